@@ -6,7 +6,7 @@ network, frame size, direction, format, flows and destination networks.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -183,6 +183,8 @@ def answers(
     cost = Cost(trials=0.0, traffic_s=0.0)
     if not missing and max_load_fps is not None:
         cost = kind.cost(profile, cell, max_load_fps)
+        if kind.needs_throughput:  # which is measured first, and whose goal may clash
+            measurement("throughput").cost(profile, cell, max_load_fps)
     repeated = 1 / (1 - profile.expected_invalid_ratio)
     return tuple(
         PlannedAnswer(
@@ -204,6 +206,23 @@ def throughput_of(profile: Profile, cell: Cell, test_ids: Collection[str] = ()) 
     test_id = suites.owner("throughput", cell.path, test_ids)
     assert test_id is not None
     return answers(profile, "throughput", test_id, cell)[0]
+
+
+def askers(profile: Profile, metric: str, cell: Cell, among: Iterable[Case]) -> frozenset[str]:
+    """Return every test of some cases that may ask for a metric on a cell, or record its trials under it.
+
+    Of each test it asks what planning asks: its path, and what its measurement gives there by this profile.
+    """
+    return frozenset(
+        one.test_id
+        for one in among
+        if one.path in ("", cell.path) and metric in _given(profile, cell, one.measurement)
+    )
+
+
+def _given(profile: Profile, cell: Cell, name: str) -> tuple[str, ...]:
+    kind = measurement(name)
+    return (*kind.metrics(profile, cell), kind.recorded_as(profile, cell))
 
 
 def recorded_as(profile: Profile, planned: PlannedAnswer) -> str:
@@ -245,7 +264,21 @@ def _asked(
                             for cell in _cells(profile, plan, case, name, networks.get(name), size):
                                 one = _varied(cell, varied)
                                 if one and measurement(case.measurement).applies(profile, one):
-                                    yield case, one, missing
+                                    yield case, one, missing or _too_small(one)
+
+
+def _too_small(cell: Cell) -> str:
+    """Say which frames of a mix cannot be; empty where all can."""
+    smallest, least = min(imix.parse(cell.imix).sequence) if cell.imix else 0, _least_octets(cell)
+    if not cell.imix or smallest >= least:
+        return ""
+    return f"the mix {cell.imix} has frames of {smallest} octets, and IPv6 frames have {least} at least"
+
+
+def _least_octets(cell: Cell) -> int:
+    if cell.frame_format is not FrameFormat.IPV6_UDP:
+        return _LEAST_OCTETS
+    return MIN_IPV6_OCTETS + (4 if cell.vlan_id else 0)
 
 
 def _varied(cell: Cell, varied: tuple[tuple[str, axes.Value], ...]) -> Cell | None:
@@ -295,14 +328,13 @@ def _cells(
     for networks, flows, frame_format in frames:
         if networks == 1 or frame_format is not FrameFormat.ETHERNET:  # a bare frame has no network
             tag = vlan_id if plan.needs_network else None
-            least = MIN_IPV6_OCTETS + (4 if tag else 0) if frame_format is FrameFormat.IPV6_UDP else size
             for direction in case.directions or profile.directions:
-                yield Cell(
+                cell = Cell(
                     path=plan.path,
                     hosting=plan.hosting,
                     function=case.function if case.function and plan.hosting == POD else plan.function,
                     network=network,
-                    frame_octets=max(size, least),
+                    frame_octets=size,
                     direction=direction,
                     frame_format=frame_format,
                     flows=flows,
@@ -310,6 +342,7 @@ def _cells(
                     vlan_id=tag,
                     imix=genome,
                 )
+                yield cell if genome else replace(cell, frame_octets=max(size, _least_octets(cell)))
 
 
 def _waits_s(profile: Profile) -> float:

@@ -240,13 +240,6 @@ def owner(measurement: str, path: str, test_ids: Collection[str] = ()) -> str | 
     return chosen[0].test_id if chosen else None
 
 
-def tests_of(measurement: str, path: str, among: Sequence[Case]) -> frozenset[str]:
-    """Return every test that may ask for a measurement on a path."""
-    return frozenset(
-        one.test_id for one in among if one.measurement == measurement and one.path in ("", path)
-    )
-
-
 def _special(one: Case) -> bool:
     return bool(one.directions or one.frame_formats or one.flows or one.destination_networks or one.imix)
 

@@ -16,7 +16,7 @@ from bmwg.drivers.testbed import Testbed, parse_testbed
 from bmwg.methodology.errors import TrialInvalid
 from bmwg.methodology.planning import PlannedAnswer, recorded_as
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.reading import parse_profile
+from bmwg.methodology.profiles.reading import profile_of
 from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.store import JournalTrial, Run
@@ -80,7 +80,7 @@ def continuation(folder: Path, selected: Collection[str] | None = None) -> Conti
 def going_on(run: Run) -> Continuation:
     """Return a run of frames that can go on, with the testbed and profile of its header."""
     testbed = parse_testbed(_yaml(run.testbed), Path(run.testbed_source or "run.json"))
-    profile = parse_profile(_yaml(run.profile), source=f"profile of {run.run_id}")
+    profile = profile_of(run.profile, source=f"profile of {run.run_id}")
     return Continuation(run=run, testbed=testbed, profile=profile)
 
 

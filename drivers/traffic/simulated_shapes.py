@@ -60,7 +60,8 @@ def passed_frames(spec: TrialSpec, sent: int, offered_fps: int, knee_fps: float)
     if spec.act is not None:
         return max(0, sent - _outage_frames(spec))
     if spec.burst_frames is not None and spec.burst_fps is not None:
-        return passed_of_bursts(spec.burst_frames, spec.load_fps, spec.burst_fps, spec.bursts, knee_fps)
+        passed = passed_of_bursts(spec.burst_frames, spec.load_fps, spec.burst_fps, spec.bursts, knee_fps)
+        return min(sent, passed)
     if offered_fps <= knee_fps:
         return sent
     served = int(knee_fps * spec.duration_s)

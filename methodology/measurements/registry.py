@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from bmwg.methodology import suites
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.measurements import (
     back_to_back,
@@ -19,7 +18,6 @@ from bmwg.methodology.measurements import (
     throughput,
 )
 from bmwg.methodology.measurements.measurement import Measurement
-from bmwg.methodology.suites import Case
 
 _MODULES: Iterable[tuple[Measurement, ...]] = (
     throughput.MEASUREMENTS,
@@ -48,22 +46,8 @@ def measurement(name: str) -> Measurement:
     return BY_NAME[name]
 
 
-def finding(metric: str) -> tuple[Measurement, ...]:
-    """Return the measurements whose outcomes may carry a metric; several searches may give the same one."""
-    family = recorded_as(metric)
-    return tuple(one for one in BY_NAME.values() if family in one.families)
-
-
 def recorded_as(metric: str) -> str:
     """Return the metric that the journal names beside the trials of an outcome: its family, or itself."""
     families = {family for one in BY_NAME.values() for family in one.families}
     able = [family for family in families if metric == family or metric.startswith(f"{family}.")]
     return max(able, key=len, default=metric)
-
-
-def tests_of(metric: str, path: str, among: Sequence[Case]) -> frozenset[str]:
-    """Return every test that may ask for a metric on a path; none for a metric that nothing measures.
-
-    `among` are the test cases that a run was made by.
-    """
-    return frozenset(test for one in finding(metric) for test in suites.tests_of(one.name, path, among))

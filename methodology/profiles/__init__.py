@@ -7,7 +7,7 @@ from bmwg.methodology.profiles.profile import (
     Profile,
     SearchSettings,
 )
-from bmwg.methodology.profiles.reading import builtin_names, load_profile, parse_profile
+from bmwg.methodology.profiles.reading import builtin_names, load_profile, parse_profile, profile_of
 
 __all__ = [
     "Deviation",
@@ -18,4 +18,5 @@ __all__ = [
     "builtin_names",
     "load_profile",
     "parse_profile",
+    "profile_of",
 ]

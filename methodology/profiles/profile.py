@@ -290,7 +290,7 @@ class Profile:
             upper=upper_fps,
             max_load=max_load_fps,
             duration_s=closing.duration_s,
-            count=0 if goal else self.search.state_checks,  # one goal's checks are of the device, and so of all
+            count=self.search.state_checks,
             below=BELOW if exceed_ratio else max(BELOW, self.search.most_relative_width or 0.0),
             loss_ratio=closing.loss_ratio,
             exceed_ratio=exceed_ratio,

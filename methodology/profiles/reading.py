@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology import axes
+from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.mlr.goal import SearchGoal
@@ -97,19 +98,29 @@ def _set_aside_refusal(source: str, found: list[Undeclared]) -> ConfigError:
 
 
 def parse_profile(text: str, *, source: str, paths: Mapping[str, PathKind] | None = None) -> Profile:
-    """Read a profile from YAML text; `source` names it in messages. It may be that of a run's header.
+    """Read a profile from YAML text; `source` names it in messages. `paths` are those that are installed.
 
-    `paths` are those that are installed here. Whoever reads a finished run gives none: it may have been
-    measured with a path that is not installed where it is read.
-
-    Without `keep_awake` nothing keeps CPUs awake: so it was in runs from before that key.
-
-    Raises ConfigError, with all problems at once: PRF-02 no strict YAML, PRF-03 against the schema, PRF-04 a
-    deviation from a requirement that the catalogue lacks, or parts that contradict each other.
+    Raises ConfigError, with all problems at once: PRF-02 no strict YAML, and what `profile_of` raises.
     """
     document = parse(text)
     if document.problems:
         raise _refusal("PRF-02", source, document, list(document.problems))
+    return _read(document, source, paths)
+
+
+def profile_of(data: Mapping[str, Any], *, source: str) -> Profile:
+    """Read a profile from data, such as that of a run's header, which no text of YAML says as JSON does.
+
+    Its paths are taken as they are: a finished run may have been measured with one that is not installed
+    where it is read. Without `keep_awake` nothing keeps CPUs awake: so it was in runs from before that key.
+
+    Raises ConfigError, with all problems at once: PRF-03 against the schema, PRF-04 a deviation from a
+    requirement that the catalogue lacks, or parts that contradict each other.
+    """
+    return _read(Document(data=dict(data)), source, None)
+
+
+def _read(document: Document, source: str, paths: Mapping[str, PathKind] | None) -> Profile:
     if found := problems(document.data, "profile"):
         raise _refusal("PRF-03", source, document, found)
     if found := _contradictions(document.data, paths):
@@ -140,8 +151,12 @@ def _contradictions(data: dict[str, Any], paths: Mapping[str, PathKind] | None) 
     for suite, said in data.get("suites", {}).items():
         found.extend(_path_contradictions(("suites", suite, "paths"), said["paths"], paths))
     found.extend(_search_contradictions(data["search"], float(data["trial"]["duration_s"])))
-    for index, goal in enumerate(data.get("benchmarks", {}).get(MLRSEARCH, {}).get("goals", ())):
+    benchmarks = data.get("benchmarks", {})
+    for index, goal in enumerate(benchmarks.get(MLRSEARCH, {}).get("goals", ())):
         found.extend(_goal_contradictions(("benchmarks", MLRSEARCH, "goals", index), goal))
+    duration_s = float(data["trial"]["duration_s"])
+    found.extend(_step_contradictions(("benchmarks", TST009), benchmarks.get(TST009, {}), duration_s))
+    found.extend(_genome_contradictions(benchmarks.get("imix", {})))
     attempts = 1 + data["trial"]["max_repeats"]
     if data["search"]["short_limit"] > attempts:
         found.append(
@@ -178,17 +193,27 @@ def _search_contradictions(search: dict[str, Any], duration_s: float) -> list[Pr
                 found=str(most),
             )
         )
-    if algorithm == TST009 and search.get("step_fps", 1 / duration_s) * duration_s < 1:
-        found.append(
-            Problem(
-                location=("search", "step_fps"),
-                expected=f"at least one frame in {duration_s:g} s (TST009 12.3.2)",
-                found=str(search["step_fps"]),
-            )
-        )
+    if algorithm == TST009:
+        found.extend(_step_contradictions(("search",), search, duration_s))
     for index, goal in enumerate(search.get("goals", ())):
         found.extend(_goal_contradictions(("search", "goals", index), goal))
     return found
+
+
+def _step_contradictions(where: tuple[str, ...], said: dict[str, Any], duration_s: float) -> list[Problem]:
+    if "step_fps" not in said or said["step_fps"] * duration_s >= 1:
+        return []
+    expected = f"at least one frame in {duration_s:g} s (TST009 12.3.2)"
+    return [Problem(location=(*where, "step_fps"), expected=expected, found=str(said["step_fps"]))]
+
+
+def _genome_contradictions(said: dict[str, Any]) -> list[Problem]:
+    try:
+        imix.parse(said.get("genome", "a"))
+    except ValueError as error:
+        expected = "a genome of RFC 6985 whose frames a tester can send"
+        return [Problem(location=("benchmarks", "imix", "genome"), expected=expected, found=str(error))]
+    return []
 
 
 def _goal_contradictions(where: tuple[str | int, ...], goal: dict[str, Any]) -> list[Problem]:

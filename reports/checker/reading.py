@@ -6,7 +6,6 @@ replay needs; a histogram is read again from its line when somebody asks.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from bmwg.methodology.former.registry import replayable
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.procedures import FIRST, TRIAL
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.reading import parse_profile
+from bmwg.methodology.profiles.reading import profile_of
 from bmwg.methodology.records import UNNAMED, Outcome
 from bmwg.methodology.trial import TrialPolicy
 from bmwg.reports.checker.deviations import declared
@@ -114,7 +113,7 @@ def _profile(run: Mapping[str, Any], findings: list[Finding]) -> Profile | None:
     if kinds.of_profile(run["profile"]) != UNNAMED:
         return None
     try:
-        return parse_profile(json.dumps(run["profile"]), source="run.json: profile")
+        return profile_of(run["profile"], source="run.json: profile")
     except ToolkitError as error:
         findings.append(of_error(error))
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.reports.store import Run, read_run
 from bmwg.reports.store.read import RUN_FILE
 
@@ -20,10 +20,11 @@ class Side:
     runs: tuple[Run, ...]
 
 
-def read_side(name: str, place: str) -> Side:
+def read_side(name: str, place: str, *, left_out: list[ToolkitError] | None = None) -> Side:
     """Read a side: a run's folder, a folder of run folders, or several of either joined by commas.
 
-    Raises ConfigError CMP-02 when there is no run, or one twice; and as `read_run` does.
+    Raises ConfigError CMP-02 when there is no run, or one twice; and as `read_run` does, unless there is a
+    list `left_out`, which takes it.
     """
     folders: list[Path] = []
     for part in place.split(","):
@@ -39,7 +40,15 @@ def read_side(name: str, place: str) -> Side:
             expected=f"a run folder, a folder of 1..{MAX_RUNS} run folders, or several joined by commas",
             found=f"{len(folders)} runs",
         )
-    runs = sorted((read_run(folder) for folder in folders), key=lambda run: (run.started_at, run.run_id))
+    runs = []
+    for folder in folders:
+        try:
+            runs.append(read_run(folder))
+        except ToolkitError as error:
+            if left_out is None:
+                raise
+            left_out.append(error)
+    runs.sort(key=lambda run: (run.started_at, run.run_id))
     check_once(runs)
     return Side(name=name, runs=tuple(runs))
 

@@ -69,13 +69,13 @@ def trend(runs: Sequence[Run]) -> Trend:
     asked: dict[tuple[str, str], set[str]] = {}
     for run in ordered:
         for outcome in run.outcomes:
-            for metric in headline_of(outcome):
+            told = [value for value in outcome.values if value.metric in headline() or of_goal(value.metric)]
+            for metric in (*headline_of(outcome), *(value.metric for value in told)):
                 asked.setdefault((metric, outcome.cell.cell_id), set()).add(run.run_id)
-            for value in outcome.values:
-                if value.metric in headline() or of_goal(value.metric):
-                    gathered.setdefault((value.metric, outcome.cell.cell_id), []).append(
-                        (run, float(value.number), value.unit, outcome.cell)
-                    )
+            for value in told:
+                gathered.setdefault((value.metric, outcome.cell.cell_id), []).append(
+                    (run, float(value.number), value.unit, outcome.cell)
+                )
     series = tuple(
         _series(key[0], entries, len(asked[key]) - len(entries)) for key, entries in gathered.items()
     )

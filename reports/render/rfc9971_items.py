@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from bmwg.methodology.errors import ToolkitError
@@ -10,7 +9,7 @@ from bmwg.methodology.mlr.classify import LOSS_DEFINITION
 from bmwg.methodology.mlr.outcome import METRIC, UNIT
 from bmwg.methodology.mlr.stated import interface_shares, load_shape
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.reading import parse_profile
+from bmwg.methodology.profiles.reading import profile_of
 from bmwg.methodology.records import Outcome, Validity
 from bmwg.reports.render.facts import ENVELOPE, Facts
 from bmwg.reports.render.text import NONE, esc, pairs, percent, unit
@@ -110,6 +109,6 @@ def _all(said: Iterable[str]) -> str:
 def _profile(facts: Facts) -> Profile | None:
     """Return the profile of a run; None for one of another version, which this one cannot read."""
     try:
-        return parse_profile(json.dumps(facts.run.profile), source="run.json: profile")
+        return profile_of(facts.run.profile, source="run.json: profile")
     except ToolkitError:
         return None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.mlr import outcome as goal_outcome
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.reading import parse_profile
+from bmwg.methodology.profiles.reading import profile_of
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.search import tst009 as search
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, bound, front, value
@@ -109,6 +107,6 @@ _ORDER = esc("each sending port repeats the sequence from its first frame on")
 def _profile(facts: Facts) -> Profile | None:
     """Return the profile of a run; None for one of another version, which this one cannot read."""
     try:
-        return parse_profile(json.dumps(facts.run.profile), source="run.json: profile")
+        return profile_of(facts.run.profile, source="run.json: profile")
     except ToolkitError:
         return None

@@ -10,7 +10,7 @@ from bmwg.methodology.believed import believed
 from bmwg.methodology.former import standing_1, standing_2, standing_3, standing_4
 from bmwg.methodology.former.registry import former_rule, not_replayable
 from bmwg.methodology.former.rule import FormerRule
-from bmwg.methodology.measurements.registry import finding, recorded_as
+from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
 from bmwg.methodology.trial import StallEvidence, TrialPolicy
@@ -31,8 +31,6 @@ def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
         yield from drifted(outcome, changes, evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric)))
     elif unknown_procedures(evidence, outcome):
         return  # VER-13 says so by name; a replay by another procedure would find faults that are none
-    elif not finding(outcome.metric):
-        yield outcome.outcome_id, "a metric that can be computed from trials", outcome.metric
     elif outcome.type is OutcomeType.INVALID and not outcome.trials:
         yield from no_claim(outcome)
     elif outcome.type is OutcomeType.UNSTABLE and not outcome.trials:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from bmwg.methodology import planning, suites
 from bmwg.methodology.former.rule import FormerRule
 from bmwg.methodology.measurements.measurement import Asked, Measurement
-from bmwg.methodology.measurements.registry import finding, measurement, recorded_as
+from bmwg.methodology.measurements.registry import measurement, recorded_as
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.trial import JudgedTrial
@@ -50,7 +50,7 @@ def recomputed(
     """
     where = outcome.outcome_id
     case = suites.case(outcome.outcome_id.partition(":")[0], evidence.cases)
-    if case is None or measurement(case.measurement) not in finding(outcome.metric):
+    if case is None or outcome.metric not in measurement(case.measurement).metrics(profile, outcome.cell):
         return iter([(where, "the test of a measurement that gives this metric", outcome.metric)])
     kind: Measurement | FormerRule = former or measurement(case.measurement)
     cell = outcome.cell

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bmwg.methodology import planning, suites, throughput
 from bmwg.methodology.former.registry import replayable
 from bmwg.methodology.kinds import registry as kinds
-from bmwg.methodology.measurements.registry import recorded_as, tests_of
+from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.procedures import FIRST, STANDING, last_commit
 from bmwg.methodology.profiles.set_aside import stated, undeclared
 from bmwg.reports.checker.evidence import Evidence
@@ -48,18 +48,13 @@ def outcomes_distinct(evidence: Evidence) -> Iterator[Shortfall]:
         if count > 1:
             yield f"{metric} on {cell_id}", "one outcome", str(count)
     for outcome in evidence.outcomes:
-        if kinds.plans_itself(outcome.cell.kind):
+        if evidence.profile is None or kinds.plans_itself(outcome.cell.kind):
             continue  # VER-16 holds its id against its kind's own
-        wire = outcome.cell.qualifies_tester
-        if (outcome.metric == throughput.ENVELOPE_METRIC) is not (
-            wire and outcome.metric in (throughput.METRIC, throughput.ENVELOPE_METRIC)
-        ):
-            yield outcome.outcome_id, "the tester's envelope on the wire, and only there", outcome.metric
-        tests = sorted(tests_of(outcome.metric, outcome.cell.path, evidence.cases))
+        tests = sorted(planning.askers(evidence.profile, outcome.metric, outcome.cell, evidence.cases))
         wanted = [f"{test_id}:{outcome.cell.cell_id}" for test_id in tests]
-        if wanted and not any(
-            outcome.outcome_id == one or outcome.outcome_id.startswith(f"{one}:") for one in wanted
-        ):
+        if not wanted:
+            yield outcome.outcome_id, "a metric that a test gives on such a cell", outcome.metric
+        elif not any(outcome.outcome_id == one or outcome.outcome_id.startswith(f"{one}:") for one in wanted):
             yield outcome.outcome_id, " or ".join(wanted), outcome.outcome_id
 
 
@@ -81,14 +76,22 @@ def no_trial_hidden(evidence: Evidence) -> Iterator[Shortfall]:
             )
 
 
-@rule("VER-07", "", "a trial's test id is the one of its metric and path")
+@rule("VER-07", "", "a trial's test id is one that may ask for its metric on its cell")
 def tests_match(evidence: Evidence) -> Iterator[Shortfall]:
-    """The journal's test id, metric and path go together."""
+    """The journal's test id, metric and cell go together; its cells are those of plan and answers."""
+    if evidence.profile is None:
+        return
+    each = [*(one.cell for one in evidence.plan), *(one.cell for one in evidence.outcomes)]
+    cells = {cell.cell_id: cell for one in each for cell in (one, one.qualification)}
     for (cell_id, metric), group in evidence.by_group.items():
-        wanted = tests_of(metric, cell_id.split("/", 1)[0], evidence.cases)
+        if cell_id not in cells:
+            yield f"trial {group[0].trial.seq}", "a cell of the plan, or one that qualifies for it", cell_id
+            continue
+        wanted = planning.askers(evidence.profile, metric, cells[cell_id], evidence.cases)
         for trial in group:
-            if wanted and trial.test_id not in wanted:
-                yield f"trial {trial.trial.seq}", " or ".join(sorted(wanted)), trial.test_id
+            if trial.test_id not in wanted:
+                expected = " or ".join(sorted(wanted)) or f"a test that gives {metric} on {cell_id}"
+                yield f"trial {trial.trial.seq}", expected, trial.test_id
 
 
 @rule("VER-08", "", "each outcome follows from its trials: legal search, complete, bounds and figures")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.reports.compare import Comparison, Trend, compare, comparison_page, read_side, trend, trend_page
 from bmwg.reports.compare.fields import UNDER_TEST
 from bmwg.reports.compare.page import NOT_VERIFIED
@@ -84,10 +84,16 @@ def handle(chosen: argparse.Namespace) -> int:
             expected="sides held against each other",
             found="--published or --trend",
         )
-    sides = [read_side(name, place) for name, place in zip(ascii_uppercase, chosen.sides, strict=False)]
+    left_out: list[ToolkitError] | None = [] if chosen.trend else None
+    named = zip(ascii_uppercase, chosen.sides, strict=False)
+    sides = [read_side(name, place, left_out=left_out) for name, place in named]
     if not chosen.unverified:
-        _refuse_unverified(sides)
-    told = f"\n.. container:: banner banner-interrupted\n\n   {NOT_VERIFIED}\n" if chosen.unverified else ""
+        sides = [_verified(side, left_out) for side in sides]
+    told = _banner(NOT_VERIFIED) if chosen.unverified else ""
+    for error in left_out or ():
+        print(f"left out: {error}", file=sys.stderr)
+    if left_out:
+        told += _banner(f"Runs left out, since they do not verify: {len(left_out)}.")
     if chosen.published:
         if form == "json" or chosen.trend or [len(side.runs) for side in sides] != [1]:
             raise ConfigError(
@@ -97,7 +103,10 @@ def handle(chosen: argparse.Namespace) -> int:
         code = 0
     elif chosen.trend:
         found = trend([run for side in sides for run in side.runs])
-        text = _trend_json(found) if form == "json" else form_of(trend_page(found) + told, form, "trend")
+        if form == "json":
+            text = _trend_json(found, len(left_out or ()))
+        else:
+            text = form_of(trend_page(found) + told, form, "trend")
         code = 0
     else:
         made = compare(sides, waive=chosen.waive, under_test=(*UNDER_TEST, *chosen.under_test))
@@ -119,19 +128,32 @@ def _in_form(made: Comparison, form: str) -> str:
     return _json(made) if form == "json" else form_of(comparison_page(made), form, "compare")
 
 
-def _refuse_unverified(sides: Sequence[Side]) -> None:
-    """Raise ConfigError CMP-08 for a run whose figures do not follow from its trials."""
-    for side in sides:
-        for run in side.runs:
-            found = verify_folder(run.folder).findings
-            if found:
-                raise ConfigError(
-                    "CMP-08",
-                    f"side {side.name}: {run.folder}: the run does not verify",
-                    expected="figures that follow from the recorded trials",
-                    found=f"{len(found)} findings: {found[0].rule_id} {found[0].where}",
-                    hint=f"see all of them by `bmwg verify {run.folder}`",
-                )
+def _banner(text: str) -> str:
+    return f"\n.. container:: banner banner-interrupted\n\n   {text}\n"
+
+
+def _verified(side: Side, left_out: list[ToolkitError] | None) -> Side:
+    """Return a side with the runs whose figures follow from their trials.
+
+    Each other one is ConfigError CMP-08, raised, or put into `left_out` where there is such a list.
+    """
+    runs = []
+    for run in side.runs:
+        found = verify_folder(run.folder).findings
+        if not found:
+            runs.append(run)
+            continue
+        error = ConfigError(
+            "CMP-08",
+            f"side {side.name}: {run.folder}: the run does not verify",
+            expected="figures that follow from the recorded trials",
+            found=f"{len(found)} findings: {found[0].rule_id} {found[0].where}",
+            hint=f"see all of them by `bmwg verify {run.folder}`",
+        )
+        if left_out is None:
+            raise error
+        left_out.append(error)
+    return replace(side, runs=tuple(runs))
 
 
 def _json(made: Comparison) -> str:
@@ -149,11 +171,12 @@ def _json(made: Comparison) -> str:
     return json.dumps(data, indent=1, sort_keys=True) + "\n"
 
 
-def _trend_json(made: Trend) -> str:
+def _trend_json(made: Trend, left_out: int) -> str:
     data = {
         "schema": "trend/1.0",
         "testbed": made.testbed,
         "runs": [run.run_id for run in made.runs],
+        **({"left_out": left_out} if left_out else {}),
         "series": [asdict(one) | {"cell": one.cell.cell_id} for one in made.series],
     }
     return json.dumps(data, indent=1, sort_keys=True) + "\n"

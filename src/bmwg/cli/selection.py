@@ -1,6 +1,7 @@
 """Which tests a command line names: suites, ids and tags, read as Robot Framework will read them.
 
-Ids: RUN-01 no such suite, RUN-02 Robot cannot read it, RUN-03 nothing is selected.
+Ids: RUN-01 no such suite, RUN-02 Robot cannot read it, RUN-03 nothing is selected, or nothing by one of the
+ids and tags.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from pathlib import Path
 
 from robot.api import TestSuite
 from robot.errors import DataError
+from robot.model import TagPatterns
 
+from bmwg.methodology import suites as cases
 from bmwg.methodology.errors import ConfigError
 
 DEFAULT_SUITES = ("testcases/containerized",)
@@ -54,27 +57,42 @@ def suites_of(chosen: argparse.Namespace) -> list[Path]:
 
 
 def selected(suites: Sequence[Path], tags: Sequence[str]) -> frozenset[str]:
-    """Return the ids of the tests that would run. Raises ConfigError RUN-02, RUN-03."""
+    """Return the ids of the tests that would run; each tag has to select one.
+
+    Raises ConfigError RUN-02, RUN-03.
+    """
     try:
         root = TestSuite.from_file_system(*suites)
     except DataError as error:
         raise ConfigError(
             "RUN-02", "suites that Robot cannot read; nothing was started", found=str(error)
         ) from error
-    every = _ids(root)
+    if not root.test_count:
+        raise _none_selected(suites, "suites without a test", "name a suite that has tests")
+    for tag in tags:
+        if not any(TagPatterns(tag).match(test.tags) for test in root.all_tests):
+            raise _none_selected(suites, tag, _near_id(tag, _ids(root)))
     if tags:
         root.filter(included_tags=list(tags))
-    if not root.test_count:
-        named = [tag.removeprefix("id:") for tag in tags if tag.startswith("id:")]
-        near = [match for name in named for match in get_close_matches(name, every, 1)]
-        raise ConfigError(
-            "RUN-03",
-            "no test is selected; nothing was started",
-            expected="tests of " + ", ".join(map(str, suites)),
-            found=" or ".join(tags) or "suites without a test",
-            hint=f"did you mean {near[0]}?" if near else "bmwg plan lists ids; a suite's own file its tags",
-        )
     return frozenset(_ids(root))
+
+
+def _none_selected(named: Sequence[Path], found: str, hint: str) -> ConfigError:
+    return ConfigError(
+        "RUN-03",
+        f"no test is selected by {found}; nothing was started",
+        expected="tests of " + ", ".join(map(str, named)),
+        found=found,
+        hint=hint,
+    )
+
+
+def _near_id(tag: str, every: Sequence[str]) -> str:
+    test_id = tag.removeprefix("id:")
+    if (case := cases.case(test_id)) is not None:
+        return f"it is a test of suite {case.suite}"
+    near = get_close_matches(test_id, every, 1) if test_id != tag else []
+    return f"did you mean {near[0]}?" if near else "bmwg plan lists ids; a suite's own file its tags"
 
 
 def _ids(suite: TestSuite) -> list[str]:

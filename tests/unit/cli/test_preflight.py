@@ -49,6 +49,8 @@ def edited(folder, old, new):
         (["--overlay", "none.yaml"], "REC-08", 2, "none.yaml"),
         (["no_such_suite"], "RUN-01", 2, "no_such_suite"),
         (["--test", "CN-TPUT-1.99"], "RUN-03", 2, "did you mean CN-TPUT-1."),
+        (["--test", "CN-TPUT-1.2", "--test", "CN-TPUT-1.99"], "RUN-03", 2, "did you mean CN-TPUT-1."),
+        (["--test", "CN-TPUT-1.2", "--test", "R2544-TPUT-1.1"], "RUN-03", 2, "of suite rfc2544"),
         (["--tag", "nobody:has-it"], "RUN-03", 2, "nobody:has-it"),
         (["--results", "/proc/bmwg"], "RUN-04", 3, "--results"),
         (["--results", "/dev/null/x"], "RUN-04", 3, "/dev/null"),

@@ -15,9 +15,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search import closing, stepwise, sustained
 from bmwg.methodology.traffic import Traffic
 
-GOAL = mlrsearch(
-    duration_s=0.1, sum_s=2.1, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True
-)
+GOAL = mlrsearch(duration_s=0.1, sum_s=2.1, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True)
 QUICK = bisect(duration_s=0.2, width=0.03, verification=3, most_width=0.2, reopenings=6, indicative=True)
 CASES = 30
 

@@ -13,7 +13,6 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.measurements.throughput import bisection_trials
 from bmwg.methodology.planning import Networks, cells, duration_s, traffic_s
 from bmwg.methodology.profiles import builtin_names, load_profile, parse_profile
-from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Direction, OutcomeType
 from bmwg.methodology.requirements import Basis, Level, catalogue, requirement, unknown_ids
 from bmwg.methodology.search.bisection import search
@@ -182,7 +181,7 @@ def test_a_goal_never_starts_above_its_ceiling():
     profile = load_profile("quick")
     cell = cells(profile, NETWORKS)[0].cell
     assert profile.goal(cell, max_load_fps=10, qualifies_tester=True).min_load_fps == 10
-    assert profile.controller_input(cell, max_load_fps=10).min_load_fps == 5
+    assert profile.controller_input(cell, max_load_fps=1_000).min_load_fps == 500
     assert profile.latency_spec(cell, 7).load_fps == 7
 
 
