@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology import throughput, throughput_search
@@ -89,7 +90,8 @@ class Throughput:
         long = [profile.sustained(cell, limit, number) for number in range(len(ends))]
         ends += [sustained.LONG_S for one in long if one is not None]
         trials += sum(one is not None for one in long)
-        return _with_checks(trials, found.traffic_s + sum(ends), profile, answers=len(long))
+        finals = [goal.goal_final_trial_duration_s for goal in profile.search.goals]
+        return _with_checks(trials, found.traffic_s + sum(ends), profile, finals)
 
     def measure(self, asked: Asked) -> Answered:
         """Search the cell."""
@@ -191,10 +193,11 @@ def _sustained(profile: Profile, number: int, outcome: Outcome, ended: closing.E
     return replace(outcome, values=(*outcome.values, value))
 
 
-def _with_checks(trials: float, traffic_s: float, profile: Profile, answers: int = 1) -> Cost:
-    checks = answers * profile.search.state_checks
-    check_s = min(steadiness.CHECK_S, profile.trial_duration_s)
-    return Cost(trials=trials + checks, traffic_s=traffic_s + checks * check_s)
+def _with_checks(trials: float, traffic_s: float, profile: Profile, trials_s: Sequence[float] = ()) -> Cost:
+    """Add the checks of each answer; `trials_s` are the lengths of their trials, else the profile's."""
+    lengths_s = [min(steadiness.CHECK_S, one) for one in trials_s or (profile.trial_duration_s,)]
+    checks = profile.search.state_checks
+    return Cost(trials=trials + checks * len(lengths_s), traffic_s=traffic_s + checks * sum(lengths_s))
 
 
 def bisection_trials(profile: Profile, max_load_fps: int) -> int:

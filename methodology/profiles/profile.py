@@ -238,7 +238,7 @@ class Profile:
             wanted = search.goals[goal]
             loss_ratio, exceed_ratio = wanted.goal_loss_ratio, wanted.goal_exceed_ratio
             duration_s, step = wanted.goal_final_trial_duration_s, wanted.goal_width
-        of_share = bool(step and exceed_ratio)
+        of_share = bool(step and exceed_ratio and self.indicative)
         above = None if loss_ratio or upper_fps is None else above_fps(upper_fps, max_load_fps)
         return Closing(
             offer=Traffic.of(cell),
@@ -250,7 +250,7 @@ class Profile:
             short_limit=search.short_limit,
             above_fps=above,
             tried=tuple(one for one in tried if one.valid and one.spec.duration_s == duration_s),
-            upper=upper_fps if of_share or self.indicative else None,
+            upper=upper_fps if self.indicative else None,
             upper_ratio=exceed_ratio if of_share else EDGE_RATIO,
             step=step if of_share else 0.0,
             max_load=max_load_fps,

@@ -181,7 +181,7 @@ def test_a_goal_never_starts_above_its_ceiling():
     profile = load_profile("quick")
     cell = cells(profile, NETWORKS)[0].cell
     assert profile.goal(cell, max_load_fps=10, qualifies_tester=True).min_load_fps == 10
-    assert profile.controller_input(cell, max_load_fps=1_000).min_load_fps == 500
+    assert profile.controller_input(cell, max_load_fps=15_000).min_load_fps == 7_500
     assert profile.latency_spec(cell, 7).load_fps == 7
 
 
