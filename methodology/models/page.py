@@ -9,14 +9,20 @@ from bmwg.methodology.benchmarks import back_to_back
 from bmwg.methodology.benchmarks.statistics import median
 from bmwg.methodology.mlr import engine
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal
-from bmwg.methodology.models.algorithms import FRAME_OCTETS, MAX_LOAD_FPS, MIN_LOAD_FPS, bisect
-from bmwg.methodology.models.bench import ModelBench
+from bmwg.methodology.models.algorithms import (
+    FRAME_OCTETS,
+    MAX_LOAD_FPS,
+    MIN_LOAD_FPS,
+    bisect,
+    mlrsearch,
+)
+from bmwg.methodology.models.bench import ModelBench, ModelHost
 from bmwg.methodology.models.device import Claim, HardLimit
 from bmwg.methodology.models.markup import Block, Heading, Page, Paragraph, Table
 from bmwg.methodology.models.study import CASES, SEED, Row, Scene, published, scenes
 from bmwg.methodology.models.time_truths import LIMIT_FPS, findings
 from bmwg.methodology.models.time_truths import cases as time_cases
-from bmwg.methodology.records import Cell
+from bmwg.methodology.records import Cell, OutcomeType
 from bmwg.methodology.search.stepwise import run
 from bmwg.methodology.traffic import Traffic
 
@@ -28,6 +34,8 @@ _CLAIMS = (
     ("0.5 % loss, 60 s", Claim(loss_ratio=0.005, exceed_ratio=0.0, duration_s=60.0)),
     ("no loss, 0.5 s", Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=0.5)),
 )
+_STALLS_PER_S = (0, 2, 4, 8)
+_GRAIN = 0.005  # of a rate: a queue of the model that stands full between trials
 _DEPTHS = (16, 256, 4096, 65_536)
 
 
@@ -60,6 +68,16 @@ def methods_page(*, cases: int = CASES, seed: int = SEED) -> Page:
         *(Paragraph(text=f"{scene.name}: {scene.note}.") for scene in scenes() if scene.note),
         Heading(text="What a parameter moves"),
         _results("One parameter moved at a time", second),
+        Heading(text="What a shared machine leaves"),
+        Paragraph(
+            text="A virtual machine whose CPUs are taken away loses frames at any load, whatever the device"
+            " is worth. The throughput of RFC 1242 and RFC 2544 has no answer there. The conditional"
+            " throughput of RFC 9971 has one: the highest load at which no more than a share of the trials"
+            " (the goal exceed ratio, here half) lose a frame. Here a CPU is gone for 2 ms at random times,"
+            " and a queue of 256 frames catches what comes meanwhile. A plain number is wrong where its"
+            " interval does not hold the device's rate."
+        ),
+        _shared(cases, seed),
         Heading(text="What two goals cost"),
         _two_goals(cases, seed),
         Heading(text="Back-to-back frames against a queue of known depth"),
@@ -156,6 +174,32 @@ def _verdict(found: Sequence[Row]) -> str:
         return f"All {len(covered)} covered rows hold the truth in at least {SHARE_HELD:.0%} of their cases."
     names = "; ".join(f"{row.algorithm} on {row.scene}" for row in short)
     return f"Of {len(covered)} covered rows these hold it in less than {SHARE_HELD:.0%}: {names}."
+
+
+def _shared(cases: int, seed: int) -> Table:
+    """Count plain and wrong numbers of two short searches on steady devices of a disturbed machine."""
+    searches = (
+        bisect(duration_s=0.2, width=0.03, verification=3, most_width=0.2, reopenings=6, indicative=True),
+        mlrsearch(duration_s=0.1, sum_s=2.1, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True),
+    )
+    rows = []
+    for stalls_per_s in _STALLS_PER_S:
+        host = ModelHost(stalls_per_s=stalls_per_s, stall_ns=2_000_000)
+        for search in searches:
+            dice, plain, wrong, traffic_s = random.Random(f"{seed} {stalls_per_s}"), 0, 0, []
+            for case in range(cases):
+                device = HardLimit(limit_fps=dice.randint(60_000, 600_000), buffer_frames=256)
+                answer = search.answer(ModelBench(device=device, seed=seed * 1000 + case, host=host))
+                traffic_s.append(answer.traffic_s)
+                if answer.type is OutcomeType.MEASURED and answer.lower_fps and answer.upper_fps:
+                    plain += 1
+                    slack = 1 + 1 / (device.limit_fps * search.claim.duration_s) + _GRAIN
+                    held = answer.lower_fps <= slack * device.limit_fps <= slack**2 * answer.upper_fps
+                    wrong += not held
+            said = (f"{stalls_per_s}", search.name, f"{plain} of {cases}", f"{wrong}")
+            rows.append((*said, f"{median(traffic_s):.1f}"))
+    columns = ("stalls a second", "search", "plain numbers", "of these wrong", "traffic s")
+    return Table(title="Steady devices on a machine that takes CPUs away", columns=columns, rows=tuple(rows))
 
 
 def _two_goals(cases: int, seed: int) -> Table:
