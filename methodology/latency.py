@@ -170,10 +170,9 @@ def _told(way: str, sent: Sequence[StreamCounts], spec: TrialSpec) -> tuple[list
         raise ValueError(directions.of("no stream holds the latency of any frame", way))
     values, quality = list(summarize(whole).quantities(way)), []
     unclosed = []
-    for name, share in PERCENTILES:
-        found = stream_percentiles.interval(histograms, share, duration_s=spec.duration_s)
-        if found is None:
-            continue
+    shares = [share for _, share in PERCENTILES]
+    ends = stream_percentiles.intervals(histograms, shares, duration_s=spec.duration_s)
+    for (name, _), found in zip(PERCENTILES, ends, strict=False):  # one stream has none
         for end, number in ((LOW, found.low_ns), (HIGH, found.high_ns)):
             if number is not None:
                 metric = directions.metric(METRIC, way, f"{name}.{end}")

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
 
 from bmwg.methodology.frame_times import LatencyHistogram
@@ -48,32 +49,43 @@ def merged(histograms: Sequence[LatencyHistogram]) -> LatencyHistogram:
     )
 
 
-def interval(
-    histograms: Sequence[LatencyHistogram], share: Fraction, *, duration_s: float
-) -> PercentileInterval | None:
-    """Return where the percentile lies, by how streams differ; None for fewer than two streams with frames.
+def intervals(
+    histograms: Sequence[LatencyHistogram], shares: Sequence[Fraction], *, duration_s: float
+) -> tuple[PercentileInterval, ...]:
+    """Return where each percentile lies, by how streams differ; none for fewer than two streams with frames.
 
-    A latency is an end when Student's t shows that the share of frames up to it is not `share`. Each end
-    counts once more the stream that speaks most against it: a few streams tell too little of rare delays.
-    There is no upper end where streams of `duration_s` seconds hold so little time beyond the percentile that
-    they may have missed what fills it.
+    A latency is an end when Student's t shows that the share of frames up to it is not that of the percentile.
+    Each end counts once more the stream that speaks most against it: a few streams tell too little of rare
+    delays. There is no upper end where streams of `duration_s` seconds hold so little time beyond the
+    percentile that they may have missed what fills it.
     """
     held = [one for one in histograms if one.frames]
     if len(held) < 2:
-        return None
-    whole = merged(held)
+        return ()
+    whole, totals = merged(held), [one.frames for one in held]
     below = [_below(one, whole) for one in held]
-    totals = [one.frames for one in held]
+    return tuple(
+        _interval(whole, below, totals, share, may_close=len(held) * duration_s * (1 - share) >= _SEEN_S)
+        for share in shares
+    )
+
+
+def _interval(
+    whole: LatencyHistogram,
+    below: Sequence[list[int]],
+    totals: Sequence[int],
+    share: Fraction,
+    *,
+    may_close: bool,
+) -> PercentileInterval:
     rank = -(-share.numerator * whole.frames // share.denominator)
     place = next(at for at in range(len(whole.buckets)) if sum(column[at] for column in below) >= rank)
     at_percentile = _residuals(below, totals, share, place)
-    t = quantile(0.5 + _NOMINAL / 2, len(held) - 1)
+    t = _t(len(totals) - 1)
     first = place
     while first and not _below_zero((*_residuals(below, totals, share, first - 1), max(at_percentile)), t):
         first -= 1
-    low_ns = whole.buckets[first][0]
-    high_ns = None
-    may_close = len(held) * duration_s * (1 - share) >= _SEEN_S
+    low_ns, high_ns = whole.buckets[first][0], None
     for at in range(place, len(whole.buckets)) if may_close else ():
         against = (*_residuals(below, totals, share, at), min(at_percentile))
         if _below_zero([-one for one in against], t):
@@ -83,6 +95,11 @@ def interval(
         low_ns=low_ns if whole.min_ns is None else max(low_ns, whole.min_ns),
         high_ns=high_ns if high_ns is None or whole.max_ns is None else min(high_ns, whole.max_ns),
     )
+
+
+@cache
+def _t(freedom: int) -> float:
+    return quantile(0.5 + _NOMINAL / 2, freedom)
 
 
 def _below(histogram: LatencyHistogram, whole: LatencyHistogram) -> list[int]:
