@@ -169,7 +169,6 @@ def _told(way: str, sent: Sequence[StreamCounts], spec: TrialSpec) -> tuple[list
     if not whole.frames:
         raise ValueError(directions.of("no stream holds the latency of any frame", way))
     values, quality = list(summarize(whole).quantities(way)), []
-    unclosed = []
     shares = [share for _, share in PERCENTILES]
     ends = stream_percentiles.intervals(histograms, shares, duration_s=spec.duration_s)
     for (name, _), found in zip(PERCENTILES, ends, strict=False):  # one stream has none
@@ -177,11 +176,6 @@ def _told(way: str, sent: Sequence[StreamCounts], spec: TrialSpec) -> tuple[list
             if number is not None:
                 metric = directions.metric(METRIC, way, f"{name}.{end}")
                 values.append(Quantity(metric=metric, number=number, unit=UNIT))
-        if found.high_ns is None:
-            unclosed.append(name)
-    if unclosed:
-        said = f"{' and '.join(unclosed)}: no upper end, these streams may have missed the delays beyond"
-        quality.append(directions.of(said, way))
     if whole.frames < 10_000:  # choice: ten frames beyond p99.9
         quality.append(directions.of(f"p99.9 rests on {whole.frames} frames", way))
     return values, quality
