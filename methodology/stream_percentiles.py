@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.student import quantile
@@ -35,7 +35,7 @@ def merged(histograms: Sequence[LatencyHistogram]) -> LatencyHistogram:
         for low, high, frames in histogram.buckets:
             counts[low, high] = counts.get((low, high), 0) + frames
     buckets = tuple((low, high, frames) for (low, high), frames in sorted(counts.items()))
-    for (_, before, _), (after, _, _) in zip(buckets, buckets[1:], strict=False):
+    for (_, before, _), (after, _, _) in pairwise(buckets):
         if after <= before:
             raise ValueError(f"buckets: expected the same in each stream, found an overlap at {after} ns")
     least = [one.min_ns for one in histograms if one.min_ns is not None]
@@ -54,8 +54,8 @@ def intervals(
 ) -> tuple[PercentileInterval, ...]:
     """Return where each percentile lies, by how streams differ; none for fewer than two streams with frames.
 
-    A latency is an end when Student's t shows that the share of frames up to it is not that of the percentile.
-    Each end counts once more the stream that speaks most against it: a few streams tell too little of rare
+    A latency is an end when Student's t shows that the share of frames up to it is not the percentile's. Each
+    end counts once more the stream that speaks most against it: a few streams tell too little of rare
     delays. There is no upper end where streams of `duration_s` seconds hold so little time beyond the
     percentile that they may have missed what fills it.
     """

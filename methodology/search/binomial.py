@@ -8,7 +8,7 @@ ERROR = 0.01  # choice: of refusing what loses in just the share that it may
 
 
 def refused(lossy: int, trials: int, share: float) -> bool:
-    """Whether at least `lossy` of `trials` lose with a probability of at most 1 % where each does in `share`."""
+    """Whether `lossy` or more of `trials` lose in at most 1 % of cases where a share (0..1) of them does."""
     if not 0 <= lossy <= trials:
         raise ValueError(f"lossy: expected 0 to {trials}, found {lossy}")
     if not 0 <= share <= 1:

@@ -9,10 +9,14 @@ from bmwg.methodology.latency import HIGH, LOW
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity
 from bmwg.reports.render.facts import LATENCY, Facts, option, percentiles, told_ways
 from bmwg.reports.render.results import counted, quantity_text, remarks, remarks_of, type_badge
-from bmwg.reports.render.text import NONE, esc, fold, sequence, table, title, unit
+from bmwg.reports.render.text import NONE, esc, sequence, table, title, unit
 
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "max", "mean")
 _BESIDE = ("p50", "p99")
+_NOTE = (
+    "In brackets: where the streams show that a percentile lies, with at least 95 %; no upper end stands where"
+    " they may have missed what lies beyond. The tester's own is what the wire alone took, at its own load."
+)
 
 
 def latency(facts: Facts) -> list[str]:
@@ -34,20 +38,17 @@ def latency(facts: Facts) -> list[str]:
         return []
     head = ["path and option", "frame size", "type", "load", *PERCENTILES]
     head += ["of which the tester's own, p50 / p99", "trials", "remarks"]
-    note = (
-        "In brackets: where the streams show that a percentile lies, with at least 95 %; no upper end is said"
-        " where they may have missed what lies beyond. The tester's own is what the wire alone took, at the load that is named."
-    )
     return [
         *title("Latency", 1),
         *table(head, rows, f"Metrics {LATENCY}.*"),
-        *fold("What the brackets and the tester's own are", ["", esc(note), ""]),
+        "",
+        esc(_NOTE),
         *remarks(outcomes),
     ]
 
 
 def own_latency(facts: Facts, cell: Cell, way: str) -> str:
-    """Return what the tester alone took with a cell's traffic, and at which load; empty where it is not known."""
+    """Return what the tester alone took with a cell's traffic, and at which load; empty: it is not known."""
     if cell.qualifies_tester:
         return ""
     found = next((one for one in facts.of_metric(LATENCY) if one.cell == cell.qualification), None)
@@ -70,4 +71,8 @@ def _with_interval(values: Mapping[str, Quantity], name: str) -> str:
     if low is None:
         return text
     least = quantity_text(low.number, low.unit)
-    return f"{text} ({least} to {quantity_text(high.number, high.unit)})" if high else f"{text} (at least {least})"
+    return (
+        f"{text} ({least} to {quantity_text(high.number, high.unit)})"
+        if high
+        else f"{text} (at least {least})"
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from bmwg.methodology import directions
 from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
 from bmwg.methodology.records import FRAMES, Bound, Cell, Outcome, OutcomeType

@@ -25,7 +25,7 @@ from bmwg.methodology.records import (
     Validity,
 )
 from bmwg.methodology.search.stepwise import Run
-from bmwg.methodology.trial import JudgedTrial, JudgedTrials
+from bmwg.methodology.trial import JudgedTrial
 
 TRUTH_NS = (10_000, 50_000)  # constant: no frame differs from another of its direction
 BOTH = Cell(

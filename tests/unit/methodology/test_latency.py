@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmwg.methodology import latency
-from bmwg.methodology.former import latency_2
 from bmwg.methodology.benchmarks import delay_variation
+from bmwg.methodology.former import latency_2
 from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.latency import MayLose
 from bmwg.methodology.records import Cell, OutcomeType, TrialSpec
@@ -113,7 +113,8 @@ def test_a_load_without_loss_may_lose_no_frame():
     assert lossy.type is OutcomeType.UNSTABLE
     assert lossy.values == ()
     assert lossy.reason.startswith("1 of 1 streams at 50000 frames/s lost frames")
-    said = "41000 of 50000 frames were lost and have no latency: more than lie beyond p50 and p90 and p99 and p99.9"
+    beyond = "more than lie beyond p50 and p90 and p99 and p99.9"
+    said = f"41000 of 50000 frames were lost and have no latency: {beyond}"
     assert lossy.quality == ("1 stream of 1 s, 1 of them lost frames", said)
     told = measured(Device(truth_fps=9000), share=1.0)
     assert told.type is OutcomeType.MEASURED
