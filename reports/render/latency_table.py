@@ -14,8 +14,8 @@ from bmwg.reports.render.text import NONE, esc, sequence, table, title, unit
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "max", "mean")
 _BESIDE = ("p50", "p99")
 _NOTE = (
-    "In brackets: where the streams show that a percentile lies, with at least 95 %; no upper end stands where"
-    " they may have missed what lies beyond. The tester's own is what the wire alone took, at its own load."
+    "In brackets: where the streams show that a percentile lies, with at least 95 %; no upper end where they"
+    " may have missed what lies beyond. The tester's own is what the wire alone took, at its own load."
 )
 
 
