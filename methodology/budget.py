@@ -162,7 +162,9 @@ def _shorter_streams(profile: Profile) -> Profile:
 
 
 def _fewer_streams(profile: Profile) -> Profile:
-    fewer = _with_settings(profile, ("tagged_latency", "delay_variation"), "streams", 5)
+    settings = replace(profile.latency, streams=min(5, profile.latency.streams))
+    fewer = replace(profile, latency=settings)
+    fewer = _with_settings(fewer, ("tagged_latency", "delay_variation"), "streams", 5)
     return _with_settings(fewer, ("back_to_back", "recovery", "reset"), "repetitions", 5)
 
 

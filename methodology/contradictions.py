@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bmwg.methodology.mlr.goal import Claim
-from bmwg.methodology.search.sequential import all_lossy_trials, at_least
+from bmwg.methodology.search.sequential import all_lossy_trials, refused
 from bmwg.methodology.trial import JudgedTrial
 
 APART = 1.25  # choice: loads this far apart do not change places by a machine's noise
@@ -17,7 +17,6 @@ NEAR = 1.05  # choice: the load of a trial that has to forward what the answer s
 FLAT = 2.0  # choice: a loss ratio that grows less than this over such a distance does not follow the load
 _FALLS = 0.1  # choice: of trials that a neighbour on a shared machine slows so much (docs/adr/0371)
 _PASSES = 0.1  # choice: of trials a quarter above the upper end, which luck lets pass
-_FALLS_ERROR = 0.01  # choice: of refusing what is within these shares
 _LEAST_DURATION = 0.5  # choice: of the longest trial; in a shorter one a buffer may carry what no rate does
 
 
@@ -83,7 +82,7 @@ def _fell(trials: Sequence[JudgedTrial], lower_fps: int, upper_fps: int, exceed_
     """
     near = [trial for trial in trials if trial.result.spec.load_fps <= NEAR * upper_fps]
     fallen = [(trial, fell) for trial in near if (fell := _fallen_fps(trial, lower_fps)) is not None]
-    if not fallen or (exceed_ratio and at_least(len(fallen), len(near), _FALLS) > _FALLS_ERROR):
+    if not fallen or (exceed_ratio and not refused(len(fallen), len(near), _FALLS)):
         return ""
     trial, carried_fps = fallen[0]
     often = f", one of {len(fallen)} such trials" if exceed_ratio else ""
@@ -105,7 +104,7 @@ def _fallen_fps(trial: JudgedTrial, lower_fps: int) -> float | None:
 def _passed_above(trials: Sequence[JudgedTrial], upper_fps: int, exceed_ratio: float) -> str:
     above = [trial for trial in trials if trial.result.spec.load_fps >= APART * upper_fps]
     passed = [trial for trial in above if trial.lossless]
-    if not passed or at_least(len(passed), len(above), _PASSES if exceed_ratio else 0.0) > _FALLS_ERROR:
+    if not refused(len(passed), len(above), _PASSES if exceed_ratio else 0.0):
         return ""
     load, seq = passed[0].result.spec.load_fps, passed[0].seq
     return (

@@ -1,4 +1,4 @@
-"""Latency over all frames of one trial, from the histogram of each direction.
+"""Latency over all frames of equal streams at one load, from the histograms of each direction.
 
 The metric ids begin with `latency.all_frames`. `latency.rfc2544_26_2` is reserved for the mean of 20 streams
 with one tagged frame each (RFC2544-26.2-03, RFC2544-26.2-06) and is never given to these values.
@@ -6,17 +6,21 @@ with one tagged frame each (RFC2544-26.2-03, RFC2544-26.2-06) and is never given
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from bmwg.methodology import directions
+from bmwg.methodology import directions, stream_percentiles
 from bmwg.methodology.frame_times import LatencyHistogram
-from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
-from bmwg.methodology.trial import JudgedTrial, JudgedTrials
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, StreamCounts, TrialSpec
+from bmwg.methodology.search.sequential import refused
+from bmwg.methodology.search.stepwise import Run
+from bmwg.methodology.trial import JudgedTrial
 
 METRIC = "latency.all_frames"
 RFC2544_METRIC = "latency.rfc2544_26_2"  # reserved, see the module's text
 UNIT = "ns"
+LOW, HIGH = "low", "high"  # the ends of a percentile's interval, behind its name
 # The two definitions of RFC 1242 3.8, one of which a report states (RFC2544-26.2-08).
 STORE_AND_FORWARD = "store-and-forward"  # from the last bit in to the first bit out
 BIT_FORWARDING = "bit-forwarding"  # from the end of the first bit in to the start of the first bit out
@@ -31,6 +35,14 @@ PERCENTILES = (
     ("p99", Fraction(99, 100)),
     ("p99.9", Fraction(999, 1000)),
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MayLose:
+    """What the search for a load lets its trials lose: `share` of them (0..1) more than `loss_ratio`."""
+
+    loss_ratio: float = 0.0
+    share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,60 +107,93 @@ def summarize(histogram: LatencyHistogram) -> LatencySummary:
     )
 
 
-def outcome(trials: JudgedTrials, cell: Cell, *, outcome_id: str) -> Outcome:
-    """Return the latency outcome of one cell from the trial at its load: the values of each direction.
+def outcome(
+    ended: Run[tuple[JudgedTrial, ...]],
+    spec: TrialSpec,
+    cell: Cell,
+    *,
+    outcome_id: str,
+    may_lose: MayLose,
+    remarks: tuple[str, ...] = (),
+) -> Outcome:
+    """Return the latency of one cell from the valid streams at its load: the values of each direction.
 
-    Without a valid trial it is `invalid` where something broke, `tester_limited` where the tester fell short
-    each time, else `unstable`.
+    It is `unstable` where more streams lost frames than trials at the load may: it is none to measure at.
     """
-    sequence = tuple(trial.seq for trial in trials.trials)
-    trial = trials.valid
-    reason = f"no valid trial in {len(sequence)}; the last: {trials.trials[-1].reason}"
-    kind = _without_answer(trials)
-    if trial is not None:
-        streams = tuple(zip(directions.ways(cell.direction), trial.result.streams, strict=True))
-        empty = [way for way, stream in streams if not stream.latency.frames]
-        if not empty:
-            return _measured(trial, cell, outcome_id, sequence)
-        reason = directions.of(f"trial {trial.seq} holds no latency of any frame", ", ".join(empty))
-        kind = OutcomeType.INVALID
+    streams = ended.found or ()
+    kind, reason, statement = ended.type, ended.reason, ended.statement
+    values: tuple[Quantity, ...] = ()
+    quality: tuple[str, ...] = ()
+    if streams:
+        lossy = sum(trial.loss_ratio > may_lose.loss_ratio for trial in streams)
+        by_way = [
+            (way, [trial.result.streams[place] for trial in streams])
+            for place, way in enumerate(directions.ways(cell.direction))
+        ]
+        lost = [remark for way, sent in by_way if (remark := _lost(way, sent))]
+        try:
+            told = [_told(way, sent, spec) for way, sent in by_way]
+        except ValueError as error:
+            kind, reason = OutcomeType.INVALID, str(error)
+        else:
+            quality = (_length(streams, spec), *lost)
+            if refused(lossy, len(streams), may_lose.share):
+                kind = OutcomeType.UNSTABLE
+                reason = statement = (
+                    f"{lossy} of {len(streams)} streams at {spec.load_fps} frames/s lost frames,"
+                    f" more than a load may at which {may_lose.share:.0%} of the trials do"
+                )
+            else:
+                kind = OutcomeType.MEASURED
+                statement = f"at {spec.load_fps} frames/s per port and direction"
+                values = tuple(value for found, _ in told for value in found)
+                quality += tuple(remark for _, said in told for remark in said)
     return Outcome(
         outcome_id=outcome_id,
         metric=METRIC,
         cell=cell,
         type=kind,
-        trials=sequence,
-        statement="" if kind is OutcomeType.INVALID else reason,
+        values=values,
+        trials=tuple(trial.seq for trial in ended.trials),
+        statement=statement,
         reason=reason,
         requirements=REQUIREMENTS,
+        quality=(*quality, *remarks),
     )
 
 
-def _without_answer(trials: JudgedTrials) -> OutcomeType:
-    found = {trial.validity for trial in trials.trials}
-    if found & {Validity.FAULT, Validity.INCONSISTENT}:
-        return OutcomeType.INVALID
-    return OutcomeType.TESTER_LIMITED if found == {Validity.SENT_SHORT} else OutcomeType.UNSTABLE
+def _told(way: str, sent: Sequence[StreamCounts], spec: TrialSpec) -> tuple[list[Quantity], list[str]]:
+    """Return the values of one direction, and what has to be read with them; ValueError without a frame."""
+    histograms = [stream.latency for stream in sent]
+    whole = stream_percentiles.merged(histograms)
+    if not whole.frames:
+        raise ValueError(directions.of("no stream holds the latency of any frame", way))
+    values, quality = list(summarize(whole).quantities(way)), []
+    shares = [share for _, share in PERCENTILES]
+    ends = stream_percentiles.intervals(histograms, shares, duration_s=spec.duration_s)
+    for (name, _), found in zip(PERCENTILES, ends, strict=False):  # one stream has none
+        for end, number in ((LOW, found.low_ns), (HIGH, found.high_ns)):
+            if number is not None:
+                metric = directions.metric(METRIC, way, f"{name}.{end}")
+                values.append(Quantity(metric=metric, number=number, unit=UNIT))
+    if whole.frames < 10_000:  # choice: ten frames beyond p99.9
+        quality.append(directions.of(f"p99.9 rests on {whole.frames} frames", way))
+    return values, quality
 
 
-def _measured(trial: JudgedTrial, cell: Cell, outcome_id: str, sequence: tuple[int, ...]) -> Outcome:
-    quality: list[str] = []
-    values: list[Quantity] = []
-    for way, stream in zip(directions.ways(cell.direction), trial.result.streams, strict=True):
-        values += summarize(stream.latency).quantities(way)
-        if lost := stream.lost_frames:
-            said = f"{lost} frames of trial {trial.seq} were lost and have no latency"
-            quality.append(directions.of(said, way))
-        if stream.latency.frames < 10_000:  # choice: ten frames beyond p99.9
-            quality.append(directions.of(f"p99.9 rests on {stream.latency.frames} frames", way))
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=METRIC,
-        cell=cell,
-        type=OutcomeType.MEASURED,
-        values=tuple(values),
-        trials=sequence,
-        statement=f"at {trial.result.spec.load_fps} frames/s per port and direction",
-        requirements=REQUIREMENTS,
-        quality=tuple(quality),
-    )
+def _length(streams: Sequence[JudgedTrial], spec: TrialSpec) -> str:
+    lossy = sum(bool(trial.lost) for trial in streams)
+    said = f"{len(streams)} stream{'s' if len(streams) > 1 else ''} of {spec.duration_s:g} s"
+    return f"{said}, {lossy} of them lost frames" if lossy else f"{said}, none lost a frame"
+
+
+def _lost(way: str, sent: Sequence[StreamCounts]) -> str:
+    """Say what was lost in one direction, and up to which percentile that is less than what lies beyond."""
+    lost = sum(stream.lost_frames for stream in sent)
+    if not lost:
+        return ""
+    every = sum(stream.sent_frames for stream in sent)
+    said = f"{lost} of {every} frames were lost and have no latency"
+    if above := [name for name, share in PERCENTILES if lost > (1 - share) * every]:
+        said += f": more than lie beyond {' and '.join(above)}"
+    return directions.of(said, way)

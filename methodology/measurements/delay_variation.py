@@ -17,7 +17,7 @@ from bmwg.methodology.benchmarks.delay_variation import (
     StreamsGoal,
 )
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
-from bmwg.methodology.measurements.remarks import load_remark
+from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, TrialSpec
 
@@ -52,9 +52,11 @@ class Pdv:
 
     def measure(self, asked: Asked) -> Answered:
         """Send the streams at the highest load without loss (RFC8219-7.3.1-01)."""
+        assert asked.throughput is not None
+        if lacks := without_plain_load(asked.cell, asked.throughput, asked.outcome_id, PDV_METRIC):
+            return Answered(outcomes=(lacks,))
         goal = _goal(asked.profile, asked.cell, asked.load_fps)
         ended = asked.run(delay_variation.procedure(goal))
-        assert asked.throughput is not None
         outcome = delay_variation.pdv_outcome(
             ended, goal, asked.cell, outcome_id=asked.outcome_id, remarks=load_remark(asked.throughput)
         )
@@ -89,10 +91,12 @@ class Ipdv:
 
     def measure(self, asked: Asked) -> Answered:
         """Send the streams at the highest load without loss."""
+        assert asked.throughput is not None
+        if lacks := without_plain_load(asked.cell, asked.throughput, asked.outcome_id, SAMPLE_METRIC):
+            return Answered(outcomes=(lacks,))
         goal = _goal(asked.profile, asked.cell, asked.load_fps)
         goal = replace(goal, spec=delay_variation.with_last_frames_tagged(goal.spec))
         ended = asked.run(delay_variation.procedure(goal))
-        assert asked.throughput is not None
         outcome = delay_variation.ipdv_outcome(
             ended, goal, asked.cell, outcome_id=asked.outcome_id, remarks=load_remark(asked.throughput)
         )

@@ -1,20 +1,21 @@
-"""Latency of all frames of one trial at the throughput of the cell."""
+"""Latency of all frames of equal streams at the throughput of the cell."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bmwg.methodology import latency
+from bmwg.methodology.benchmarks import delay_variation
+from bmwg.methodology.benchmarks.delay_variation import StreamsGoal
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost
-from bmwg.methodology.measurements.remarks import load_remark
+from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Cell, TrialSpec
-from bmwg.methodology.trial import RecordedTrial, valid_trial
+from bmwg.methodology.records import Cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllFramesLatency:
-    """One trial, repeated only while it is not valid."""
+    """Streams one after the other, each repeated only while it is not valid."""
 
     name: str = "latency"
     needs_throughput: bool = True
@@ -34,23 +35,46 @@ class AllFramesLatency:
         return (latency.METRIC,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
-        """One trial."""
-        return Cost(trials=1.0, traffic_s=profile.latency.duration_s)
+        """All streams."""
+        settings = profile.latency
+        return Cost(trials=settings.streams, traffic_s=settings.streams * settings.duration_s)
 
     def measure(self, asked: Asked) -> Answered:
-        """Measure at the highest load without loss (RFC2544-26.2-01)."""
+        """Send the streams at the throughput (RFC2544-26.2-01).
 
-        def one(wanted: TrialSpec) -> RecordedTrial:
-            trial = asked.trial(wanted, "latency")
-            return RecordedTrial(seq=trial.seq, result=trial.result)
-
-        spec = asked.profile.latency_spec(asked.cell, asked.load_fps)
-        tried = valid_trial(one, spec, asked.profile.policy)
-        outcome = latency.outcome(tried, asked.cell, outcome_id=asked.outcome_id)
+        With no device between its ports the tester itself is measured, at a load that devices are nearer to
+        (docs/adr/0458).
+        """
         assert asked.throughput is not None
-        return Answered(
-            outcomes=(replace(outcome, quality=(*outcome.quality, *load_remark(asked.throughput))),)
+        profile, cell = asked.profile, asked.cell
+        if lacks := without_plain_load(cell, asked.throughput, asked.outcome_id, latency.METRIC):
+            return Answered(outcomes=(lacks,))
+        load_fps = asked.load_fps
+        if cell.qualifies_tester:
+            load_fps = max(1, load_fps * profile.latency.wire_percent // 100)
+        goal = StreamsGoal(
+            spec=profile.latency_spec(cell, load_fps),
+            streams=profile.latency.streams,
+            max_repeats=profile.policy.max_repeats,
         )
+        ended = asked.run(delay_variation.procedure(goal))
+        outcome = latency.outcome(
+            ended,
+            goal.spec,
+            cell,
+            outcome_id=asked.outcome_id,
+            may_lose=profile.may_lose(),
+            remarks=_remarks(asked),
+        )
+        return Answered(outcomes=(outcome,), error=ended.error)
+
+
+def _remarks(asked: Asked) -> tuple[str, ...]:
+    percent = asked.profile.latency.wire_percent
+    if not asked.cell.qualifies_tester or percent == 100:
+        assert asked.throughput is not None
+        return load_remark(asked.throughput)
+    return (f"the tester's own, at {percent} % of what it carries",)
 
 
 MEASUREMENTS = (AllFramesLatency(),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bmwg.methodology import throughput
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 
+_PLAIN_LOADS = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
 CONTINUED = "the run was cut off in the midst of these trials and continued"
 
 
@@ -13,6 +14,21 @@ def load_remark(found: Outcome) -> tuple[str, ...]:
     if found.type is OutcomeType.MEASURED or found.lower is None:
         return ()
     return (f"at {found.lower.load_fps} frames/s, the highest load without loss ({found.type.value})",)
+
+
+def without_plain_load(cell: Cell, found: Outcome, outcome_id: str, metric: str) -> Outcome | None:
+    """Say that a measurement at the throughput was not assessed where that is no plain load; else None.
+
+    A load that nobody found a limit above is one at which no more was lost than may be: it is plain.
+    """
+    if found.type in _PLAIN_LOADS:
+        return None
+    return throughput.not_assessed(
+        cell,
+        outcome_id=outcome_id,
+        metric=metric,
+        reason=f"the throughput of this cell is {found.type.value}, so that there is no load to measure at",
+    )
 
 
 def without_load(cell: Cell, found: Outcome, *, outcome_id: str, metric: str) -> Outcome:

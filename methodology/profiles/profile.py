@@ -8,6 +8,7 @@ from typing import Any
 
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.latency import MayLose
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
 from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
 from bmwg.methodology.search.closing import EDGE_RATIO, Closing, above_fps
@@ -55,10 +56,15 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencySettings:
-    """One latency trial of this length for each cell whose frame size is listed."""
+    """Latency of each cell whose frame size is listed: `streams` of this length, one after the other.
+
+    `wire_percent` is the load of the tester's own latency, percent of what it carries.
+    """
 
     duration_s: float
     frame_octets: tuple[int, ...]
+    streams: int = 1
+    wire_percent: int = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,6 +314,16 @@ class Profile:
             return None
         return max(1, min(self.search.min_load_fps, load_fps // 4))
 
+    def may_lose(self) -> MayLose:
+        """Return what trials at a throughput may lose: as the search for it has it, or its checks."""
+        search = self.search
+        if search.algorithm == MLRSEARCH:
+            first = search.goals[0]
+            return MayLose(loss_ratio=first.goal_loss_ratio, share=first.goal_exceed_ratio)
+        if search.algorithm == TST009:
+            return MayLose(share=1 - 1 / search.max_trials)  # RFC 9971 4.10.3, for r trials
+        return MayLose(share=LOSSY_RATIO if self.indicative else 0.0)
+
     def controller_input(
         self, cell: Cell, *, max_load_fps: int, envelope_fps: int | None = None, medium_fps: int | None = None
     ) -> ControllerInput:
@@ -325,7 +341,7 @@ class Profile:
         )
 
     def latency_spec(self, cell: Cell, load_fps: int) -> TrialSpec:
-        """Return the latency trial of one cell at its throughput (RFC2544-26.2-01)."""
+        """Return a latency stream of one cell at its load (RFC2544-26.2-01)."""
         return TrialSpec(
             frame_octets=cell.frame_octets,
             load_fps=load_fps,

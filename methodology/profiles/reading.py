@@ -157,6 +157,7 @@ def _contradictions(data: dict[str, Any], paths: Mapping[str, PathKind] | None) 
     duration_s = float(data["trial"]["duration_s"])
     found.extend(_step_contradictions(("benchmarks", TST009), benchmarks.get(TST009, {}), duration_s))
     found.extend(_genome_contradictions(benchmarks.get("imix", {})))
+    found.extend(_latency_contradictions(data))
     attempts = 1 + data["trial"]["max_repeats"]
     if data["search"]["short_limit"] > attempts:
         found.append(
@@ -167,6 +168,20 @@ def _contradictions(data: dict[str, Any], paths: Mapping[str, PathKind] | None) 
             )
         )
     return found
+
+
+def _latency_contradictions(data: dict[str, Any]) -> list[Problem]:
+    """Hold the streams of latency against the lowest load of the search: each has a frame there."""
+    said, lowest_fps = data["latency"], data["search"]["min_load_fps"]
+    if said["duration_s"] * lowest_fps >= 1:
+        return []
+    return [
+        Problem(
+            location=("latency", "duration_s"),
+            expected=f"at least one frame at the lowest load, {lowest_fps} frames/s",
+            found=f"{said['duration_s']:g} s",
+        )
+    ]
 
 
 def _search_contradictions(search: dict[str, Any], duration_s: float) -> list[Problem]:
@@ -293,7 +308,10 @@ def _build(data: dict[str, Any]) -> Profile:
             state_checks=int(search.get("state_checks", INDICATIVE_CHECKS if data["indicative"] else CHECKS)),
         ),
         latency=LatencySettings(
-            duration_s=float(latency["duration_s"]), frame_octets=tuple(map(int, latency["frame_octets"]))
+            duration_s=float(latency["duration_s"]),
+            frame_octets=tuple(map(int, latency["frame_octets"])),
+            streams=int(latency.get("streams", 1)),
+            wire_percent=int(latency.get("wire_percent", 100)),
         ),
         paths=tuple(_path_plan(plan) for plan in data["paths"]),
         directions=tuple(Direction(word) for word in traffic["directions"]),

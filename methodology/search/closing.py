@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from bmwg.methodology.contradictions import APART
 from bmwg.methodology.records import Bound, Outcome, OutcomeType
 from bmwg.methodology.search.offer import Offer, Tried
-from bmwg.methodology.search.sequential import Verdict, all_lossy_trials, at_least, verdict
+from bmwg.methodology.search.sequential import Verdict, all_lossy_trials, refused, verdict
 from bmwg.methodology.search.stepwise import Procedure, Run, valid_trial
 
 PHASE = "closing"
@@ -24,7 +24,6 @@ EDGE_RATIO = 0.5  # choice: of the trials at an upper bound for no loss, in an i
 CONTROL_TRIALS = 20  # choice: a device that loses in a quarter of all trials then passes in 1 of 11 cases
 CONTROL_FROM = 0.1  # choice: of the trials at what was found; below it the control has nothing to explain
 CONTROL_RATIO = 0.02  # choice: of trials at the lowest load; more of them is loss that needs no load
-_CONTROL_ERROR = 0.01  # choice: of a device of that ratio, refused by bad luck
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +161,7 @@ def _everywhere(closing: Closing, again: list[Tried], half: list[Tried]) -> Proc
         f" {sum(map(closing.lost, half))} of {len(half)} at half of it and {low} of {len(there)} at"
         f" {closing.lowest} {closing.offer.unit}"
     )
-    if low and at_least(low, len(there), CONTROL_RATIO) <= _CONTROL_ERROR:
+    if refused(low, len(there), CONTROL_RATIO):
         return Ended(refused=f"loss does not depend on load: {said}")
     return Ended(remarks=(said,))
 

@@ -16,6 +16,7 @@ from enum import StrEnum
 UNJUST = 0.0025  # choice: a load that keeps the goal is refused; four such tests make 1 % of an answer
 MISSED = 0.01  # choice: a load at which only a fifth as many trials are good is accepted
 _GOOD_LEFT = 0.2  # choice: what is told apart; nearer shares of lossy trials need hundreds of them
+FIXED_ERROR = 0.01  # choice: the same, of a test of a fixed number of trials
 MOST_TRIALS = 60  # choice: what is not told apart within so many does not differ by much
 
 
@@ -59,3 +60,11 @@ def at_least(count: int, trials: int, share: float) -> float:
         math.comb(trials, hits) * share**hits * (1 - share) ** (trials - hits)
         for hits in range(count, trials + 1)
     )
+
+
+def refused(lossy: int, trials: int, share: float) -> bool:
+    """Whether so many lossy trials, of a number fixed beforehand, are more than a share (0..1) of them allows.
+
+    Trials that keep the share are refused in 1 of 100 cases at most.
+    """
+    return lossy > 0 and at_least(lossy, trials, share) <= FIXED_ERROR

@@ -8,8 +8,9 @@ from bmwg.reports.render.definitions_benchmarks import BENCHMARKS
 _ALL_FRAMES = "no clause; RFC 2544 section 26.2 has a metric of its own"
 _LATENCY = (
     "time stamp at receive minus time stamp at send in the tester's software, over every received test frame "
-    "of the trial at the throughput"
+    "of the valid streams at the throughput (path wire: at a stated share of what the tester carries)"
 )
+_INTERVAL = "end of the interval of at least 95 % that the streams give for"
 
 DEFINITIONS = {
     "throughput.rfc2544_26_1": Definition(
@@ -23,15 +24,19 @@ DEFINITIONS = {
         meaning="the highest load that the tester itself sent in full, received in full and accounted for",
     ),
     "latency.all_frames.p50": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"median of: {_LATENCY}"),
-    "latency.all_frames.p90": Definition(
-        unit="ns", clause=_ALL_FRAMES, meaning=f"90 % are at most this: {_LATENCY}"
-    ),
-    "latency.all_frames.p99": Definition(
-        unit="ns", clause=_ALL_FRAMES, meaning=f"99 % are at most this: {_LATENCY}"
-    ),
-    "latency.all_frames.p99.9": Definition(
-        unit="ns", clause=_ALL_FRAMES, meaning=f"99.9 % are at most this: {_LATENCY}"
-    ),
+    **{
+        f"latency.all_frames.{name}": Definition(
+            unit="ns", clause=_ALL_FRAMES, meaning=f"{share} % are at most this: {_LATENCY}"
+        )
+        for name, share in (("p90", "90"), ("p99", "99"), ("p99.9", "99.9"))
+    },
+    **{
+        f"latency.all_frames.{name}.{end}": Definition(
+            unit="ns", clause=_ALL_FRAMES, meaning=f"{word} {_INTERVAL} {name} (docs/adr/0457)"
+        )
+        for name in ("p50", "p90", "p99", "p99.9")
+        for end, word in (("low", "lower"), ("high", "upper"))
+    },
     "latency.all_frames.max": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"largest of: {_LATENCY}"),
     "latency.all_frames.mean": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"mean of: {_LATENCY}"),
     **BENCHMARKS,

@@ -16,6 +16,7 @@ from bmwg.reports.render import (
     glance,
     grades,
     guard,
+    latency_table,
     option_plot,
     parallel_section,
     physical_section,
@@ -57,7 +58,7 @@ def page(facts: Facts, plots: Iterable[Plot], head: Iterable[str] = ()) -> str:
     lines += [*results.throughput(facts), *_plot(by_name, "throughput")]
     lines += statements.statement(facts)
     lines += results.ladder_section(facts)
-    lines += [*results.latency(facts), *_plot(by_name, "latency")]
+    lines += [*latency_table.latency(facts), *_plot(by_name, "latency")]
     lines += data_plane.section(facts)
     lines += chain_section.section(facts, _plot(by_name, chain_section.NAME))
     lines += parallel_section.section(facts)

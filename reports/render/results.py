@@ -1,11 +1,10 @@
-"""The sections that tell what the SUT did: summary, throughput, ladder, latency, and what is missing."""
+"""The sections that tell what the SUT did: summary, throughput, ladder, and what is missing."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 
-from bmwg.methodology import directions
 from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
 from bmwg.methodology.records import FRAMES, Bound, Cell, Outcome, OutcomeType
@@ -37,7 +36,6 @@ from bmwg.reports.render.text import (
 from bmwg.reports.store.run import CABLES
 
 GUEST_BANNER = "guest"  # stands before everything else
-PERCENTILES = ("p50", "p90", "p99", "p99.9", "max", "mean")
 TYPE_WORDS = {
     OutcomeType.MEASURED: "measured",
     OutcomeType.AT_FLOOR: "at the floor",
@@ -202,7 +200,7 @@ def throughput(facts: Facts) -> list[str]:
         if has_maximum:
             row.append(esc(unit(facts.theoretical_fps(cell.frame_octets) or 0, "frames/s")))
         row += [_bound(outcome.lower), _bound(outcome.upper), esc(sequence(outcome.trials))]
-        rows.append([*row, _counted(remarks_of(outcome))])
+        rows.append([*row, counted(remarks_of(outcome))])
     head = ["path and option", "frame size", "type", "throughput per port and direction"]
     head += ["theoretical maximum"] if has_maximum else []
     head += ["lower bound", "upper bound", "trials", "remarks"]
@@ -216,7 +214,8 @@ def remarks_of(outcome: Outcome) -> tuple[str, ...]:
     return tuple(part for part in (outcome.reason, *outcome.quality) if part)
 
 
-def _counted(said: Sequence[str]) -> str:
+def counted(said: Sequence[str]) -> str:
+    """Say how many remarks stand below a table."""
     return esc(f"{len(said)}, below") if said else NONE
 
 
@@ -272,29 +271,6 @@ def _rung(rung: Rung) -> list[str]:
         esc(percent(rung.to_wire, 1)) if rung.to_wire is not None else NONE,
         esc(rung.note.replace("_", " ")) if rung.note else NONE,
     ]
-
-
-def latency(facts: Facts) -> list[str]:
-    """Return latency percentiles of each cell, at the load of the trial that gave them."""
-    outcomes = facts.of_metric(LATENCY)
-    rows = []
-    for outcome, way in ((one, way) for one in outcomes for way in told_ways(one, LATENCY)):
-        values = percentiles(outcome, way)
-        loads = sorted({facts.run.trial(seq).spec.load_fps for seq in outcome.trials})
-        row = [
-            esc(directions.of(option(outcome.cell), way)),
-            esc(unit(outcome.cell.frame_octets, "octets")),
-            type_badge(outcome),
-        ]
-        row.append(esc(", ".join(unit(load, "frames/s") for load in loads)))
-        for name in PERCENTILES:
-            value = values.get(name)
-            row.append(esc(quantity_text(value.number, value.unit)) if value else NONE)
-        rows.append([*row, esc(sequence(outcome.trials)), _counted(remarks_of(outcome))])
-    head = ["path and option", "frame size", "type", "load", *PERCENTILES, "trials", "remarks"]
-    if not rows:
-        return []
-    return [*title("Latency", 1), *table(head, rows, f"Metrics {LATENCY}.*"), *remarks(outcomes)]
 
 
 def tail(outcome: Outcome) -> str:

@@ -10,8 +10,9 @@ import runs
 
 from bmwg.reports.render import delay_tables
 from bmwg.reports.render.facts import Facts, facts
+from bmwg.reports.render.latency_table import latency
 from bmwg.reports.render.plots import plots
-from bmwg.reports.render.results import latency, summary, throughput
+from bmwg.reports.render.results import summary, throughput
 from bmwg.reports.render.statements import statement
 from bmwg.reports.store import read_run
 

@@ -25,7 +25,7 @@ from bmwg.methodology.records import (
     Validity,
 )
 from bmwg.methodology.search.stepwise import Run
-from bmwg.methodology.trial import JudgedTrial, JudgedTrials
+from bmwg.methodology.trial import JudgedTrial
 
 TRUTH_NS = (10_000, 50_000)  # constant: no frame differs from another of its direction
 BOTH = Cell(
@@ -141,6 +141,7 @@ def test_a_direction_without_any_frame_makes_the_latency_invalid():
     trial = take(1, spec)
     silent = replace(trial.result.streams[1], received_frames=0, latency=LatencyHistogram())
     trial = replace(trial, result=replace(trial.result, streams=(trial.result.streams[0], silent)))
-    found = latency.outcome(JudgedTrials(trials=(trial,)), BOTH, outcome_id="t")
+    ended = Run(trials=(trial,), found=(trial,))
+    found = latency.outcome(ended, spec, BOTH, outcome_id="t", may_lose=latency.MayLose(share=1.0))
     assert found.type is OutcomeType.INVALID
     assert "reverse" in found.reason

@@ -94,8 +94,24 @@ def test_the_quick_plan_covers_what_it_promises_in_its_time():
     assert chains == [(("chain", "a>b"),), (("chain", "a>b>c"),)]
     at_64 = [one.cell for one in planned if one.metric == latency.METRIC]
     assert at_64 == [cell for cell in tput if cell.frame_octets == 64]
-    assert 90 <= traffic_s(planned) <= 240
+    assert 90 <= traffic_s(planned) <= 260
     assert duration_s(planned) <= 1.3 * traffic_s(planned)
+
+
+def test_the_plan_counts_each_stream_of_latency():
+    profile = load_profile("quick")
+    found = next(one for one in cells(profile, NETWORKS) if one.metric == latency.METRIC)
+    repeated = 1 / (1 - profile.expected_invalid_ratio)
+    assert found.traffic_s == pytest.approx(repeated * profile.latency.streams * profile.latency.duration_s)
+
+
+def test_what_may_be_lost_at_a_load_is_what_its_search_allows():
+    assert load_profile("rfc2544").may_lose() == latency.MayLose(loss_ratio=0.0, share=0.0)
+    assert load_profile("low-rate").may_lose().share in (0.25, 0.5)
+    assert load_profile("tst009").may_lose().share == 0.5  # two trials at a load
+    goal = load_profile("rfc9971").search.goals[0]
+    found = load_profile("rfc9971").may_lose()
+    assert (found.loss_ratio, found.share) == (goal.goal_loss_ratio, goal.goal_exceed_ratio)
 
 
 def test_the_plan_is_ordered_unique_and_deploys_once():
@@ -204,6 +220,14 @@ def test_profiles_are_frozen():
         ("function: testpmd", "function: vpp", "PRF-04", ["paths[4].function: expected kernel-l3 or"]),
         ("networks: all", "networks: al", "PRF-03", ["none, all, or a list of network names"]),
         ("max_repeats: 25", "max_repeats: 0", "PRF-04", ["search.short_limit: expected at most 1"]),
+        ("streams: 11", "streams: 0", "PRF-03", ["latency.streams: expected"]),
+        ("wire_percent: 10", "wire_percent: 101", "PRF-03", ["latency.wire_percent: expected"]),
+        (
+            "min_load_fps: 10000",
+            "min_load_fps: 9",
+            "PRF-04",
+            ["latency.duration_s: expected at least one frame"],
+        ),
         ("name: quick", "name: quick\nname: q", "PRF-02", ["twice (lines"]),
     ],
 )

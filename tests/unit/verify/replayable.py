@@ -19,12 +19,11 @@ from bmwg.methodology.believed import believed
 from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
-from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.record.bound import sealed_form
 from bmwg.methodology.records import Cell, Outcome, TrialSpec
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, assess, valid_trial
+from bmwg.methodology.trial import JudgedTrial, StallEvidence, assess
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore, binding
 from bmwg.reports.store.canonical import canonical
@@ -157,16 +156,15 @@ class Session:
         self.traffic.attach((port, port))
         trials: list[JudgedTrial] = []
         if planned.metric == latency.METRIC:
-            found = self.lower[cell.cell_id]
-            run = self.trial(planned, planned.metric, "latency", trials)
-            tried = valid_trial(
-                lambda spec: RecordedTrial(seq=(done := run(spec)).seq, result=done.result),
-                self.profile.latency_spec(cell, found),
-                self.profile.policy,
+            asked = Asked(
+                profile=self.profile,
+                cell=cell,
+                outcome_id=planned.outcome_id,
+                trial=lambda spec, phase: self.trial(planned, planned.metric, phase, trials)(spec),
+                max_load_fps=self.envelopes[cell.frame_octets],
+                throughput=self.throughputs[cell.cell_id],
             )
-            outcome = latency.outcome(tried, cell, outcome_id=planned.outcome_id)
-            remark = load_remark(self.throughputs[cell.cell_id])
-            outcome = replace(outcome, quality=(*outcome.quality, *remark))
+            (outcome,) = measurement("latency").measure(asked).outcomes
         else:
             wire = cell.path == "wire"
             metric = throughput.ENVELOPE_METRIC if wire else throughput.METRIC

@@ -1,0 +1,78 @@
+"""Latency of all frames: percentiles with their intervals, and the tester's own beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bmwg.methodology import directions
+from bmwg.methodology.latency import HIGH, LOW
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity
+from bmwg.reports.render.facts import LATENCY, Facts, option, percentiles, told_ways
+from bmwg.reports.render.results import counted, quantity_text, remarks, remarks_of, type_badge
+from bmwg.reports.render.text import NONE, esc, sequence, table, title, unit
+
+PERCENTILES = ("p50", "p90", "p99", "p99.9", "max", "mean")
+_BESIDE = ("p50", "p99")
+_NOTE = (
+    "In brackets: where the streams show that a percentile lies, with at least 95 %; no upper end where they"
+    " may have missed what lies beyond. The tester's own is what the wire alone took, at its own load."
+)
+
+
+def latency(facts: Facts) -> list[str]:
+    """Return latency of each cell at the load of its streams, each percentile with its interval."""
+    outcomes = facts.of_metric(LATENCY)
+    rows = []
+    for outcome, way in ((one, way) for one in outcomes for way in told_ways(one, LATENCY)):
+        values = percentiles(outcome, way)
+        row = [
+            esc(directions.of(option(outcome.cell), way)),
+            esc(unit(outcome.cell.frame_octets, "octets")),
+            type_badge(outcome),
+            esc(_loads(facts, outcome)),
+            *(esc(_with_interval(values, name)) if name in values else NONE for name in PERCENTILES),
+            esc(own_latency(facts, outcome.cell, way) or NONE),
+        ]
+        rows.append([*row, esc(sequence(outcome.trials)), counted(remarks_of(outcome))])
+    if not rows:
+        return []
+    head = ["path and option", "frame size", "type", "load", *PERCENTILES]
+    head += ["of which the tester's own, p50 / p99", "trials", "remarks"]
+    return [
+        *title("Latency", 1),
+        *table(head, rows, f"Metrics {LATENCY}.*"),
+        "",
+        esc(_NOTE),
+        *remarks(outcomes),
+    ]
+
+
+def own_latency(facts: Facts, cell: Cell, way: str) -> str:
+    """Return what the tester alone took with a cell's traffic, and at which load; empty: it is not known."""
+    if cell.qualifies_tester:
+        return ""
+    found = next((one for one in facts.of_metric(LATENCY) if one.cell == cell.qualification), None)
+    if found is None or found.type is not OutcomeType.MEASURED:
+        return ""
+    values = percentiles(found, way)
+    pair = [quantity_text(values[name].number, values[name].unit) for name in _BESIDE if name in values]
+    return f"{' / '.join(pair)} at {_loads(facts, found)}"
+
+
+def _loads(facts: Facts, outcome: Outcome) -> str:
+    loads = sorted({facts.run.trial(seq).spec.load_fps for seq in outcome.trials})
+    return ", ".join(unit(load, "frames/s") for load in loads)
+
+
+def _with_interval(values: Mapping[str, Quantity], name: str) -> str:
+    """Return a value, for a percentile with its interval: `24.3 µs (23.1 µs to 27 µs)`."""
+    text = quantity_text(values[name].number, values[name].unit)
+    low, high = values.get(f"{name}.{LOW}"), values.get(f"{name}.{HIGH}")
+    if low is None:
+        return text
+    least = quantity_text(low.number, low.unit)
+    return (
+        f"{text} ({least} to {quantity_text(high.number, high.unit)})"
+        if high
+        else f"{text} (at least {least})"
+    )

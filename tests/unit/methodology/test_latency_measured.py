@@ -1,0 +1,102 @@
+"""Latency as it is asked for: at which load, by how many streams, and where there is none to measure at."""
+
+from dataclasses import replace
+
+import pytest
+from fake_measurers import Device
+
+from bmwg.methodology import latency, throughput
+from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC, SAMPLE_METRIC
+from bmwg.methodology.measurements.measurement import Asked
+from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
+
+POD = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
+LOAD_FPS = 200_000
+
+
+def asked(kind, *, cell=POD, device=None, lower=True):
+    found = Outcome(
+        outcome_id="t",
+        metric=throughput.METRIC,
+        cell=cell,
+        type=kind,
+        lower=Bound(load_fps=LOAD_FPS, trials=(1,)) if lower else None,
+    )
+    device = device or Device(truth_fps=10**6)
+    trials = []
+
+    def take(spec, phase):
+        trials.append((spec, phase))
+        return device(spec)
+
+    one = Asked(
+        profile=load_profile("quick"),
+        cell=cell,
+        outcome_id="L",
+        trial=take,
+        max_load_fps=10**6,
+        throughput=found,
+    )
+    return one, trials
+
+
+def test_streams_are_sent_one_after_the_other_at_the_load():
+    one, trials = asked(OutcomeType.MEASURED)
+    (found,) = measurement("latency").measure(one).outcomes
+    assert found.type is OutcomeType.MEASURED
+    assert [phase for _, phase in trials] == [f"stream {number}" for number in range(1, 12)]
+    assert {(spec.load_fps, spec.duration_s) for spec, _ in trials} == {(LOAD_FPS, 0.1)}
+    assert found.trials == tuple(range(1, 12))
+    numbers = {value.metric: value.number for value in found.values}
+    ends = numbers["latency.all_frames.p50.low"], numbers["latency.all_frames.p50.high"]
+    assert ends[0] <= numbers["latency.all_frames.p50"] <= ends[1]
+    assert "latency.all_frames.p99.9.high" not in numbers  # 11 streams of 0.1 s cannot tell it
+
+
+@pytest.mark.parametrize("kind", [OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED])
+def test_a_load_without_a_limit_is_plain_and_said(kind):
+    one, _ = asked(kind)
+    (found,) = measurement("latency").measure(one).outcomes
+    assert found.type is OutcomeType.MEASURED
+    assert any(kind.value in remark for remark in found.quality)
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [("latency", latency.METRIC), ("delay_variation", PDV_METRIC), ("ipdv", SAMPLE_METRIC)],
+)
+@pytest.mark.parametrize("kind", [OutcomeType.UNSTABLE, OutcomeType.INVALID])
+def test_there_is_none_where_the_load_is_no_plain_number(name, metric, kind):
+    one, trials = asked(kind)
+    (found,) = measurement(name).measure(one).outcomes
+    assert (found.type, found.metric, found.values) == (OutcomeType.NOT_ASSESSED, metric, ())
+    assert kind.value in found.reason
+    assert trials == []
+
+
+def test_the_testers_own_is_taken_at_a_stated_share_of_what_it_carries():
+    one, trials = asked(OutcomeType.AT_CEILING, cell=POD.qualification)
+    (found,) = measurement("latency").measure(one).outcomes
+    assert {spec.load_fps for spec, _ in trials} == {LOAD_FPS // 10}
+    assert found.type is OutcomeType.MEASURED
+    assert "the tester's own, at 10 % of what it carries" in found.quality
+    settings = replace(one.profile.latency, wire_percent=100)
+    other, trials = asked(OutcomeType.AT_CEILING, cell=POD.qualification)
+    measurement("latency").measure(replace(other, profile=replace(other.profile, latency=settings)))
+    assert {spec.load_fps for spec, _ in trials} == {LOAD_FPS}
+
+
+def test_a_measurer_that_fails_ends_it_with_the_trials_so_far():
+    one, trials = asked(OutcomeType.MEASURED)
+
+    def take(spec, phase):
+        if len(trials) == 3:
+            raise OSError("gone")
+        return one.trial(spec, phase)
+
+    answered = measurement("latency").measure(replace(one, trial=take))
+    (found,) = answered.outcomes
+    assert isinstance(answered.error, OSError)
+    assert (found.type, found.values, found.trials) == (OutcomeType.INVALID, (), (1, 2, 3))

@@ -1,0 +1,58 @@
+"""Latency on the page: each percentile with its interval, and the tester's own with its load beside it."""
+
+import pytest
+from made_parts import LATENCY, Clock, Maker, cell, header
+
+from bmwg.methodology.records import OutcomeType, Quantity
+from bmwg.reports.render.facts import facts
+from bmwg.reports.render.latency_table import latency, own_latency
+from bmwg.reports.store import RunStore, read_run
+
+POD, WIRE = cell("pvp"), cell("wire")
+
+
+def written(folder, told):
+    """Write a run with one latency for each cell: `told` are its load, its values in ns and its type."""
+    with RunStore.create(folder, "made", header(), clock=Clock()) as store:
+        maker = Maker(store)
+        for one, (load_fps, numbers, kind) in told.items():
+            seq = maker.trial(one, load_fps, phase="stream 1", metric=LATENCY)
+            values = tuple(
+                Quantity(metric=f"{LATENCY}.{name}", number=ns, unit="ns") for name, ns in numbers.items()
+            )
+            maker.outcome(one, LATENCY, kind, values=values, trials=(seq,))
+    return facts(read_run(folder / "made"))
+
+
+@pytest.fixture
+def told(tmp_path):
+    pod = {"p50": 24_000, "p99": 90_000, "p50.low": 23_000, "p50.high": 27_000, "p99.low": 70_000}
+    wire = {"p50": 9_000, "p99": 15_000}
+    kinds = (OutcomeType.MEASURED,) * 2
+    return written(tmp_path, {WIRE: (150_000, wire, kinds[0]), POD: (100_000, pod, kinds[1])})
+
+
+def test_each_percentile_has_its_interval(told):
+    page = "\n".join(latency(told))
+    assert "24 µs (23 µs to 27 µs)" in page.replace("\u00a0", " ")
+    assert "90 µs (at least 70 µs)" in page.replace("\u00a0", " ")
+
+
+def test_the_testers_own_stands_beside_it_with_its_load(told):
+    assert own_latency(told, POD, "").replace("\u00a0", " ").replace("\u202f", " ") == (
+        "9 µs / 15 µs at 150 000 frames/s"
+    )
+    assert own_latency(told, WIRE, "") == ""
+
+
+def test_a_tester_without_a_plain_latency_has_none_beside_it(tmp_path):
+    numbers = {"p50": 9_000, "p99": 15_000}
+    found = written(
+        tmp_path,
+        {WIRE: (150_000, {}, OutcomeType.UNSTABLE), POD: (100_000, numbers, OutcomeType.MEASURED)},
+    )
+    assert own_latency(found, POD, "") == ""
+
+
+def test_a_run_without_latency_has_no_section(tmp_path):
+    assert latency(written(tmp_path, {})) == []
