@@ -63,7 +63,7 @@ def at_least(count: int, trials: int, share: float) -> float:
 
 
 def refused(lossy: int, trials: int, share: float) -> bool:
-    """Whether so many lossy trials, of a number fixed beforehand, are more than a share (0..1) of them allows.
+    """Whether so many lossy trials, of a number fixed beforehand, are more than a share (0..1) allows.
 
     Trials that keep the share are refused in 1 of 100 cases at most.
     """
