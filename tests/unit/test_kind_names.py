@@ -48,8 +48,7 @@ ROOMS = {
         "bmwg.resources.hosts",
     ),
 }
-# Who else may enter: drivers of the kind, and what reads its runs from before the one journal.
-OTHERS = ("bmwg.drivers.workload", "bmwg.reports.store.former_http")
+OTHERS = ("bmwg.drivers.workload",)  # who else may enter
 # Words that tests of network devices use too: a trial of frames counts streams, a medium has a rate in bit/s,
 # a trial may have acts, a testbed has pods.
 ALSO_OF_FRAMES = frozenset({"streams", "bit/s", "acts", "pods", "jobs"})
@@ -131,10 +130,6 @@ READS_UNNAMED = {
     "reports/checker/verdicts.py",  # a row of the catalogue
     "reports/compare/screen.py",  # a cell
     "reports/store/codec.py",  # a cell
-    "reports/store/upgrade.py",  # a line of trial/1.0
-    "reports/verify/other_kinds.py",  # the profile of a run/1.0
-    "reports/verify/protections.py",  # the same
-    "reports/verify/told.py",  # the same
 }
 
 

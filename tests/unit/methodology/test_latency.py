@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmwg.methodology import latency
-from bmwg.methodology.former import latency_2
 from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import Cell, OutcomeType, TrialSpec
 from bmwg.methodology.trial import TrialPolicy, valid_trial
@@ -60,14 +59,6 @@ def test_metric_ids_and_units():
         "latency.all_frames.mean",
     ]
     assert {quantity.unit for quantity in quantities} == {"ns"}
-
-
-def test_the_former_version_merged_streams_and_refused_overlap():
-    merged = latency_2.merge([of([1, 5], 4), of([6, 20], 4)])
-    assert merged.buckets == ((0, 3, 1), (4, 7, 2), (20, 23, 1))
-    assert (merged.sum_ns, merged.min_ns, merged.max_ns) == (32, 1, 20)
-    with pytest.raises(ValueError, match="overlap"):
-        latency_2.merge([of([1], 4), of([1], 3)])
 
 
 @pytest.mark.parametrize("share", [Fraction(0), Fraction(3, 2)])
