@@ -1,7 +1,7 @@
 """Lies told around a bundle: to whoever compares, imports, bundles, checks out, publishes or reads a status.
 
 Each attack makes what its owner would hand over or ask for, and returns the ids and words with which the
-toolkit answers; `caught` has those of which one must be among them. All were accepted at 3ac94e6.
+toolkit answers; `caught` has those of which one must be among them.
 """
 
 from __future__ import annotations
