@@ -64,7 +64,7 @@ class Made:
             said = assess(result, self.profile.policy)
             self.bodies.append(
                 {
-                    "schema": "trial/2.0",
+                    "schema": "trial/1.0",
                     "kind": FRAMES,
                     "faults": [],
                     "host": {},
@@ -115,7 +115,7 @@ class Made:
     def write(self, folder: Path) -> None:
         """Write the three files of the run."""
         run = {
-            "schema": "run/2.0",
+            "schema": "run/1.0",
             "run_id": folder.name,
             "toolkit": {"version": "0.1.0", "commit": "0" * 40, "dirty": False},
             "simulated": True,

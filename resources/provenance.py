@@ -21,12 +21,6 @@ def toolkit_state() -> tuple[str, str | None, bool | None]:
     return __version__, commit.strip(), None if status is None else bool(status.strip())
 
 
-def in_history(commit: str) -> bool:
-    """Whether a commit is an ancestor of the checkout that this code runs from, or its own; no elsewhere."""
-    root = Path(__file__).resolve().parents[1]
-    return _git(root, "merge-base", "--is-ancestor", commit, "HEAD") is not None
-
-
 def _git(root: Path, *arguments: str) -> str | None:
     """Ask git about the checkout that this very code runs from, whoever owns its files."""
     if not (root / ".git").exists():

@@ -8,14 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-# By what is read. A reader knows all versions that stand here, and none is ever taken away.
+# By what is read. A reader knows all versions that stand here, and none that was released is ever taken away.
 READABLE: Mapping[str, tuple[str, ...]] = {
-    "run": ("run/1.0", "run/2.0", "run/2.1"),
-    "trial": ("trial/1.0", "trial/2.0"),
+    "run": ("run/1.0",),
+    "trial": ("trial/1.0",),
     "platform": ("platform/1.0",),
     "bundle": ("bundle/1.0",),
-    "http": ("http/1.0",),
-    "http_repetition": ("http_repetition/1.0",),
     # of a run's header: it says of which kind the load is
     "profile": (
         "profile/1.0",
@@ -26,6 +24,11 @@ READABLE: Mapping[str, tuple[str, ...]] = {
     ),
 }
 _NAME = re.compile(r"([a-z][a-z0-9_]*)/([0-9]{1,4})\.([0-9]{1,4})")
+
+
+def newest(kind: str) -> str:
+    """Return the version of a format that this toolkit writes."""
+    return max(READABLE[kind], key=lambda one: _parts(one)[1])
 
 
 def is_format(found: object) -> bool:

@@ -154,51 +154,6 @@ class Repetition:
     generator: Mapping[str, int] = field(default_factory=dict)
     shares: tuple[int, ...] | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return builtins, as the journal holds them."""
-        return {
-            "cell": self.cell_id,
-            "number": self.number,
-            "phase": self.phase,
-            "asked_requests": self.asked_requests,
-            "requests": self.requests,
-            "failed": self.failed,
-            "non_2xx": self.non_2xx,
-            "body_octets": self.body_octets,
-            "elapsed_ns": self.elapsed_ns,
-            "mean_request_ns": self.mean_request_ns,
-            "process_ns": self.process_ns,
-            "wall_ns": self.wall_ns,
-            "request_ns": dict(self.request_ns),
-            "ttfb_ns": dict(self.ttfb_ns),
-            "probes": [list(probe) for probe in self.probes],
-            "cpu_share": self.cpu_share,
-            "memory_octets": self.memory_octets,
-            "hits": self.hits,
-            "proxied": self.proxied,
-            "faults": list(self.faults),
-            "deployment": self.deployment,
-            "rate_rps": self.rate_rps,
-            "warm_up_requests": self.warm_up_requests,
-            "warm_up_ns": self.warm_up_ns,
-            "host": dict(self.host),
-            **({"platform": dict(self.platform)} if self.platform is not None else {}),
-            "unsent_requests": self.unsent_requests,
-            "generator": dict(self.generator),
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Repetition:
-        """Return the record of builtins that keep to the schema `http_repetition`."""
-        told = {key: value for key, value in data.items() if key not in _CHAIN}
-        told["cell_id"] = told.pop("cell")
-        told["probes"] = tuple((status, right) for status, right in told["probes"])
-        told["faults"] = tuple(told["faults"])
-        return cls(**told)
-
-
-_CHAIN = frozenset({"schema", "seq", "prev", "hash", "at"})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpAnswer:

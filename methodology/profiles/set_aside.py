@@ -36,19 +36,18 @@ def stated(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "trial": {**said, **data["trial"]}}
 
 
-def undeclared(data: Mapping[str, Any], *, of_indicative: bool = True) -> list[Undeclared]:
+def undeclared(data: Mapping[str, Any]) -> list[Undeclared]:
     """Say what a profile sets aside beyond what it may (not indicative) or says (any).
 
     PRF-06: which trials are set aside, and how many. PRF-07: how often one is repeated, and for how little.
     PRF-08: frames that were never sent. PRF-09: an interval wider than asked for, or fewer checks of an
-    answer than show a device of two states (docs/adr/0286). Without `of_indicative` an indicative profile may
-    set aside any share, as runs did whose `standing` is below 5 (docs/adr/0374).
+    answer than show a device of two states (docs/adr/0286).
     """
     declared = {deviation["requirement"] for deviation in data["deviations"]}
     found = _unsaid(data, declared)
     if not data["indicative"]:
         found += _conformance(data)
-    elif of_indicative and data["trial"][MOST_SET_ASIDE] > INDICATIVE_RATIO:
+    elif data["trial"][MOST_SET_ASIDE] > INDICATIVE_RATIO:
         hint = "an answer for which most of the trials were set aside is none"
         expected, share = f"at most {INDICATIVE_RATIO}", data["trial"][MOST_SET_ASIDE]
         found.append(_one("PRF-06", MOST_SET_ASIDE, expected, share, hint))

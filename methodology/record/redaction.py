@@ -21,7 +21,6 @@ from bmwg.methodology.record.facts import declaration, facts, state
 from bmwg.methodology.record.named import is_public
 from bmwg.methodology.record.seals import private_address, sealed
 
-_DRIVERS_SEALED = 2  # version of how a run is bound, from which on descriptions of drivers have seals
 _REPEATED = 5  # characters of a text from which on a sentence that holds it is held to repeat it
 _NAMING = frozenset({"user", "login", "host", "server", "location", "ssh", "site", "contact"})
 MIN_SALT_OCTETS = 16  # choice: beyond guessing
@@ -170,8 +169,7 @@ def redact_run(run: Mapping[str, Any], platform: Mapping[str, Any], salt: bytes)
     result.pop("seals", None)
     name = host_name(platform)
     named = sealed_texts(run)
-    bound = run.get("platform_bound", 0) >= _DRIVERS_SEALED
-    for key in ("interruption", "interruptions", *(() if bound else ("drivers",))):
+    for key in ("interruption", "interruptions"):
         if key in result:
             result[key] = _without(_everywhere(result[key], salt, True, name), named, salt)
     result["outcomes"] = [

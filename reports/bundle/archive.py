@@ -32,8 +32,6 @@ LIMITS: Mapping[str, int] = {  # octets of each part, in the order of the archiv
     "report.rst": 32 * _MIB,
     "report.html": 32 * _MIB,
     "output.xml": 256 * _MIB,
-    "http.json": 16 * _MIB,
-    "http.jsonl": 64 * _MIB,
     "trials.jsonl": 1024 * _MIB,
 }
 REQUIRED = (MANIFEST_PART, "run.json", "platform.json", "trials.jsonl")

@@ -18,7 +18,6 @@ from bmwg.reports.checker.judge import judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.codec import outcome_from_json
-from bmwg.reports.store.former_http import FILES as FORMER_FILES
 
 if TYPE_CHECKING:
     from bmwg.reports.bundle.signing import Signer
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 _SHOWN = 5
 _FROM_RUN = ("run.json", "platform.json", "trials.jsonl")
 _RENDERED = ("report.rst", "report.html")
-_WHERE_THERE = ("deviations.yaml", *FORMER_FILES, *_RENDERED)
+_WHERE_THERE = ("deviations.yaml", *_RENDERED)
 
 
 def make_bundle(
@@ -92,10 +91,7 @@ def redacted(evidence: Evidence, salt: bytes) -> Evidence:
         evidence,
         platform=redact_platform(evidence.platform, salt, names=sealed_texts(evidence.run)),
         run=run,
-        outcomes=(
-            *(outcome_from_json(entry) for entry in run["outcomes"]),
-            *(evidence.former.outcomes if evidence.former else ()),
-        ),
+        outcomes=tuple(outcome_from_json(entry) for entry in run["outcomes"]),
     )
 
 

@@ -29,7 +29,6 @@ from bmwg.reports.checker.findings import Finding
 from bmwg.reports.checker.source import RunFiles
 from bmwg.reports.store import loads
 from bmwg.reports.store.codec import PlannedCell
-from bmwg.reports.store.former_http import FormerHttp
 from bmwg.reports.store.frame_codec import result_from_json
 from bmwg.reports.store.read import JOURNAL_FILE
 from bmwg.reports.store.upgrade import of_today
@@ -76,8 +75,7 @@ class Evidence:
     """What a run's files hold. `findings` are what reading them found; None and empty stand for unreadable.
 
     `whole_journal` is False where the chain broke: what rests on trials can then not be replayed.
-    `trials` are those of frames, `executions` those of other kinds of load. `former` is there for a run of
-    requests from before these had a place in the one journal.
+    `trials` are those of frames, `executions` those of other kinds of load.
     """
 
     files: RunFiles
@@ -89,7 +87,6 @@ class Evidence:
     outcomes: tuple[Outcome, ...] = ()
     trials: tuple[Trial, ...] = ()
     executions: tuple[Execution, ...] = ()
-    former: FormerHttp | None = None
     whole_journal: bool = False
     deviations: tuple[Declared, ...] = ()
     submission: Mapping[str, Any] | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bmwg.methodology import latency, throughput
+from bmwg.methodology.procedures import RULES, version
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.requirements import Level, Requirement, catalogue
 from bmwg.reports.checker.documents import (
@@ -104,6 +105,7 @@ def judge(evidence: Evidence) -> Judgement:
         state=said,
         verdicts=tuple(verdicts),
         grades=tuple(grades),
+        rules_version=version(RULES),
         measured_under=version_of(evidence.run),
     )
 

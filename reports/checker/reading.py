@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitError
-from bmwg.methodology.former.registry import replayable
+from bmwg.methodology.former import replayable
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.procedures import FIRST, TRIAL
 from bmwg.methodology.profiles import Profile
@@ -30,7 +30,6 @@ from bmwg.reports.store.codec import (
     outcome_from_json,
     planned_from_json,
 )
-from bmwg.reports.store.former_http import ANSWERS, JOURNAL, FormerHttp, former_http
 from bmwg.reports.store.journal import checked_line, genesis
 from bmwg.reports.store.read import JOURNAL_FILE, PLATFORM_FILE, RUN_FILE, header_hash
 from bmwg.reports.store.upgrade import of_today
@@ -57,10 +56,6 @@ def read_evidence(
             _follow(files, _first(run), lines)
     whole = run is not None and _journal(files, run, lines, findings)
     trials, executions = lines.trials, list(lines.executions)
-    former = _former(files, run, platform, findings)
-    if former is not None:
-        plan, outcomes = (*plan, *former.plan), (*outcomes, *former.outcomes)
-        executions += former.executions
     try:
         deviations = declared(files, run)
     except ToolkitError as error:
@@ -79,7 +74,6 @@ def read_evidence(
         outcomes=outcomes,
         trials=tuple(trials),
         executions=tuple(executions),
-        former=former,
         whole_journal=whole,
         deviations=deviations,
         submission=submission,
@@ -117,29 +111,6 @@ def _profile(run: Mapping[str, Any], findings: list[Finding]) -> Profile | None:
     except ToolkitError as error:
         findings.append(of_error(error))
         return None
-
-
-def _former(
-    files: RunFiles,
-    run: Mapping[str, Any] | None,
-    platform: Mapping[str, Any] | None,
-    findings: list[Finding],
-) -> FormerHttp | None:
-    """Read what a run of requests kept in files of its own; None for a run without, or with broken ones."""
-    if run is None or not files.has(ANSWERS) or not files.has(JOURNAL):
-        return None  # where one of them is missing, VER-15 says so
-    if kinds.of_profile(run["profile"]) == UNNAMED:
-        return None
-    try:
-        data = strict_json(files.octets(ANSWERS), ANSWERS, MAX_DOCUMENT_OCTETS)
-        lines = [line for _, line, whole in files.lines(JOURNAL) if whole]
-        return former_http(data, lines, run, platform or {}, header_hash(run))
-    except ToolkitError as error:
-        findings.append(of_error(error))
-    except Exception as error:  # an edited journal can ask a search for anything
-        text = f"{type(error).__name__}: {error}"
-        findings.append(_finding("VER-16", files, "repetitions that the search can be run over", text))
-    return None
 
 
 def _answers(

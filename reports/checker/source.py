@@ -13,7 +13,6 @@ _LIMITS = {
     "run.json": 16 << 20,
     "platform.json": 16 << 20,
     "deviations.yaml": 1 << 20,
-    "http.json": 16 << 20,  # of runs from before the one journal
 }
 
 

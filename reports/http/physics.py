@@ -133,7 +133,7 @@ def _of(evidence: Evidence) -> list[Execution]:
 
 
 def _journal(evidence: Evidence) -> str:
-    return JOURNAL_FILE if evidence.former is None else evidence.former.journal
+    return JOURNAL_FILE
 
 
 @rule("VER-30", "", "a repetition fits into the time between its line and the one before", exit_code=2)

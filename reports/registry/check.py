@@ -33,7 +33,7 @@ SAME_RATIO = 0.05  # choice: two runs that share a twentieth of their trials are
 _NOT_IN_PUBLIC = (
     "simulated",
     "dirty",
-    "unknown toolkit",
+    "unreleased toolkit",
     "incomplete",
     "empty",
     "broken",
@@ -204,11 +204,11 @@ def place_says_what_it_is(root: Path, entry: Entry) -> Iterator[Finding]:
 
 
 def is_fit_for_public(root: Path, entry: Entry) -> Iterator[Finding]:
-    """REG-06: measured by a known toolkit, whole. Indicative runs may stand there, as what they are."""
+    """REG-06: measured by a released toolkit, whole. Indicative runs may stand there, as what they are."""
     for text in entry.examined.state if entry.examined else ():
         if text.split(":", 1)[0] in _NOT_IN_PUBLIC:
             yield _finding(
-                "REG-06", root, entry.folder / BUNDLE, "a whole measurement by a known toolkit", text
+                "REG-06", root, entry.folder / BUNDLE, "a whole measurement by a released toolkit", text
             )
 
 

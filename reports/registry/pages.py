@@ -19,10 +19,9 @@ from bmwg.reports.registry.index import index_page
 from bmwg.reports.registry.names import shown
 from bmwg.reports.render.report import form_of, html_of
 from bmwg.reports.render.text import NONE, esc, pairs, plain, title
-from bmwg.reports.store.former_http import FILES as FORMER_FILES
 from bmwg.reports.verify.page import acts
 
-_EVIDENCE = ("run.json", "platform.json", "trials.jsonl", "deviations.yaml", *FORMER_FILES)
+_EVIDENCE = ("run.json", "platform.json", "trials.jsonl", "deviations.yaml")
 _OF_OURS = 400  # characters of a page that a finding quotes
 
 

@@ -10,6 +10,7 @@ from bmwg.methodology.ladder import Rung, ladder, stands_on
 from bmwg.methodology.records import FRAMES, Bound, Cell, Outcome, OutcomeType
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports import rooms
+from bmwg.reports.releases import releases
 from bmwg.reports.render.facts import (
     LATENCY,
     THROUGHPUT,
@@ -138,11 +139,12 @@ def summary(facts: Facts) -> list[str]:
 def _run_facts(facts: Facts) -> list[str]:
     run = facts.run
     commit = run.toolkit_commit[:12] if run.toolkit_commit else "unknown"
+    unreleased = "" if run.toolkit_commit in releases() else ": an unreleased toolkit"
     rows = [
         ("run", esc(run.run_id)),
         ("testbed", esc(run.testbed.get("name", NONE))),
         ("profile", esc(run.profile["name"])),
-        ("toolkit", esc(f"{run.toolkit_version}, commit {commit}")),
+        ("toolkit", esc(f"{run.toolkit_version}, commit {commit}{unreleased}")),
         ("begun", esc(run.started_at)),
         ("ended", esc(run.ended_at or NONE)),
         ("medium", esc(_medium(facts))),

@@ -14,9 +14,6 @@ from bmwg.methodology.record.bound import sealed_form
 from bmwg.methodology.record.seals import sealed
 from bmwg.reports.store.canonical import sha256_of
 
-VERSION = 2  # of how a run is bound; stands in its header
-WITH_DRIVERS = 2  # from this version on the run's end is bound to what drivers told of themselves
-
 
 def of_trial(form: Mapping[str, Any], deployment_id: str, doctor: int, drift: int) -> dict[str, Any]:
     """Return the `platform` of a trial: how many looks and changes stood, and the hash of all it ran on.
@@ -40,7 +37,5 @@ def of_run(run: Mapping[str, Any], platform: Mapping[str, Any], journal_hash: st
 
 def of_form(run: Mapping[str, Any], form: Mapping[str, Any], journal_hash: str) -> str:
     """Return the same of a file's sealed form, which takes long to make."""
-    linked = {"platform": form, "prev": journal_hash}
-    if run.get("platform_bound", 0) >= WITH_DRIVERS:
-        linked["drivers"] = sealed({"drivers": run["drivers"]}, run.get("seals", {}))["drivers"]
-    return sha256_of(linked)
+    drivers = sealed({"drivers": run["drivers"]}, run.get("seals", {}))["drivers"]
+    return sha256_of({"platform": form, "prev": journal_hash, "drivers": drivers})

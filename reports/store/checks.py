@@ -48,7 +48,7 @@ def check_version(data: Any, kind: str, where: str, first: str | None = None) ->
 def check_kind_of_load(run: Mapping[str, Any], where: str) -> None:
     """Raise ConfigError STORE-03 when a run's profile is of a kind or version that we do not read.
 
-    A profile without a format is from before profiles had one. Each further kind of load has its own.
+    A profile without a format is of frames. Each further kind of load has its own.
     """
     if "schema" in run["profile"]:
         _check_profile(run["profile"], f"{where}: profile")

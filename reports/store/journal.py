@@ -121,8 +121,7 @@ def checked_line(line: bytes, number: int, prev: str, where: str, form: str | No
     light = emptied(data)
     short = shortened(light)
     check_document(short, TRIAL_SCHEMAS[data["schema"]], where)
-    if "kind" in data:
-        check_body(_body(short), data["kind"], where)
+    check_body(_body(short), data["kind"], where)
     body = line[:-_TAIL] + b"}"
     found = hashlib.sha256(body).hexdigest()
     if found != data["hash"] or not line.endswith(f',"hash":"{found}"}}'.encode("ascii")):
@@ -243,7 +242,7 @@ class JournalWriter:
         if self._broken is not None:
             raise not_written(self._path, self._broken)
         line_data: dict[str, Any] = {
-            "schema": "trial/2.0",
+            "schema": "trial/1.0",
             "kind": body.kind,
             "seq": self.trials + 1,
             "prev": self.last_hash,

@@ -17,7 +17,6 @@ from bmwg.reports.store import loads
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.checks import check_document, check_kind_of_load, check_version, read_bytes
 from bmwg.reports.store.codec import PlannedCell, outcome_from_json, planned_from_json
-from bmwg.reports.store.former_http import ANSWERS, JOURNAL, former_http
 from bmwg.reports.store.frame_trials import JournalTrial
 from bmwg.reports.store.journal import Beside, genesis, read_journal
 
@@ -34,15 +33,9 @@ HEADER_KEYS = (
     "medium",
     "plan",
     "started_at",
-)
-LATER_HEADER_KEYS = (
     "procedures",
-    "qualification_max_fps",
-    "platform_bound",
-    "cases",
-    "order_seed",
-    "loads",
-)  # came within a version; older headers lack them
+)
+OPTIONAL_HEADER_KEYS = ("qualification_max_fps", "cases", "order_seed", "loads")  # of runs that have them
 
 
 def header_hash(document: Mapping[str, Any]) -> str:
@@ -50,8 +43,8 @@ def header_hash(document: Mapping[str, Any]) -> str:
 
     A text that the run has sealed counts by its commitment, so that redacting it leaves the hash as it was.
     """
-    later = [key for key in LATER_HEADER_KEYS if key in document]
-    header = {key: document[key] for key in (*HEADER_KEYS, *later)}
+    optional = [key for key in OPTIONAL_HEADER_KEYS if key in document]
+    header = {key: document[key] for key in (*HEADER_KEYS, *optional)}
     return sha256_of(sealed(header, document.get("seals", {})))
 
 
@@ -177,12 +170,6 @@ def read_run(path: Path, beside: Beside | None = None) -> Run:
     except ValueError as error:
         raise _contradiction(path, "cells whose id is made of their fields", str(error)) from error
     mends = {entry["id"]: entry["mend"] for entry in document["outcomes"] if entry["mend"]}
-    if (path / ANSWERS).is_file():
-        former = former_http(
-            _json(path / ANSWERS), _whole_lines(path / JOURNAL), document, platform, header_sha256
-        )
-        plan, outcomes = (*plan, *former.plan), (*outcomes, *former.outcomes)
-        executions, mends = (*executions, *former.executions), {**mends, **former.mends}
     _check_outcomes(path, outcomes, len(trials) + len(executions))
     return Run(
         folder=path,
@@ -235,12 +222,6 @@ def _json(path: Path) -> Any:
         return json.loads(read_bytes(path), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise ConfigError("STORE-02", f"{path}: cannot be read", expected="JSON", found=str(error)) from error
-
-
-def _whole_lines(path: Path) -> list[bytes]:
-    """Return the lines of a journal that were acknowledged: those with a newline."""
-    octets = read_bytes(path)
-    return octets[: octets.rfind(b"\n") + 1].split(b"\n")[:-1]
 
 
 def _refuse_constant(name: str) -> None:

@@ -17,7 +17,7 @@ from bmwg.methodology.records import Outcome, TrialResult, Validity
 from bmwg.methodology.search.offer import Spec
 from bmwg.methodology.suites import Case
 from bmwg.methodology.trial_times import TrialTimes
-from bmwg.reports.store import binding, loads
+from bmwg.reports.store import loads
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import (
     Json,
@@ -131,7 +131,7 @@ class RunStore:
         started = clock()
         folder = new_folder(results_dir, run_id, started)
         run: Json = {
-            "schema": "run/2.1" if header.loads else "run/2.0",  # an earlier reader refuses it by name
+            "schema": "run/1.0",
             "run_id": folder.name,
             "toolkit": {
                 "version": header.toolkit_version,
@@ -145,9 +145,8 @@ class RunStore:
             "medium": {"kind": header.medium_kind, "line_rate_bps": header.line_rate_bps},
             "plan": [planned_to_json(planned) for planned in header.plan],
             "started_at": utc_text(started),
+            "procedures": dict(header.procedures),
         }
-        if header.procedures:
-            run["procedures"] = dict(header.procedures)
         if header.order_seed is not None:
             run["order_seed"] = header.order_seed
         if header.qualification_max_fps is not None:
@@ -156,7 +155,6 @@ class RunStore:
             run["cases"] = [case.as_builtins() for case in header.cases]
         if header.loads:
             run[loads.KEY] = {kind: dict(said) for kind, said in header.loads.items()}
-        run["platform_bound"] = binding.VERSION
         run = as_json(run)
         described = {"drivers": [as_json(driver) for driver in header.drivers]}
         run["seals"] = seal(run | described, lambda: secrets.token_hex(_SEAL_OCTETS))
@@ -337,15 +335,9 @@ class RunStore:
         plain = as_json(description)
         if plain not in self._run["drivers"]:
             drivers = [*self._run["drivers"], plain]
-            self._change_run(drivers=drivers, **self._sealed_drivers(drivers))
+            openings = seal({"drivers": drivers}, lambda: secrets.token_hex(_SEAL_OCTETS))
+            self._change_run(drivers=drivers, seals={**openings, **self._run.get("seals", {})})
             self.platform.hide(sealed_texts(self._run))
-
-    def _sealed_drivers(self, drivers: list[Json]) -> dict[str, Json]:
-        """The openings for what a new description names, of a run whose end is bound to its drivers."""
-        if self._run.get("platform_bound", 0) < binding.WITH_DRIVERS:
-            return {}
-        openings = seal({"drivers": drivers}, lambda: secrets.token_hex(_SEAL_OCTETS))
-        return {"seals": {**openings, **self._run.get("seals", {})}}
 
     def set_platform(
         self, *, before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None

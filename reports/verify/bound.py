@@ -14,20 +14,13 @@ _SHOWN = 10
 
 
 def unbound(evidence: Evidence) -> Iterator[Shortfall]:
-    """Say where platform.json is not what trials or the run's end were bound to.
-
-    A run whose header does not say that it is bound is from before, and has nothing to hold against.
-    """
+    """Say where platform.json is not what trials or the run's end were bound to."""
     run, platform = evidence.run, evidence.platform
-    if run is None or platform is None or "platform_bound" not in run:
+    if run is None or platform is None:
         return
     try:
         yield from _hidden(platform)
-        bonds = (
-            (f"trial {one.seq}", one.deployment_id, one.platform)
-            for one in evidence.lines
-            if one.platform is not None or _watched(evidence, platform)
-        )
+        bonds = ((f"trial {one.seq}", one.deployment_id, one.platform) for one in evidence.lines)
         form = sealed_form(platform)
         yield from not_of_the_file(form, bonds)
         link = run["journal"].get("platform")
@@ -37,11 +30,6 @@ def unbound(evidence: Evidence) -> Iterator[Shortfall]:
             yield "platform.json", f"the file, and drivers, of link {link[:16]} in run.json", "another"
     except LookupError as error:
         yield f"platform.json: {error}", "every sealed text, or the commitment to it", "none"
-
-
-def _watched(evidence: Evidence, platform: Mapping[str, Any]) -> bool:
-    """Whether each line is bound: runs of requests were not before their platform was watched."""
-    return evidence.former is None or "drift" in platform
 
 
 def _hidden(platform: Mapping[str, Any]) -> Iterator[Shortfall]:

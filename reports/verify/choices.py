@@ -14,7 +14,7 @@ from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import shown
-from bmwg.reports.verify.known import known
+from bmwg.reports.releases import profiles
 
 _NAMED = 5  # entries that a question names
 _WORDS = (OutcomeType.NOT_ASSESSED, OutcomeType.INVALID)  # of such a cell the run's word is all there is
@@ -35,7 +35,7 @@ def choices(evidence: Evidence) -> tuple[str, ...]:
 
 def _profile(evidence: Evidence) -> Iterator[str]:
     name = evidence.run["profile"]["name"] if evidence.run else ""
-    if name not in known().profiles:
+    if name not in profiles():
         yield f"profile: {shown(name)} is none that the toolkit ships: what does it leave out?"
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bmwg.methodology import procedures
 from bmwg.methodology.records import TrialResult
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 
-_FORMER = "run/1.0"  # of which not every trial had times, nor every tester's CPU a watchdog
-_WATCHED_FROM = 2  # version of `standing` that came with the watchdogs on the tester's CPUs
 _GAPS, _GAP_NS = "gaps_over_1ms", 1_000_000  # a tester's counter, and the gap that it counts from
 _ROUNDED_NS = 1_000  # choice: a tester counts in its own ticks
 
@@ -20,10 +17,9 @@ _ROUNDED_NS = 1_000  # choice: a tester counts in its own ticks
 def evidence_given(evidence: Evidence) -> Iterator[Shortfall]:
     """A trial of real frames has monotonic readings, and a watchdog's record of each CPU that has one."""
     run = evidence.run
-    if run is None or run["simulated"] or not evidence.of_frames or run["schema"] == _FORMER:
+    if run is None or run["simulated"] or not evidence.of_frames:
         return
-    recorded = run.get("procedures", {}).get(procedures.STANDING, procedures.FIRST)
-    cpus = _watched(run) if recorded >= _WATCHED_FROM else frozenset()
+    cpus = _watched(run)
     for trial in evidence.trials:
         where = f"trial {trial.trial.seq}"
         if trial.times is None:

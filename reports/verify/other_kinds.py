@@ -13,11 +13,10 @@ from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Kind
 from bmwg.methodology.record.drift import named_drift
-from bmwg.methodology.records import UNNAMED, Outcome, OutcomeType
+from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.store import loads
-from bmwg.reports.store.former_http import FILES
 
 Profile = Mapping[str, Any]
 
@@ -34,29 +33,13 @@ def _kinds(evidence: Evidence) -> dict[str, tuple[Kind, Profile]]:
     return found
 
 
-@rule("VER-15", "", "a run of requests keeps them where its version keeps them")
-def files_of_version(evidence: Evidence) -> Iterator[Shortfall]:
-    """Files of their own stand in runs of requests from before the one journal, both, and in no other run."""
-    if evidence.run is None:
-        return
-    wanted = evidence.load != UNNAMED and evidence.run["schema"] == "run/1.0"
-    for name in FILES:
-        if evidence.files.has(name) is not wanted:
-            expected = "the files of HTTP experiments" if wanted else "none: nothing of this run stands there"
-            yield name, expected, "missing" if wanted else "such a file"
-
-
 @rule("VER-17", "", "a run planned whole tests of its profile, with the profile's numbers")
 def plan_of_profile(evidence: Evidence) -> Iterator[Shortfall]:
     """Each planned cell is the profile's, once; a test that was chosen has all its cells."""
     if evidence.run is None:
         return
-    if evidence.former is None and evidence.run["schema"] == "run/1.0":
-        return  # its files of their own cannot be read, which is told
     for kind, profile in _kinds(evidence).values():
         yield from _of_profile(evidence, kind, profile)
-        if evidence.former is not None:
-            yield from evidence.former.not_of_profile(profile)
 
 
 def _of_profile(evidence: Evidence, kind: Kind, profile: Profile) -> Iterator[Shortfall]:
@@ -121,8 +104,7 @@ def _contradictions(
     where = outcome.outcome_id
     mine = [one for one in evidence.executions if one.cell_id == outcome.cell.cell_id]
     platform = evidence.platform or {}
-    names = (where, outcome.cell.cell_id) if evidence.former is not None else (where,)
-    changes = tuple(change for name in names for change in named_drift(platform, name))
+    changes = named_drift(platform, where)
     try:
         computed = kind.answer(profile, outcome, mine, changes)
     except (ToolkitError, ValueError, KeyError, TypeError, ArithmeticError) as error:
@@ -137,4 +119,4 @@ def _contradictions(
         yield where, "no bound of a search by frames", "one"
 
 
-RULES: tuple[Rule[Evidence], ...] = (files_of_version, plan_of_profile, trials_of_plan, answers_follow)
+RULES: tuple[Rule[Evidence], ...] = (plan_of_profile, trials_of_plan, answers_follow)

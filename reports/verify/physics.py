@@ -240,15 +240,10 @@ def times_within(evidence: Evidence) -> Iterator[Shortfall]:
     """No line was written before the run began or after it ended; no run is older than the toolkit."""
     if evidence.run is not None:
         stamped = [
-            Execution(where=_where(evidence, line.seq), begin=line.at, end=line.at, duration_ns=0)
+            Execution(where=f"trial {line.seq}", begin=line.at, end=line.at, duration_ns=0)
             for line in evidence.lines
         ]
         yield from outside(stamped, evidence.run["started_at"], evidence.run["ended_at"])
-
-
-def _where(evidence: Evidence, seq: int) -> str:
-    """Name a line; those of a former run of requests stand in a file of their own."""
-    return f"trial {seq}" if evidence.former is None else f"{evidence.former.journal}: line {seq}"
 
 
 def questions(evidence: Evidence) -> tuple[str, ...]:

@@ -8,11 +8,9 @@ equal (docs/adr/0288).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import zip_longest
 from typing import Any
 
 from bmwg.methodology import neighbours, parallel
-from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import NOTHING, Cell
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
@@ -70,11 +68,7 @@ def _differs(cell: Cell, described: Mapping[str, Any], options: frozenset[str]) 
     if isinstance(members, list):
         names = [str(one.get("name")) for one in members if isinstance(one, Mapping)]
         expected = str(dict(cell.axes).get(_CHAIN, NOTHING))
-        shown = [
-            asked if is_hidden(name) else name  # runs up to f5a6afe2b85c hid them in public
-            for name, asked in zip_longest(names, expected.split(">"), fillvalue="")
-        ]
-        if ">".join(shown) != expected:
+        if ">".join(names) != expected:
             yield _CHAIN, expected, ">".join(names)
     yield from _beside(cell, described.get(parallel.AXIS))
 

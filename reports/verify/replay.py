@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from bmwg.methodology import planning, procedures, throughput
 from bmwg.methodology.believed import believed
-from bmwg.methodology.former import standing_1, standing_2, standing_3, standing_4
-from bmwg.methodology.former.registry import former_rule, not_replayable
-from bmwg.methodology.former.rule import FormerRule
+from bmwg.methodology.former import FormerRule, former_rule, not_replayable
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
@@ -145,22 +142,12 @@ def _compare(
 
 
 def _stood(evidence: Evidence, computed: Outcome, group: Sequence[Trial]) -> Outcome:
-    """Return what the trials prove with what must stand beside it, by the version that the run names."""
+    """Return what the trials prove with what must stand beside it."""
     trials = [entry.trial for entry in group]
     continued = len({entry.deployment_id for entry in group}) > 1
-    version = _recorded_versions(evidence).get(procedures.STANDING, procedures.FIRST)
-    if version == standing_1.VERSION:
-        said = standing_1.remarks(trials, continued=continued)
-        return replace(computed, quality=(*computed.quality, *said))
     policy = evidence.profile.policy if evidence.profile is not None else TrialPolicy()
     most = policy.most_set_aside_ratio
-    if version == standing_2.VERSION:
-        return standing_2.standing(computed, trials, most_ratio=most, continued=continued)
     by_cpu = policy.stall_evidence is StallEvidence.CPU
-    if version == standing_3.VERSION:
-        return standing_3.standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
-    if version == standing_4.VERSION:
-        return standing_4.standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
     return believed(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu, policy=policy)
 
 

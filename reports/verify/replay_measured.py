@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bmwg.methodology import planning, suites
-from bmwg.methodology.former.rule import FormerRule
+from bmwg.methodology.former import FormerRule
 from bmwg.methodology.measurements.measurement import Asked, Measurement
 from bmwg.methodology.measurements.registry import measurement, recorded_as
 from bmwg.methodology.profiles import Profile

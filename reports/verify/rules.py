@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from bmwg.methodology import planning, suites, throughput
-from bmwg.methodology.former.registry import replayable
+from bmwg.methodology.former import replayable
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.measurements.registry import recorded_as
-from bmwg.methodology.procedures import FIRST, STANDING, last_commit
+from bmwg.methodology.procedures import version
 from bmwg.methodology.profiles.set_aside import stated, undeclared
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
@@ -25,8 +25,6 @@ from bmwg.reports.verify import (
 )
 from bmwg.reports.verify.bound import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
-
-_OF_INDICATIVE = 5  # version of `standing` that limits indicative profiles too (docs/adr/0374)
 
 
 @rule("VER-04", "", "run.json and platform.json are of one run", exit_code=2)
@@ -187,7 +185,7 @@ def procedures_known(evidence: Evidence) -> Iterator[Shortfall]:
         found for outcome in evidence.outcomes for found in unknown_procedures(evidence, outcome)
     )
     for (name, recorded), count in unknown.items():
-        known = " or ".join(str(version) for version in replayable(name))
+        known = " or ".join(map(str, replayable(name)))
         yield (
             f"run.json: procedures: {name}",
             f"version {known}, which this toolkit knows",
@@ -198,11 +196,9 @@ def procedures_known(evidence: Evidence) -> Iterator[Shortfall]:
 def _who_replays(evidence: Evidence, name: str, recorded: int) -> str:
     """Say which toolkit can verify an answer of a version that this one does not have."""
     toolkit = evidence.run["toolkit"] if evidence.run else {"version": "unknown", "commit": None}
-    measured = f"version {toolkit['version']}, commit {toolkit['commit'] or 'unknown'}"
-    last = last_commit(name, recorded)
-    if last is None:
-        return f"a later toolkit measured it; verify with {measured}"
-    return f"commits up to {last} measured so; verify with the toolkit that measured, {measured}"
+    when = "a later" if recorded > version(name) else "an earlier"
+    commit = toolkit["commit"] or "unknown"
+    return f"{when} toolkit measured it; verify with version {toolkit['version']}, commit {commit}"
 
 
 @rule("VER-14", "", "trials and the end of the run are bound to the platform file", exit_code=2)
@@ -213,17 +209,10 @@ def platform_bound(evidence: Evidence) -> Iterator[Shortfall]:
 
 @rule("VER-39", "", "a run sets aside no more than its kind of profile may, and declares it")
 def set_aside_declared(evidence: Evidence) -> Iterator[Shortfall]:
-    """The profile in the header is one that this toolkit would have measured by (docs/adr/0260).
-
-    Not asked of runs whose header names no version of `standing` that knows these limits.
-    """
-    run = evidence.run
-    if run is None or evidence.profile is None:
+    """The profile in the header is one that this toolkit would have measured by (docs/adr/0260)."""
+    if evidence.run is None or evidence.profile is None:
         return
-    version = run.get("procedures", {}).get(STANDING, FIRST)
-    if version == FIRST:
-        return
-    for one in undeclared(stated(evidence.profile.data), of_indicative=version >= _OF_INDICATIVE):
+    for one in undeclared(stated(evidence.profile.data)):
         problem = one.problem
         yield f"run.json: profile: {problem.path} ({one.error_id})", problem.expected, problem.found
 

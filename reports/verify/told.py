@@ -1,6 +1,6 @@
 """What a run tells more than once, or always tells: one telling cannot be changed or left out alone.
 
-A vendor who changes what pays leaves standing what he does not think of. A commit measures by certain
+A vendor who changes what pays leaves standing what he does not think of. A release measures by certain
 versions; a tester watches its CPUs in each trial; a gap has a length and a count. Nothing here shows that a
 trial took place (docs/adr/0298).
 """
@@ -13,51 +13,33 @@ from typing import Any
 from bmwg.methodology import procedures
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.record.seals import is_hidden
-from bmwg.methodology.records import UNNAMED
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.verify.known import Measured, known
+from bmwg.reports.releases import releases
 
-_FORMER = "run/1.0"  # of which kinds of load that say so kept no procedures
 _READ = frozenset({"driver", "io", "kind"})  # fields that rules read; no redaction of ours hides them
 
 
-@rule("VER-50", "", "a run was measured by the versions that its toolkit's commit has", exit_code=2)
-def versions_of_commit(evidence: Evidence) -> Iterator[Shortfall]:
-    """Version, format, procedures and bonds are those of the commit that an unchanged toolkit names."""
+@rule("VER-50", "", "a run was measured by the versions that its toolkit's release has", exit_code=2)
+def versions_of_release(evidence: Evidence) -> Iterator[Shortfall]:
+    """Version, format and procedures are those of the release whose commit an unchanged toolkit names."""
     run = evidence.run
     if run is None or run["toolkit"]["dirty"] is not False:
         return
-    commit = run["toolkit"]["commit"]
-    if (theirs := known().measured.get(commit)) is None:
+    theirs = releases().get(run["toolkit"]["commit"])
+    if theirs is None:
         return
+    words = f"as of release {theirs.version}"
     if run["toolkit"]["version"] != theirs.version:
-        found = run["toolkit"]["version"]
-        yield "run.json: toolkit: version", f"{theirs.version}, as of commit {commit[:12]}", found
-    if run["schema"] not in theirs.schemas:
-        known_ones = " or ".join(theirs.schemas)
-        yield "run.json: schema", f"{known_ones}, as commit {commit[:12]} writes", run["schema"]
-    if (bound := run.get("platform_bound", 0)) != theirs.platform_bound:
-        yield "run.json: platform_bound", f"{theirs.platform_bound}, as of commit {commit[:12]}", str(bound)
-    if evidence.load == UNNAMED or run["schema"] != _FORMER:
-        yield from _other_procedures(evidence, run.get("procedures"), theirs, commit[:12])
-
-
-def _other_procedures(
-    evidence: Evidence, recorded: Mapping[str, int] | None, theirs: Measured, commit: str
-) -> Iterator[Shortfall]:
-    if not theirs.names_procedures:
-        if recorded is not None:
-            yield "run.json: procedures", f"none, as of commit {commit}", "some"
-        return
-    if recorded is None:
-        yield "run.json: procedures", f"those of commit {commit}", "none"
-        return
+        yield "run.json: toolkit: version", f"{theirs.version}, by its commit", run["toolkit"]["version"]
+    if run["schema"] != theirs.run:
+        yield "run.json: schema", f"{theirs.run}, {words}", run["schema"]
+    recorded = run.get("procedures", {})
     metrics = (recorded_as(outcome.metric) for outcome in evidence.outcomes)
     for name in dict.fromkeys((*procedures.OF_EVERY_RUN, *recorded, *metrics)):
         wanted = theirs.procedures.get(name, procedures.FIRST)
-        if (found := recorded.get(name, procedures.FIRST)) != wanted:
-            yield f"run.json: procedures: {name}", f"version {wanted}, as of commit {commit}", str(found)
+        if (found := recorded.get(name, "none")) != wanted:
+            yield f"run.json: procedures: {name}", f"version {wanted}, {words}", str(found)
 
 
 @rule("VER-52", "", "nothing is hidden that a rule reads", exit_code=2)
@@ -103,4 +85,4 @@ def _hidden_ports(record: Mapping[str, Any], where: str) -> Iterator[Shortfall]:
                 yield f"{where}: nic: {port}: {name}", "what the port is", "a commitment"
 
 
-RULES: tuple[Rule[Evidence], ...] = (versions_of_commit, read_plainly)
+RULES: tuple[Rule[Evidence], ...] = (versions_of_release, read_plainly)

@@ -21,7 +21,7 @@ CANNOT_SHOW = (
 )
 NOR = (
     "nor: latencies, which nothing but the tester counts; facts of the platform that no trial contradicts; "
-    "that an older toolkit measured, where the header names one; how many runs were made and not handed in"
+    "that the toolkit measured which the header names; how many runs were made and not handed in"
 )
 _FINGERPRINT = 64  # hexadecimal digits
 
@@ -77,10 +77,6 @@ def _known(verified: Any) -> str:
     return "; ".join(verified.strangers)
 
 
-def _protected(verified: Any) -> str:
-    return f"lacks {', '.join(one.name for one in verified.lacks)}" if verified.lacks else ""
-
-
 def _undoubted(verified: Any) -> str:
     return "; ".join(verified.questions)
 
@@ -93,7 +89,6 @@ REQUIRABLE: Mapping[str, Callable[[Any], str]] = {
     "signed": _signed,
     "checked-report": _rendered,
     "known-toolkit": _known,
-    "all-protections": _protected,
     "no-questions": _undoubted,
     "challenged": _challenged,
 }

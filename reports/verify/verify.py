@@ -19,14 +19,12 @@ from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
-from bmwg.reports.store.former_http import FILES as FORMER_FILES
+from bmwg.reports.releases import strangers
 from bmwg.reports.verify import places, repetitions
 from bmwg.reports.verify.choices import choices
 from bmwg.reports.verify.earlier import by_earlier_rules
-from bmwg.reports.verify.known import strangers
 from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
-from bmwg.reports.verify.protections import Lacking, lacking
 from bmwg.reports.verify.rules import RULES
 from bmwg.reports.verify.trust import Signature
 
@@ -49,12 +47,12 @@ class Verification:
     """What verifying found. Without findings every figure follows from the recorded trials.
 
     `trust` says what the signature shows; `notes` what was not checked, and why. `judgement` is the
-    checker's, computed here; None when the run could not be read. `lacks` are the protections of today that
-    the run was made without; `questions` what an honest run can have and a reader should ask about.
+    checker's, computed here; None when the run could not be read. `questions` are what an honest run can have
+    and a reader should ask about.
     `rendered` are the parts that came out here octet for octet as they stand in the bundle, `unchecked` those
     whose content nobody compared: they may say anything.
-    `strangers` say which toolkit or profile nobody here knows. `signature` is None where
-    there is none that can be read.
+    `strangers` say that the toolkit is no release, or which profile nobody here knows. `signature` is None
+    where there is none that can be read.
     """
 
     findings: tuple[Finding, ...]
@@ -62,7 +60,6 @@ class Verification:
     notes: tuple[str, ...]
     evidence: Evidence | None = None
     judgement: Judgement | None = None
-    lacks: tuple[Lacking, ...] = ()
     questions: tuple[str, ...] = ()
     rendered: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
@@ -75,7 +72,7 @@ class Verification:
         return max((finding.exit_code for finding in self.findings), default=0)
 
 
-def verify_folder(folder: Path, *, in_history: Callable[[str], bool] | None = None) -> Verification:
+def verify_folder(folder: Path) -> Verification:
     """Verify a run folder: there are no hashes of parts and no signature to check."""
     evidence = read_evidence(FolderFiles(folder))
     findings = [*evidence.findings, *_ruled(evidence)]
@@ -86,8 +83,7 @@ def verify_folder(folder: Path, *, in_history: Callable[[str], bool] | None = No
         notes=("a run folder has no manifest: hashes of parts and a signature were not checked",),
         evidence=evidence,
         judgement=judgement,
-        lacks=lacking(evidence),
-        strangers=strangers(evidence, in_history),
+        strangers=strangers(evidence.run),
         questions=_asked(evidence),
     )
 
@@ -98,20 +94,18 @@ def verify_bundle(
     *,
     own_commit: str | None = None,
     render: Callable[[Path], object] | None = None,
-    in_history: Callable[[str], bool] | None = None,
 ) -> Verification:
     """Verify a bundle. Nothing is unpacked, except, for `render`, three files in a folder of our own.
 
     `own_commit` is the commit of this toolkit when it is unchanged: at the run's own commit, verdicts and
     the report must come out octet for octet. `render` writes a report into a run folder.
-    `in_history` says whether a commit is of this toolkit's own history.
     """
     try:
         archive = Archive(path)
     except ToolkitError as error:
         return Verification(findings=(of_error(error),), trust=UNSIGNED, notes=())
     with archive:
-        return _verify(archive, key, own_commit, render, in_history)
+        return _verify(archive, key, own_commit, render)
 
 
 def _verify(
@@ -119,7 +113,6 @@ def _verify(
     key: TrustedKey | None,
     own_commit: str | None,
     render: Callable[[Path], object] | None,
-    in_history: Callable[[str], bool] | None,
 ) -> Verification:
     findings: list[Finding] = []
     notes: list[str] = []
@@ -166,8 +159,7 @@ def _verify(
         notes=tuple(notes),
         evidence=evidence,
         judgement=judgement,
-        lacks=lacking(evidence),
-        strangers=strangers(evidence, in_history),
+        strangers=strangers(evidence.run),
         signature=_signature(archive, trust),
         questions=_asked(evidence),
         rendered=rendered,
@@ -296,7 +288,7 @@ def _rendered(
     with tempfile.TemporaryDirectory(prefix="bmwg-verify-") as temporary:
         folder = Path(temporary) / "run"
         folder.mkdir()
-        for name in ("run.json", "platform.json", "trials.jsonl", "deviations.yaml", *FORMER_FILES):
+        for name in ("run.json", "platform.json", "trials.jsonl", "deviations.yaml"):
             if archive.has(name):
                 (folder / name).write_bytes(archive.octets(name))
         try:

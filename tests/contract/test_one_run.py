@@ -70,7 +70,7 @@ def test_all_folders_are_one_run_that_answers_every_test(finished):
 
 def test_the_header_says_of_each_kind_by_which_profile_and_on_what(finished):
     document = json.loads((run_in(finished[1]) / "run.json").read_text())
-    assert document["schema"] == "run/2.1"
+    assert document["schema"] == "run/1.0"
     assert document["profile"]["schema"] == "profile/1.0"
     said = document["loads"]["requests"]
     assert said["profile"]["schema"] == "http_profile/1.0"

@@ -48,25 +48,11 @@ ROOMS = {
         "bmwg.resources.hosts",
     ),
 }
-# Who else may enter: drivers of the kind, and what reads its runs from before the one journal.
-OTHERS = ("bmwg.drivers.workload", "bmwg.reports.store.former_http")
+OTHERS = ("bmwg.drivers.workload",)  # who else may enter
 # Words that tests of network devices use too: a trial of frames counts streams, a medium has a rate in bit/s,
 # a trial may have acts, a testbed has pods.
 ALSO_OF_FRAMES = frozenset({"streams", "bit/s", "acts", "pods", "jobs"})
-# What tells of earlier forms for ever: files, formats and protections that runs had once (schemas/README.md).
-HISTORY = {
-    "reports/bundle/archive.py",
-    "reports/bundle/make.py",
-    "reports/checker/evidence.py",
-    "reports/checker/reading.py",
-    "reports/checker/source.py",
-    "reports/store/read.py",
-    "reports/verify/bound.py",
-    "reports/verify/other_kinds.py",
-    "reports/verify/protections.py",
-    "reports/verify/verify.py",
-    "schemas/formats.py",
-}
+LISTED = "schemas/formats.py"  # the one table of formats that are read
 # The house: what takes trials of every kind of load. A name that ends in / is a folder.
 HOUSE = (
     "methodology/kinds/kind.py",
@@ -131,10 +117,6 @@ READS_UNNAMED = {
     "reports/checker/verdicts.py",  # a row of the catalogue
     "reports/compare/screen.py",  # a cell
     "reports/store/codec.py",  # a cell
-    "reports/store/upgrade.py",  # a line of trial/1.0
-    "reports/verify/other_kinds.py",  # the profile of a run/1.0
-    "reports/verify/protections.py",  # the same
-    "reports/verify/told.py",  # the same
 }
 
 
@@ -197,7 +179,7 @@ def test_no_module_outside_its_rooms_names_a_kind():
             tree = parsed(file)
             said = [(line, text) for line, text in imported(tree) if within(text, rooms)]
             # drivers are told a name by whoever has one; `requests` is a word of Kubernetes, too
-            if name not in HISTORY and not name.startswith("drivers/"):
+            if name != LISTED and not name.startswith("drivers/"):
                 said += [(line, text) for line, text in texts(tree) if text in words or named(one.unit, text)]
             found += [f"{name}:{line}: {text}" for line, text in said]
     assert found == []

@@ -20,7 +20,7 @@ from bmwg.reports.registry.entry import ACCEPTED, BUNDLE, KEYS, PAGES, README
 from bmwg.reports.registry.names import slug
 from bmwg.reports.registry.pages import generated, strange
 from bmwg.reports.store.files import write_atomically
-from bmwg.resources.provenance import GIT_DEADLINE_S, in_history
+from bmwg.resources.provenance import GIT_DEADLINE_S
 
 
 def add_parser(verbs: Any) -> None:
@@ -156,7 +156,7 @@ def examine(bundle: Path, key: Path | None) -> Examined:
         trusted = signing.load_public(key) if key else None
     except ConfigError as error:
         return Examined(findings=(str(error),), trusted=False)
-    verified = verifier.verify_bundle(bundle, trusted, in_history=in_history)
+    verified = verifier.verify_bundle(bundle, trusted)
     findings = tuple(str(finding) for finding in verified.findings)
     evidence = verified.evidence
     if evidence is None or evidence.run is None:
@@ -188,8 +188,7 @@ def _said(verified: Any) -> list[str]:
     """Return what a reader of a published page has to know of the bundle's trust, in sentences."""
     trust: Any = import_module("bmwg.reports.verify.trust")
     evidence = verified.evidence
-    told = [f"lacks {one.name}: {one.what}" for one in verified.lacks]
-    told += trust.who(
+    told = trust.who(
         verified.signature, evidence.submission, evidence.run, "a key of the organization in this registry"
     )
     return [*told, *(f"question: {text}" for text in verified.questions)]

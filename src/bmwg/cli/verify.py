@@ -25,7 +25,7 @@ from bmwg.reports.verify.verify import (
     verify_bundle,
     verify_folder,
 )
-from bmwg.resources.provenance import in_history, toolkit_state
+from bmwg.resources.provenance import toolkit_state
 
 
 def add_parser(verbs: Any) -> None:
@@ -58,7 +58,7 @@ def handle(chosen: argparse.Namespace) -> int:
 
         key = load_public(chosen.key)
     if chosen.bundle.is_dir():
-        verified = verify_folder(chosen.bundle, in_history=in_history)
+        verified = verify_folder(chosen.bundle)
     else:
         _, commit, dirty = toolkit_state()
         verified = verify_bundle(
@@ -66,7 +66,6 @@ def handle(chosen: argparse.Namespace) -> int:
             key,
             own_commit=None if dirty else commit,
             render=_render,
-            in_history=in_history,
         )
     for line in lines(verified, clauses=chosen.clauses):
         print(line)
@@ -90,7 +89,7 @@ def _render(run: Path) -> None:
 def lines(verified: Verification, *, clauses: bool) -> list[str]:
     """Say what verifying found, in printable lines."""
     evidence, judgement = verified.evidence, verified.judgement
-    said = [*_lacks(verified), *verified.strangers]
+    said = [*verified.strangers]
     if verified.findings:
         said += [str(finding) for finding in verified.findings]
         said.append(f"REJECTED: {len(verified.findings)} findings; {verified.trust}")
@@ -131,20 +130,6 @@ def _beside(verified: Verification) -> str:
     if not (verified.rendered or verified.unchecked or _of_folder(verified)):
         said += "; it holds no report"
     return said
-
-
-def _lacks(verified: Verification) -> list[str]:
-    """Say first what a run lacks of what protects runs today; nothing of a run that has all of it."""
-    run = verified.evidence.run if verified.evidence else None
-    if run is None or not verified.lacks:
-        return []
-    commit = run["toolkit"]["commit"]
-    made_by = f"version {shown(run['toolkit']['version'])}, commit {shown(commit) if commit else 'unknown'}"
-    number = f"{len(verified.lacks)} protection" + ("s" if len(verified.lacks) > 1 else "")
-    said = [f"this run lacks {number} of today's runs; its header names toolkit {made_by}:"]
-    return said + [
-        f"lacks {one.name}: {one.what}; runs have it after commit {one.after}" for one in verified.lacks
-    ]
 
 
 def _judged(judgement: Judgement, *, clauses: bool) -> list[str]:

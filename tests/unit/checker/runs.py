@@ -125,15 +125,18 @@ def run(
     deviations: tuple[str, ...] = (),
     submission: Mapping[str, Any] | None = None,
     broken: Callable[[], AbstractContextManager[object]] = nullcontext,
+    small: bool = True,
 ) -> Callable[[], Evidence]:
     """Return what makes a run of these tests, or gives the one made before.
 
     `base` names a profile, made small by `SMALL` and then changed by `profile`; `testbed` changes the
     simulated testbed's file, `device` its tester's options. `waited` is the share of each wait that is
     waited. `deviations` are rows that a `deviations.yaml` declares. `broken` is entered while the run
-    is made: it replaces a step of the real code by one that is wrong.
+    is made: it replaces a step of the real code by one that is wrong. Without `small` the profile stays
+    whole.
     """
-    wanted = _deep(_deep(copy.deepcopy(dict(load_profile(base).data)), SMALL), profile or {})
+    wanted = _deep(copy.deepcopy(dict(load_profile(base).data)), SMALL if small else {})
+    wanted = _deep(wanted, profile or {})
     bed = _deep(yaml.safe_load(SIMULATED.read_text("utf-8")), testbed or {})
     bed["tester"]["options"] |= {"stall_ratio": 0.0, **(device or {})}
     key = yaml.safe_dump([list(tests or (TPUT,)), wanted, bed, waited, sorted(deviations)])

@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.unit.http import made
@@ -14,6 +15,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import profile
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import CLUSTER_FORMS, FORMS, HttpCell, Repetition, Workload
+from bmwg.methodology.kinds.requests import REQUESTS, body_of, repetition_of
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http import charts, words
 from bmwg.reports.http.answers import answers_of
@@ -22,6 +24,7 @@ from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.read import JOURNAL_FILE
 from bmwg.resources.http_proxy.measure import CellRuns
+from bmwg.schemas.validation import problems_of
 
 AT = "2026-01-31T08:00:00.000000Z"
 
@@ -199,7 +202,12 @@ def test_an_unknown_profile_names_a_near_one() -> None:
 
 def test_repetitions_survive_the_journal() -> None:
     rep = replace(repetition(planned("native").cell, 5), hits=3, proxied=4, faults=("x",), ttfb_ns={"p50": 1})
-    assert Repetition.from_json(rep.to_json()) == rep
+    body = body_of(rep, planned("native").cell)
+    assert problems_of({"spec": body.spec, "result": body.result}, REQUESTS.schema) == []
+    line = SimpleNamespace(
+        body=body, cell_id=rep.cell_id, phase=rep.phase, deployment_id=rep.deployment, platform=None
+    )
+    assert repetition_of(line) == rep  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

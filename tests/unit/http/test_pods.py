@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -226,12 +225,3 @@ def test_the_hash_of_a_configuration_is_of_what_it_says() -> None:
     one = {"name": "a", "plugins": [{"type": "x", "mtu": 9000}]}
     assert conflist_sha256(one) == conflist_sha256({"plugins": [{"mtu": 9000, "type": "x"}], "name": "a"})
     assert conflist_sha256(one) != conflist_sha256({**one, "name": "b"})
-
-
-def test_the_plans_file_takes_any_option_and_no_other_form() -> None:
-    entry = with_pods("quick", "bridge").plan()[0]
-    planned = SimpleNamespace(test="t", cell=asdict(entry.cell), repetitions=1, rate=None)
-    data = {"schema": "http/1.0", "run_id": "r", "plan": [vars(planned)], "outcomes": []}
-    for form, right in (("pod_my.cni-2", True), ("pod_", False), ("pod_a b", False), ("vm", False)):
-        planned.cell["form"] = form
-        assert (problems(data, "http") == []) is right, form

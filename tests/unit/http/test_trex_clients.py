@@ -17,8 +17,9 @@ from bmwg.drivers.workload import trex_astf as astf
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.http import profile, rate
 from bmwg.methodology.http.records import HttpCell, Repetition, Workload
+from bmwg.methodology.kinds.requests import REQUESTS, body_of
 from bmwg.methodology.records import OutcomeType, Validity
-from bmwg.schemas.validation import problems
+from bmwg.schemas.validation import problems_of
 
 SETTINGS = {
     "min_rps": 10,
@@ -92,19 +93,11 @@ def test_a_repetition_of_trex_is_kept_whole_in_the_journal() -> None:
         probes=((200, True),),
         **astf.counted_of(sent(), object_octets=1000).as_fields(),
     )
-    line = {
-        "schema": "http_repetition/1.0",
-        "seq": 1,
-        "prev": "0" * 64,
-        "hash": "0" * 64,
-        "at": "2026-01-31T08:00:00.000000Z",
-        **json.loads(json.dumps(one.to_json())),
-    }
-    assert problems(line, "http_repetition") == []
-    assert Repetition.from_json(line) == one
-    del line["generator"], line["unsent_requests"]  # as a journal that was written before
-    assert problems(line, "http_repetition") == []
-    assert Repetition.from_json(line).unsent_requests == 0
+    body = body_of(one, CELL)
+    whole = {"spec": body.spec, "result": json.loads(json.dumps(body.result))}
+    assert problems_of(whole, REQUESTS.schema) == []
+    assert whole["result"]["generator"] == one.generator
+    assert whole["result"]["unsent_requests"] == one.unsent_requests
 
 
 def made(proxy_rps: int, trex_rps: int) -> list[tuple[int, Repetition]]:

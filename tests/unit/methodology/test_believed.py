@@ -10,7 +10,6 @@ import pytest
 from bmwg.methodology import throughput
 from bmwg.methodology.believed import believed, lossless_over_all, set_aside
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
-from bmwg.methodology.former import standing_1, standing_2
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import (
     Bound,
@@ -82,7 +81,6 @@ def test_nine_lossy_stalled_trials_and_a_clean_one_are_no_plain_number(profile: 
         "9 of 10 trials set aside (tester stalled 9), in which 4500 of 1800000 frames were lost;"
         " without loss over all trials: no load, so the answer stands on setting them aside",
     )
-    assert standing_1.remarks(NINE_AND_ONE, continued=False) == ()  # what was said before
 
 
 def test_without_loss_over_all_trials_counts_those_in_which_the_tester_stalled() -> None:
@@ -95,8 +93,6 @@ def test_without_loss_over_all_trials_counts_those_in_which_the_tester_stalled()
         trial(10, 206_000, 0),
     ]
     assert lossless_over_all(trials) == 50_000
-    assert "over all trials: 200000" not in str(standing_1.remarks(trials, continued=False))
-    assert "over all trials: 206000" in standing_1.remarks(trials, continued=False)[0]  # which is false
     found = believed(measured(206_000), trials, most_ratio=0.5, continued=True)
     assert found.type is OutcomeType.MEASURED
     assert found.quality == (
@@ -265,8 +261,6 @@ def test_a_single_trial_in_which_the_testers_cpu_was_gone_voids_no_answer_of_one
     assert type_of(trials) is OutcomeType.MEASURED
     said = believed(measured(100_000), trials, most_ratio=0.1, continued=False, by_cpu=True).quality
     assert "1 of 2 trials set aside (tester stalled 1), in which 7 of 100000 frames were lost" in said[0]
-    old = standing_2.standing(measured(100_000), trials, most_ratio=0.1, continued=False)
-    assert old.type is OutcomeType.UNSTABLE
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bmwg.methodology import directions, latency
-from bmwg.methodology.benchmarks import delay_variation, tagged_latency
-from bmwg.methodology.former.delay_variation_2 import PDV_METRIC, pdv_outcome
+from bmwg.methodology.benchmarks import tagged_latency
 from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
@@ -95,14 +94,6 @@ def test_constant_delays_have_no_variation_in_either_direction():
     assert set(found) == {
         f"pdv.rfc8219_7_3_1.{way}{end}" for way in ("forward", "reverse") for end in ("", ".p1", ".p99")
     }
-
-
-def test_the_former_version_told_what_lies_between_the_directions():
-    spec = TrialSpec(frame_octets=64, load_fps=1000, duration_s=1.0, direction=Direction.BOTH)
-    ended = Run(trials=(take(1, spec),), found=(take(1, spec),))
-    goal = delay_variation.StreamsGoal(spec=spec, streams=1)
-    merged = pdv_outcome(ended, goal, BOTH, outcome_id="t")
-    assert values(merged)[PDV_METRIC] == 40_000
 
 
 @pytest.mark.parametrize("name", ["latency", "tagged_latency", "latency_rfc8219"])

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from bmwg.methodology import latency
 from bmwg.methodology.benchmarks import delay_variation
-from bmwg.methodology.former import latency_2
 from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.latency import MayLose
 from bmwg.methodology.records import Cell, OutcomeType, TrialSpec
@@ -64,14 +63,6 @@ def test_metric_ids_and_units():
         "latency.all_frames.mean",
     ]
     assert {quantity.unit for quantity in quantities} == {"ns"}
-
-
-def test_the_former_version_merged_streams_and_refused_overlap():
-    merged = latency_2.merge([of([1, 5], 4), of([6, 20], 4)])
-    assert merged.buckets == ((0, 3, 1), (4, 7, 2), (20, 23, 1))
-    assert (merged.sum_ns, merged.min_ns, merged.max_ns) == (32, 1, 20)
-    with pytest.raises(ValueError, match="overlap"):
-        latency_2.merge([of([1], 4), of([1], 3)])
 
 
 @pytest.mark.parametrize("share", [Fraction(0), Fraction(3, 2)])

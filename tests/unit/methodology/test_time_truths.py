@@ -8,8 +8,6 @@ from dataclasses import replace
 import pytest
 
 from bmwg.methodology.benchmarks import delay_variation, recovery, soak
-from bmwg.methodology.former import delay_variation_2, latency_2, tagged_latency_2
-from bmwg.methodology.former.rule import FormerRule
 from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.measurements.measurement import Answered, Asked
 from bmwg.methodology.measurements.registry import measurement
@@ -32,33 +30,38 @@ def test_each_measurement_finds_what_the_device_does(name: str) -> None:
     assert [one for one in found if not one.holds] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "rule"),
-    [
-        ("latency", latency_2.RULE),
-        ("delay_variation", delay_variation_2.RULES[0]),
-        ("ipdv", delay_variation_2.RULES[1]),
-        ("tagged_latency", tagged_latency_2.RULES[0]),
-        ("latency_rfc8219", tagged_latency_2.RULES[1]),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_procedure_that_pools_both_directions_is_found_out(name: str, rule: FormerRule) -> None:
-    """What versions before did: constant delays of 10 and 50 us had a variation of 40 us."""
+def pooled(trial: JudgedTrial) -> JudgedTrial:
+    """Give each direction of a trial the frames of both."""
+    streams = trial.result.streams
+    if len(streams) < 2:
+        return trial
+    buckets = sorted(bucket for one in streams for bucket in one.latency.buckets)
+    latency = LatencyHistogram(
+        buckets=tuple(buckets),
+        sum_ns=sum(one.latency.sum_ns for one in streams),
+        min_ns=min(one.latency.min_ns for one in streams),
+        max_ns=max(one.latency.max_ns for one in streams),
+    )
+    pairs = zip(*(one.tagged_ns for one in streams), strict=True)
+    tagged_ns = tuple(pair[number % 2] for number, pair in enumerate(pairs))
+    mixed = tuple(replace(one, latency=latency, tagged_ns=tagged_ns) for one in streams)
+    return replace(trial, result=replace(trial.result, streams=mixed))
+
+
+@pytest.mark.parametrize("name", ["latency", "delay_variation", "ipdv", "tagged_latency", "latency_rfc8219"])
+def test_a_procedure_that_pools_both_directions_is_found_out(name: str) -> None:
+    """Constant delays of 10 and 50 us then have a variation of 40 us."""
+
+    def measure(asked: Asked) -> Answered:
+        def trial(spec: TrialSpec, phase: str) -> JudgedTrial:
+            return pooled(asked.trial(spec, phase))
+
+        return measurement(name).measure(replace(asked, trial=trial))
+
     ways = [case for case in cases() if case.measurement == name and len(case.timing.delays_ns) > 1]
+    assert ways
     for case in ways:
-        pooled = {known.metric.replace(".forward", "").replace(".reverse", "") for known in case.known}
-        known = tuple(
-            replace(one, metric=metric)
-            for one in case.known
-            for metric in pooled
-            if _same(one.metric, metric)
-        )
-        assert not all(one.holds for one in findings(replace(case, known=known), rule.measure)), case.name
-
-
-def _same(metric: str, pooled: str) -> bool:
-    return metric.replace(".forward", "").replace(".reverse", "") == pooled
+        assert not all(one.holds for one in findings(case, measure)), case.name
 
 
 def mean_ns(histogram: LatencyHistogram) -> tuple[int, int]:

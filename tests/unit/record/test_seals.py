@@ -155,7 +155,7 @@ def test_everything_that_a_testbed_or_a_driver_names_is_hidden_by_field():
 def test_a_sentence_that_repeats_a_sealed_text_loses_it():
     openings = seal(LAB, lambda: "0" * 32)
     location = LAB["testbed"]["tester"]["options"]["location"]
-    run = {**LAB, "platform_bound": 2, "seals": openings, "interruption": f"{location} refuses"}
+    run = {**LAB, "seals": openings, "interruption": f"{location} refuses"}
     run["outcomes"] = [{"reason": f"no answer of {location}", "mend": "", "statement": "at 3"}]
     assert "ixia" not in str(redact_run(run, {"base": {}}, bytes(16)))
 

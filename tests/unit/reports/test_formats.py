@@ -9,23 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.verify import replayable
 
 from bmwg.cli.main import main
-from bmwg.methodology import procedures
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.former.registry import RULES
-from bmwg.reports.store import read_run
+from bmwg.methodology.records import Validity
+from bmwg.reports.render.report import write_report
+from bmwg.reports.render.summary import summary_lines
+from bmwg.reports.store import checks, read_run, upgrade
 from bmwg.reports.store.canonical import canonical
-from bmwg.reports.store.former_http import checked_lines, former_http
 from bmwg.reports.store.upgrade import TRIAL_SCHEMAS
-from bmwg.reports.verify.protections import PROTECTIONS
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.schemas import load
 from bmwg.schemas.formats import READABLE, unreadable
 
 DATA = Path(__file__).parents[2] / "data"
 README = DATA.parents[1] / "schemas" / "README.md"
-RUN_ID, HEADER = "run", "0" * 64
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ def refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> ConfigError:
     ("file", "schema", "what"),
     [
         ("run.json", "run/3.0", "a newer toolkit wrote this format"),
-        ("run.json", "run/2.2", "a newer toolkit wrote this format"),
+        ("run.json", "run/1.1", "a newer toolkit wrote this format"),
         ("run.json", "run/0.9", "no toolkit wrote this version of the format"),
         ("run.json", "platform/1.0", "another format where a run is expected"),
         ("run.json", 7, "no format is named"),
@@ -109,15 +108,15 @@ def test_a_journal_of_a_newer_format_is_refused(folder: Path, capsys: pytest.Cap
 
 
 def test_a_journal_that_mixes_formats_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    edit_line(folder / "trials.jsonl", 4, schema="trial/2.0")
+    edit_line(folder / "trials.jsonl", 4, schema="trial/1.1")
     error = refused(folder, capsys)
     assert error.error_id == "STORE-10"
     assert "line 4: the journal mixes formats" in error.what
-    assert (error.expected, error.found) == ("trial/1.0, the format of its first line", "'trial/2.0'")
+    assert (error.expected, error.found) == ("trial/1.0, the format of its first line", "'trial/1.1'")
 
 
 def test_no_answer_stands_on_a_journal_that_mixes_formats(folder: Path) -> None:
-    edit_line(folder / "trials.jsonl", 4, schema="trial/2.0")
+    edit_line(folder / "trials.jsonl", 4, schema="trial/1.1")
     found = verify_folder(folder)
     assert found.evidence is not None
     assert not found.evidence.whole_journal
@@ -126,25 +125,49 @@ def test_no_answer_stands_on_a_journal_that_mixes_formats(folder: Path) -> None:
     )
 
 
-def test_repetitions_of_other_formats_are_refused() -> None:
-    newer = canonical({"schema": "http_repetition/2.0"}).encode()
-    with pytest.raises(ConfigError) as caught:
-        checked_lines([newer], "http.jsonl", RUN_ID, HEADER)
-    assert caught.value.error_id == "STORE-03"
+def of_made_version(line: dict[str, Any]) -> dict[str, Any]:
+    """Give a line of the made version `trial/0.9`, which had one fault at most, the form of the next."""
+    fault = line.pop("fault")
+    return {**line, "schema": "trial/1.0", "faults": [fault] if fault else []}
 
 
-def test_answers_of_a_newer_format_are_refused() -> None:
-    with pytest.raises(ConfigError) as caught:
-        former_http({"schema": "http/2.0"}, [], {"run_id": RUN_ID}, {}, HEADER)
-    assert caught.value.error_id == "STORE-03"
-    assert "a newer toolkit" in caught.value.what
+@pytest.fixture
+def made_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the toolkit read a version of the journal's lines that was before the first."""
+    schema = json.loads(json.dumps(load("trial")))
+    schema["properties"]["schema"] = {"const": "trial/0.9"}
+    schema["properties"]["fault"] = {"type": ["string", "null"]}
+    del schema["properties"]["faults"]
+    schema["required"] = ["fault" if name == "faults" else name for name in schema["required"]]
+    made = checks._compile(schema)
+    compiled = checks._compiled
+    monkeypatch.setattr(checks, "_compiled", lambda kind: made if kind == "made" else compiled(kind))
+    monkeypatch.setitem(READABLE, "trial", ("trial/0.9", *READABLE["trial"]))  # type: ignore[call-overload]
+    monkeypatch.setitem(TRIAL_SCHEMAS, "trial/0.9", "made")  # type: ignore[call-overload]
+    monkeypatch.setitem(upgrade.UPGRADES, "trial/0.9", of_made_version)  # type: ignore[call-overload]
+
+
+@pytest.mark.usefixtures("made_version")
+def test_a_run_of_an_earlier_version_is_read_in_the_form_of_today_and_verified(folder: Path) -> None:
+    """A line is held against its own schema and hash first; the file stays as it is."""
+    today = read_run(folder)
+    run, trials = json.loads((folder / "run.json").read_text()), replayable.bodies(folder)
+    for trial in trials:
+        trial["schema"], trial["fault"] = "trial/0.9", next(iter(trial.pop("faults")), None)
+    replayable.forge(folder, run, trials)
+    octets = (folder / "trials.jsonl").read_bytes()
+    then = read_run(folder)
+    assert [one.fault for one in then.trials] == [one.fault for one in today.trials]
+    assert [one.result for one in then.trials] == [one.result for one in today.trials]
+    assert not {one.rule_id for one in verify_folder(folder).findings} & {"STORE-01", "STORE-03", "STORE-04"}
+    assert (folder / "trials.jsonl").read_bytes() == octets
 
 
 def test_what_a_schema_demands_is_what_can_be_read() -> None:
     for kind, readable in READABLE.items():
         if kind != "profile":
             demanded = load(kind)["properties"]["schema"]
-            assert demanded == ({"enum": list(readable)} if kind == "run" else {"const": readable[-1]})
+            assert demanded == {"const": readable[-1]}
     for version, name in TRIAL_SCHEMAS.items():
         assert load(name)["properties"]["schema"] == {"const": version}
     assert tuple(TRIAL_SCHEMAS) == READABLE["trial"]
@@ -161,15 +184,17 @@ def test_no_name_of_a_format_is_told_as_such(found: object) -> None:
     assert unreadable(found, "run")[0] == "no format is named"
 
 
-def test_the_policy_has_every_format_and_version_and_protection() -> None:
-    text = README.read_text("utf-8")
-    rows = text.splitlines()
+def test_the_policy_has_every_format_and_version() -> None:
+    rows = [row for row in README.read_text("utf-8").splitlines() if row.startswith("|")]
     for readable in READABLE.values():
-        assert all(any(f"`{one}`" in row for row in rows if row.startswith("|")) for one in readable)
-    for change in procedures.CHANGES:
-        names = ", ".join(f"`{name}` {version}" for name, version in change.versions.items())
-        assert f"| {names} | {change.after} | {change.what} |" in rows
-    for one in PROTECTIONS:
-        assert f"| `{one.name}` | {one.after} | {one.what} |" in rows
-    for rule in RULES:
-        assert f"`{rule.metric}` {rule.version}" in text.split("Kept, and replayed:")[1].split("Runs of")[0]
+        assert all(any(f"`{one}`" in row for row in rows) for one in readable)
+
+
+def test_the_run_of_the_first_formats_is_read_and_told(folder: Path) -> None:
+    run = read_run(folder)
+    assert len(run.trials) == 11
+    assert run.trial(11).validity is Validity.TESTER_STALLED
+    assert run.trial(10).result.streams[0].latency.frames == run.trial(10).received_frames
+    assert [outcome.values[0].number for outcome in run.outcomes if outcome.values] == [1_450_000, 900]
+    assert summary_lines(run)[-1] == "2 measured, 1 invalid"
+    assert write_report(folder).stat().st_size > 10_000

@@ -19,7 +19,7 @@ COUNTS = (
     *("largest_lateness_ns", "effective_duration_ns"),
 )
 TRIAL = {
-    "schema": "trial/2.0",
+    "schema": "trial/1.0",
     "kind": "frames",
     "seq": 1,
     "prev": "0" * 64,

@@ -206,7 +206,7 @@ def test_alike_is_alike() -> None:
     [
         (replace(GOOD, redacted=False), "REG-12"),
         (replace(GOOD, beside=("report.html",)), "REG-10"),
-        (replace(GOOD, state=("unknown toolkit: commit x",)), "REG-06"),
+        (replace(GOOD, state=("unreleased toolkit: commit x",)), "REG-06"),
     ],
 )
 def test_what_a_registry_does_not_publish(tmp_path: Path, examined: Examined, rule_id: str) -> None:

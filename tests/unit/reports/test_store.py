@@ -81,8 +81,8 @@ def test_records_come_back_equal(tmp_path: Path) -> None:
         {"kernel": {}},
         {"kernel": {}},
     )
-    assert json.loads((store.folder / "run.json").read_text())["schema"] == "run/2.0"
-    assert (store.folder / "run.json").read_text().startswith('{\n "schema": "run/2.0",\n "run_id"')
+    assert json.loads((store.folder / "run.json").read_text())["schema"] == "run/1.0"
+    assert (store.folder / "run.json").read_text().startswith('{\n "schema": "run/1.0",\n "run_id"')
 
 
 def test_realistic_run_is_read_whole(made_folder: Path) -> None:
@@ -123,7 +123,7 @@ def test_results_folder_that_cannot_be_made(tmp_path: Path) -> None:
         (3, lambda _line: "{}"),
         (3, lambda line: line + line),
         (3, lambda line: line[:-1]),
-        (5, lambda line: line.replace("trial/2.0", "trial/9.9")),
+        (5, lambda line: line.replace("trial/1.0", "trial/9.9")),
     ],
 )
 def test_a_changed_line_is_refused_by_its_number(made_folder: Path, tmp_path: Path, number, edit) -> None:
@@ -363,7 +363,7 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(KEYS, VALUES, max_size=4))
 def test_a_document_for_the_eye_is_what_json_writes_with_an_indent(data: dict[str, Any]) -> None:
-    whole = {**data, "schema": "run/2.0", "run_id": "r", "outcomes": [{"a": [1, {}]}, {}], "plan": []}
+    whole = {**data, "schema": "run/1.0", "run_id": "r", "outcomes": [{"a": [1, {}]}, {}], "plan": []}
     ordered = {key: whole[key] for key in ("schema", "run_id")}
     ordered |= {key: whole[key] for key in sorted(whole) if key not in ordered}
     wanted = (json.dumps(ordered, indent=1) + "\n").encode("ascii")

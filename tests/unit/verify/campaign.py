@@ -3,7 +3,7 @@
     python tests/unit/verify/campaign.py BUNDLE KEY.pub [--seeds 1000] [--first 0]
     python tests/unit/verify/campaign.py --liar [--seeds 1000] [--first 0]
 
-The second has the owner of the key as liar: runs of `tests/data/evidence` are changed in the families of
+The second has the owner of the key as liar: the runs of `honest` are changed in the families of
 `families`, hashed and signed anew, and the attacks of `doors` go around a bundle. Each prints one JSON
 object: how many changes of each kind there were, which rules caught them, and the seeds of those that went
 through (none is expected; the exit code is 1 otherwise).
@@ -17,6 +17,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ sys.path.insert(1, str(Path(__file__).parents[3]))
 import doors
 import families
 import mutations
+import released
 
 from bmwg.reports.bundle.signing import TrustedKey, load_public, make_key
 from bmwg.reports.verify.verify import verify_bundle
@@ -74,10 +76,11 @@ def liars(seeds: range) -> dict[str, Any]:
     told: dict[str, Counter[str]] = {one.name: Counter() for one in attacks}
     times: Counter[str] = Counter()
     through = []
-    with tempfile.TemporaryDirectory() as temporary:
-        place = Path(temporary)
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         make_key(place / "key")
         trusted = load_public(place / "key.pub")
+        stack.enter_context(released.listed(place))
         for seed in seeds:
             family = attacks[seed % len(attacks)]
             to = place / "lie"
@@ -116,7 +119,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("bundle", type=Path, nargs="?")
     parser.add_argument("key", type=Path, nargs="?")
-    parser.add_argument("--liar", action="store_true", help="the owner of the key lies about kept runs")
+    parser.add_argument("--liar", action="store_true", help="the owner of the key lies about honest runs")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1000)
     chosen = parser.parse_args()

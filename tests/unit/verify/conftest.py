@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import evidence
+import honest
+import released as made_releases
 import replayable
 
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
@@ -53,15 +55,18 @@ def bundle(run_folder: Path, keys: dict[str, Path], tmp_path_factory: pytest.Tem
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder in which kept runs are unpacked, once a session."""
-    return tmp_path_factory.mktemp("evidence")
+    """Return a folder in which honest runs are made, each once a session."""
+    return tmp_path_factory.mktemp("honest")
 
 
 @pytest.fixture
-def kept(place: Path, tmp_path: Path) -> Any:
-    """Return what gives a copy of a kept run's folder that a test may change."""
+def copy_of(place: Path, tmp_path: Path) -> Any:
+    """Return what gives a copy of an honest run that a test may change."""
+    return lambda name: honest.copied(place, name, tmp_path)
 
-    def copied(name: str) -> Path:
-        return Path(shutil.copytree(evidence.unpacked(place, name) / name, tmp_path / name))
 
-    return copied
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have the toolkit know the commit of made runs as a release."""
+    with made_releases.listed(tmp_path_factory.mktemp("releases")):
+        yield

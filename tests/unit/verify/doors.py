@@ -1,7 +1,7 @@
 """Lies told around a bundle: to whoever compares, imports, bundles, checks out, publishes or reads a status.
 
 Each attack makes what its owner would hand over or ask for, and returns the ids and words with which the
-toolkit answers; `caught` has those of which one must be among them. All were accepted at 3ac94e6.
+toolkit answers; `caught` has those of which one must be among them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import evidence
+import honest
 import liar
 import mutations
 import replayable
@@ -46,7 +46,7 @@ _DEVIATIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """What an attack has: the place of unpacked kept runs, an empty folder, the key of its owner, a seed."""
+    """What an attack has: the place of honest runs, an empty folder, the key of its owner, a seed."""
 
     place: Path
     to: Path
@@ -54,8 +54,8 @@ class Where:
     seed: int
 
     def run(self, name: str) -> Path:
-        """Return a copy of a kept run."""
-        return Path(shutil.copytree(evidence.unpacked(self.place, name) / name, self.to / name))
+        """Return a copy of an honest run."""
+        return honest.copied(self.place, name, self.to)
 
 
 Attack = Callable[[Where], str]

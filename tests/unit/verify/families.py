@@ -7,21 +7,18 @@ first lines (before what was proven is listed), where an honest run could look s
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import evidence
+import honest
 import liar
 import liar_http
 import liar_kinds
 import liar_loads
 import liar_source
-import replayable
-import test_http_run
 
 from bmwg.cli.verify import lines
 
@@ -64,11 +61,6 @@ def _frames(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
     return {}
 
 
-def _requests(lie: liar_http.HttpLie, folder: Path, seed: int) -> dict[str, Any]:
-    liar_http.told(folder, lie, seed)
-    return {}
-
-
 def _source(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
     liar_source.told(folder, lie, seed)
     return {}
@@ -84,8 +76,8 @@ def _loads(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
     return {}
 
 
-def _requests_now(lie: liar_http.HttpLie, folder: Path, seed: int) -> dict[str, Any]:
-    liar_http.told_now(folder, lie, seed)
+def _requests(lie: liar_http.HttpLie, folder: Path, seed: int) -> dict[str, Any]:
+    liar_http.told(folder, lie, seed)
     return {}
 
 
@@ -126,15 +118,6 @@ FAMILIES: tuple[Family, ...] = (
         for lie, (base, said) in liar.TIMES.items()
     ),
     *(
-        Family(
-            name=f"requests: {lie.__name__}",
-            base="http",
-            tell=partial(_requests, lie),
-            rules=frozenset({one}),
-        )
-        for lie, one in liar_http.LIES.items()
-    ),
-    *(
         Family(name=lie.__name__, base=base, tell=partial(_source, lie), rules=frozenset({one}))
         for lie, (base, one) in liar_source.REFUSED.items()
     ),
@@ -144,21 +127,21 @@ FAMILIES: tuple[Family, ...] = (
     ),
     *(
         Family(
-            name=f"requests now: {lie.__name__}",
-            base="http-made",
-            tell=partial(_requests_now, lie),
+            name=f"requests: {lie.__name__}",
+            base="http",
+            tell=partial(_requests, lie),
             rules=rules,
         )
-        for lie, rules in liar_http.NOW.items()
+        for lie, rules in liar_http.REFUSED.items()
     ),
     *(
         Family(
-            name=f"requests now: {lie.__name__}",
-            base="http-made",
-            tell=partial(_requests_now, lie),
+            name=f"requests: {lie.__name__}",
+            base="http",
+            tell=partial(_requests, lie),
             named=said,
         )
-        for lie, said in liar_http.NOW_ASKED.items()
+        for lie, said in liar_http.ASKED.items()
     ),
     *(
         Family(name=f"kinds: {lie.__name__}", base=base, tell=partial(_kinds, lie), rules=frozenset({one}))
@@ -188,21 +171,8 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
-def copied(place: Path, base: str, to: Path) -> Path:
-    """Return a copy of the honest run that a family starts from."""
-    if base == "made":
-        return replayable.make_run(to, simulated=False, sizes=(64, 512, 1518))
-    if base == "turns":
-        return replayable.make_run(
-            to, simulated=False, paths=("wire", "pvp"), sizes=(64, 512, 1518), order_seed=3
-        )
-    if base == "http-made":
-        return Path(test_http_run.make_run(to, report=False))
-    return Path(shutil.copytree(evidence.unpacked(place, base) / base, to / base))
-
-
 def told(family: Family, seed: int, *, place: Path, to: Path, key: Path) -> Path:
     """Return a bundle that tells a family's lie by a seed, signed by the owner of `key`."""
     to.mkdir(parents=True)
-    folder = copied(place, family.base, to)
+    folder = honest.copied(place, family.base, to)
     return liar.signed(folder, to / "lie.tar", key, **family.tell(folder, seed))

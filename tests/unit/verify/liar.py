@@ -1,7 +1,8 @@
 """Lies of a vendor who owns the signing key: a run is changed, hashed anew and signed, so nothing is broken.
 
 Each family changes what an honest run holds in one way that pays: a device that looks better, a model that
-looks like a device, a bad cell that is not there. `BASES` names the kept run that a family starts from.
+looks like a device, a bad cell that is not there. The tables below name the run of `honest` that a family
+starts from.
 """
 
 from __future__ import annotations
@@ -165,7 +166,7 @@ def other_commit(files: Files) -> None:
 
 def profile_in_disguise(files: Files) -> None:
     """Call a profile by the name of a shipped one."""
-    files.run["profile"]["name"] = files.chance.choice(["rfc2544", "quick", "tst009"])
+    files.run["profile"]["name"] = files.chance.choice(["rfc2544", "cloud", "tst009"])
 
 
 def other_driver(files: Files) -> None:
@@ -196,10 +197,10 @@ def option_after_option(files: Files) -> None:
 
 PLANS: dict[Lie, str] = {cells_gone: "made"}
 TURNS: dict[Lie, str] = {another_seed: "turns", option_after_option: "turns"}
-STRANGERS: dict[Lie, str] = {other_commit: "unknown toolkit", profile_in_disguise: "unknown profile"}
+STRANGERS: dict[Lie, str] = {other_commit: "unreleased toolkit", profile_in_disguise: "unknown profile"}
 TIMES: dict[Lie, tuple[str, str]] = {  # base, question
     relabelled_with_time: ("simulated", "question: times: "),
-    later_half: ("packets-2", "question: clock: "),
+    later_half: ("packets", "question: clock: "),
 }
 PHYSICS: dict[Lie, str] = {
     other_driver: "packets",

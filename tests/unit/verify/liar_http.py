@@ -1,13 +1,10 @@
 """Lies about requests of a vendor who owns the signing key, as `liar` tells them about frames.
 
-`told` changes a run from before the one journal, whose answers are computed on reading; `told_now` one of
-trial/2.0, and computes its answers anew, as whoever has the source can.
+`told` computes the answers anew from what is left, as whoever has the source can.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -19,10 +16,7 @@ import replayable
 from bmwg.methodology.kinds import requests
 from bmwg.methodology.record.drift import named_drift
 from bmwg.reports.bundle.make import folder_evidence
-from bmwg.reports.store.canonical import canonical
 from bmwg.reports.store.codec import outcome_to_json
-from bmwg.reports.store.former_http import genesis
-from bmwg.reports.store.read import header_hash
 
 Json = dict[str, Any]
 HttpLie = Callable[[Json, list[Json], random.Random], None]
@@ -59,34 +53,9 @@ def nothing_moved(run: Json, lines: list[Json], chance: random.Random) -> None:
         line["body_octets"] //= 10
 
 
-def more_hits(run: Json, lines: list[Json], chance: random.Random) -> None:
-    """Say that a cache answered more often than it was asked."""
-    for line in lines:
-        if line["proxied"]:
-            line["hits"] = line["proxied"] * 2
-
-
-def higher_rate(run: Json, lines: list[Json], chance: random.Random) -> None:
-    """Say that the same requests were offered at ten times the rate."""
-    for line in lines:
-        if line["rate_rps"]:
-            line["rate_rps"] *= 10
-
-
 def times_moved(run: Json, lines: list[Json], chance: random.Random) -> None:
     """Put the run's end before its repetitions."""
     run["ended_at"] = run["started_at"]
-
-
-LIES: dict[HttpLie, str] = {
-    quicker_requests: "VER-34",
-    slower_rival: "VER-31",
-    never_waited: "VER-30",
-    nothing_moved: "STORE-07",
-    more_hits: "VER-34",
-    higher_rate: "STORE-07",
-    times_moved: "VER-35",
-}
 
 
 def slowest_gone(run: Json, lines: list[Json], chance: random.Random) -> None:
@@ -109,7 +78,7 @@ def form_called_missing(run: Json, lines: list[Json], chance: random.Random) -> 
             one["reason"] = "no daemon"
 
 
-NOW: dict[HttpLie, frozenset[str]] = {  # of a run of trial/2.0; one of these refuses
+REFUSED: dict[HttpLie, frozenset[str]] = {  # one of these rules refuses
     quicker_requests: frozenset({"VER-34"}),
     slower_rival: frozenset({"VER-31"}),
     never_waited: frozenset({"VER-30"}),
@@ -117,11 +86,11 @@ NOW: dict[HttpLie, frozenset[str]] = {  # of a run of trial/2.0; one of these re
     times_moved: frozenset({"VER-35"}),
     slowest_gone: frozenset({"VER-54"}),
 }
-NOW_ASKED: dict[HttpLie, str] = {form_called_missing: "question: cells: "}
+ASKED: dict[HttpLie, str] = {form_called_missing: "question: cells: "}
 
 
-def told_now(folder: Path, lie: HttpLie, seed: int = 0) -> Path:
-    """Change the repetitions of a run of trial/2.0, and compute its answers anew from what is left."""
+def told(folder: Path, lie: HttpLie, seed: int = 0) -> Path:
+    """Change the repetitions of a run, and compute its answers anew from what is left."""
     files = liar.read(folder, seed)
     lines = [
         {
@@ -158,20 +127,4 @@ def told_now(folder: Path, lie: HttpLie, seed: int = 0) -> Path:
     mends = {one["id"]: one["mend"] for one in files.run["outcomes"]}
     files.run["outcomes"] = [outcome_to_json(one, mends[one.outcome_id]) for one in answers]
     replayable.forge(folder, files.run, files.trials)
-    return folder
-
-
-def told(folder: Path, lie: HttpLie, seed: int = 0) -> Path:
-    """Change the repetitions of a run, and make the chain anew; answers are computed from them on reading."""
-    run = json.loads((folder / "run.json").read_text("ascii"))
-    lines = [json.loads(line) for line in (folder / "http.jsonl").read_bytes().splitlines()]
-    lie(run, lines, random.Random(seed))
-    prev = genesis(run["run_id"], header_hash(run))
-    octets = b""
-    for line in lines:
-        body = {key: value for key, value in line.items() if key != "hash"} | {"prev": prev}
-        prev = hashlib.sha256(canonical(body).encode("ascii")).hexdigest()
-        octets += canonical({**body, "hash": prev}).encode("ascii") + b"\n"
-    (folder / "http.jsonl").write_bytes(octets)
-    (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="ascii")
     return folder

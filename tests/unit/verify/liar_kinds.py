@@ -150,18 +150,18 @@ def slowest_of_one_cell_gone(files: Files) -> None:
 
 
 REFUSED: dict[Lie, tuple[str, str]] = {  # base, rule
-    other_options_executions: ("joint-public", "VER-55"),
-    other_paths_executions: ("joint-public", "VER-55"),
-    relabelled_requests: ("joint-public", "VER-55"),
-    best_copied: ("joint-public", "VER-56"),
-    best_copied_with_other_times: ("streams-public", "VER-56"),
-    less_time: ("joint-public", "VER-03"),
-    more_octets: ("joint-public", "VER-34"),
-    plan_of_streams_cut: ("joint-public", "VER-17"),
-    slowest_stream_gone: ("joint-public", "VER-54"),
-    slowest_of_one_cell_gone: ("streams-public", "VER-54"),
+    other_options_executions: ("loads", "VER-55"),
+    other_paths_executions: ("loads", "VER-55"),
+    relabelled_requests: ("loads", "VER-55"),
+    best_copied: ("loads", "VER-56"),
+    best_copied_with_other_times: ("loads", "VER-56"),
+    less_time: ("loads", "VER-03"),
+    more_octets: ("loads", "VER-34"),
+    plan_of_streams_cut: ("loads", "VER-17"),
+    slowest_stream_gone: ("loads", "VER-54"),
+    slowest_of_one_cell_gone: ("loads", "VER-54"),
 }
 NAMED: dict[Lie, tuple[str, str]] = {
-    better_streams_profile: ("joint-public", "unknown profile: that of streams"),
-    slowest_gone_at_the_limit: ("joint-public", "question: repetitions: fewer than planned"),
+    better_streams_profile: ("loads", "unknown profile: that of streams"),
+    slowest_gone_at_the_limit: ("loads", "question: repetitions: fewer than planned"),
 }

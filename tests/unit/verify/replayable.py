@@ -299,8 +299,6 @@ def forge(folder: Path, run: dict[str, Any], trials: list[dict[str, Any]], *, re
         text = canonical(body)
         prev = hashlib.sha256(text.encode("ascii")).hexdigest()
         lines.append(f'{text[:-1]},"hash":"{prev}"}}\n')
-    run["journal"] = {"trials": len(trials), "hash": prev}
-    if "platform_bound" in run:
-        run["journal"]["platform"] = binding.of_run(run, platform, prev)
+    run["journal"] = {"trials": len(trials), "hash": prev, "platform": binding.of_run(run, platform, prev)}
     (folder / "trials.jsonl").write_text("".join(lines), encoding="ascii")
     (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="ascii")

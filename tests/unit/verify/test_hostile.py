@@ -194,7 +194,7 @@ def test_an_unknown_schema_version(bundle, tmp_path, part):
         b"null",
         DEEP,
         b"\xff" * 100,
-        b'{"schema":"trial/2.0"}',
+        b'{"schema":"trial/1.0"}',
         b'{"schema":"trial/1.0","seq":' + b"9" * 5000 + b"}",
     ],
     ids=lambda data: repr(data[:24]),

@@ -1,7 +1,4 @@
-"""A run of HTTP experiments verifies from its trials, as folder and as bundle; no changed one does.
-
-Runs of its former form (`http.json`, `http.jsonl`) stand in `test_former_http.py`.
-"""
+"""A run of HTTP experiments verifies from its trials, as folder and as bundle; no changed one does."""
 
 from __future__ import annotations
 
@@ -310,13 +307,6 @@ def test_a_redacted_bundle_verifies_by_its_commitments(made, tmp_path):
     assert rules(verify_bundle(bundle)) == set()
     assert ADDRESS in (made / "platform.json").read_text()
     assert ADDRESS.encode() not in bundle.read_bytes()
-
-
-@pytest.mark.parametrize("name", ["http.json", "http.jsonl"])
-def test_files_of_the_former_form_stand_in_no_run_of_today(run, run_copy, name):
-    for folder in (run, run_copy):
-        (folder / name).write_bytes(b"")
-        assert [(one.rule_id, one.where) for one in verify_folder(folder).findings] == [("VER-15", name)]
 
 
 def edited(run, change):

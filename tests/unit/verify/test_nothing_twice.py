@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import honest
 import liar
 import liar_source
 import pytest
@@ -85,20 +86,20 @@ def copied(noise: float) -> liar.Lie:
     return lie
 
 
-def test_the_latencies_of_a_real_trial_are_found_in_another(kept) -> None:
-    found = verify_folder(liar.told(kept("packets-2"), copied(0))).findings
+def test_the_latencies_of_a_trial_are_found_in_another(copy_of) -> None:
+    found = verify_folder(liar.told(copy_of("packets"), copied(0))).findings
     assert "VER-56" in {one.rule_id for one in found}
 
 
 @pytest.mark.parametrize("noise", [0.002, 0.03])
-def test_a_copy_with_a_little_noise_is_asked_about(kept, noise: float) -> None:
-    asked = verify_folder(liar.told(kept("packets-2"), copied(noise), seed=3)).questions
+def test_a_copy_with_a_little_noise_is_asked_about(copy_of, noise: float) -> None:
+    asked = verify_folder(liar.told(copy_of("packets"), copied(noise), seed=3)).questions
     assert any(one.startswith("copies: ") for one in asked)
 
 
-@pytest.mark.parametrize("name", ["packets-2", "resumed-2", "packets", "unstable", "ladder"])
-def test_no_two_trials_of_an_honest_run_are_alike(kept, name: str) -> None:
-    verified = verify_folder(kept(name))
+@pytest.mark.parametrize("name", ["packets", "resumed", "ladder", "loads"])
+def test_no_two_trials_of_an_honest_run_are_alike(place: Path, name: str) -> None:
+    verified = verify_folder(honest.run(place, name))
     assert "VER-56" not in {one.rule_id for one in verified.findings}
     assert not any(one.startswith("copies: ") for one in verified.questions)
 

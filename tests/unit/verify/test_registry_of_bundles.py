@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import evidence
+import honest
 import liar
 import pytest
 import replayable
@@ -20,6 +20,8 @@ from bmwg.reports.registry import check
 from bmwg.reports.registry.check import place_of, published
 from bmwg.reports.registry.names import slug
 
+pytestmark = pytest.mark.usefixtures("released")
+
 
 def git(folder: Path, *words: str) -> None:
     settings = ("-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "commit.gpgsign=false")
@@ -27,20 +29,20 @@ def git(folder: Path, *words: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def redacted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = evidence.unpacked(tmp_path_factory.mktemp("kept"), "packets")
-    return next(folder.glob("packets.redacted*.tar"))
+def redacted(place: Path, keys: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bundles")
+    return honest.submitted(place, "packets", folder / "redacted.bmwg.tar", keys["signer"])
 
 
 def run(*words: object) -> int:
     return main(["registry", *map(str, words)])
 
 
-def test_a_bundle_is_added_checked_and_never_changed(redacted, tmp_path, capsys):
+def test_a_bundle_is_added_checked_and_never_changed(redacted, keys, tmp_path, capsys):
     root, readme = tmp_path / "registry", tmp_path / "README.md"
     root.mkdir()
     readme.write_text("# Forwarder\n\n## Reproduce\n\nRun it.\n", encoding="ascii")
-    add = ("add", root, "--bundle", redacted, "--key", evidence.SIGNER, "--readme", readme)
+    add = ("add", root, "--bundle", redacted, "--key", keys["signer.pub"], "--readme", readme)
     assert run(*add) == 0, capsys.readouterr().out
     git(root, "init", "-q")
     git(root, "add", "-A")
@@ -53,12 +55,12 @@ def test_a_bundle_is_added_checked_and_never_changed(redacted, tmp_path, capsys)
     assert "REG-14" in capsys.readouterr().out
 
 
-def test_a_bundle_that_shows_the_machine_is_refused(redacted, tmp_path, capsys):
+def test_a_bundle_that_shows_the_machine_is_refused(place, keys, tmp_path, capsys):
     root, readme = tmp_path / "registry", tmp_path / "README.md"
     root.mkdir()
     readme.write_text("## Reproduce\n\nRun it.\n", encoding="ascii")
-    shown = redacted.with_name(redacted.name.replace("redacted", "signed"))
-    assert run("add", root, "--bundle", shown, "--key", evidence.SIGNER, "--readme", readme) == 1
+    shown = honest.submitted(place, "packets", tmp_path / "shown.tar", keys["signer"], salt=None)
+    assert run("add", root, "--bundle", shown, "--key", keys["signer.pub"], "--readme", readme) == 1
     said = capsys.readouterr().out
     assert "REG-12" in said
     assert "REG-10" in said
@@ -74,12 +76,12 @@ def submission_of(organization: str, number: int) -> bytes:
     ).encode()
 
 
-def test_one_journal_is_one_entry_whatever_it_is_called(kept, tmp_path, keys):
+def test_one_journal_is_one_entry_whatever_it_is_called(copy_of, tmp_path, keys):
     """Seven bundles under four organizations, each its own run id, year and product, signed by its owner."""
     root, readme = tmp_path / "registry", tmp_path / "README.md"
     root.mkdir()
     readme.write_text("## Reproduce\n\nRun it.\n", encoding="ascii")
-    folder = kept("ladder")
+    folder = copy_of("ladder")
     for number in range(7):
         files = liar.read(folder)
         files.run["run_id"] = files.platform["run_id"] = f"run-{number}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import evidence
+import honest
 import pytest
 
 from bmwg.cli.main import main
@@ -16,23 +16,27 @@ from bmwg.reports.registry.pages import entry_page, strange
 from bmwg.reports.render.report import form_of
 from bmwg.reports.verify.page import acts
 
-PAGE = "pages/0.1.0/example-networks/example-forwarder-4.2.1-evidence.html"
+PAGE = "pages/0.1.0/example-networks/example-forwarder-4.2.1-quick.html"
 README = "# Forwarder\n\n## Reproduce\n\nRun it. <script>alert(1)</script>\n"
+
+pytestmark = pytest.mark.usefixtures("released")
 
 
 def run(act: str, root: Path, *words: object) -> int:
     return main(["registry", act, str(root), *map(str, words)])
 
 
-@pytest.fixture(scope="session")
-def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a registry of one real bundle with the pages that it rendered."""
-    place = tmp_path_factory.mktemp("registry")
-    bundle = next(evidence.unpacked(place, "packets").glob("packets.redacted*.tar"))
-    (place / "README.md").write_text(README, encoding="ascii")
-    root = place / "registry"
+@pytest.fixture(scope="module")
+def rendered(
+    released: None, place: Path, keys: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Return a registry of one bundle with the pages that it rendered."""
+    folder = tmp_path_factory.mktemp("registry")
+    bundle = honest.submitted(place, "packets", folder / "redacted.bmwg.tar", keys["signer"])
+    (folder / "README.md").write_text(README, encoding="ascii")
+    root = folder / "registry"
     root.mkdir()
-    add = ("--bundle", bundle, "--key", evidence.SIGNER, "--readme", place / "README.md")
+    add = ("--bundle", bundle, "--key", keys["signer.pub"], "--readme", folder / "README.md")
     assert run("add", root, *add) == 0
     assert run("index", root) == 0
     return root

@@ -11,6 +11,7 @@ import pytest
 import replayable
 
 from bmwg.cli.main import main
+from bmwg.methodology import procedures
 from bmwg.methodology.procedures import RULES, version
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.checker.judge import judge
@@ -21,15 +22,16 @@ from bmwg.reports.verify.verify import verify_bundle, verify_folder
 
 
 @pytest.fixture
-def early(run_folder, tmp_path):
-    """Return a run from before the header named a version of the rules, with lines from before the times."""
-    folder = Path(shutil.copytree(run_folder, tmp_path / "early"))
-    run = json.loads((folder / "run.json").read_text("ascii"))
-    del run["procedures"][RULES]
-    trials = replayable.bodies(folder)
-    assert not any("times" in body for body in trials)
-    replayable.forge(folder, run, trials)
-    return folder
+def second(monkeypatch):
+    """Have the toolkit judge by a second version of the clause rules."""
+    monkeypatch.setattr(procedures, "CURRENT", {RULES: 2})
+
+
+@pytest.fixture
+def early(second, run_folder, tmp_path):
+    """Return a run of the first rules, with lines from before the times."""
+    assert not any("times" in body for body in replayable.bodies(run_folder))
+    return Path(shutil.copytree(run_folder, tmp_path / "early"))
 
 
 def bundled(folder, tmp_path, change):
@@ -67,7 +69,7 @@ def test_the_header_names_the_version_of_the_rules(run_folder):
 def test_an_early_run_verifies_and_says_by_which_rules_it_is_judged(early, capsys):
     assert verify_folder(early).findings == ()
     judged = judge(folder_evidence(early))
-    assert (judged.measured_under, judged.rules_version) == (1, RULES_VERSION)
+    assert (judged.measured_under, judged.rules_version) == (1, 2)
     assert "made under version 1 of the clause rules" in judged.later_rules
     assert "made under version 1 of the clause rules" in write_report(early).read_text("utf-8")
     assert main(["verify", str(early)]) == 0
@@ -91,9 +93,13 @@ def test_a_bundle_of_the_first_rules_keeps_its_verdicts(early, tmp_path):
     said = " ".join(found.notes)
     assert "judged by rules of version 1" in said
     assert "RFC2544 throughput: conditionally compliant" in said
-    assert found.judgement.rules_version == RULES_VERSION
+    assert found.judgement.rules_version == 2
 
 
-def test_a_run_of_these_rules_cannot_be_passed_off_under_earlier_ones(run_folder, tmp_path):
-    found = verify_bundle(bundled(run_folder, tmp_path, as_version_1))
+@pytest.mark.usefixtures("second")
+def test_a_run_of_these_rules_cannot_be_passed_off_under_earlier_ones(run_copy, tmp_path):
+    run = json.loads((run_copy / "run.json").read_text("ascii"))
+    run["procedures"][RULES] = 2
+    replayable.forge(run_copy, run, replayable.bodies(run_copy))
+    found = verify_bundle(bundled(run_copy, tmp_path, as_version_1))
     assert {one.rule_id for one in found.findings} == {"VER-23"}

@@ -146,7 +146,7 @@ def test_an_execution_that_says_itself_that_its_counts_do_not_go_together_refuse
     def change(lines, document) -> None:
         spare = next(line for line in lines if line["cell"] == lines[-1]["cell"])
         spare["result"]["crossings"][0]["octets"] = 0
-        found = STREAMS.assess(execution({**spare, "schema": "trial/2.0"}).body)
+        found = STREAMS.assess(execution({**spare, "schema": "trial/1.0"}).body)
         spare["assessment"] = {"validity": found.validity.value, "reason": found.reason}
 
     assert "VER-34" not in forged(run, change)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import takewhile
 
 import pytest
 import replayable
 
 from bmwg.cli.main import main
+from bmwg.methodology import former, procedures, throughput
+from bmwg.methodology.former import FormerRule
+from bmwg.methodology.measurements.measurement import Answered
+from bmwg.methodology.measurements.registry import measurement
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_private, load_public
 from bmwg.reports.verify.trust import SIGNER_UNKNOWN
@@ -357,10 +362,19 @@ def test_another_version_of_a_procedure_is_named_and_not_mistaken_for_a_fault(ru
     found = verify_folder(run_copy).findings
     assert {finding.rule_id for finding in found} == {"VER-13"}
     assert "version 1, which this toolkit knows" in str(found[0])
-    assert "recorded with version 2" in str(found[0])
-    del run["procedures"], run["qualification_max_fps"]  # as a run of the first versions has it
-    replayable.forge(run_copy, run, trials)
-    found = verify_folder(run_copy).findings
-    assert {finding.rule_id for finding in found} == {"VER-13"}
-    assert any("throughput.rfc2544_26_1" in str(finding) for finding in found)
-    assert all("recorded with version 1" in str(finding) for finding in found)
+    assert "recorded with version 2: a later toolkit measured it" in str(found[0])
+    assert f"verify with version 0.1.0, commit {replayable.COMMIT}" in str(found[0])
+
+
+def test_an_answer_is_replayed_by_its_own_versions_rule_where_one_is_kept(run_copy, monkeypatch):
+    """A made example: this toolkit measures by version 2, which finds nothing, and has kept version 1."""
+    metric = throughput.METRIC
+    rule = FormerRule(metric=metric, version=1, measure=measurement("throughput").measure)
+    monkeypatch.setattr(procedures, "CURRENT", {metric: 2})
+    assert rules(verify_folder(run_copy)) == {"VER-13"}
+    assert "an earlier toolkit measured it" in str(verify_folder(run_copy).findings[0])
+    monkeypatch.setattr(former, "RULES", (rule,))
+    assert verify_folder(run_copy).findings == ()
+    wrong = replace(rule, measure=lambda asked: Answered(outcomes=()))
+    monkeypatch.setattr(former, "RULES", (wrong,))
+    assert rules(verify_folder(run_copy)) == {"VER-08"}
