@@ -29,13 +29,21 @@ from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.methodology.records import Cell, OutcomeType, TrialResult, TrialSpec
+from bmwg.methodology.believed import believed
+from bmwg.methodology.measurements.measurement import Asked
+from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import SearchResult, search
 from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.throughput import interval
 from bmwg.methodology.traffic import Traffic
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 TRUTH_FPS = 100_000
+GRAIN = (
+    0.005  # of the truth: what the policer itself lets through beside its rate, and the clock that paces it
+)
 _SWITCH = "bmwg.drivers.network.ovs_switch"
 _FRAME_BITS = 480  # of 64 octets at a Linux queue, which counts no FCS
 _SWITCH_OCTETS = 46  # at the vSwitch's policer, which counts neither FCS nor Ethernet header
@@ -175,6 +183,42 @@ def find(
     return search(measure, truth.goal), trials
 
 
+def answer(tester: TrafficDriver, *, limit_s: float = math.inf, truth: Truth = NODE) -> Outcome:
+    """Find the throughput as the default profile does, with what stands beside the answer.
+
+    The outcome is `invalid` after `limit_s`.
+    """
+    profile = load_profile("quick")
+    trials: list[JudgedTrial] = []
+    end_s = time.monotonic() + limit_s
+
+    def measure(spec: TrialSpec, phase: str) -> JudgedTrial:
+        if time.monotonic() > end_s:
+            raise TimeoutError(f"no answer in {limit_s:g} s and {len(trials)} trials")
+        result: TrialResult = tester.run(spec)
+        time.sleep(0.02)
+        trials.append(judge(RecordedTrial(seq=len(trials) + 1, result=result), profile.policy))
+        return trials[-1]
+
+    asked = Asked(
+        profile=profile,
+        cell=truth.cell,
+        outcome_id="known",
+        trial=measure,
+        max_load_fps=10 * truth.fps,
+        envelope_fps=10 * truth.fps,
+    )
+    found = measurement("throughput").measure(asked).outcomes[0]
+    return believed(
+        found,
+        [trials[seq - 1] for seq in found.trials],
+        most_ratio=profile.policy.most_set_aside_ratio,
+        continued=False,
+        by_cpu=True,
+        policy=profile.policy,
+    )
+
+
 def main() -> None:
     """Measure and print."""
     held = keep_awake()
@@ -186,18 +230,30 @@ def main() -> None:
     options.add_argument(
         "--model", choices=sorted(named), help="a pod on a network of this model, or a chain"
     )
+    options.add_argument(
+        "--goal", action="store_true", help="search as the default profile does, by its goal"
+    )
     wanted = options.parse_args()
     truth = named.get(wanted.model, NODE)
     answers: list[int] = []
     types: list[str] = []
     validity: Counter[str] = Counter()
     by_loss = True
+    held_truths = 0
+    intervals: list[tuple[int, int]] = []
     began_s = time.monotonic()
     with (
         tempfile.TemporaryDirectory() as folder,
         policed(Path(folder), wanted.io, truth) as tester,
     ):
-        for _ in range(wanted.runs):
+        for _ in range(wanted.runs if wanted.goal else 0):
+            outcome = answer(tester, truth=truth)
+            types.append(outcome.type.value)
+            if outcome.type is OutcomeType.MEASURED and outcome.lower and (ends := interval(outcome)):
+                answers.append(outcome.lower.load_fps)
+                held_truths += ends[0] <= truth.fps * (1 + GRAIN) and truth.fps * (1 - GRAIN) <= ends[1]
+                intervals.append(ends)
+        for _ in range(0 if wanted.goal else wanted.runs):
             found, trials = find(tester, truth=truth)
             types.append(found.type.value)
             validity.update(trial.validity.value for trial in trials)
@@ -215,6 +271,8 @@ def main() -> None:
         "answers_fps": answers,
         "answer_fps": spread([float(answer) for answer in answers]),
         "within_half_percent": sum(abs(answer - truth.fps) <= 0.005 * truth.fps for answer in answers),
+        "intervals_fps": intervals,
+        "intervals_that_hold_the_truth": held_truths,
         "upper_bounds_by_loss": by_loss,
         "trials": dict(validity),
         "wall_s": round(time.monotonic() - began_s, 1),

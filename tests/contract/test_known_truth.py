@@ -11,25 +11,29 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import known_truth
 
 from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.throughput import interval
 
 pytestmark = [
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
 ]
+SEARCHES = 3
 
 
 @pytest.mark.parametrize("io", ["xdp", "af_xdp"])
-def test_a_policer_of_100_000_frames_a_second_is_found_within_half_a_percent(tmp_path, io):
+def test_no_number_of_the_default_profile_is_wrong_on_a_policer(tmp_path, io):
+    """A search may say that it has no number. A number that it gives holds the truth, whatever else runs."""
+    said = []
     with known_truth.policed(tmp_path, io) as tester:
-        for limit_s in (200.0, 100.0, 100.0):  # a quiet machine needs 20 s
-            found, trials = known_truth.find(tester, limit_s=limit_s)
-            if found.type is OutcomeType.MEASURED:
-                break
-        else:
-            why = f"three searches, the last {found.type} ({found.reason})"
-            pytest.skip(f"needs CPUs that are not taken away: {why}")
-    assert abs(found.lower.load_fps - known_truth.TRUTH_FPS) <= 0.005 * known_truth.TRUTH_FPS
-    above = [trials[seq - 1].result for seq in found.upper.trials]
-    assert above  # the answer is carried by loss, and by a sender that sent everything
-    assert all(result.lost_frames > 0 for result in above)
-    assert all(result.streams[0].unsent_frames == 0 for result in above)
+        for _ in range(SEARCHES):
+            found = known_truth.answer(tester, limit_s=120.0)
+            said.append(f"{found.type}: {found.reason}")
+            if found.type is not OutcomeType.MEASURED:
+                continue
+            low, high = interval(found)
+            assert low <= known_truth.TRUTH_FPS * (1 + known_truth.GRAIN), found
+            assert high >= known_truth.TRUTH_FPS * (1 - known_truth.GRAIN), found
+            assert found.lower.trials
+            assert found.upper.trials
+            return
+    pytest.skip(f"needs CPUs that are not taken away: no number in {SEARCHES} searches: {said}")
