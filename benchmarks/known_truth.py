@@ -41,9 +41,7 @@ from bmwg.methodology.traffic import Traffic
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 TRUTH_FPS = 100_000
-GRAIN = (
-    0.005  # of the truth: what the policer itself lets through beside its rate, and the clock that paces it
-)
+GRAIN = 0.005  # of the truth: what a policer lets through beside its rate, and the clock that paces it
 _SWITCH = "bmwg.drivers.network.ovs_switch"
 _FRAME_BITS = 480  # of 64 octets at a Linux queue, which counts no FCS
 _SWITCH_OCTETS = 46  # at the vSwitch's policer, which counts neither FCS nor Ethernet header
