@@ -111,7 +111,7 @@ def test_plan_takes_suites_tests_and_tags_as_run_does(place, capsys):
     assert everything == ids_of_plan(capsys, str(ROOT / "testcases" / "containerized"))
     assert ids_of_plan(capsys, "--test", "CN-TPUT-1.3") == {"CN-TPUT-1.3"}
     assert ids_of_plan(capsys, rfc, "--test", "R2544-SOAK-1.1") == {"R2544-SOAK-1.1"}
-    assert ids_of_plan(capsys, f"{rfc}/9__soak.robot") == {"R2544-SOAK-1.1"}
+    assert ids_of_plan(capsys, f"{rfc}/09__soak.robot") == {"R2544-SOAK-1.1"}
     assert ids_of_plan(capsys, "--tag", "id:CN-LAT*") == {
         one for one in everything if one.startswith("CN-LAT")
     }

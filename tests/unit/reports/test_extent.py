@@ -97,7 +97,7 @@ def test_the_ends_of_an_unstable_answer_are_where_all_its_trials_agree(tmp_path:
     ]
     found = the_extent(answered(tmp_path, OutcomeType.UNSTABLE, None, None, loads=loads))
     assert (found.known, found.low_fps, found.high_fps) == (Known.UNCONFIRMED, 200_000, 350_000)
-    assert str(found) == "200\u202f000 to 350\u202f000, unstable"
+    assert str(found) == "200,000 to 350,000, unstable"
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,12 @@ def test_the_ends_of_an_unstable_answer_are_where_all_its_trials_agree(tmp_path:
         (
             [(100_000, 0), (200_000, 0.1), (200_000, 0)],
             (100_000, None),
-            "no loss up to 100\u202f000, unstable",
+            "no loss up to 100,000, unstable",
         ),
         (
             [(100_000, 0.1), (100_000, 0), (200_000, 0.1)],
             (None, 200_000),
-            "loss from 200\u202f000 on, unstable",
+            "loss from 200,000 on, unstable",
         ),
         ([(100_000, 0.1), (100_000, 0)], (None, None), "unstable"),
     ],
