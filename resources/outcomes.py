@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.records import Outcome
-from bmwg.methodology.throughput import is_wide
+from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
+from bmwg.reports.render import searches
+from bmwg.reports.render.facts import short_words
+from bmwg.reports.render.results import central, tail
+from bmwg.reports.render.text import plain
 
 
 def one_line(error: BaseException) -> str:
@@ -16,9 +19,16 @@ def one_line(error: BaseException) -> str:
 
 
 def answer_line(outcome: Outcome) -> str:
-    """One line for a console: cell, metric, and the answer as what it is; a wide interval with both ends."""
-    answer = "; ".join(f"{value.number:,} {value.unit}" for value in outcome.values[:1])
-    if answer and is_wide(outcome) and outcome.upper is not None:
-        answer += f", loss from {outcome.upper.load_fps:,} {outcome.values[0].unit} on"
-    said = answer or outcome.statement or outcome.reason
-    return f"{outcome.cell.cell_id}: {outcome.metric} {outcome.type.value} {said}"
+    """One line for a console: cell, metric, and the answer as what it is."""
+    return f"{short_words(outcome.cell)}: {outcome.metric} {said(outcome)}"
+
+
+def said(outcome: Outcome) -> str:
+    """Return the answer as summary and report give it: of a search both ends; else why there is no number."""
+    if outcome.type is not OutcomeType.MEASURED:
+        why = outcome.reason or outcome.statement
+        return f"{outcome.type.value.replace('_', ' ')}: {why}"
+    if searches.order(outcome.metric) is not None and outcome.lower is not None:
+        upper = f" to {outcome.upper.load_fps:,}" if outcome.upper is not None else ""
+        return f"{outcome.lower.load_fps:,}{upper} {FRAMES_PER_S}"
+    return plain(tail(outcome) or central(outcome))

@@ -54,6 +54,24 @@ def type_badge(outcome: Outcome) -> str:
     return role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type])
 
 
+_CENTRES = ("", ".lossless", ".median", ".mean")  # of what a metric's name names; the first that is there
+_SCALES = {"bit/s": (1e6, "Mbit/s"), "octets/s": (1e6, "MB/s"), "flop/s": (1e9, "Gflop/s")}
+
+
+def central(outcome: Outcome) -> str:
+    """Return the number of a measured outcome of any kind of load, with its 95 % interval if it has one."""
+    told = {value.metric.removeprefix(outcome.metric): value for value in outcome.values}
+    name = next((name for name in _CENTRES if name in told), next(iter(told), None))
+    if name is None:
+        return ""
+    value, half = told[name], told.get(".half_width_95")
+    scale, unit_name = _SCALES.get(value.unit, (1.0, value.unit))
+    text = quantity_text(value.number / scale if scale != 1.0 else value.number, unit_name)
+    if half is None or half.unit != value.unit or name != ".mean":
+        return text
+    return f"{text} ± {quantity_text(half.number / scale if scale != 1.0 else half.number, unit_name)}"
+
+
 def answer(outcome: Outcome) -> str:
     """Return the value of a measured outcome, else its statement; never a bare figure for another type."""
     if outcome.type is OutcomeType.MEASURED:
