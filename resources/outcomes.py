@@ -5,7 +5,7 @@ from __future__ import annotations
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
 from bmwg.reports.render import searches
-from bmwg.reports.render.facts import short_words
+from bmwg.reports.render.facts import ENVELOPE, LATENCY, short_words
 from bmwg.reports.render.results import central, tail
 from bmwg.reports.render.text import plain
 
@@ -20,7 +20,17 @@ def one_line(error: BaseException) -> str:
 
 def answer_line(outcome: Outcome) -> str:
     """One line for a console: cell, metric, and the answer as what it is."""
-    return f"{short_words(outcome.cell)}: {outcome.metric} {said(outcome)}"
+    return f"{short_words(outcome.cell)}: {_metric(outcome.metric)} {said(outcome)}"
+
+
+def _metric(metric: str) -> str:
+    if metric == LATENCY:
+        return "latency p50 / p99"
+    if metric == ENVELOPE:
+        return "the tester alone"
+    if searches.order(metric) is None:
+        return metric
+    return f"throughput ({searches.document(metric)}, {searches.allowed(metric)})"
 
 
 def said(outcome: Outcome) -> str:

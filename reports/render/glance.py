@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.reports.render import searches
@@ -16,16 +17,22 @@ from bmwg.reports.render.unanswered import unanswered
 
 def glance(facts: Facts, figure: Sequence[str]) -> list[str]:
     """Return the first section; nothing for a run without answers. `figure`: the lines of its plot."""
-    shown = facts.at_a_glance()[:GLANCE_ROWS]
+    found = [one for one in facts.at_a_glance() if one.type is not OutcomeType.NOT_ASSESSED]
+    shown = found[:GLANCE_ROWS]
     others = [outcome for outcome in facts.run.outcomes if outcome.cell.kind != FRAMES]
     if not shown and not others:
         return []
-    body = [*figure, *_throughputs(facts, shown), *_others(others)]
+    lines = title("At a glance", 1)
+    if shown:
+        body = [*figure, *_throughputs(facts, shown)]
+        lines += ["", ".. container:: glance", "", *(f"   {line}" if line else "" for line in body)]
+    for said in dict.fromkeys(filter(None, map(searches.condition, facts.search_metrics(shown)))):
+        lines += ["", esc(said), ""]
     why = [[esc(", ".join(one.cells)), esc(one.why), esc(one.helps)] for one in unanswered(facts)]
-    body += table(["no number for", "because", "what helps"], why, "What has no number")
-    lines = [*title("At a glance", 1), "", ".. container:: glance", ""]
-    lines += [f"   {line}" if line else "" for line in body]
-    left = len(facts.of_search()) - len(shown) + max(0, len(others) - GLANCE_ROWS)
+    lines += table(["no number for", "because", "what helps"], why, "What has no number")
+    lines += _others(others)
+    tried = sum(one.type is not OutcomeType.NOT_ASSESSED for one in facts.of_search())
+    left = tried - len(shown) + max(0, len(others) - GLANCE_ROWS)
     if left:
         lines += ["", esc(f"{left} further answers stand in the sections below."), ""]
     return lines
@@ -45,14 +52,16 @@ def _throughputs(facts: Facts, shown: Sequence[Outcome]) -> list[str]:
     head.append("data plane at that throughput")
     if all(row[-1] == NONE for row in rows):  # nothing was counted
         head, rows = head[:-1], [row[:-1] for row in rows]
-    conditions = dict.fromkeys(filter(None, map(searches.condition, metrics)))
     caption = "Throughput, frames/s per port and direction, to the load at which it no longer holds"
-    return [*table(head, rows, caption), *(line for said in conditions for line in ("", esc(said), ""))]
+    return table(head, rows, caption)
 
 
 def _load(facts: Facts, outcome: Outcome) -> str:
-    said = esc(extent(facts, outcome))
-    return said if outcome.type is OutcomeType.MEASURED else f"{type_badge(outcome)} {said}"
+    found = extent(facts, outcome)
+    if outcome.type is OutcomeType.MEASURED:
+        return esc(found)
+    ends = str(replace(found, word=""))
+    return f"{type_badge(outcome)} {esc(ends)}" if ends else type_badge(outcome)
 
 
 def _others(outcomes: Sequence[Outcome]) -> list[str]:
@@ -65,7 +74,9 @@ def _others(outcomes: Sequence[Outcome]) -> list[str]:
         ]
         for outcome in outcomes[:GLANCE_ROWS]
     ]
-    return table(["cell", "metric", "answer"], rows, "What was found of other kinds of load")
+    return table(
+        ["cell", "metric", "answer, with its 95 % interval"], rows, "What was found of other kinds of load"
+    )
 
 
 def _tail(outcome: Outcome | None) -> str:

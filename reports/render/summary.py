@@ -22,7 +22,7 @@ def summary_lines(run: Run) -> list[str]:
     lines = [plain(sentence) for _, sentence in banner(told)]
     lines += _throughputs(told)
     lines += _aligned(
-        [("cell", "metric", "answer")]
+        [("cell", "metric", "answer, with its 95 % interval")]
         + [
             (plain(outcome.cell.cell_id), plain(outcome.metric), plain(central(outcome)))
             for outcome in run.outcomes
@@ -51,7 +51,8 @@ def _throughputs(told: Facts) -> list[str]:
         loads = (plain(extent(told, one)) if one is not None else "" for one in answers)
         rows.append((plain(short_words(outcome.cell)), *loads, _tail(told, outcome)))
     conditions = dict.fromkeys(filter(None, map(searches.condition, metrics)))
-    return [*_aligned(rows), *map(plain, conditions)]
+    unit = "throughput in frames/s per port and direction, to the load at which it no longer holds:"
+    return [unit, *_aligned(rows), *map(plain, conditions)] if found else []
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -35,17 +35,26 @@ class Unanswered:
 def unanswered(facts: Facts) -> list[Unanswered]:
     """Return the cells without a number, those with the same reason together.
 
-    Of frames it is the searched load that counts: what was measured at it shares its fate.
+    Latency is named where its cell has a load that it could be measured at, else it shares the load's fate.
     """
     groups: dict[tuple[str, str], list[str]] = {}
-    others = (one for one in facts.run.outcomes if one.cell.kind != FRAMES)
-    for outcome in (*facts.of_search(), *others):
-        if outcome.type is not OutcomeType.MEASURED:
-            groups.setdefault(_reason(facts, outcome), []).append(short_words(outcome.cell))
+    for outcome in (one for one in facts.run.outcomes if one.cell.kind != FRAMES):
+        _note(groups, facts, outcome)
+    for outcome in facts.of_search():
+        latency = facts.latency_of(outcome.cell)
+        if not _note(groups, facts, outcome) and latency is not None:
+            _note(groups, facts, latency, "latency of ")
     return [
         Unanswered(cells=tuple(dict.fromkeys(cells)), why=why, helps=helps)
         for (why, helps), cells in groups.items()
     ]
+
+
+def _note(groups: dict[tuple[str, str], list[str]], facts: Facts, outcome: Outcome, words: str = "") -> bool:
+    if outcome.type is OutcomeType.MEASURED:
+        return False
+    groups.setdefault(_reason(facts, outcome), []).append(words + short_words(outcome.cell))
+    return True
 
 
 def _reason(facts: Facts, outcome: Outcome) -> tuple[str, str]:
