@@ -43,7 +43,7 @@ class Extent:
         low, high = (None if end is None else whole(end) for end in (self.low_fps, self.high_fps))
         confirmed = self.known is not Known.UNCONFIRMED
         if low is not None and high is not None:
-            text = f"{low}\u00a0to\u00a0{high}"
+            text = f"{low}\u00a0to\u00a0{high}" if confirmed else f"between {low} and {high}"
         elif low is not None:
             text = f"at least {low}" if confirmed else f"no loss up to {low}"
             text = low if self.known is Known.NUMBER else text

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.reports.render import searches
 from bmwg.reports.render.data_plane import brief
-from bmwg.reports.render.extent import extent
 from bmwg.reports.render.facts import GLANCE_ROWS, Facts, short_words
-from bmwg.reports.render.results import central, tail, type_badge
+from bmwg.reports.render.results import central, found, tail, type_badge
 from bmwg.reports.render.text import NONE, esc, table, title
 from bmwg.reports.render.unanswered import unanswered
 
 
 def glance(facts: Facts, figure: Sequence[str]) -> list[str]:
     """Return the first section; nothing for a run without answers. `figure`: the lines of its plot."""
-    found = [one for one in facts.at_a_glance() if one.type is not OutcomeType.NOT_ASSESSED]
-    shown = found[:GLANCE_ROWS]
+    tried = [one for one in facts.at_a_glance() if one.type is not OutcomeType.NOT_ASSESSED]
+    shown = tried[:GLANCE_ROWS]
     others = [outcome for outcome in facts.run.outcomes if outcome.cell.kind != FRAMES]
     if not shown and not others:
         return []
@@ -31,8 +29,8 @@ def glance(facts: Facts, figure: Sequence[str]) -> list[str]:
     why = [[esc(", ".join(one.cells)), esc(one.why), esc(one.helps)] for one in unanswered(facts)]
     lines += table(["no number for", "because", "what helps"], why, "What has no number")
     lines += _others(others)
-    tried = sum(one.type is not OutcomeType.NOT_ASSESSED for one in facts.of_search())
-    left = tried - len(shown) + max(0, len(others) - GLANCE_ROWS)
+    all_tried = sum(one.type is not OutcomeType.NOT_ASSESSED for one in facts.of_search())
+    left = all_tried - len(shown) + max(0, len(others) - GLANCE_ROWS)
     if left:
         lines += ["", esc(f"{left} further answers stand in the sections below."), ""]
     return lines
@@ -57,11 +55,10 @@ def _throughputs(facts: Facts, shown: Sequence[Outcome]) -> list[str]:
 
 
 def _load(facts: Facts, outcome: Outcome) -> str:
-    found = extent(facts, outcome)
+    ends = found(facts, outcome)
     if outcome.type is OutcomeType.MEASURED:
-        return esc(found)
-    ends = str(replace(found, word=""))
-    return f"{type_badge(outcome)} {esc(ends)}" if ends else type_badge(outcome)
+        return ends
+    return f"{type_badge(outcome)} {ends}" if ends != NONE else type_badge(outcome)
 
 
 def _others(outcomes: Sequence[Outcome]) -> list[str]:

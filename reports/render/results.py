@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bmwg.methodology import directions
 from bmwg.methodology.disturbed import hardly_usable
@@ -11,6 +12,7 @@ from bmwg.methodology.ladder import Rung, ladder, stands_on
 from bmwg.methodology.records import FRAMES, Bound, Cell, Outcome, OutcomeType
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports import rooms
+from bmwg.reports.render.extent import extent
 from bmwg.reports.render.facts import (
     LATENCY,
     THROUGHPUT,
@@ -78,6 +80,11 @@ def answer(outcome: Outcome) -> str:
         values = "; ".join(esc(quantity_text(value.number, value.unit)) for value in outcome.values)
         return values + esc(beside_wide(outcome)) if is_wide(outcome) else values
     return esc(outcome.statement) if outcome.statement else NONE
+
+
+def found(facts: Facts, outcome: Outcome) -> str:
+    """Return what a search found, as figure and summary say it; its type stands beside."""
+    return esc(replace(extent(facts, outcome), word=""))
 
 
 def beside_wide(outcome: Outcome) -> str:
@@ -215,13 +222,13 @@ def throughput(facts: Facts) -> list[str]:
             esc(option(cell)),
             esc(unit(cell.frame_octets, "octets")),
             type_badge(outcome),
-            answer(outcome),
+            found(facts, outcome),
         ]
         if has_maximum:
             row.append(esc(unit(facts.theoretical_fps(cell.frame_octets) or 0, "frames/s")))
         row += [_bound(outcome.lower), _bound(outcome.upper), esc(sequence(outcome.trials))]
         rows.append([*row, _counted(remarks_of(outcome))])
-    head = ["path and option", "frame size", "type", "throughput per port and direction"]
+    head = ["path and option", "frame size", "type", "throughput per port and direction, frames/s"]
     head += ["theoretical maximum"] if has_maximum else []
     head += ["lower bound", "upper bound", "trials", "remarks"]
     if not rows:
@@ -270,21 +277,23 @@ def ladder_section(facts: Facts) -> list[str]:
     for kind in sorted(kinds):
         same = [o for o in outcomes if _compared(o.cell) == kind]
         if len(same) > 1:
-            rows += [_rung(rung) for rung in ladder(same, frame_octets=kind[0])]
+            rows += [_rung(facts, rung) for rung in ladder(same, frame_octets=kind[0])]
     if not rows:
         return []
-    head = ["path and option", "frame size", "type", "throughput", "of the rung below"]
+    if all(row[4:7] == [NONE] * 3 for row in rows):
+        return [*lines, "No two rungs of the ladder have numbers between which a ratio means anything.", ""]
+    head = ["path and option", "frame size", "type", "throughput, frames/s", "of the rung below"]
     head += ["cost of this layer", "of the wire", "remarks"]
     return [*lines, *table(head, rows, "Ratio of throughput to the rung below and to the wire")]
 
 
-def _rung(rung: Rung) -> list[str]:
+def _rung(facts: Facts, rung: Rung) -> list[str]:
     outcome = rung.outcome
     return [
         esc(option(outcome.cell)),
         esc(unit(outcome.cell.frame_octets, "octets")),
         type_badge(outcome),
-        answer(outcome),
+        found(facts, outcome),
         esc(percent(rung.to_below, 1)) if rung.to_below is not None else NONE,
         esc(percent(1 - rung.to_below, 1)) if rung.to_below is not None else NONE,
         esc(percent(rung.to_wire, 1)) if rung.to_wire is not None else NONE,
