@@ -114,7 +114,7 @@ class OpenRun:
         run = read_run(self.store.folder)
         for line in summary_lines(run):
             self.display.note(line)
-        if self.left_out:
+        if self.left_out and self.stopped is None:
             suites = ", ".join(dict.fromkeys(self.left_out))
             count = f"{len(self.left_out)} test{'s' if len(self.left_out) != 1 else ''}"
             self.display.note(
