@@ -5,6 +5,7 @@ from __future__ import annotations
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
 from bmwg.reports.render import searches
+from bmwg.reports.render.extent import measured_extent
 from bmwg.reports.render.facts import ENVELOPE, LATENCY, short_words
 from bmwg.reports.render.results import central, tail
 from bmwg.reports.render.text import plain
@@ -38,7 +39,6 @@ def said(outcome: Outcome) -> str:
     if outcome.type is not OutcomeType.MEASURED:
         why = outcome.reason or outcome.statement
         return f"{outcome.type.value.replace('_', ' ')}: {why}"
-    if searches.order(outcome.metric) is not None and outcome.lower is not None:
-        upper = f" to {outcome.upper.load_fps:,}" if outcome.upper is not None else ""
-        return f"{outcome.lower.load_fps:,}{upper} {FRAMES_PER_S}"
+    if searches.order(outcome.metric) is not None:
+        return plain(f"{measured_extent(outcome)} {FRAMES_PER_S}")
     return plain(tail(outcome) or central(outcome))

@@ -52,6 +52,16 @@ class Extent:
         return ", ".join(part for part in (text, self.word) if part)
 
 
+def measured_extent(outcome: Outcome) -> Extent:
+    """Return what the number of a measured outcome says: its own bounds."""
+    number = outcome.lower.load_fps if outcome.lower is not None else plain_number(outcome)
+    if number is None:
+        return Extent(known=Known.NOTHING, word=outcome.type.value)
+    known = Known.INTERVAL if is_wide(outcome) else Known.NUMBER
+    high_fps = outcome.upper.load_fps if outcome.upper is not None else None
+    return Extent(known=known, low_fps=round(number), high_fps=high_fps)
+
+
 def extent(facts: Facts, outcome: Outcome) -> Extent:
     """Return what an outcome of a search says: its own bounds, or what all its trials agree on."""
     lower, upper = outcome.lower, outcome.upper
@@ -59,11 +69,7 @@ def extent(facts: Facts, outcome: Outcome) -> Extent:
     word = outcome.type.value.replace("_", " ")
     match outcome.type:
         case OutcomeType.MEASURED:
-            number = lower.load_fps if lower is not None else plain_number(outcome)
-            if number is None:
-                return Extent(known=Known.NOTHING, word=word)
-            known = Known.INTERVAL if is_wide(outcome) else Known.NUMBER
-            return Extent(known=known, low_fps=round(number), high_fps=high_fps)
+            return measured_extent(outcome)
         case OutcomeType.AT_CEILING | OutcomeType.TESTER_LIMITED if lower is not None:
             return Extent(known=Known.AT_LEAST, low_fps=lower.load_fps, word=word)
         case OutcomeType.AT_FLOOR if upper is not None:
