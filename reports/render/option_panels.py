@@ -125,7 +125,7 @@ def cpu_marks(rows: Sequence[Beside]) -> list[Any]:
     """Return the legend's entries for the bars of CPUs that are drawn."""
     from matplotlib.patches import Patch
 
-    dotted = {"facecolor": "none", "edgecolor": _CPU, "linestyle": ":"}
+    dotted: dict[str, Any] = {"facecolor": "none", "edgecolor": _CPU, "linestyle": ":"}
     kinds = {one.at_load for one in rows if one.cpus is not None}
     at_load = [Patch(color=_CPU, label="CPUs in use at the row's load")]
     of_search = [Patch(**dotted, label="CPUs in use over all trials of its search")]

@@ -222,7 +222,7 @@ def _legend(
     }
     known = [one for one in marks if any(found.known is one for found in extents)]
     handles: list[Any] = [marks[one] for one in known]
-    others = [
+    others: list[Any] = [
         Line2D(
             [],
             [],
