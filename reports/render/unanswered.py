@@ -16,7 +16,7 @@ _HELPS = {
     OutcomeType.AT_FLOOR: "a profile with a lower `search.min_load_fps`",
     OutcomeType.TESTER_LIMITED: "a faster tester (docs/testers.md)",
 }
-_QUIETER = "a quieter hour, or CPUs of its own; `bmwg doctor` measures how often CPUs are taken away"
+_QUIETER = "a quieter hour or CPUs of its own, see `bmwg doctor`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,6 +50,24 @@ def test_plain_robot_passes_and_prints_where_the_report_is(finished):
     assert (run / "report.html").stat().st_size > 10_000
 
 
+def test_bmwg_run_ends_with_our_report_and_says_once_what_was_left_out(tmp_path):
+    command = [sys.executable, "-m", "bmwg", "run", "--testbed", str(ROOT / "testbeds" / "simulated.yaml")]
+    command += [
+        "--results",
+        str(tmp_path / "results"),
+        *(f"--tag=path:{path}" for path in ("node", "vswitch-only")),
+    ]
+    done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = (one for one in (tmp_path / "results").iterdir() if (one / "run.json").exists())
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    assert lines[-1] == f"report: {run / 'report.html'}"
+    assert lines[-2] == "profile quick leaves out 2 tests of Throughput, Latency; `bmwg plan` lists them"
+    assert "SKIP" not in done.stdout
+    assert sum(line.startswith("doctor before") for line in lines) <= 1
+    assert done.stderr == ""
+
+
 def test_a_bundle_takes_the_output_of_its_own_run_alone(finished, tmp_path, capsys):
     _, folder = finished
     run = next((folder / "results").iterdir())
