@@ -23,6 +23,7 @@ from bmwg.methodology.suites import DEFAULT_TESTS, Case
 
 QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what a device behind virtual ports was ever seen to carry
 _LEAST_OCTETS = 64  # the least frame of Ethernet, FCS included
+NO_OPTION = "this testbed has no network of that name"
 ASSUMED_MAX_FPS = 1_500_000  # choice: only for estimates before the tester was qualified
 
 
@@ -311,7 +312,7 @@ def _networks(plan: PathPlan, networks: Mapping[str, int | None]) -> Iterator[tu
         names = (NOTHING,)
     for name in names:
         absent = plan.needs_network and name not in networks
-        yield name, f"the testbed file has no network option {name!r}" if absent else ""
+        yield name, NO_OPTION if absent else ""
 
 
 def _cells(

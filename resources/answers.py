@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
-from bmwg.methodology.records import Outcome
+from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store.redact import redact
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.outcomes import one_line
@@ -61,12 +61,14 @@ class Answers:
         return self._mends
 
     def keep(self, outcome: Outcome, mend: str = "") -> None:
-        """Record an answer and tell it."""
+        """Record an answer and tell it; what could not be tried is told at the end of the run."""
         self._run.store.add_outcome(outcome, mend=mend)
         self._standing[self._key(outcome)] = outcome
         if mend:
             self._mends[outcome.outcome_id] = mend
-        self._run.display.note(self._say(outcome))
+        self._run.display.estimate.answered(outcome.metric, outcome.cell.cell_id)
+        if outcome.type is not OutcomeType.NOT_ASSESSED:
+            self._run.display.note(self._say(outcome))
 
     @contextmanager
     def measuring(self, failed: Callable[[str], None]) -> Iterator[None]:

@@ -25,9 +25,9 @@ from bmwg.resources.answers import Answers
 from bmwg.resources.clock import Clock
 from bmwg.resources.deployments import Deployments
 from bmwg.resources.measure import CellMeasurement
-from bmwg.resources.needs import lacking
+from bmwg.resources.needs import lacking, option_mend
 from bmwg.resources.open_run import open_run
-from bmwg.resources.outcomes import answer_line
+from bmwg.resources.outcomes import answer_line, said
 from bmwg.resources.session import Session
 from bmwg.resources.settings import Settings
 
@@ -63,7 +63,7 @@ class Bench:
 
     def line(self, outcome: Outcome) -> str:
         """Say an outcome in one line, without its cell."""
-        return f"{outcome.type.value}  {outcome.statement or outcome.reason}"
+        return said(outcome)
 
     def begin_suite(self, suite: str) -> None:
         """Have the doctor look, once before each suite."""
@@ -135,7 +135,7 @@ class Bench:
             outcome = throughput.not_assessed(
                 planned.cell, outcome_id=planned.outcome_id, metric=planned.metric, reason=reason
             )
-            self._answers.keep(outcome, mend=missing.mend if missing else "")
+            self._answers.keep(outcome, mend=missing.mend if missing else option_mend(planned.cell.network))
         return left
 
     def _qualified(self, group: list[PlannedAnswer]) -> list[PlannedAnswer]:

@@ -82,9 +82,10 @@ class FramesShare:
     @property
     def words(self) -> str:
         """Testbed, profile, cells and traffic."""
+        whole_s = planning.duration_s(self._plan)
         return (
             f"testbed {self.testbed.name}, profile {self.profile.name}, {len(self._plan)} cells, "
-            f"about {clock_text(self.traffic_s)} of traffic"
+            f"about {clock_text(self.traffic_s)} of traffic, {clock_text(whole_s)} with waits"
         )
 
     @property
@@ -129,6 +130,8 @@ class FramesShare:
             )
         )
         earlier = run.continued.platform if run.continued else None
+        stands = {(one.metric, one.cell.cell_id) for one in run.continued.outcomes} if run.continued else ()
+        run.display.estimate.expect({one.key: one.traffic_s for one in self._plan if one.key not in stands})
         return Bench(
             Session(
                 run=run,
@@ -170,6 +173,8 @@ class _Frames:
                 "with the one above" if planned.part else clock_text(planned.traffic_s)
             )
             lines.append(f"{planned.test_id:<14} {planned.metric:<40} {planned.cell.cell_id:<48} {estimate}")
+        if left_out := sorted(set(tests) - {planned.test_id for planned in plan}):
+            lines.append(f"profile {profile.name} leaves out: {', '.join(left_out)}")
         lines += _design(plan)
         traffic_s, whole_s = planning.traffic_s(plan), planning.duration_s(plan)
         finish = datetime.now().astimezone() + timedelta(seconds=whole_s)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 from robot.api import SkipExecution, logger
@@ -11,7 +13,7 @@ from bmwg.methodology.errors import ToolkitBug, ToolkitError, TrialInvalid
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.resources.open_run import OpenRun, open_run
 from bmwg.resources.rooms import Bench
-from bmwg.resources.settings import Settings
+from bmwg.resources.settings import ROBOT_SILENT, Settings
 
 
 @library(scope="GLOBAL", listener="SELF", auto_keywords=False)
@@ -25,6 +27,7 @@ class Bmwg:
 
     def __init__(self) -> None:
         self._run: OpenRun | None = None
+        self._failures: set[str] = set()
         self._tags: tuple[str, ...] = ()
         self._broken: ToolkitError | None = None
         self._selected: set[str] = set()
@@ -54,7 +57,11 @@ class Bmwg:
         self.open_bench()
         assert self._run is not None
         test_id = _only_id(self._tags)
-        return _judged(self._run.outcomes(test_id), self._run.bench(test_id))
+        outcomes = self._run.outcomes(test_id)
+        if not outcomes:
+            self._run.left_out.append(self._suite)
+            raise SkipExecution(f"not part of profile {self._run.settings.profile}")
+        return _judged(outcomes, self._run.bench(test_id))
 
     def start_suite(self, data: Any, result: Any) -> None:
         """Note once what all suites of this Robot run will measure: the plan of the run."""
@@ -71,6 +78,20 @@ class Bmwg:
         if self._run is not None:
             self._run.display.fresh_line()
 
+    def end_test(self, data: Any, result: Any) -> None:
+        """Tell why a test failed where Robot's own console is silent; the same reason once."""
+        if (
+            result.failed
+            and os.environ.get("BMWG_CONSOLE") in ROBOT_SILENT
+            and result.message not in self._failures
+        ):
+            self._failures.add(result.message)
+            line = f"FAILED {data.name}: {result.message}"
+            if self._run is not None:
+                self._run.display.note(line)
+            else:
+                print(line, file=sys.__stdout__, flush=True)
+
     def close(self) -> None:
         """End the run: take the closing record, remove what was made, write the report, say where it is."""
         if self._run is not None:
@@ -80,11 +101,7 @@ class Bmwg:
 
 def _judged(outcomes: list[Outcome], bench: Bench) -> list[Outcome]:
     for outcome in outcomes:
-        line = f"{outcome.cell.cell_id}: {bench.line(outcome)}"
-        if outcome.type is OutcomeType.UNSTABLE:
-            logger.warn(line)
-        else:
-            logger.info(line)
+        logger.info(f"{outcome.cell.cell_id}: {bench.line(outcome)}")
     invalid = [outcome for outcome in outcomes if outcome.type is OutcomeType.INVALID]
     if invalid:
         raise TrialInvalid(
@@ -97,7 +114,7 @@ def _judged(outcomes: list[Outcome], bench: Bench) -> list[Outcome]:
     if all(outcome.type is OutcomeType.NOT_ASSESSED for outcome in outcomes):
         told = {(outcome.reason, bench.mends.get(outcome.outcome_id, "")) for outcome in outcomes}
         reasons = "; ".join(sorted(f"{reason} ({mend})" if mend else reason for reason, mend in told))
-        raise SkipExecution(f"not assessed: {reasons or 'profile and testbed plan no cell here'}")
+        raise SkipExecution(f"not measured: {reasons}")
     return outcomes
 
 

@@ -81,7 +81,7 @@ class CellMeasurement:
         if before := self._recorded.next(spec, phase):
             self._trials.append(before)
             self._note_bounds(before)
-            self._display.estimate.done_s += spec.duration_s
+            self._display.estimate.sent(self._planned.cell.cell_id, spec.duration_s)
             return before
         refuse_beyond(spec, self._limits.capabilities, self._tester)
         learning = self._policy.learning

@@ -37,7 +37,7 @@ class OpenRun:
 
     `machine` is the record of the machine under test at the beginning, `look` takes another where that is
     not this machine. `benches` measure, by kind of load. `stopped` is why no further trial may run; None
-    while the run goes on.
+    while the run goes on. `left_out` has the suite of each test that the profile does not plan.
     """
 
     settings: Settings
@@ -52,6 +52,7 @@ class OpenRun:
     benches: dict[str, tuple[Room, Bench]] = field(default_factory=dict)
     stopped: BaseException | None = None
     failures: list[Exception] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     stack: ExitStack = field(default_factory=ExitStack)
 
     @property
@@ -113,6 +114,12 @@ class OpenRun:
         run = read_run(self.store.folder)
         for line in summary_lines(run):
             self.display.note(line)
+        if self.left_out and self.stopped is None:
+            suites = ", ".join(dict.fromkeys(self.left_out))
+            count = f"{len(self.left_out)} test{'s' if len(self.left_out) != 1 else ''}"
+            self.display.note(
+                f"profile {self.settings.profile} leaves out {count} of {suites}; `bmwg plan` lists them"
+            )
         self.display.note(f"report: {report.resolve()}")
 
 
@@ -160,7 +167,6 @@ def open_run(
             header = together({kind: share.header for kind, share in shares.items()})
             store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
             record_guest(store)
-        display.estimate.planned_s = sum(share.traffic_s for share in each)
         words = "; ".join(share.words for share in each)
         display.note(f"run {store.run_id}: {words}; results in {store.folder}")
         for warning in rooms.warnings():

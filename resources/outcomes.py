@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.records import Outcome
-from bmwg.methodology.throughput import is_wide
+from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
+from bmwg.reports.render import searches
+from bmwg.reports.render.extent import measured_extent
+from bmwg.reports.render.facts import ENVELOPE, LATENCY, short_words
+from bmwg.reports.render.results import central, tail
+from bmwg.reports.render.text import plain
 
 
 def one_line(error: BaseException) -> str:
@@ -16,9 +20,25 @@ def one_line(error: BaseException) -> str:
 
 
 def answer_line(outcome: Outcome) -> str:
-    """One line for a console: cell, metric, and the answer as what it is; a wide interval with both ends."""
-    answer = "; ".join(f"{value.number:,} {value.unit}" for value in outcome.values[:1])
-    if answer and is_wide(outcome) and outcome.upper is not None:
-        answer += f", loss from {outcome.upper.load_fps:,} {outcome.values[0].unit} on"
-    said = answer or outcome.statement or outcome.reason
-    return f"{outcome.cell.cell_id}: {outcome.metric} {outcome.type.value} {said}"
+    """One line for a console: cell, metric, and the answer as what it is."""
+    return f"{short_words(outcome.cell)}: {_metric(outcome.metric)} {said(outcome)}"
+
+
+def _metric(metric: str) -> str:
+    if metric == LATENCY:
+        return "latency p50 / p99"
+    if metric == ENVELOPE:
+        return "the tester alone"
+    if searches.order(metric) is None:
+        return metric
+    return f"throughput ({searches.document(metric)}, {searches.allowed(metric)})"
+
+
+def said(outcome: Outcome) -> str:
+    """Return the answer as summary and report give it: of a search both ends; else why there is no number."""
+    if outcome.type is not OutcomeType.MEASURED:
+        why = outcome.reason or outcome.statement
+        return f"{outcome.type.value.replace('_', ' ')}: {why}"
+    if searches.order(outcome.metric) is not None:
+        return plain(f"{measured_extent(outcome)} {FRAMES_PER_S}")
+    return plain(tail(outcome) or central(outcome))

@@ -68,6 +68,7 @@ class PlatformGuard:
         self._note = note
         self._simulated = testbed is not None and testbed.tester.driver == SIMULATED
         self._examined: set[str] = set()
+        self._told: set[str] = set()  # by the doctor, each once a run
         self._machine: Mapping[str, JsonValue] | None = None  # when last looked at
         self._identity = DeploymentIdentity()
         self._shown: dict[str, list[tuple[str, Mapping[str, JsonValue]]]] = {}  # stored whole, by place
@@ -95,16 +96,17 @@ class PlatformGuard:
         return self._simulated
 
     def begin_suite(self, suite: str) -> None:
-        """Have the doctor look, once a suite."""
+        """Have the doctor look, once a suite; it tells what it has not told yet."""
         if suite in self._examined:
             return
         self._examined.add(suite)
         findings = self._doctor(self._record)
         self._record = None
         self._platform.note_doctor(suite, findings)
-        serious = [finding for finding in findings if finding["weight"] != Weight.NOTE]
-        if serious:
-            self._note(f"doctor before {suite}: " + "; ".join(_short(finding) for finding in serious))
+        serious = [_short(finding) for finding in findings if finding["weight"] != Weight.NOTE]
+        if new := [said for said in serious if said not in self._told]:
+            self._told.update(new)
+            self._note(f"doctor before {suite}: {'; '.join(new)}")
 
     def _examine(self, record: Mapping[str, JsonValue] | None) -> list[Mapping[str, Any]]:
         return [finding.as_json() for finding in examine(self._testbed, record)]

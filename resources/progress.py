@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+from rich.table import Column
 
 from bmwg.methodology.search.offer import Spec
 
@@ -26,13 +27,41 @@ def clock_text(seconds: float) -> str:
 
 
 class Estimate:
-    """How far a run is. Traffic seconds are what is planned; wall seconds follow from those so far."""
+    """How far a run is, by the traffic that was planned for what is answered; wall seconds follow from that.
+
+    An answer counts as a whole, whatever traffic it took: a search that ends early leaves nothing open.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._started = clock()
-        self.planned_s = 0.0
-        self.done_s = 0.0
+        self._left: dict[tuple[str, str], float] = {}
+        self._planned_s = self._most_s = 0.0
+        self._open = ("", 0.0)  # cell, and traffic for its next answer
+
+    def expect(self, traffic_s: Mapping[tuple[str, str], float]) -> None:
+        """Take what is still to be answered, by metric and cell id: seconds of traffic."""
+        self._left |= traffic_s
+        self._planned_s += sum(traffic_s.values())
+
+    def sent(self, cell_id: str, seconds: float) -> None:
+        """Count traffic for a cell that has no answer yet: never more than is planned for it."""
+        before = self._open[1] if self._open[0] == cell_id else 0.0
+        self._open = (cell_id, before + seconds)
+
+    def answered(self, metric: str, cell_id: str) -> None:
+        """Count an answer as a whole."""
+        if self._left.pop((metric, cell_id), None):
+            self._open = ("", 0.0)
+
+    @property
+    def done_s(self) -> float:
+        """Planned traffic that is behind, seconds; it never goes back."""
+        cell_id, open_s = self._open
+        most_s = max((left for (_, cell), left in self._left.items() if cell == cell_id), default=0.0)
+        done_s = self._planned_s - sum(self._left.values()) + min(open_s, most_s)
+        self._most_s = max(self._most_s, done_s)
+        return self._most_s
 
     @property
     def elapsed_s(self) -> float:
@@ -41,16 +70,13 @@ class Estimate:
 
     @property
     def share(self) -> float:
-        """Share of the planned traffic that has been sent, 0..1."""
-        return min(1.0, self.done_s / self.planned_s) if self.planned_s > 0 else 0.0
+        """Share of the planned traffic that is behind, 0..1."""
+        return min(1.0, self.done_s / self._planned_s) if self._planned_s > 0 else 0.0
 
     @property
     def total_s(self) -> float | None:
         """Estimated wall seconds of the whole run, `None` before the first trial."""
-        if self.done_s <= 0:
-            return None
-        remaining_s = max(0.0, self.planned_s - self.done_s)
-        return self.elapsed_s + remaining_s * self.elapsed_s / self.done_s
+        return self.elapsed_s / self.share if self.share > 0 else None
 
     def __str__(self) -> str:
         """Format as `[ 12 %  0:23 of about 3:10]`."""
@@ -61,7 +87,7 @@ class Estimate:
 class LineDisplay:
     """What is noted (a line a cell) and a heartbeat; for logs and plain `robot`.
 
-    `verbose` shows a line for each trial too.
+    `verbose` shows a line for each trial too; `alone` says that nobody else writes between the lines.
     """
 
     def __init__(
@@ -70,10 +96,12 @@ class LineDisplay:
         estimate: Estimate | None = None,
         *,
         verbose: bool = False,
+        alone: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._stream = stream
-        self._fresh = True
+        self._alone = alone
+        self._fresh = not alone
         self._verbose = verbose
         self._clock = clock
         self._spoken_s = clock()
@@ -91,7 +119,7 @@ class LineDisplay:
 
     def fresh_line(self) -> None:
         """Somebody else has begun a line: start the next one of ours on a new line."""
-        self._fresh = True
+        self._fresh = not self._alone
 
     def note(self, text: str) -> None:
         """Show one line that is no trial."""
@@ -120,7 +148,7 @@ class LineDisplay:
             stop.set()
             if thread.is_alive():
                 thread.join(1.0)
-            self.estimate.done_s += spec.duration_s
+            self.estimate.sent(cell_id, spec.duration_s)
 
     def result(self, cell_id: str, phase: str, sequence: int, text: str, bounds: str) -> None:
         """Show a finished trial when all are shown, or as sign of life after a silence."""
@@ -142,14 +170,14 @@ class LiveDisplay(LineDisplay):
     def __init__(
         self, console: Console | None = None, estimate: Estimate | None = None, *, verbose: bool = False
     ) -> None:
-        super().__init__(estimate=estimate, verbose=verbose)
+        super().__init__(estimate=estimate, verbose=verbose, alone=True)
         self._console = console or Console(file=sys.__stdout__)
         self._progress = Progress(
             SpinnerColumn(),
-            BarColumn(bar_width=30),
-            TaskProgressColumn(),
-            TextColumn("{task.description}"),
+            BarColumn(bar_width=16),
+            TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
             console=self._console,
+            expand=True,  # what has no room is cut from the words, never from the bar
             transient=True,
             refresh_per_second=2,  # choice: cheap enough not to disturb the DUT's CPU
         )
@@ -169,7 +197,7 @@ class LiveDisplay(LineDisplay):
         try:
             yield
         finally:
-            self.estimate.done_s += spec.duration_s
+            self.estimate.sent(cell_id, spec.duration_s)
             self._progress.update(self._task, completed=self.estimate.share)
 
     def _silent_s(self) -> float:
@@ -181,5 +209,7 @@ class LiveDisplay(LineDisplay):
 
 
 def open_display(console: str, *, verbose: bool = False) -> LineDisplay:
-    """Open the display that the settings name, `lines` or `live`; `verbose` shows every trial."""
-    return LiveDisplay(verbose=verbose) if console == "live" else LineDisplay(verbose=verbose)
+    """Open the display that the settings name, `lines`, `alone` or `live`; `verbose` shows every trial."""
+    if console == "live":
+        return LiveDisplay(verbose=verbose)
+    return LineDisplay(verbose=verbose, alone=console == "alone")

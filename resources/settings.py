@@ -19,7 +19,7 @@ _KNOWN = {
     "BMWG_RUN_ID": "id for the run that is about to start",
     "BMWG_OWNER": "label of what a run starts, set by the runner",
     "BMWG_ORDER_SEED": "number from which the order of options is drawn (default: one for each run)",
-    "BMWG_CONSOLE": "lines (default: one a cell, and a heartbeat) or live",
+    "BMWG_CONSOLE": "lines (default: one a cell, and a heartbeat), live, or alone (lines without Robot's)",
     "BMWG_VERBOSE": "1: a line for each trial too",
     "BMWG_KUBERNETES": "folder with the programs of an embedded cluster, in place of what set-up built",
     "BMWG_FLANNEL": "folder with flannel's programs, in place of what set-up built",
@@ -29,7 +29,8 @@ _KNOWN = {
     "BMWG_PYTHON": "interpreter, read by setup/install.sh only",
     "BMWG_BIN": "folder of the commands, read by setup/install.sh only",
 }
-CONSOLES = ("lines", "live")
+ROBOT_SILENT = ("live", "alone")  # what `bmwg run` shows is ours alone
+CONSOLES = ("lines", *ROBOT_SILENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 _PLAIN = {
-    "\u202f": ",",  # what sets thousands apart
     "\u00a0": " ",
     "\u00b5": "u",  # micro
     "\u2014": "-",

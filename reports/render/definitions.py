@@ -51,10 +51,10 @@ def definition(metric: str) -> Definition | None:
 
 TYPES = {
     "measured": "a plain number that valid trials prove",
-    "at the floor": "loss even at the lowest load of the search",
-    "at the ceiling": "no loss up to the highest load of the search; the true value may be higher",
+    "at the floor": "too much loss even at the lowest load of the search",
+    "at the ceiling": "the highest load of the search was carried; the true value may be higher",
     "tester limited": "the tester, not the SUT, ended the search; the true value may be higher",
-    "unstable": "trials of the same load contradict each other",
+    "unstable": "no number can be relied on: trials contradict each other, or too many were set aside",
     "invalid": "the procedure did not hold, so nothing is known of the SUT",
     "not assessed": "the machine lacks what the cell needs; nothing was tried",
 }

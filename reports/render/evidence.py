@@ -11,7 +11,7 @@ from bmwg.methodology import directions
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.render.definitions import DEFINITIONS, TYPES, VALIDITY, definition
 from bmwg.reports.render.facts import ENVELOPE, Facts, option
-from bmwg.reports.render.results import answer, type_badge
+from bmwg.reports.render.results import found, type_badge
 from bmwg.reports.render.text import (
     NONE,
     esc,
@@ -61,7 +61,7 @@ def validity(facts: Facts) -> list[str]:
                 esc(option(outcome.cell)),
                 esc(unit(outcome.cell.frame_octets, "octets")),
                 type_badge(outcome),
-                answer(outcome),
+                found(facts, outcome),
                 esc(unit(over_all, "frames/s")) if over_all is not None else esc("no lossless load"),
                 esc(f"{percent(said.ratio)}: {said}"),
             ]
@@ -71,7 +71,7 @@ def validity(facts: Facts) -> list[str]:
             "path and option",
             "frame size",
             "type",
-            "throughput",
+            "throughput, frames/s",
             "highest lossless load over all trials",
         ]
         lines += table([*head, "set aside"], rows, "Answers for which trials were set aside")
@@ -142,13 +142,20 @@ def tester(facts: Facts) -> list[str]:
                 esc(option(outcome.cell)),
                 esc(unit(outcome.cell.frame_octets, "octets")),
                 type_badge(outcome),
-                answer(outcome),
+                found(facts, outcome),
                 esc(sequence(outcome.trials)),
                 esc("; ".join(part for part in (outcome.reason, *outcome.quality) if part)),
             ]
             for outcome in wire
         ]
-        head = ["path", "frame size", "type", "envelope per port and direction", "trials", "remarks"]
+        head = [
+            "path",
+            "frame size",
+            "type",
+            "envelope per port and direction, frames/s",
+            "trials",
+            "remarks",
+        ]
         lines += table(head, rows, "Envelope: the tester with nothing between its ports")
     else:
         lines += ["The run holds no answer for the wire, so the tester's envelope is not known.", ""]

@@ -8,16 +8,17 @@ from enum import StrEnum
 from bmwg.methodology.ladder import plain_number
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.search.agreed import agreed_fps
-from bmwg.methodology.throughput import is_wide
+from bmwg.methodology.throughput import interval, is_wide
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.text import unit, whole
+from bmwg.reports.render.searches import is_conditional
+from bmwg.reports.render.text import whole
 
 
 class Known(StrEnum):
     """The kinds of knowledge, each drawn in a way of its own."""
 
     NUMBER = "plain number"
-    INTERVAL = "interval: no loss at its lower end, loss from its upper end on"
+    INTERVAL = "wide interval: the answer lies between its ends"
     AT_LEAST = "at least: the search, or the tester, ends there"
     UNCONFIRMED = "unstable: trials agree outside these ends, no bound was confirmed"
     AT_MOST = "less than"
@@ -26,22 +27,27 @@ class Known(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extent:
-    """What is known: no loss up to `low_fps`, loss from `high_fps` on (frames/s per port and direction).
+    """What is known: it passed at `low_fps`, and failed at `high_fps` (frames/s per port and direction).
 
-    An end that is not known is None. `word` says what the numbers alone do not.
+    The lower end is the one number that is told of a cell, wherever it is told. An end that is not known is
+    None. `least_fps` is what no buffer carried of it, where that is less (docs/adr/0461). `word` says what
+    the numbers alone do not.
     """
 
     known: Known
     low_fps: int | None = None
     high_fps: int | None = None
+    least_fps: int | None = None
     word: str = ""
 
     def __str__(self) -> str:
-        """Format as a label: `193 189`, `193 189 to 241 486`, `at least 485 343, tester limited`."""
+        """Format as a label: `193,189`, `193,189 to 198,486`, `at least 485,343, tester limited`."""
         low, high = (None if end is None else whole(end) for end in (self.low_fps, self.high_fps))
         confirmed = self.known is not Known.UNCONFIRMED
-        if low is not None and high is not None:
-            text = f"{low} to {high}"
+        if self.least_fps is not None and low is not None:
+            text = f"{low}\u00a0({whole(self.least_fps)}\u00a0to\u00a0{high})"
+        elif low is not None and high is not None:
+            text = f"{low}\u00a0to\u00a0{high}" if confirmed else f"between {low} and {high}"
         elif low is not None:
             text = f"at least {low}" if confirmed else f"no loss up to {low}"
             text = low if self.known is Known.NUMBER else text
@@ -49,32 +55,36 @@ class Extent:
             text = "" if high is None else f"less than {high}" if confirmed else f"loss from {high} on"
         return ", ".join(part for part in (text, self.word) if part)
 
-    @property
-    def sentence(self) -> str:
-        """What is known in words with its unit; empty when nothing is."""
-        parts = [f"no loss up to {unit(self.low_fps, 'frames/s')}"] if self.low_fps is not None else []
-        parts += [f"loss from {unit(self.high_fps, 'frames/s')} on"] if self.high_fps is not None else []
-        return ", ".join(parts)
+
+def measured_extent(outcome: Outcome) -> Extent:
+    """Return what the number of a measured outcome says: its own bounds."""
+    number = outcome.lower.load_fps if outcome.lower is not None else plain_number(outcome)
+    if number is None:
+        return Extent(known=Known.NOTHING, word=outcome.type.value)
+    known = Known.INTERVAL if is_wide(outcome) else Known.NUMBER
+    high_fps = outcome.upper.load_fps if outcome.upper is not None else None
+    between = interval(outcome)
+    least_fps = between[0] if between is not None and between[0] < number else None
+    return Extent(known=known, low_fps=round(number), high_fps=high_fps, least_fps=least_fps)
 
 
 def extent(facts: Facts, outcome: Outcome) -> Extent:
     """Return what an outcome of a search says: its own bounds, or what all its trials agree on."""
     lower, upper = outcome.lower, outcome.upper
+    high_fps = upper.load_fps if upper is not None else None
     word = outcome.type.value.replace("_", " ")
     match outcome.type:
         case OutcomeType.MEASURED:
-            number = plain_number(outcome)
-            if number is None:
-                return Extent(known=Known.NOTHING, word=word)
-            if is_wide(outcome) and upper is not None:
-                return Extent(known=Known.INTERVAL, low_fps=round(number), high_fps=upper.load_fps)
-            return Extent(known=Known.NUMBER, low_fps=round(number))
+            return measured_extent(outcome)
         case OutcomeType.AT_CEILING | OutcomeType.TESTER_LIMITED if lower is not None:
             return Extent(known=Known.AT_LEAST, low_fps=lower.load_fps, word=word)
         case OutcomeType.AT_FLOOR if upper is not None:
             return Extent(known=Known.AT_MOST, high_fps=upper.load_fps, word=word)
         case OutcomeType.UNSTABLE:
-            low_fps, high_fps = agreed_fps(facts.judged(outcome))
+            if is_conditional(outcome.metric):  # of which one lossy trial says nothing
+                low_fps = lower.load_fps if lower is not None else None
+            else:
+                low_fps, high_fps = agreed_fps(facts.judged(outcome))
             if low_fps is not None or high_fps is not None:
                 return Extent(known=Known.UNCONFIRMED, low_fps=low_fps, high_fps=high_fps, word=word)
     return Extent(known=Known.NOTHING, word=word)

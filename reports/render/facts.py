@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from bmwg.methodology.records import (
 )
 from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.checker.judge import Judgement
+from bmwg.reports.render import searches
 from bmwg.reports.render.guest import accelerator_of, of_translated
 from bmwg.reports.render.text import unit
 from bmwg.reports.store import JournalTrial, PlannedCell, Run
@@ -67,8 +68,42 @@ class Facts:
         return tuple(o for o in self.outcomes if o.metric == metric or o.metric.startswith(metric + "."))
 
     def of_search(self) -> tuple[Outcome, ...]:
-        """Return what searches found: the tester's envelope on the wire, throughput everywhere else."""
-        return tuple(o for o in self.outcomes if o.metric in (ENVELOPE, THROUGHPUT))
+        """Return what searches found, one answer a cell: throughput, on the wire the tester's envelope.
+
+        Of several the answer that `searches.order` puts first; `beside` has the others.
+        """
+        return tuple(answers[0] for answers in self._searched().values())
+
+    def beside(self, outcome: Outcome) -> tuple[Outcome, ...]:
+        """Return what other searches found on the cell of an answer, by metric in order."""
+        return self._searched().get(outcome.cell.cell_id, (outcome,))[1:]
+
+    def search_metrics(self, shown: Iterable[Outcome]) -> tuple[str, ...]:
+        """Return by which metrics searches answered these cells, in order; the wire's shares one."""
+        found = {one.metric for first in shown for one in (first, *self.beside(first))}
+        ordered = sorted(found, key=lambda metric: searches.order(metric) or ())
+        return tuple(ordered[1:] if len(ordered) > 1 and ordered[0] == ENVELOPE else ordered)
+
+    def by_metric(self, first: Outcome, metrics: Sequence[str]) -> list[Outcome | None]:
+        """Return the answers of a cell in the columns of these metrics."""
+        found = {one.metric: one for one in (first, *self.beside(first))}
+        if first.metric == ENVELOPE:
+            return [first, *(None for _ in metrics[1:])]
+        return [found.get(metric) for metric in metrics]
+
+    def _searched(self) -> Mapping[str, tuple[Outcome, ...]]:
+        found: dict[str, list[tuple[tuple[float, ...], Outcome]]] = {}
+        for outcome in self.outcomes:
+            if (place := searches.order(outcome.metric)) is not None:
+                found.setdefault(outcome.cell.cell_id, []).append((place, outcome))
+        return {
+            cell_id: tuple(outcome for _, outcome in sorted(answers, key=lambda one: one[0]))
+            for cell_id, answers in found.items()
+        }
+
+    def latency_of(self, cell: Cell) -> Outcome | None:
+        """Return the answer that holds percentiles of the latency of a cell; None where it has none."""
+        return next((one for one in self.of_metric(LATENCY) if one.cell == cell), None)
 
     def at_a_glance(self) -> tuple[Outcome, ...]:
         """Return what the first figure and its table show, by networking model: what searches found.
@@ -211,6 +246,11 @@ def cell_words(cell: Cell) -> str:
     if cell.kind != FRAMES:
         return cell.cell_id
     return f"{option(cell)}, {unit(cell.frame_octets, 'octets')}"
+
+
+def short_words(cell: Cell) -> str:
+    """Return a cell in the fewest words: path, option and octets, or what its kind varies."""
+    return cell.cell_id if cell.kind != FRAMES else f"{option(cell)} {cell.frame_octets}"
 
 
 def option(cell: Cell) -> str:

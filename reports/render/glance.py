@@ -1,55 +1,79 @@
-"""What a reader sees first: every option in one figure, and the same beside it in words."""
+"""What a reader sees first: every option in a figure and in words, and what has no number."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
+from bmwg.reports.render import searches
 from bmwg.reports.render.data_plane import brief
-from bmwg.reports.render.extent import extent
-from bmwg.reports.render.facts import GLANCE_ROWS, LATENCY, Facts, option
-from bmwg.reports.render.results import answer, tail, type_badge
-from bmwg.reports.render.text import NONE, esc, table, title, whole
+from bmwg.reports.render.facts import GLANCE_ROWS, Facts, short_words
+from bmwg.reports.render.results import central, found, tail, type_badge
+from bmwg.reports.render.text import NONE, esc, table, title
+from bmwg.reports.render.unanswered import unanswered
 
 
 def glance(facts: Facts, figure: Sequence[str]) -> list[str]:
-    """Return the first section; nothing for a run that searched nothing. `figure`: the lines of its plot."""
-    shown = facts.at_a_glance()
-    if not shown:
+    """Return the first section; nothing for a run without answers. `figure`: the lines of its plot."""
+    tried = [one for one in facts.at_a_glance() if one.type is not OutcomeType.NOT_ASSESSED]
+    shown = tried[:GLANCE_ROWS]
+    others = [outcome for outcome in facts.run.outcomes if outcome.cell.kind != FRAMES]
+    if not shown and not others:
         return []
-    latency = {outcome.cell.cell_id: outcome for outcome in facts.of_metric(LATENCY)}
-    rows = [
-        [
-            esc(f"{option(outcome.cell)}, {whole(outcome.cell.frame_octets)}"),
-            _answer(facts, outcome),
-            _tail(latency.get(outcome.cell.cell_id)),
-            _used(facts, outcome),
-        ]
-        for outcome in shown[:GLANCE_ROWS]
-    ]
-    head = ["path and option, octets", "throughput per port and direction", "latency p50 / p99"]
-    head.append("data plane at that throughput")
-    if all(row[-1] == NONE for row in rows):  # nothing was counted
-        head, rows = head[:-1], [row[:-1] for row in rows]
-    body = [*figure, *table(head, rows, "What was found")]
-    lines = [*title("At a glance", 1), "", ".. container:: glance", ""]
-    lines += [f"   {line}" if line else "" for line in body]
-    left = len(facts.of_search()) - len(rows)
+    lines = title("At a glance", 1)
+    if shown:
+        body = [*figure, *_throughputs(facts, shown)]
+        lines += ["", ".. container:: glance", "", *(f"   {line}" if line else "" for line in body)]
+    for said in dict.fromkeys(filter(None, map(searches.condition, facts.search_metrics(shown)))):
+        lines += ["", esc(said), ""]
+    why = [[esc(", ".join(one.cells)), esc(one.why), esc(one.helps)] for one in unanswered(facts)]
+    lines += table(["no number for", "because", "what helps"], why, "What has no number")
+    lines += _others(others)
+    all_tried = sum(one.type is not OutcomeType.NOT_ASSESSED for one in facts.of_search())
+    left = all_tried - len(shown) + max(0, len(others) - GLANCE_ROWS)
     if left:
-        lines += ["", esc(f"{left} further answers stand in the section Throughput."), ""]
+        lines += ["", esc(f"{left} further answers stand in the sections below."), ""]
     return lines
 
 
-def _answer(facts: Facts, outcome: Outcome) -> str:
+def _throughputs(facts: Facts, shown: Sequence[Outcome]) -> list[str]:
+    """Return one row a cell: the load of each search, then what was measured at the first one's."""
+    metrics = facts.search_metrics(shown)
+    rows = []
+    for outcome in shown:
+        answers = facts.by_metric(outcome, metrics)
+        loads = [NONE if one is None else _load(facts, one) for one in answers]
+        latency = facts.latency_of(outcome.cell)
+        name, used = esc(short_words(outcome.cell)), brief(facts.use(outcome))
+        rows.append([name, *loads, _tail(latency), esc(used) if used else NONE])
+    head = ["path, option, octets", *searches.heads(metrics), "latency p50 / p99"]
+    head.append("data plane at that throughput")
+    if all(row[-1] == NONE for row in rows):  # nothing was counted
+        head, rows = head[:-1], [row[:-1] for row in rows]
+    caption = "Throughput, frames/s per port and direction, to the load at which it no longer holds"
+    return table(head, rows, caption)
+
+
+def _load(facts: Facts, outcome: Outcome) -> str:
+    ends = found(facts, outcome)
     if outcome.type is OutcomeType.MEASURED:
-        return answer(outcome)
-    said = extent(facts, outcome).sentence
-    return f"{type_badge(outcome)} {esc(said)}" if said else type_badge(outcome)
+        return ends
+    return f"{type_badge(outcome)} {ends}" if ends != NONE else type_badge(outcome)
 
 
-def _used(facts: Facts, outcome: Outcome) -> str:
-    said = brief(facts.use(outcome))
-    return esc(said) if said else NONE
+def _others(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return one row an answer of another kind of load."""
+    rows = [
+        [
+            esc(outcome.cell.cell_id),
+            esc(outcome.metric),
+            esc(central(outcome)) if outcome.type is OutcomeType.MEASURED else type_badge(outcome),
+        ]
+        for outcome in outcomes[:GLANCE_ROWS]
+    ]
+    return table(
+        ["cell", "metric", "answer, with its 95 % interval"], rows, "What was found of other kinds of load"
+    )
 
 
 def _tail(outcome: Outcome | None) -> str:

@@ -5,6 +5,7 @@ A mark is drawn only where the run has that answer; a row without one stays empt
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +42,7 @@ class Beside:
 
 def beside(facts: Facts, outcome: Outcome) -> Beside:
     """Return what the run says beside a row."""
-    found = next((one for one in facts.of_metric(LATENCY) if one.cell == outcome.cell), None)
+    found = facts.latency_of(outcome.cell)
     at_load: Use | None = facts.use(outcome)
     use = at_load or facts.use_over_all(outcome)
     cpus = None if use is None else use.cpus
@@ -61,10 +62,14 @@ def beside(facts: Facts, outcome: Outcome) -> Beside:
 
 def draw_latency(axes: Any, rows: Sequence[Beside], places: Sequence[float]) -> None:
     """Draw a dot at the median and a line to a stroke at the 99th percentile, on a logarithmic axis."""
-    from matplotlib.ticker import LogLocator
+    from matplotlib.ticker import FixedLocator, NullLocator
 
+    every = [number for one in rows for _, *pair in one.latency_ns for number in pair]
+    low, high = _limits(every)
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(numticks=3))  # names of more would lie on each other
+    axes.set_xlim(low, high)
+    axes.xaxis.set_major_locator(FixedLocator(_ticks(low, high)))
+    axes.xaxis.set_minor_locator(NullLocator())
     for place, one in zip(places, rows, strict=True):
         ways = one.latency_ns
         for number, (way, median, tail) in enumerate(ways):
@@ -77,8 +82,26 @@ def draw_latency(axes: Any, rows: Sequence[Beside], places: Sequence[float]) -> 
         if not ways and one.latency_word:
             _beside(axes, place, one.latency_word)
     axes.xaxis.set_major_formatter(lambda value, _: nanoseconds(value))
-    axes.xaxis.set_minor_formatter(lambda _value, _place: "")
     _finish(axes, "latency p50 to p99, each at\nits row's load, logarithmic")
+
+
+def _limits(numbers: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of the axis: around all numbers, at least a factor of four apart."""
+    low, high = min(numbers, default=1_000.0), max(numbers, default=1_000.0)
+    wanted = max(4.0, high / low * _FREE**2)
+    spare = math.sqrt(wanted * low / high)
+    return low / spare, high * spare
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return two round numbers on the axis, as far apart as they are there: names of more would meet."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for steps in ((1,), (1, 2, 5)):
+        round_ones = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+        inside = [one for one in round_ones if low <= one <= high]
+        if len(inside) > 1:
+            return [inside[0], inside[-1]]
+    return inside
 
 
 def draw_cpus(axes: Any, rows: Sequence[Beside], places: Sequence[float]) -> None:
@@ -98,16 +121,15 @@ def draw_cpus(axes: Any, rows: Sequence[Beside], places: Sequence[float]) -> Non
     _finish(axes, "CPUs of the\ndata plane")
 
 
-def cpu_marks() -> list[Any]:
-    """Return the legend's entries for CPUs."""
+def cpu_marks(rows: Sequence[Beside]) -> list[Any]:
+    """Return the legend's entries for the bars of CPUs that are drawn."""
     from matplotlib.patches import Patch
 
-    return [
-        Patch(color=_CPU, label="CPUs in use at the row's lossless load"),
-        Patch(
-            facecolor="none", edgecolor=_CPU, linestyle=":", label="CPUs in use over all trials of its search"
-        ),
-    ]
+    dotted: dict[str, Any] = {"facecolor": "none", "edgecolor": _CPU, "linestyle": ":"}
+    kinds = {one.at_load for one in rows if one.cpus is not None}
+    at_load = [Patch(color=_CPU, label="CPUs in use at the row's load")]
+    of_search = [Patch(**dotted, label="CPUs in use over all trials of its search")]
+    return (at_load if True in kinds else []) + (of_search if False in kinds else [])
 
 
 def latency_marks() -> list[Any]:

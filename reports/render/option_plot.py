@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bmwg.methodology.records import Outcome
+from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.reports.render import searches
 from bmwg.reports.render.drawing import GRID, INK, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.extent import Extent, Known, extent
-from bmwg.reports.render.facts import ENVELOPE, GLANCE_ROWS, Facts, option
+from bmwg.reports.render.facts import ENVELOPE, GLANCE_ROWS, Facts, option, short_words
 from bmwg.reports.render.option_panels import (
     Beside,
     beside,
@@ -20,27 +21,27 @@ from bmwg.reports.render.option_panels import (
     draw_latency,
     latency_marks,
 )
-from bmwg.reports.render.text import whole
 
 NAME = "options"
 _NAME_SIZE = 8  # of a row's name, which may have two lines
 _HEIGHT = 0.6  # of a bar; the envelope behind fills its row
 _CONFIRMED, _UNCONFIRMED = SERIES[0], SERIES[1]
 _PALE, _BEHIND = 0.28, 0.45
+_MARKS = ("D", "s", "^", "v")
 _HATCHES = {_CONFIRMED: "/////", _UNCONFIRMED: "xxxxx"}  # told apart without colours as well
 _LEGEND = {
-    Known.NUMBER: "plain number",
-    Known.INTERVAL: "interval: no loss to its left, loss from its right end on",
-    Known.AT_LEAST: "at least: the search or the tester ends there",
-    Known.UNCONFIRMED: "unstable: no bound confirmed; trials contradict each other between the ends",
-    Known.AT_MOST: "less than",
+    Known.NUMBER: "full bar: number",
+    Known.INTERVAL: "wide interval: the number lies in the hatched part",
+    Known.AT_LEAST: "pale bar with arrow: at least; the search or the tester ends there",
+    Known.UNCONFIRMED: "unstable: trials contradict each other in the crossed part",
+    Known.AT_MOST: "hatched from the left: less than",
 }
 
 
 def shown_rows(facts: Facts) -> tuple[Outcome, ...]:
-    """Return the outcomes that get a row: every option; the wire itself only where nothing else is there."""
-    found = facts.at_a_glance()
-    return tuple(one for one in found if one.metric != ENVELOPE) or found
+    """Return the outcomes that get a row: every option that was tried; the wire where it is alone."""
+    found = [one for one in facts.at_a_glance() if one.type is not OutcomeType.NOT_ASSESSED]
+    return tuple(one for one in found if one.metric != ENVELOPE) or tuple(found)
 
 
 def option_plot(facts: Facts) -> Plot | None:
@@ -50,9 +51,10 @@ def option_plot(facts: Facts) -> Plot | None:
     if not rows:
         return None
     extents = [extent(facts, outcome) for outcome in rows]
-    envelopes = [facts.envelope_fps(outcome.cell) for outcome in rows]
+    envelopes = [None if one.metric == ENVELOPE else facts.envelope_fps(one.cell) for one in rows]
     sizes = {outcome.cell.frame_octets for outcome in rows}
 
+    further = facts.search_metrics(rows)[1:]
     besides = [beside(facts, outcome) for outcome in rows]
     models = [facts.model(outcome.cell) for outcome in rows]
     places, headings = _places(models)
@@ -61,13 +63,14 @@ def option_plot(facts: Facts) -> Plot | None:
 
     def draw(figure: Any) -> None:
         widths = [2.0, *([1.5] if latency else []), *([0.8] if cpus else [])]
-        axes, *further = figure.subplots(1, len(widths), sharey=True, squeeze=False, width_ratios=widths)[0]
+        axes, *panels = figure.subplots(1, len(widths), sharey=True, squeeze=False, width_ratios=widths)[0]
         longest = max([*(end for one in extents for end in (one.low_fps, one.high_fps) if end), 1])
         longest = max([longest, *(fps for fps in envelopes if fps)])
         for place, outcome, one, envelope in zip(places, rows, extents, envelopes, strict=True):
-            if envelope is not None and outcome.metric != ENVELOPE:
+            if envelope is not None:
                 axes.barh(place, envelope, color=GRID, alpha=_BEHIND, height=0.96, linewidth=0, zorder=0)
             _draw(axes, place, one, longest)
+            _marks(axes, place, facts, facts.by_metric(outcome, (outcome.metric, *further))[1:])
             axes.text(
                 1.015, place, str(one), transform=axes.get_yaxis_transform(), va="center", size=8, color=INK
             )
@@ -76,27 +79,31 @@ def option_plot(facts: Facts) -> Plot | None:
             axes.text(
                 0, place, _heading(model), transform=across, va="center", size=8, style="italic", color=INK
             )
-        names = [_name(outcome, several=len(sizes) > 1) for outcome in rows]
+        names = [short_words(one.cell) if len(sizes) > 1 else option(one.cell) for one in rows]
         axes.set_yticks(
             places, [label(name, 32, lines=2) for name in names], size=_NAME_SIZE, linespacing=0.9
         )
         axes.set_ylim(places[-1] + 0.6, -0.6)
         axes.set_xlim(0, longest * 1.03)
-        axes.set(xlabel="throughput, frames/s\nper port and direction")
+        axes.set(xlabel=f"throughput, frames/s per port\nand direction{_found_by(rows)}")
         axes.grid(axis="x", zorder=0)
         axes.set_axisbelow(True)
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
         _axis(axes.xaxis)
-        handles = _legend(extents, envelope=any(fps is not None for fps in envelopes))
+        more: list[Any] = []
         if latency:
-            draw_latency(further.pop(0), besides, places)
-            handles += latency_marks()
+            draw_latency(panels.pop(0), besides, places)
+            more += latency_marks()
         if cpus:
-            draw_cpus(further.pop(0), besides, places)
-            handles += cpu_marks()
+            draw_cpus(panels.pop(0), besides, places)
+            more += cpu_marks(besides)
         figure.legend(
-            handles=handles, loc="outside lower left", frameon=False, fontsize=7.5, handleheight=0.9
+            *_legend(extents, further, more, envelope=any(fps is not None for fps in envelopes)),
+            loc="outside lower left",
+            frameon=False,
+            fontsize=7.5,
+            handleheight=0.9,
         )
 
     return draw_plot(
@@ -135,6 +142,7 @@ def _draw(axes: Any, place: float, one: Extent, longest: int) -> None:
         case Known.NUMBER:
             axes.barh(place, low, color=_CONFIRMED, height=_HEIGHT, zorder=2)
         case Known.INTERVAL:
+            low = low if one.least_fps is None else one.least_fps
             axes.barh(place, low, color=_CONFIRMED, alpha=_PALE, height=_HEIGHT, linewidth=0, zorder=2)
             _between(axes, place, low, high, _CONFIRMED)
         case Known.AT_LEAST:
@@ -166,33 +174,68 @@ def _between(axes: Any, place: float, low: int, high: int | None, colour: str, o
     axes.vlines(ends, place - half, place + half, color=colour, linewidth=1.6, zorder=3)
 
 
-def _legend(extents: Sequence[Extent], *, envelope: bool) -> list[Any]:
+def _marks(axes: Any, place: float, facts: Facts, answers: Sequence[Outcome | None]) -> None:
+    """Mark what further searches of the row found: their lower ends."""
+    for number, answer in enumerate(answers):
+        found = extent(facts, answer) if answer is not None else None
+        if found is not None and found.known in (Known.NUMBER, Known.INTERVAL):
+            axes.plot([found.low_fps], [place], **_mark(number))
+
+
+def _mark(number: int) -> dict[str, Any]:
+    return {
+        "marker": _MARKS[number % len(_MARKS)],
+        "color": INK,
+        "linestyle": "",
+        "markersize": 4,
+        "zorder": 4,
+    }
+
+
+def _found_by(rows: Sequence[Outcome]) -> str:
+    """Say by which document the bars are, where all of them are by one."""
+    metrics = {one.metric for one in rows if one.metric != ENVELOPE}
+    if len(metrics) != 1:
+        return ""
+    (metric,) = metrics
+    return f" ({searches.document(metric)}, {searches.allowed(metric)})"
+
+
+def _legend(
+    extents: Sequence[Extent], further: Sequence[str], more: Sequence[Any], *, envelope: bool
+) -> tuple[list[Any], list[str]]:
+    """Return what is drawn for each look that the figure has, and its words; `more` have theirs."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     def hatched(colour: str) -> Any:
         return Patch(facecolor="none", edgecolor=colour, hatch=_HATCHES[colour], linewidth=0)
 
-    marks: dict[Known, Any] = {
-        Known.NUMBER: Patch(color=_CONFIRMED),
-        Known.INTERVAL: hatched(_CONFIRMED),
-        Known.AT_LEAST: Line2D([], [], marker=">", color=_CONFIRMED, linestyle=""),
-        Known.AT_MOST: hatched(_CONFIRMED),
-        Known.UNCONFIRMED: hatched(_UNCONFIRMED),
+    def pale(colour: str) -> Any:
+        return Patch(color=colour, alpha=_PALE, linewidth=0)
+
+    marks: dict[Known, tuple[Any, ...]] = {  # what lies on each other, as in a bar
+        Known.NUMBER: (Patch(color=_CONFIRMED),),
+        Known.INTERVAL: (pale(_CONFIRMED), hatched(_CONFIRMED)),
+        Known.AT_LEAST: (pale(_CONFIRMED), Line2D([], [], marker=">", color=_CONFIRMED, linestyle="")),
+        Known.AT_MOST: (hatched(_CONFIRMED),),
+        Known.UNCONFIRMED: (pale(_UNCONFIRMED), hatched(_UNCONFIRMED)),
     }
-    handles = []
-    for known, mark in marks.items():
-        if any(one.known is known for one in extents):
-            mark.set_label(_LEGEND[known])
-            handles.append(mark)
+    known = [one for one in marks if any(found.known is one for found in extents)]
+    handles: list[Any] = [marks[one] for one in known]
+    others: list[Any] = [
+        Line2D(
+            [],
+            [],
+            label=f"the same with {searches.allowed(metric)}, by {searches.document(metric)}",
+            **_mark(number),
+        )
+        for number, metric in enumerate(further)
+    ]
     if envelope:
-        handles.append(Patch(color=GRID, alpha=_BEHIND, label="behind: what the tester alone carries (wire)"))
-    return handles
-
-
-def _name(outcome: Outcome, *, several: bool) -> str:
-    name = option(outcome.cell)
-    return f"{name}, {whole(outcome.cell.frame_octets)}" if several else name
+        others.append(Patch(color=GRID, alpha=_BEHIND, label="behind: what the tester alone carries (wire)"))
+    others += more
+    return [*handles, *others], [*(_LEGEND[one] for one in known), *(one.get_label() for one in others)]
 
 
 def _title(sizes: set[int], *, latency: bool, by_model: bool) -> str:
@@ -206,16 +249,16 @@ def _title(sizes: set[int], *, latency: bool, by_model: bool) -> str:
 def _description(rows: Sequence[Outcome], extents: Sequence[Extent], left: int) -> str:
     counts = {known: sum(one.known is known for one in extents) for known in Known}
     words = {
-        Known.NUMBER: "plain numbers (full bars)",
-        Known.INTERVAL: "intervals (hatched between their ends)",
-        Known.AT_LEAST: "known from below (arrow)",
-        Known.UNCONFIRMED: "unstable (cross-hatched where trials contradict each other)",
+        Known.NUMBER: "numbers",
+        Known.INTERVAL: "wide intervals",
+        Known.AT_LEAST: "known from below",
+        Known.UNCONFIRMED: "unstable",
         Known.AT_MOST: "known from above",
-        Known.NOTHING: "without any load",
+        Known.NOTHING: "not measured",
     }
-    told = ", ".join(f"{words[known]}: {counts[known]}" for known in Known if counts[known])
+    told = ", ".join(f"{words[known]}: {counts[known]}" for known in Known if counts[known]).capitalize()
     more = f" {left} further answers are in the tables only." if left else ""
-    return f"Of {len(rows)} answers {told}. The table holds them all.{more}"
+    return f"{told}. Beside each bar: the number, to the load at which it no longer holds.{more}"
 
 
 def _described(besides: Sequence[Beside], *, cpus: bool) -> str:

@@ -30,6 +30,7 @@ from bmwg.reports.render.facts import LATENCY, Facts, option, percentiles, told_
 from bmwg.reports.render.frame_loss_plot import frame_loss_plot
 from bmwg.reports.render.guest import guest_words
 from bmwg.reports.render.option_plot import option_plot
+from bmwg.reports.render.searches import is_conditional
 from bmwg.reports.render.text import nanoseconds
 
 _MAX_ROWS = 24  # of bars and of search panels: choice, more is no reading
@@ -218,7 +219,7 @@ def _search(facts: Facts) -> Plot | None:
         "search",
         "The searches as they went",
         f"Loads of {len(shown)} searches in the order they were tried: lossless, with loss, not valid; "
-        "the band lies between the bounds known so far."
+        "the band, where single trials set bounds, lies between those known so far."
         + (f" {left} further searches are in the tables only." if left else ""),
         (5.2, 0.9 + 1.25 * rows),
         draw,
@@ -245,7 +246,8 @@ def _search_panel(axes: Any, facts: Facts, outcome: Outcome) -> None:
         low.append(max(before[0], load) if valid and not trial.loss_ratio else before[0])
         high.append(min(before[1], load) if valid and trial.loss_ratio > 0 else before[1])
     steps = range(1, len(trials) + 1)
-    axes.fill_between(steps, low, high, step="post", color=GRID, alpha=0.55, linewidth=0)
+    if not is_conditional(outcome.metric):  # whose bounds single trials do not set
+        axes.fill_between(steps, low, high, step="post", color=GRID, alpha=0.55, linewidth=0)
     for name, marker, colour, fill, belongs in kinds:
         points = [(place, t.spec.load_fps) for place, t in zip(steps, trials, strict=True) if belongs(t)]
         x, y = zip(*points, strict=True) if points else ((), ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -40,7 +41,21 @@ def write_report(run_dir: Path) -> Path:
     _write_plots(run_dir, made)
     write_atomically(run_dir / TEXT_FILE, text.encode("utf-8"))
     write_atomically(run_dir / HTML_FILE, content.encode("utf-8"))
+    _let_caller_read(run_dir)
     return run_dir / HTML_FILE
+
+
+def _let_caller_read(run_dir: Path) -> None:
+    """Let the group of who called root by sudo read the page: a browser does not run as root.
+
+    Nothing else of the folder is opened, and nobody else may write there.
+    """
+    group = os.environ.get("SUDO_GID", "")
+    if os.geteuid() != 0 or not group.isdecimal():
+        return
+    for path, mode in ((run_dir, 0o710), (run_dir / HTML_FILE, 0o640)):
+        os.chown(path, -1, int(group))
+        path.chmod(mode)
 
 
 def html_of(run_dir: Path, head: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
@@ -11,6 +12,7 @@ from bmwg.methodology.records import FRAMES, Bound, Cell, Outcome, OutcomeType
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports import rooms
 from bmwg.reports.releases import releases
+from bmwg.reports.render.extent import extent
 from bmwg.reports.render.facts import (
     LATENCY,
     THROUGHPUT,
@@ -53,12 +55,35 @@ def type_badge(outcome: Outcome) -> str:
     return role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type])
 
 
+_CENTRES = ("", ".lossless", ".median", ".mean")  # of what a metric's name names; the first that is there
+_SCALES = {"bit/s": (1e6, "Mbit/s"), "octets/s": (1e6, "MB/s"), "flop/s": (1e9, "Gflop/s")}
+
+
+def central(outcome: Outcome) -> str:
+    """Return the number of a measured outcome of any kind of load, with its 95 % interval if it has one."""
+    told = {value.metric.removeprefix(outcome.metric): value for value in outcome.values}
+    name = next((name for name in _CENTRES if name in told), next(iter(told), None))
+    if name is None:
+        return ""
+    value, half = told[name], told.get(".half_width_95")
+    scale, unit_name = _SCALES.get(value.unit, (1.0, value.unit))
+    text = quantity_text(value.number / scale if scale != 1.0 else value.number, unit_name)
+    if half is None or half.unit != value.unit or name != ".mean":
+        return text
+    return f"{text} ± {quantity_text(half.number / scale if scale != 1.0 else half.number, unit_name)}"
+
+
 def answer(outcome: Outcome) -> str:
     """Return the value of a measured outcome, else its statement; never a bare figure for another type."""
     if outcome.type is OutcomeType.MEASURED:
         values = "; ".join(esc(quantity_text(value.number, value.unit)) for value in outcome.values)
         return values + esc(beside_wide(outcome)) if is_wide(outcome) else values
     return esc(outcome.statement) if outcome.statement else NONE
+
+
+def found(facts: Facts, outcome: Outcome) -> str:
+    """Return what a search found, as figure and summary say it; its type stands beside."""
+    return esc(replace(extent(facts, outcome), word=""))
 
 
 def beside_wide(outcome: Outcome) -> str:
@@ -197,13 +222,13 @@ def throughput(facts: Facts) -> list[str]:
             esc(option(cell)),
             esc(unit(cell.frame_octets, "octets")),
             type_badge(outcome),
-            answer(outcome),
+            found(facts, outcome),
         ]
         if has_maximum:
             row.append(esc(unit(facts.theoretical_fps(cell.frame_octets) or 0, "frames/s")))
         row += [_bound(outcome.lower), _bound(outcome.upper), esc(sequence(outcome.trials))]
         rows.append([*row, counted(remarks_of(outcome))])
-    head = ["path and option", "frame size", "type", "throughput per port and direction"]
+    head = ["path and option", "frame size", "type", "throughput per port and direction, frames/s"]
     head += ["theoretical maximum"] if has_maximum else []
     head += ["lower bound", "upper bound", "trials", "remarks"]
     if not rows:
@@ -253,21 +278,23 @@ def ladder_section(facts: Facts) -> list[str]:
     for kind in sorted(kinds):
         same = [o for o in outcomes if _compared(o.cell) == kind]
         if len(same) > 1:
-            rows += [_rung(rung) for rung in ladder(same, frame_octets=kind[0])]
+            rows += [_rung(facts, rung) for rung in ladder(same, frame_octets=kind[0])]
     if not rows:
         return []
-    head = ["path and option", "frame size", "type", "throughput", "of the rung below"]
+    if all(row[4:7] == [NONE] * 3 for row in rows):
+        return [*lines, "No two rungs of the ladder have numbers between which a ratio means anything.", ""]
+    head = ["path and option", "frame size", "type", "throughput, frames/s", "of the rung below"]
     head += ["cost of this layer", "of the wire", "remarks"]
     return [*lines, *table(head, rows, "Ratio of throughput to the rung below and to the wire")]
 
 
-def _rung(rung: Rung) -> list[str]:
+def _rung(facts: Facts, rung: Rung) -> list[str]:
     outcome = rung.outcome
     return [
         esc(option(outcome.cell)),
         esc(unit(outcome.cell.frame_octets, "octets")),
         type_badge(outcome),
-        answer(outcome),
+        found(facts, outcome),
         esc(percent(rung.to_below, 1)) if rung.to_below is not None else NONE,
         esc(percent(1 - rung.to_below, 1)) if rung.to_below is not None else NONE,
         esc(percent(rung.to_wire, 1)) if rung.to_wire is not None else NONE,

@@ -19,7 +19,7 @@ MAX_COLUMNS = 12  # rules that style.css has for ranks
 MAX_VALUES = 24  # rules that style.css has for filters
 _WORDS = 10_000  # ranks from here on stay behind the numbers, largest first too; see style.css
 _FEW = 8  # choice: values of one column beyond which a filter is a list of its own
-_NUMBER = re.compile(r"([<>]\s)?(-?[\d\u202f]+(?:\.\d+)?(?:e-?\d+)?)(?:[\s\u00a0]*(ns|µs|ms|s)(?![\w/]))?")
+_NUMBER = re.compile(r"([<>]\s)?(-?[\d,]+(?:\.\d+)?(?:e-?\d+)?)(?:[\s\u00a0]*(ns|µs|ms|s)(?![\w/]))?")
 _NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -55,7 +55,7 @@ def sort_key(text: str) -> tuple[int, float, int, str]:
     found = _NUMBER.match(text)
     if not found:
         return (1, 0.0, 0, text.casefold())
-    number = float(found[2].replace("\u202f", "")) * _NANOSECONDS.get(found[3] or "", 1.0)
+    number = float(found[2].replace(",", "")) * _NANOSECONDS.get(found[3] or "", 1.0)
     return (0, number, {"<": -1, ">": 1}.get((found[1] or " ")[0], 0), "")
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from bmwg.methodology.disturbed import HINT, hardly_usable
-from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.reports.render.facts import LATENCY, facts, option
-from bmwg.reports.render.results import TYPE_WORDS, banner, beside_wide, quantity_text, tail
+from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
+from bmwg.reports.render import searches
+from bmwg.reports.render.extent import extent
+from bmwg.reports.render.facts import Facts, facts, short_words
+from bmwg.reports.render.results import TYPE_WORDS, banner, central, tail
 from bmwg.reports.render.text import plain
+from bmwg.reports.render.unanswered import unanswered
 from bmwg.reports.store import Run
 
 
@@ -16,23 +20,17 @@ def summary_lines(run: Run) -> list[str]:
     """Return the state of the run, one line a cell, and the counts by type. Plain text, no markup."""
     told = facts(run)
     lines = [plain(sentence) for _, sentence in banner(told)]
-    latency = {outcome.cell.cell_id: outcome for outcome in told.of_metric(LATENCY)}
-    rows = [
-        (
-            plain(option(outcome.cell)),
-            str(outcome.cell.frame_octets),
-            _answer(outcome),
-            _tail(outcome, latency),
-        )
-        for outcome in told.of_search()
-    ]
-    if rows:
-        head = ("path and option", "octets", "throughput per port and direction", "p50 / p99 latency")
-        widths = [min(40, max(len(row[column]) for row in (head, *rows))) for column in range(3)]
-        for row in (head, *rows):
-            lines.append(
-                "  ".join(part.ljust(width) for part, width in zip(row, widths, strict=False)) + f"  {row[3]}"
-            )
+    lines += _throughputs(told)
+    lines += _aligned(
+        [("cell", "metric", "answer, with its 95 % interval")]
+        + [
+            (plain(outcome.cell.cell_id), plain(outcome.metric), plain(central(outcome)))
+            for outcome in run.outcomes
+            if outcome.cell.kind != FRAMES and outcome.type is OutcomeType.MEASURED
+        ]
+    )
+    if without := unanswered(told):
+        lines += ["without a number:", *(f"  {plain(one)}" for one in without)]
     for load in run.kinds:
         counted = Counter(outcome.type for outcome in run.of_kind(load))
         words = ", ".join(f"{counted[kind]} {TYPE_WORDS[kind]}" for kind in OutcomeType if counted[kind])
@@ -42,16 +40,31 @@ def summary_lines(run: Run) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _answer(outcome: Outcome) -> str:
-    if outcome.type is OutcomeType.MEASURED:
-        text = quantity_text(outcome.values[0].number, outcome.values[0].unit)
-        return plain(text + beside_wide(outcome))
-    said = outcome.statement or outcome.reason
-    return plain(f"{TYPE_WORDS[outcome.type]}: {said}" if said else TYPE_WORDS[outcome.type])
+def _throughputs(told: Facts) -> list[str]:
+    """Return what searches found, one line a cell that could be tried, and what a column stands for."""
+    found = [one for one in told.of_search() if one.type is not OutcomeType.NOT_ASSESSED]
+    metrics = told.search_metrics(found)
+    head = ("path, option, octets", *searches.heads(metrics), "p50 / p99 latency")
+    rows = [head]
+    for outcome in found:
+        answers = told.by_metric(outcome, metrics)
+        loads = (plain(extent(told, one)) if one is not None else "" for one in answers)
+        rows.append((plain(short_words(outcome.cell)), *loads, _tail(told, outcome)))
+    conditions = dict.fromkeys(filter(None, map(searches.condition, metrics)))
+    unit = "throughput in frames/s per port and direction, to the load at which it no longer holds:"
+    return [unit, *_aligned(rows), *map(plain, conditions)] if found else []
 
 
-def _tail(outcome: Outcome, latency: dict[str, Outcome]) -> str:
-    found = latency.get(outcome.cell.cell_id)
-    if found is None or not found.values:
-        return ""
-    return plain(tail(found))
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table as lines; nothing for one with a head alone."""
+    if len(rows) < 2:
+        return []
+    widths = [min(40, max(len(row[column]) for row in rows)) for column in range(len(rows[0]))]
+    return [
+        "  ".join(part.ljust(width) for part, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def _tail(told: Facts, outcome: Outcome) -> str:
+    found = told.latency_of(outcome.cell)
+    return plain(tail(found)) if found is not None and found.values else ""

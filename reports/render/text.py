@@ -73,9 +73,9 @@ def fold(summary: str, body: Iterable[str]) -> list[str]:
 
 
 def whole(number: float | int) -> str:
-    """Return a number with thousands set apart, at most three decimals below 1000."""
+    """Return a number with commas between thousands, at most three decimals below 1000."""
     if isinstance(number, int) or float(number).is_integer() or abs(number) >= 1000:
-        return f"{round(number):,}".replace(",", "\u202f")
+        return f"{round(number):,}"
     if abs(number) < 1:
         return f"{number:.3g}"
     return f"{number:.3f}".rstrip("0").rstrip(".")

@@ -21,9 +21,11 @@ from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
 from bmwg.methodology.neighbours import ALONE
 from bmwg.methodology.neighbours import of as neighbour_of
+from bmwg.methodology.planning import NO_OPTION
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store import Run
 from bmwg.resources.answers import Answers
+from bmwg.resources.needs import option_mend
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.repeated.measure import CellExecutions
@@ -145,8 +147,8 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
             return None
         return Missing(
             what=f"network option {network}",
-            reason="the testbed file has no option of this name",
-            mend="name it under `networks` of the testbed file (docs/cni-option.md)",
+            reason=NO_OPTION,
+            mend=option_mend(network),
         )
 
     def keep_lacking(self, planned: Planned[SpecT], missing: Missing) -> None:

@@ -49,7 +49,7 @@ def ran(suite: str, results: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def test_pods_forward_between_two_virtual_functions_of_the_kernel_and_of_dpdk(tmp_path: Path) -> None:
-    outcomes, deployments = ran("8__sriov_model.robot", tmp_path)
+    outcomes, deployments = ran("08__sriov_model.robot", tmp_path)
     for function, network, driver in (
         ("kernel-l3", "sr-iov", "igbvf"),
         ("testpmd", "sr-iov-vfio", "vfio-pci"),

@@ -64,7 +64,8 @@ def test_a_full_disk_ends_the_run_and_keeps_every_finished_trial(tmp_path, small
     assert bounds(check_complete(run, kept)) == bounds(read_run(undisturbed))
 
 
-def test_addresses_and_serials_are_their_owners_alone(tmp_path):
+def test_addresses_and_serials_are_their_owners_alone(tmp_path, monkeypatch):
+    monkeypatch.delenv("SUDO_GID", raising=False)
     testbed, profile = write_testbed(tmp_path, "simulated"), write_profile(tmp_path)
     process, run = start(tmp_path, profile, testbed, tests=("CN-TPUT-1.1",))
     assert process.wait(END_DEADLINE_S) == 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bmwg.cli.main import main
+from bmwg.methodology import planning
 from bmwg.methodology import suites as cases
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence
@@ -47,6 +48,24 @@ def test_plain_robot_passes_and_prints_where_the_report_is(finished):
     run = next((folder / "results").iterdir())
     assert f"report: {run / 'report.html'}" in done.stdout
     assert (run / "report.html").stat().st_size > 10_000
+
+
+def test_bmwg_run_ends_with_our_report_and_says_once_what_was_left_out(tmp_path):
+    command = [sys.executable, "-m", "bmwg", "run", "--testbed", str(ROOT / "testbeds" / "simulated.yaml")]
+    command += [
+        "--results",
+        str(tmp_path / "results"),
+        *(f"--tag=path:{path}" for path in ("node", "vswitch-only")),
+    ]
+    done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = (one for one in (tmp_path / "results").iterdir() if (one / "run.json").exists())
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    assert lines[-1] == f"report: {run / 'report.html'}"
+    assert lines[-2] == "profile quick leaves out 2 tests of Throughput, Latency; `bmwg plan` lists them"
+    assert "SKIP" not in done.stdout
+    assert sum(line.startswith("doctor before") for line in lines) <= 1
+    assert done.stderr == ""
 
 
 def test_a_bundle_takes_the_output_of_its_own_run_alone(finished, tmp_path, capsys):
@@ -90,7 +109,7 @@ def test_the_known_knee_is_found_behind_the_testers_own_limit(finished):
             assert 1_500_000 * 0.97 <= outcome.lower.load_fps <= 1_500_000
         elif outcome.metric == "throughput.rfc2544_26_1":
             if outcome.cell.network in ABSENT:  # the simulated testbed has no such option, and says so
-                assert outcome.reason == f"the testbed file has no network option '{outcome.cell.network}'"
+                assert outcome.reason == planning.NO_OPTION
                 continue
             assert outcome.type is OutcomeType.MEASURED, outcome
             assert outcome.lower.load_fps <= 800_000 <= outcome.upper.load_fps

@@ -170,6 +170,13 @@ def test_each_case_has_one_robot_test_whose_path_is_the_cases() -> None:
         assert found == {case.test_id: case.path for case in suites.cases() if case.suite in within}
 
 
+def test_suites_run_in_the_order_of_their_numbers() -> None:
+    for folder in {file.parent for file in SUITES.rglob("*.robot")}:
+        suite = api.TestSuite.from_file_system(folder)
+        numbers = [int(child.source.name.partition("__")[0]) for child in suite.suites]
+        assert numbers == sorted(set(numbers)), folder.name
+
+
 def test_requirements_of_the_suites_are_rows_of_the_catalogue() -> None:
     if not list(CATALOGUE.glob("*.yaml")):
         pytest.skip("methodology/catalogue holds no documents yet")

@@ -112,7 +112,7 @@ def _say(text: str) -> None:
 
 
 def run_suites(suites: Sequence[Path], results: Path, output: Path, tags: Sequence[str], folder: Path) -> int:
-    """Run suites under Robot Framework in this process, with a live display on a terminal; its exit status.
+    """Run suites under Robot Framework in this process, with our own display; its exit status.
 
     `tags` select tests, one of them is enough; none selects all. `folder` is that of the run. Where no test
     failed, a run that hardly gave an answer on a machine that takes its CPUs away ends with
@@ -120,8 +120,8 @@ def run_suites(suites: Sequence[Path], results: Path, output: Path, tags: Sequen
     """
     live = sys.stdout.isatty()
     os.environ["BMWG_RESULTS"] = str(results)
-    os.environ["BMWG_CONSOLE"] = "live" if live else "lines"
-    options = ["--outputdir", str(output), "--console", "none" if live else "verbose"]
+    os.environ["BMWG_CONSOLE"] = "live" if live else "alone"
+    options = ["--outputdir", str(output), "--console", "quiet"]
     for tag in tags:
         options += ["--include", tag]
     status = int(run_cli([*options, *(str(suite) for suite in suites)], exit=False))

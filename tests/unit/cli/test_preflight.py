@@ -113,7 +113,7 @@ def test_plan_takes_suites_tests_and_tags_as_run_does(place, capsys):
     assert everything == ids_of_plan(capsys, str(ROOT / "testcases" / "containerized"))
     assert ids_of_plan(capsys, "--test", "CN-TPUT-1.3") == {"CN-TPUT-1.3"}
     assert ids_of_plan(capsys, rfc, "--test", "R2544-SOAK-1.1") == {"R2544-SOAK-1.1"}
-    assert ids_of_plan(capsys, f"{rfc}/9__soak.robot") == {"R2544-SOAK-1.1"}
+    assert ids_of_plan(capsys, f"{rfc}/09__soak.robot") == {"R2544-SOAK-1.1"}
     assert ids_of_plan(capsys, "--tag", "id:CN-LAT*") == {
         one for one in everything if one.startswith("CN-LAT")
     }
@@ -143,9 +143,7 @@ def test_a_pipe_gets_a_line_a_cell_and_every_trial_only_when_asked(place, capfd,
         assert main([*arguments, *more]) == 0
         said = capfd.readouterr().out
         trials = [line for line in said.splitlines() if ": trial " in line]
-        cells = {
-            line.split(":")[0].strip() for line in said.splitlines() if "throughput.rfc2544_26_1 " in line
-        }
+        cells = {line.split(":")[0].strip() for line in said.splitlines() if ": throughput (" in line}
         counts.append((len(trials), len(cells)))
         os.environ.pop("BMWG_VERBOSE", None)
     assert counts[0][0] == 0

@@ -70,7 +70,7 @@ def test_each_form_is_the_same_each_time_and_says_the_numbers(told: Path) -> Non
         best = next(
             o.values[0].number for o in read_run(told).outcomes if o.metric == THROUGHPUT and o.values
         )
-        assert f"{best:,}" in text.replace("\u202f", ","), form
+        assert f"{best:,}" in text, form
         assert "Indicative: profile quick" in text
 
 
@@ -192,7 +192,7 @@ def test_a_line_rate_gives_the_theoretical_limit(tmp_path: Path) -> None:
         Maker(store).measured(cell("pvp", "bridge"), 900_000, 1_000_000)
     grids = [block for block in blocks(page(facts(read_run(store.folder)), ())) if isinstance(block, Grid)]
     stated = next(grid for grid in grids if grid.caption.startswith("Measured maximum frame rate"))
-    assert stated.rows[0][3] == "14\u202f880\u202f952\u00a0frames/s"
+    assert stated.rows[0][3] == "14,880,952\u00a0frames/s"
 
 
 def test_matrices_hold_results_in_three_columns_and_scale_only_in_coverage(made_folder: Path) -> None:
@@ -211,7 +211,7 @@ def test_matrices_hold_results_in_three_columns_and_scale_only_in_coverage(made_
     bridge = next(fold for fold in folds if fold.summary == "Capacity: pvp bridge, one direction, 1 flow")
     grid = next(iter(bridge.inside))
     assert isinstance(grid, Grid)
-    assert "64\u00a0octets: throughput 317\u202f187\u00a0frames/s" in grid.rows[1][1]
+    assert "64\u00a0octets: throughput 317,187\u00a0frames/s" in grid.rows[1][1]
 
 
 def test_the_command_writes_each_form(

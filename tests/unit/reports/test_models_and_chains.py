@@ -74,7 +74,7 @@ def test_as_fast_at_ten_times_the_cpu_shows_beside_the_throughput(folder: Path) 
     assert by_option["ovs-dpdk"].lower.load_fps == by_option["ebpf-tc"].lower.load_fps
     assert slow.cpus == pytest.approx(10 * fast.cpus)
     page = write_report(folder).read_text(encoding="utf-8")
-    assert "0.80\u00a0CPUs" in page[page.index("What was found") : page.index('id="state-of-the-run"')]
+    assert "0.80\u00a0CPUs" in page[page.index("no longer holds") : page.index('id="state-of-the-run"')]
     section = _section(page, "CPU and memory of the data plane")
     for words in ("polling threads 0.79", "vSwitch 64.0\u00a0MiB", "no counter", "all 1 trial of its search"):
         assert words in section

@@ -30,14 +30,14 @@ def told(results: Path, name: str, **device: Any) -> str:
 
 def test_the_number_that_equals_the_device_stands_there(tmp_path: Path) -> None:
     section = told(tmp_path, "one", throughput_fps=300_000)
-    assert "router A, 300 000 frames/s per port and direction without loss at 64 octets" in section
+    assert "router A, 300,000 frames/s per port and direction without loss at 64 octets" in section
     assert "It was not measured here" in section
     assert "functions beside each other 1: does not, 2: carries it 2" in section
 
 
 def test_the_limit_stands_there_where_none_does(tmp_path: Path) -> None:
     section = told(tmp_path, "two", throughput_fps=900_000)
-    assert re.search(r"the limit reached is 3[0-2]\d \d{3} frames/s, with 2", section), section
+    assert re.search(r"the limit reached is 3[0-2]\d,\d{3} frames/s, with 2", section), section
 
 
 def test_a_profile_that_names_none_has_no_section(tmp_path: Path) -> None:

@@ -17,15 +17,24 @@ NARROW = Outcome(
 )
 
 
-def test_the_number_of_a_wide_interval_does_not_stand_alone_on_the_console():
-    assert answer_line(NARROW).endswith("measured 400,000 frames/s")
-    wide = replace(NARROW, upper=Bound(load_fps=500_000, trials=(2,)))
-    assert answer_line(wide).endswith("measured 400,000 frames/s, loss from 500,000 frames/s on")
+def test_the_number_of_a_search_stands_with_the_load_at_which_it_no_longer_holds():
+    assert (
+        answer_line(NARROW)
+        == "pvp bridge 64: throughput (RFC 2544, no loss) 400,000\u00a0to\u00a0410,000 frames/s"
+    )
+    open_end = replace(NARROW, upper=None)
+    assert answer_line(open_end).endswith(" 400,000 frames/s")
 
 
-def test_what_is_no_number_is_told_by_its_statement():
+def test_a_conditional_throughput_is_its_relevant_lower_bound_and_says_what_may_be_lost():
+    metric = "conditional_throughput.rfc9971.0.1f2.1d0.5l50e"
+    rate = Quantity(metric=metric, number=398_123.4, unit="frames/s")
+    said = answer_line(replace(NARROW, metric=metric, values=(rate,)))
+    assert said.endswith("throughput (RFC 9971, loss up to 0.5\u00a0%) 400,000\u00a0to\u00a0410,000 frames/s")
+
+
+def test_what_is_no_number_is_told_by_its_reason_without_another_number():
     one = replace(
         NARROW, type=OutcomeType.UNSTABLE, values=(), statement="no loss up to 1 frames/s", reason="made"
     )
-    assert answer_line(one).endswith("unstable no loss up to 1 frames/s")
-    assert answer_line(replace(one, statement="")).endswith("unstable made")
+    assert answer_line(one).endswith("unstable: made")

@@ -1,5 +1,6 @@
 """The answers of a bench: what stands, whose affair an error is, and that no address is in a reason."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.resources.answers import Answers
 from bmwg.resources.bench import Bench
+from bmwg.resources.progress import Estimate
 from bmwg.resources.settings import Settings
 
 TESTBED = Path(__file__).resolve().parents[3] / "testbeds" / "simulated.yaml"
@@ -30,7 +32,7 @@ class Opened:
         self.said: list[str] = []
         self.stopped: BaseException | None = None
         self.store = SimpleNamespace(add_outcome=lambda outcome, mend: self.kept.append((outcome, mend)))
-        self.display = SimpleNamespace(note=self.said.append)
+        self.display = SimpleNamespace(note=self.said.append, estimate=Estimate())
         self.continued = (
             SimpleNamespace(of_kind=lambda kind: earlier, mends={"old": "apt"}) if earlier else None
         )
@@ -43,7 +45,10 @@ def test_an_answer_is_kept_told_and_stands() -> None:
     assert answers.get(CELL.cell_id) is None
     answers.keep(OUTCOME, "apt-get install it")
     assert run.kept == [(OUTCOME, "apt-get install it")]
+    assert run.said == []  # the end of the run tells what could not be tried, once
+    answers.keep(replace(OUTCOME, type=OutcomeType.INVALID))
     assert run.said == ["said T-1:wire"]
+    answers.keep(OUTCOME)
     assert answers[CELL.cell_id] is OUTCOME
     assert answers.mends == {"T-1:wire": "apt-get install it"}
 

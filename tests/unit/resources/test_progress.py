@@ -48,18 +48,33 @@ def test_bounds_not_yet_known_are_question_marks():
 def test_the_estimate_follows_the_pace_so_far():
     clock = Clock()
     estimate = Estimate(clock)
-    estimate.planned_s = 100.0
+    estimate.expect({("a", "one"): 20.0, ("a", "two"): 80.0})
     assert "about ?" in str(estimate)
     clock.now_s += 12.0
-    estimate.done_s = 10.0
+    estimate.sent("one", 10.0)
     assert estimate.total_s == pytest.approx(12.0 + 90.0 * 1.2)
     assert str(estimate) == "[ 10%  0:12 of about 2:00]"
 
 
-def test_more_traffic_than_planned_never_shows_above_all():
+def test_an_answer_counts_as_a_whole_whatever_its_traffic_was():
     estimate = Estimate(Clock())
-    estimate.planned_s, estimate.done_s = 10.0, 25.0
+    estimate.expect({("a", "one"): 20.0, ("a", "two"): 80.0})
+    estimate.sent("one", 500.0)
+    assert estimate.share == pytest.approx(0.2)
+    estimate.answered("a", "one")
+    assert estimate.share == pytest.approx(0.2)
+    estimate.sent("two", 1.0)
+    estimate.answered("a", "two")
     assert estimate.share == 1.0
+
+
+def test_how_far_a_run_is_never_goes_back():
+    estimate = Estimate(Clock())
+    estimate.expect({("a", "one"): 50.0, ("b", "one"): 30.0})
+    estimate.sent("one", 40.0)
+    assert estimate.share == pytest.approx(0.5)
+    estimate.answered("b", "one")
+    assert estimate.share == pytest.approx(0.5)
 
 
 def test_when_asked_each_trial_gives_a_line_with_load_loss_and_bounds():
@@ -70,7 +85,6 @@ def test_when_asked_each_trial_gives_a_line_with_load_loss_and_bounds():
     display.result("cell", "search", 7, trial_text(SPEC, result(1000), Validity.VALID), "1,000..? fps")
     assert "cell: trial 7 search" in stream.getvalue()
     assert "bounds 1,000..? fps" in stream.getvalue()
-    assert display.estimate.done_s == 1.0
 
 
 def test_a_long_trial_is_never_silent(monkeypatch):
@@ -121,7 +135,7 @@ def test_a_cells_line_is_a_sign_of_life_too():
 def test_the_live_display_has_a_bar_and_prints_trials_only_when_asked():
     for verbose in (False, True):
         stream = io.StringIO()
-        console = Console(file=stream, force_terminal=True, width=200)
+        console = Console(file=stream, force_terminal=True, width=80)
         display = LiveDisplay(console, Estimate(Clock()), verbose=verbose)
         with display.trial("cell", "search", SPEC):
             pass
@@ -130,3 +144,6 @@ def test_the_live_display_has_a_bar_and_prints_trials_only_when_asked():
         display.close()
         assert ("trial 7 search" in stream.getvalue()) == verbose
         assert "an answer" in stream.getvalue()
+        shown = [line for line in stream.getvalue().splitlines() if "search at" in line]
+        assert shown
+        assert all("\u2501" in line and line.count("%") == 1 for line in shown)  # the bar, and one percentage

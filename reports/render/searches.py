@@ -1,0 +1,68 @@
+"""By which document a search found a throughput, in words, and which answer of a cell comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bmwg.methodology import throughput
+from bmwg.methodology.mlr import outcome as goal_outcome
+from bmwg.methodology.search import tst009
+from bmwg.reports.render.text import percent
+
+_ORDER = (throughput.ENVELOPE_METRIC, throughput.METRIC, tst009.METRIC)
+
+
+def order(metric: str) -> tuple[float, ...] | None:
+    """Return where an answer stands among those of one cell; None for a metric that no such search finds.
+
+    Of the goals of RFC 9971 the one that allows the least loss comes first.
+    """
+    if metric in _ORDER:
+        return (_ORDER.index(metric),)
+    claim = goal_outcome.claim(metric)
+    if claim is None:
+        return None
+    return (len(_ORDER), claim.loss_ratio, claim.exceed_ratio, -claim.duration_s)
+
+
+def is_conditional(metric: str) -> bool:
+    """Whether an answer is a conditional throughput, of which a share of the trials may lose more."""
+    return metric.startswith(f"{goal_outcome.METRIC}.")
+
+
+def document(metric: str) -> str:
+    """Name the document by which an answer was found."""
+    if is_conditional(metric):
+        return "RFC 9971"
+    return "TST009" if metric == tst009.METRIC else "RFC 2544"
+
+
+def allowed(metric: str) -> str:
+    """Say in a few words how many frames may be lost."""
+    claim = goal_outcome.claim(metric)
+    return f"loss up to {percent(claim.loss_ratio)}" if claim is not None and claim.loss_ratio else "no loss"
+
+
+def heads(metrics: Sequence[str]) -> list[str]:
+    """Return the heads of the columns of these answers, which differ from one another."""
+    if len(metrics) < 2:
+        return ["throughput, frames/s" for _ in metrics]
+    several = len({document(one) for one in metrics}) > 1
+    named = [f"{document(one)}, {allowed(one)}" if several else allowed(one) for one in metrics]
+    goals = (goal_outcome.METRIC + ".", "")
+    return [  # goals that allow the same loss are told apart by their codes
+        said if named.count(said) == 1 else f"{said} ({one.replace(*goals)})"
+        for said, one in zip(named, metrics, strict=True)
+    ]
+
+
+def condition(metric: str) -> str:
+    """Say in a sentence under which condition a throughput is one; empty where it has none."""
+    claim = goal_outcome.claim(metric)
+    if claim is None:
+        return ""
+    share = f"at most {percent(claim.exceed_ratio)}" if claim.exceed_ratio else "none"
+    return (
+        f"Throughput by RFC 9971 (conditional throughput): of the trials of {claim.duration_s:g}\u00a0s"
+        f" at a load {share} may lose more than the column says."
+    )

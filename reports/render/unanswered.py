@@ -1,0 +1,68 @@
+"""Which cells have no number, why, and what would help, in words that need no other page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
+from bmwg.reports.render.facts import Facts, short_words
+
+_WHY = {
+    OutcomeType.AT_FLOOR: "too much was lost even at the lowest load that is tried",
+    OutcomeType.AT_CEILING: "the highest load that is tried was carried",
+    OutcomeType.TESTER_LIMITED: "the tester can offer no more, so the device may carry more",
+}
+_HELPS = {
+    OutcomeType.AT_FLOOR: "a profile with a lower `search.min_load_fps`",
+    OutcomeType.TESTER_LIMITED: "a faster tester (docs/testers.md)",
+}
+_QUIETER = "a quieter hour or CPUs of its own, see `bmwg doctor`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unanswered:
+    """Cells that have no number for the same reason; `helps` is empty where nobody knows what would."""
+
+    cells: tuple[str, ...]
+    why: str
+    helps: str
+
+    def __str__(self) -> str:
+        """Format as one line."""
+        return f"{', '.join(self.cells)}: {self.why}" + (f" (helps: {self.helps})" if self.helps else "")
+
+
+def unanswered(facts: Facts) -> list[Unanswered]:
+    """Return the cells without a number, those with the same reason together.
+
+    Latency is named where its cell has a load that it could be measured at, else it shares the load's fate.
+    """
+    groups: dict[tuple[str, str], list[str]] = {}
+    for outcome in (one for one in facts.run.outcomes if one.cell.kind != FRAMES):
+        _note(groups, facts, outcome)
+    for outcome in facts.of_search():
+        latency = facts.latency_of(outcome.cell)
+        if not _note(groups, facts, outcome) and latency is not None:
+            _note(groups, facts, latency, "latency of ")
+    return [
+        Unanswered(cells=tuple(dict.fromkeys(cells)), why=why, helps=helps)
+        for (why, helps), cells in groups.items()
+    ]
+
+
+def _note(groups: dict[tuple[str, str], list[str]], facts: Facts, outcome: Outcome, words: str = "") -> bool:
+    if outcome.type is OutcomeType.MEASURED:
+        return False
+    groups.setdefault(_reason(facts, outcome), []).append(words + short_words(outcome.cell))
+    return True
+
+
+def _reason(facts: Facts, outcome: Outcome) -> tuple[str, str]:
+    helps = facts.run.mends.get(outcome.outcome_id, _HELPS.get(outcome.type, ""))
+    if outcome.type in _WHY:
+        return _WHY[outcome.type], helps
+    said = outcome.reason or outcome.statement or "no reason was recorded"
+    if outcome.type is OutcomeType.UNSTABLE:
+        disturbed = outcome.cell.kind == FRAMES and bool(facts.set_aside(outcome).count)
+        return f"unstable, {said}", _QUIETER if disturbed else helps
+    return said if outcome.type is OutcomeType.NOT_ASSESSED else f"invalid, {said}", helps
