@@ -67,4 +67,8 @@ def refused(lossy: int, trials: int, share: float) -> bool:
 
     Trials that keep the share are refused in 1 of 100 cases at most.
     """
+    if not 0 <= lossy <= trials:
+        raise ValueError(f"lossy: expected 0 to {trials}, found {lossy}")
+    if not 0 <= share <= 1:
+        raise ValueError(f"share: expected 0..1, found {share}")
     return lossy > 0 and at_least(lossy, trials, share) <= FIXED_ERROR

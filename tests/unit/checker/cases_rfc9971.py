@@ -187,7 +187,12 @@ CASES: dict[str, Three] = {
         GOOD,
         said(
             QUICK,
-            header(lambda data: data["profile"]["search"].update(min_load_fps=1)),
+            header(
+                lambda data: data["profile"].update(
+                    search=data["profile"]["search"] | {"min_load_fps": 1},
+                    latency=data["profile"]["latency"] | {"duration_s": 1.0},
+                )
+            ),
         ),
     ),
     f"{ROW}4.8.4.1-01": three(GOOD, said(GOOD, outcomes(METRIC, bound("upper"))), CEILING),
