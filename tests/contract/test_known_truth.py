@@ -13,6 +13,7 @@ import known_truth
 from bmwg.methodology.records import OutcomeType
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
 ]
