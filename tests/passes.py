@@ -20,17 +20,22 @@ def marks_asked(arguments: list[str]) -> tuple[str, list[str]]:
     return arguments[at + 1], [*arguments[:at], *arguments[at + 2 :]]
 
 
+def status_of(found: list[int]) -> int:
+    """The first failure; nothing selected in one pass alone is none."""
+    if set(found) == {NOTHING_SELECTED}:
+        return NOTHING_SELECTED
+    return next((status for status in found if status not in (0, NOTHING_SELECTED)), 0)
+
+
 def main(arguments: list[str]) -> int:
-    """Run both passes, the second also after a failure of the first; return the first failure's status."""
+    """Run both passes, the second also after a failure of the first."""
     asked, others = marks_asked(arguments)
     found = []
     for options, marks in ((AT_ONCE, "not quiet"), ((), "quiet")):
         command = [sys.executable, "-m", "pytest", *options, *others, "-m", f"({asked}) and {marks}"]
         print("==", *command[2:], flush=True)
         found.append(subprocess.run(command, check=False).returncode)
-    if set(found) == {NOTHING_SELECTED}:
-        return NOTHING_SELECTED
-    return next((status for status in found if status not in (0, NOTHING_SELECTED)), 0)
+    return status_of(found)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ FORMS = [
     pytest.param("vm_para", marks=needs_guest),
 ]
 NO_FORM_HERE = "pod_bridge"
+LONG = pytest.mark.slow  # each lost port is waited for, ten seconds each
 
 
 @pytest.fixture
@@ -157,7 +158,9 @@ def test_pods_on_hosts_are_not_assessed_by_name(whole: Whole) -> None:
 
 
 @pytest.mark.usefixtures("tiny")
-@pytest.mark.parametrize("role", ["client", "proxy", "server"])
+@pytest.mark.parametrize(
+    "role", [pytest.param("client", marks=LONG), "proxy", pytest.param("server", marks=LONG)]
+)
 def test_a_host_that_is_lost_makes_its_cell_invalid_and_nothing_hangs(
     lab: LabHosts, tmp_path: Path, role: str
 ) -> None:
