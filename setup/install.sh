@@ -83,7 +83,7 @@ show_log() {
 
 # ---------------------------------------------------------------- system packages
 
-wanted_packages() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$@"; }
+wanted_packages() { sed -e 's/[[:space:]]*#.*//' -e '/^[[:space:]]*$/d' "$@"; }
 
 count() { printf '%s' "$1" | wc -w; }
 missing_packages() {
@@ -147,10 +147,9 @@ packages_step() {
     esac
     if [ "$workloads" = yes ]; then lists="$lists workloads"; fi
     if [ "$libvirt" = yes ]; then lists="$lists libvirt"; fi
-    names=$(wanted_packages "$here/debian-packages.txt" | tr '\n' ' ')
-    for list in $lists; do
-        names="$names$(wanted_packages "$here/debian-packages-$list.txt" | tr '\n' ' ')"
-    done
+    set -- "$here/debian-packages.txt"
+    for list in $lists; do set -- "$@" "$here/debian-packages-$list.txt"; done
+    names=$(wanted_packages "$@" | sort -u | tr '\n' ' ')
     if [ "$openstack" = yes ]; then names="${names}mmdebstrap openssh-client "; fi
     command -v dpkg-query >/dev/null 2>&1 ||
         stop "this is no Debian system (dpkg-query is missing)" \
