@@ -26,7 +26,7 @@ from bmwg.reports.verify.verify import verify_bundle, verify_folder
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 
-pytestmark = [*needs_http, needs_sshd]
+pytestmark = [pytest.mark.quiet, *needs_http, needs_sshd]  # a guest without KVM takes a CPU
 EXPERIMENT = "one_client"
 OBJECTS = [{"octets": 1000, "requests": 20, "slow_requests": 5}]
 
