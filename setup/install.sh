@@ -2,7 +2,7 @@
 # Sets the toolkit up on Debian 12: system packages, Python environment, tester, commands.
 #
 #   sh setup/install.sh           what `bmwg` and `robot testcases/containerized/` need
-#   sh setup/install.sh tests     the same and what the tests need
+#   sh setup/install.sh tests     the same and what the tests need: all programs of the suites below but JMeter, k6 and clusters
 #   sh setup/install.sh vswitch   the same and what the user-space networks need (Open vSwitch with DPDK, unpacked only)
 #   sh setup/install.sh workloads the same and what `testcases/pod_to_pod` and `testcases/hosts` need (iperf3, sysbench ...)
 #   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
@@ -83,7 +83,7 @@ show_log() {
 
 # ---------------------------------------------------------------- system packages
 
-wanted_packages() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$@"; }
+wanted_packages() { sed -e 's/[[:space:]]*#.*//' -e '/^[[:space:]]*$/d' "$@"; }
 
 count() { printf '%s' "$1" | wc -w; }
 missing_packages() {
@@ -139,23 +139,18 @@ install_packages() {
 }
 
 packages_step() {
-    names=$(wanted_packages "$here/debian-packages.txt" | tr '\n' ' ')
-    if [ "$mode" = tests ]; then
-        names="$names$(wanted_packages "$here/debian-packages-test.txt" | tr '\n' ' ')"
-    fi
-    if [ "$mode" = http ]; then
-        names="$names$(wanted_packages "$here/debian-packages-http.txt" "$here/debian-packages-vm.txt" | tr '\n' ' ')"
-    fi
-    if [ "$mode" = kubernetes ]; then
-        names="$names$(wanted_packages "$here/debian-packages-kubernetes.txt" | tr '\n' ' ')"
-    fi
-    if [ "$workloads" = yes ]; then
-        names="$names$(wanted_packages "$here/debian-packages-workloads.txt" | tr '\n' ' ')"
-    fi
+    lists=
+    case "$mode" in
+    tests) lists="test http vm vswitch" ;;
+    http) lists="http jmeter vm" ;;
+    kubernetes) lists=kubernetes ;;
+    esac
+    if [ "$workloads" = yes ]; then lists="$lists workloads"; fi
+    if [ "$libvirt" = yes ]; then lists="$lists libvirt"; fi
+    set -- "$here/debian-packages.txt"
+    for list in $lists; do set -- "$@" "$here/debian-packages-$list.txt"; done
+    names=$(wanted_packages "$@" | sort -u | tr '\n' ' ')
     if [ "$openstack" = yes ]; then names="${names}mmdebstrap openssh-client "; fi
-    if [ "$libvirt" = yes ]; then
-        names="$names$(wanted_packages "$here/debian-packages-libvirt.txt" | tr '\n' ' ')"
-    fi
     command -v dpkg-query >/dev/null 2>&1 ||
         stop "this is no Debian system (dpkg-query is missing)" \
             "install what setup/debian-packages.txt names by your system's means; then make .venv as docs/lab.md says"
@@ -176,11 +171,9 @@ packages_step() {
         if [ -d /run/systemd/system ]; then systemctl -q disable ssh.service ssh.socket 2>/dev/null || true; fi
         ;;
     esac
-    own_services=no
-    if [ "$mode" = http ] || [ "$mode" = kubernetes ] || [ "$workloads" = yes ]; then own_services=yes; fi
-    if [ "$own_services" = yes ] && [ -d /run/systemd/system ]; then
+    if [ -d /run/systemd/system ]; then
         # installed for their programs: the suites start their own; what ran before stays as it was
-        for service in squid docker containerd iperf3; do
+        for service in squid docker containerd iperf3 snmpd frr; do
             case " $missing" in
             *" $service "* | *" $service.io "*) systemctl -q disable "$service.service" 2>/dev/null || true ;;
             esac
@@ -215,14 +208,14 @@ python_step() {
     found=$(cat "$stamp" 2>/dev/null) || found=
     wanted=run
     case "$mode" in
-    tests) wanted=run,test,lint,docker,kubernetes,openstack ;;
+    tests) wanted=run,test,lint,docker,kubernetes,openstack,otg ;;
     http) wanted=run,docker ;;
     kubernetes) wanted=run,kubernetes ;;
     esac
     if [ "$openstack" = yes ]; then wanted=$wanted,openstack; fi
     if [ "$libvirt" = yes ]; then wanted=$wanted,libvirt; fi
     extras=
-    for extra in run test lint docker kubernetes openstack libvirt; do # what a checkout once had, it keeps
+    for extra in run test lint docker kubernetes openstack otg libvirt; do # what a checkout once had, it keeps
         case ",$wanted,${found%% *}," in *",$extra,"*) extras=${extras:+$extras,}$extra ;; esac
     done
     usable=no
@@ -379,18 +372,19 @@ commands_step() {
 
 mode=main
 cilium=no
+guest=no
 libvirt=no
 openstack=no
 vswitch=no
 workloads=no
 case "${1:-}" in
 '') ;;
-tests) mode=tests ;;
+tests) mode=tests vswitch=yes workloads=yes guest=yes steps=8 ;;
 vswitch) vswitch=yes steps=6 ;;
 workloads) workloads=yes steps=6 ;;
-http) mode=http steps=7 ;;
-libvirt) mode=http steps=7 libvirt=yes ;;
-openstack) mode=http steps=8 openstack=yes ;;
+http) mode=http guest=yes steps=7 ;;
+libvirt) mode=http guest=yes steps=7 libvirt=yes ;;
+openstack) mode=http guest=yes steps=8 openstack=yes ;;
 kubernetes) mode=kubernetes steps=7 ;;
 cilium) mode=kubernetes steps=8 cilium=yes ;;
 *)
@@ -408,10 +402,8 @@ python_step
 tester_step
 if [ "$vswitch" = yes ]; then vswitch_step; fi
 if [ "$workloads" = yes ]; then workloads_step; fi
-if [ "$mode" = http ]; then
-    http_step
-    guest_step
-fi
+if [ "$mode" = http ]; then http_step; fi
+if [ "$guest" = yes ]; then guest_step; fi
 if [ "$mode" = kubernetes ]; then kubernetes_step; fi
 if [ "$cilium" = yes ]; then cilium_step; fi
 if [ "$openstack" = yes ]; then openstack_step; fi

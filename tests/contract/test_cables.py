@@ -17,6 +17,7 @@ import yaml
 from bmwg.drivers.testbed import embedded_file
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
 ]

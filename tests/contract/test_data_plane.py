@@ -18,6 +18,7 @@ from bmwg.methodology.data_plane import counts_of, use_of
 from bmwg.methodology.records import Cell, StreamCounts, TrialResult, TrialSpec
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
     pytest.mark.skipif(

@@ -15,6 +15,7 @@ from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.profiles import load_profile
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: perf events of a CPU"),
 ]

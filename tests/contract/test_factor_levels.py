@@ -18,6 +18,7 @@ from bmwg.methodology.records import Cell
 from bmwg.reports.checker.clauses_models import by_sockets
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),

@@ -22,6 +22,7 @@ POD = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", fr
 TWO_PODS = Cell(path="p2p", hosting="pod", function="none", network="bridge", frame_octets=LARGEST)
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
 ]

@@ -14,6 +14,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.throughput import interval
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
 ]

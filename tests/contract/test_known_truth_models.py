@@ -14,6 +14,7 @@ from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import OutcomeType
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),

@@ -18,7 +18,11 @@ from bmwg.methodology.http.profile import HttpProfile, load
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 
-pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"), needs_sshd]
+pytestmark = [
+    pytest.mark.quiet,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
+    needs_sshd,
+]
 ROLES = {"client", "proxy", "server"}
 HOLD, RECORD = "bmwg.drivers.awake:hold", "bmwg.drivers.record.collect:collect"
 IDENTIFY = "bmwg.drivers.hosting.probe:identify"

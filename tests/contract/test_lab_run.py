@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from tests.contract.http_support import needs_docker, needs_guest, needs_http
@@ -20,14 +21,24 @@ from bmwg.methodology.http.profile import load as load_profile
 from bmwg.methodology.http.profile import test_id as name_of_test
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
-from bmwg.reports.store import read_run
+from bmwg.reports.store import Run, read_run
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 
-pytestmark = [*needs_http, needs_sshd]
+pytestmark = [pytest.mark.quiet, *needs_http, needs_sshd]  # a guest without KVM takes a CPU
 EXPERIMENT = "one_client"
 OBJECTS = [{"octets": 1000, "requests": 20, "slow_requests": 5}]
+
+
+FORMS = [
+    "native",
+    pytest.param("docker_routed", marks=needs_docker),
+    pytest.param("docker_nat", marks=needs_docker),
+    pytest.param("vm_para", marks=needs_guest),
+]
+NO_FORM_HERE = "pod_bridge"
+LONG = pytest.mark.slow  # each lost port is waited for, ten seconds each
 
 
 @pytest.fixture
@@ -36,13 +47,17 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LabHosts]:
         yield made
 
 
-@pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+def make_tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     data = json.loads(json.dumps(load_profile("quick").data))
     entry = next(one for one in data["experiments"] if one["id"] == EXPERIMENT)
     entry |= {"objects": OBJECTS, "pod_octets": [1000], "warm_up_requests": 0}
     data |= {"experiments": [entry], "repetitions": 2, "slow_repetitions": 2, "least_repetitions": 2}
     monkeypatch.setattr(profiles, "load", lambda name: HttpProfile(name="tiny", data=data))
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_tiny(monkeypatch)
 
 
 def opened(lab: LabHosts, folder: Path, *forms: str) -> HttpBench:
@@ -55,71 +70,97 @@ def answer(bench: HttpBench, form: str) -> Outcome:
     return found
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
+def has(*marks: pytest.MarkDecorator) -> bool:
+    """Whether nothing is missing for what these marks skip."""
+    return not any(mark.args[0] for mark in marks)
+
+
+def lines_of(run: Run) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run.folder / "trials.jsonl").read_text().splitlines()]
+
+
+def host_name(run: Run, deployment: str, place: str) -> object:
+    """The recorded name of a place; an equal record stands once, at the deployment that had it first."""
+    record = run.platform["records"][deployment][place]
+    whole = run.platform["records"][record["equal_to"]][place] if "equal_to" in record else record
+    return whole["fields"]["host"]["hostname"]["value"]
+
+
+class Whole(NamedTuple):
+    """One run of every form, its answers, and the interfaces of the hosts around each."""
+
+    run: Run
+    answers: dict[str, Outcome]
+    interfaces: list[dict[str, dict[str, dict[str, object]]]]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    folder = tmp_path_factory.mktemp("whole")
+    forms = [
         "native",
-        pytest.param("docker_routed", marks=needs_docker),
-        pytest.param("docker_nat", marks=needs_docker),
-        pytest.param("vm_para", marks=needs_guest),
-    ],
-)
-@pytest.mark.usefixtures("tiny")
-def test_a_form_is_measured_and_its_run_verifies(lab: LabHosts, tmp_path: Path, form: str) -> None:
-    before = {name: lab.interfaces(name) for name in lab.nodes}
-    bench = opened(lab, tmp_path, form)
-    try:
-        bench.begin_suite("the run")
-        found = answer(bench, form)
-    finally:
-        bench.close()
+        *(["docker_routed", "docker_nat"] if has(needs_docker) else []),
+        *(["vm_para"] if has(*needs_guest) else []),
+    ]
+    with pytest.MonkeyPatch.context() as changed, lab_hosts(folder / "lab", changed) as lab:
+        make_tiny(changed)
+        seen = [{name: lab.interfaces(name) for name in lab.nodes}]
+        answers = {}
+        bench = opened(lab, folder, *forms, NO_FORM_HERE)
+        try:
+            bench.begin_suite("the run")
+            for form in (*forms, NO_FORM_HERE):
+                answers[form] = answer(bench, form)
+        finally:
+            bench.close()
+        seen.append({name: lab.interfaces(name) for name in lab.nodes})
+        yield Whole(read_run(folder / "r"), answers, seen)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_is_measured_and_recorded_on_each_host(whole: Whole, form: str) -> None:
+    found = whole.answers[form]
     assert found.type is OutcomeType.MEASURED, found.reason
-    assert {name: lab.interfaces(name) for name in lab.nodes} == before
-    run = read_run(tmp_path / "r")
-    assert list(verify_folder(run.folder).findings) == []
-    (places,) = run.platform["records"].values()
-    assert set(places) == {"client", "proxy", "server", "client/host", "server/host"}
-    names = {
-        role: places[f"{role}/host"]["fields"]["host"]["hostname"]["value"] for role in ("client", "server")
-    }
-    assert names == {"client": "one", "server": "three"}
-    assert run.platform["base"]["before"]["fields"]["host"]["hostname"]["value"] == "two"
-    (evidence,) = run.deployments.values()
-    assert [link["kind"] for link in evidence["links"]] == ["cable", "cable"]
-    text = (run.folder / "report.rst").read_text().replace("\\", "")
+    deployments = {line["deployment"] for line in lines_of(whole.run) if line["seq"] in found.trials}
+    for name in deployments:
+        places = whole.run.platform["records"][name]
+        assert set(places) == {"client", "proxy", "server", "client/host", "server/host"}
+        hosts = {role: host_name(whole.run, name, f"{role}/host") for role in ("client", "server")}
+        assert hosts == {"client": "one", "server": "three"}
+        assert [link["kind"] for link in whole.run.deployments[name]["links"]] == ["cable", "cable"]
+
+
+def test_the_run_gives_the_hosts_back_verifies_and_says_where_it_ran(whole: Whole) -> None:
+    before, after = whole.interfaces
+    assert after == before
+    assert list(verify_folder(whole.run.folder).findings) == []
+    assert whole.run.platform["base"]["before"]["fields"]["host"]["hostname"]["value"] == "two"
+    text = (whole.run.folder / "report.rst").read_text().replace("\\", "")
     assert "clients, proxies and server on three hosts" in text
     assert "share" not in text.split("Platform")[0]
 
 
-@pytest.mark.usefixtures("tiny")
-def test_a_public_bundle_tells_no_host(lab: LabHosts, tmp_path: Path) -> None:
-    bench = opened(lab, tmp_path, "native")
-    try:
-        answer(bench, "native")
-    finally:
-        bench.close()
-    evidence = folder_evidence(tmp_path / "r")
-    bundle = make_bundle(tmp_path / "r", tmp_path / "b.tar", evidence=evidence, findings=[], salt=b"s" * 32)
+def test_a_public_bundle_tells_no_host(whole: Whole, tmp_path: Path) -> None:
+    folder = whole.run.folder
+    evidence = folder_evidence(folder)
+    bundle = make_bundle(folder, tmp_path / "b.tar", evidence=evidence, findings=[], salt=b"s" * 32)
     assert list(verify_bundle(bundle).findings) == []
     octets = bundle.read_bytes()
     for told in (b"lab-one", b"lab-two", b"lab-three"):
-        assert told in b"".join(path.read_bytes() for path in (tmp_path / "r").glob("*.json"))
+        assert told in b"".join(path.read_bytes() for path in folder.glob("*.json"))
         assert told not in octets
 
 
-@pytest.mark.usefixtures("tiny")
-def test_pods_on_hosts_are_not_assessed_by_name(lab: LabHosts, tmp_path: Path) -> None:
-    bench = opened(lab, tmp_path, "pod_bridge")
-    try:
-        found = answer(bench, "pod_bridge")
-    finally:
-        bench.close()
+def test_pods_on_hosts_are_not_assessed_by_name(whole: Whole) -> None:
+    found = whole.answers[NO_FORM_HERE]
     assert found.type is OutcomeType.NOT_ASSESSED
     assert "hosts of a row" in found.reason
 
 
 @pytest.mark.usefixtures("tiny")
-@pytest.mark.parametrize("role", ["client", "proxy", "server"])
+@pytest.mark.parametrize(
+    "role", [pytest.param("client", marks=LONG), "proxy", pytest.param("server", marks=LONG)]
+)
 def test_a_host_that_is_lost_makes_its_cell_invalid_and_nothing_hangs(
     lab: LabHosts, tmp_path: Path, role: str
 ) -> None:

@@ -17,6 +17,7 @@ from bmwg.methodology.records import Cell
 from bmwg.methodology.traffic import Traffic
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
     pytest.mark.skipif(

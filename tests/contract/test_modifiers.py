@@ -27,6 +27,7 @@ EVIDENCE = {
 }
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
 ]

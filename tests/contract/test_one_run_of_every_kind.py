@@ -25,6 +25,7 @@ from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
     pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),

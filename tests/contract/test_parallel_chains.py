@@ -22,6 +22,7 @@ from bmwg.methodology.records import Cell, FrameFormat
 from bmwg.methodology.traffic import Traffic
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
     pytest.mark.skipif(

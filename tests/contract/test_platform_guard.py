@@ -33,6 +33,7 @@ from bmwg.resources.settings import Settings
 from bmwg.schemas.validation import problems
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
     pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),

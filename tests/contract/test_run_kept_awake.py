@@ -16,6 +16,7 @@ from bmwg.resources.bench import Bench
 from bmwg.resources.settings import Settings
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
     pytest.mark.skipif(shutil.which("ip") is None, reason="needs iproute2"),

@@ -16,6 +16,7 @@ from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import Cell
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
     pytest.mark.skipif(

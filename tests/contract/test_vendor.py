@@ -18,6 +18,7 @@ from bmwg.drivers.testbed import embedded_file
 from bmwg.methodology.records import FRAMES, OutcomeType
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
     pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),

@@ -26,6 +26,7 @@ from bmwg.methodology.records import Cell, Direction, TrialResult, TrialSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
 ]

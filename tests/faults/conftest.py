@@ -1,12 +1,14 @@
-"""What every test here needs: CPUs that do not halt. What it owes to the next one, however it went: its runs
-ended and their objects removed.
+"""What every test here needs: CPUs that do not halt, and folders that no test beside it uses.
+
+What it owes to the next one, however it went: its runs ended and their objects removed.
 """
 
 import pytest
 from tests.awake import cpus_kept_awake
+from tests.beside import folders_of_its_own
 from tests.faults import support
 
-__all__ = ["cpus_kept_awake", "runs_end"]
+__all__ = ["cpus_kept_awake", "folders_of_its_own", "runs_end"]
 
 
 @pytest.fixture(autouse=True)

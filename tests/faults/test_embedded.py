@@ -37,6 +37,7 @@ from bmwg.reports.store import read_run
 POINTS = int(os.environ.get("FAULTS_POINTS", "1"))
 SEED = int(os.environ.get("FAULTS_SEED", "8"))
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
     pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),

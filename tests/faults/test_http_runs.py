@@ -184,7 +184,7 @@ def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_all_away(
     assert [f for top in cgroups.folders("/") for f in top.iterdir() if token in f.name] == []
 
 
-@pytest.mark.skipif(tools.k6() is None, reason="needs k6: sh setup/install.sh http")
+@pytest.mark.skipif(tools.k6() is None, reason="needs k6, which Go 1.20 builds: sh setup/install.sh http")
 def test_a_rate_is_searched_recorded_and_found_again_from_the_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

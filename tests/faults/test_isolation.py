@@ -18,6 +18,7 @@ from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.methodology.errors import TestbedError
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
 ]

@@ -12,6 +12,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.store import read_run
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
     pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),

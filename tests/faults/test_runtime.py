@@ -29,6 +29,7 @@ from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.store import read_run
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from tests.contract.streams_support import needs
 from tests.faults.support import (
     ROOT,
@@ -18,7 +19,7 @@ from tests.faults.support import (
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 
-pytestmark = needs("iperf3")
+pytestmark = [pytest.mark.quiet, *needs("iperf3")]
 TEST = "SK-UDPT-4"  # one size: each execution is another form's
 LEAST_BLOCKS = 3
 AFTER = 4  # executions: in the second block of three forms

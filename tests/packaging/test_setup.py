@@ -109,6 +109,18 @@ def test_libvirt_is_wanted_only_by_who_asks_for_it(copy: Path) -> None:
         assert ("no-such-libvirt-of-bmwg" in output) is wanted
 
 
+def test_the_tests_want_the_packages_of_every_suite_that_they_run(copy: Path) -> None:
+    if shutil.which("dpkg-query") is None:
+        pytest.skip("no dpkg-query: not a Debian system")
+    lists = ("test", "http", "vm", "vswitch", "workloads")
+    for name in lists:
+        copy.with_name(f"debian-packages-{name}.txt").write_text(f"no-such-{name}-of-bmwg  # twice\nbash\n")
+    status, output = run(copy, "tests", user=NOBODY if os.geteuid() == 0 else None)
+    assert status == 1, output
+    wanted = output.split("these packages are missing: ")[1].splitlines()[0].split()
+    assert wanted == sorted(["no-such-package-of-bmwg", *(f"no-such-{name}-of-bmwg" for name in lists)])
+
+
 def test_an_interpreter_that_is_too_old_is_refused(copy: Path, tmp_path: Path) -> None:
     if shutil.which("dpkg-query") is None:
         pytest.skip("no dpkg-query: not a Debian system")

@@ -145,15 +145,19 @@ def within(module: str, rooms: tuple[str, ...]) -> bool:
     return any(module == room or module.startswith((f"{room}.", f"{room}_")) for room in rooms)
 
 
-def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+@cache
+def imported(tree: ast.Module) -> list[tuple[int, str]]:
+    found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+    return found
 
 
-def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+@cache
+def texts(tree: ast.Module) -> list[tuple[int, str]]:
     """Texts of the code, without docstrings."""
     said = {
         id(node.body[0].value)
@@ -162,9 +166,11 @@ def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
-            yield node.lineno, node.value
+    return [
+        (node.lineno, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said
+    ]
 
 
 def test_no_module_outside_its_rooms_names_a_kind():

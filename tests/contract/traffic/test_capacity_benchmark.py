@@ -6,6 +6,8 @@ import pytest
 import tester_bed as bed
 import tester_capacity as capacity
 
+pytestmark = pytest.mark.quiet
+
 
 def test_only_rates_since_the_first_frame_count():
     text = "".join(f"  Rx-pps:      {rate}   Rx-bps: 1\n" for rate in (0, 0, 17, 600, 610, 5))

@@ -15,6 +15,8 @@ from bmwg.methodology import destinations
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Direction, FrameFormat
 
+pytestmark = pytest.mark.quiet
+
 NETWORKS = 256
 _SO_RCVBUFFORCE = 33  # of Linux; Python has no name for it
 SPREAD = spec(destination_networks=NETWORKS, duration_s=0.5)

@@ -6,6 +6,8 @@ import pytest
 from bmwg.methodology.benchmarks import back_to_back
 from bmwg.methodology.records import OutcomeType
 
+pytestmark = pytest.mark.quiet
+
 
 @pytest.mark.parametrize("io", ["xdp", "af_xdp"])
 def test_a_queue_of_known_depth_is_found_but_for_a_pause_of_the_bridge(run_dir, io):

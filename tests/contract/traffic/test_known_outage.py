@@ -10,6 +10,8 @@ from bmwg.methodology.benchmarks import recovery
 from bmwg.methodology.records import Direction, TrialSpec
 from bmwg.methodology.trial import RecordedTrial, judge
 
+pytestmark = pytest.mark.quiet
+
 STALLS = {"valid", "sent_short", "tester_stalled", "host_stalled"}  # what CPUs that are taken away cause
 
 

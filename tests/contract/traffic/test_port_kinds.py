@@ -14,6 +14,8 @@ from bmwg.methodology.capabilities import Capability
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Direction, TrialSpec
 
+pytestmark = pytest.mark.quiet
+
 SPEC = TrialSpec(frame_octets=64, load_fps=2_000, duration_s=0.1)
 
 

@@ -15,6 +15,8 @@ from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, Direction, OutcomeType, Validity
 from bmwg.methodology.trial import RecordedTrial, TrialPolicy, assess, judge
 
+pytestmark = pytest.mark.quiet
+
 PORT_FPS = 150_000  # what this bed declares as its port's maximum, as benchmarks/known_depth.py does
 SERVED_FPS = 20_000
 TRIAL_S = 0.5

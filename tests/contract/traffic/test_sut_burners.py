@@ -19,6 +19,8 @@ from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import TrialResult, TrialSpec
 from bmwg.methodology.trial import Validity, assess
 
+pytestmark = pytest.mark.quiet
+
 TRIES = 12  # on a shared machine most trials have a stall of its own
 BURNED_NS, EVERY_NS = 20_000_000, 100_000_000
 # Burns a fifth of the DUT's CPU at real-time priority, 20 ms at a time.

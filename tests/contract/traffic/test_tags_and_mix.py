@@ -8,6 +8,8 @@ from bmwg.methodology.errors import DriverError, ToolkitError
 from bmwg.methodology.records import RESIDUAL_WAIT, Direction, TrialSpec, Validity
 from bmwg.methodology.trial import RecordedTrial, TrialPolicy, judge
 
+pytestmark = pytest.mark.quiet
+
 POLICY = TrialPolicy(max_stall_ns=1_000_000_000, set_aside_host_stalls=False)
 
 

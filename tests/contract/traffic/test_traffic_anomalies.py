@@ -11,6 +11,8 @@ from pyroute2 import netns
 
 from bmwg.methodology.records import FrameFormat, TrialSpec
 
+pytestmark = pytest.mark.quiet
+
 ETH_P_ALL = 3
 PACKET_OUTGOING = 4
 

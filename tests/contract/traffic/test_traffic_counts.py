@@ -12,6 +12,8 @@ from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import RESIDUAL_WAIT, Direction, FrameFormat, TrialSpec
 
+pytestmark = pytest.mark.quiet
+
 LOAD_FPS = 20_000
 
 

@@ -16,6 +16,8 @@ from bmwg.drivers.traffic.embedded.ports import device_arguments, ring_for
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import TrialSpec
 
+pytestmark = pytest.mark.quiet
+
 SPEC = TrialSpec(frame_octets=64, load_fps=10_000, duration_s=0.1)
 
 

@@ -25,6 +25,7 @@ from bmwg.methodology.records import OutcomeType
 
 FOLDER = os.environ.get(DIR_VARIABLE, "")
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.slow,
     pytest.mark.skipif(

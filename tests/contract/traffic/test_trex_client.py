@@ -17,7 +17,10 @@ from bmwg.drivers.traffic.trex.frames import Way
 from bmwg.methodology.records import FrameFormat
 
 FOLDER = os.environ.get(DIR_VARIABLE, "")
-pytestmark = pytest.mark.skipif(not FOLDER, reason=f"lacks TRex: {DIR_VARIABLE} names no folder")
+pytestmark = [
+    pytest.mark.quiet,
+    pytest.mark.skipif(not FOLDER, reason=f"lacks TRex: {DIR_VARIABLE} names no folder"),
+]
 
 OURS = {
     "acquire": {"ports": [0, 1], "force": False},

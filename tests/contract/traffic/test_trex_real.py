@@ -23,6 +23,7 @@ from bmwg.methodology.trial import TrialPolicy, assess
 
 FOLDER = os.environ.get(DIR_VARIABLE, "")
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.slow,
     pytest.mark.skipif(

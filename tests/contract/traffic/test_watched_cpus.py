@@ -12,6 +12,8 @@ from bmwg.drivers.traffic.embedded.result import SAMPLE_RATE
 from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.trial import StallEvidence, TrialPolicy, assess
 
+pytestmark = pytest.mark.quiet
+
 POLICY = TrialPolicy(stall_evidence=StallEvidence.CPU)
 TRIES = 12
 # Burns a fifth of a CPU at real-time priority, 20 ms at a time.

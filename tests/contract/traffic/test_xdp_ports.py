@@ -27,6 +27,8 @@ from bmwg.drivers.traffic.embedded.protocol import RefusalError
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Direction, TrialSpec
 
+pytestmark = pytest.mark.quiet
+
 SPEC = TrialSpec(frame_octets=64, load_fps=10_000, duration_s=0.2)
 
 
