@@ -24,6 +24,7 @@ from bmwg.methodology.records import Validity
 from bmwg.resources.pod_to_pod.bench import between_looks
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
     pytest.mark.skipif(
         shutil.which("mpicc") is None or shutil.which("orted") is None,

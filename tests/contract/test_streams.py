@@ -25,7 +25,7 @@ from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Way
 from bmwg.methodology.records import Validity
 
-pytestmark = needs("iperf3")
+pytestmark = [pytest.mark.quiet, *needs("iperf3")]
 _IN_POD = "bmwg.drivers.hosting.pod_programs"
 
 

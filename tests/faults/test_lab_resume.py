@@ -15,7 +15,7 @@ from bmwg.reports.http.answers import answers_of
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 
-pytestmark = [*needs_http, needs_sshd]
+pytestmark = [pytest.mark.quiet, *needs_http, needs_sshd]
 PORTS = 4
 
 

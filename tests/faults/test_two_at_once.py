@@ -16,6 +16,7 @@ from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import TestbedError
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only a run that opens nodes reserves"),
 ]
