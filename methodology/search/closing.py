@@ -9,6 +9,7 @@ is what is tested, with a declared error (`sequential`). Pure, as stepwise's pro
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.contradictions import APART
@@ -100,7 +101,7 @@ def procedure(closing: Closing) -> Procedure[Ended]:
     half = yield from _until_good(closing, max(1, load // 2))
     if half and all(map(closing.lost, half)):
         worse = [trial.seq for trial in half]
-        return Ended(refused=f"{load // 2} {unit} did not hold, half of what was found (trials {worse})")
+        return Ended(refused=f"{load // 2} {unit} did not hold, half of what was found ({named(worse)})")
     if closing.above_fps is not None:  # what this trial says is said by `contradictions`
         yield from _valid(closing, closing.above_fps)
     again, short = yield from _tested(closing, load, closing.exceed_ratio)
@@ -109,12 +110,19 @@ def procedure(closing: Closing) -> Procedure[Ended]:
         fell = ", and the tester fell short of it" if short else ""
         return Ended(
             refused=f"{load} {unit} did not hold at the end of the search: {len(worse)} of {len(again)}"
-            f" trials lost more than allowed (trials {worse}){fell}"
+            f" trials lost more than allowed ({named(worse)}){fell}"
         )
     ended = yield from _everywhere(closing, again, half)
     if ended.refused:
         return ended
     return joined(ended, (yield from upper_end(closing)))
+
+
+def named(trials: Sequence[int]) -> str:
+    """Name trials by their numbers, many by the first and the last."""
+    if not trials:
+        return "no trial"
+    return f"trial {trials[0]}" if len(trials) == 1 else f"trials {trials[0]} to {trials[-1]}"
 
 
 def _until_good(closing: Closing, load: int) -> Procedure[list[Tried]]:

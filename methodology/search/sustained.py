@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bmwg.methodology.search.closing import PHASE, Ended
+from bmwg.methodology.search.closing import PHASE, Ended, named
 from bmwg.methodology.search.offer import Offer, Tried
 from bmwg.methodology.search.stepwise import Procedure, valid_trial
 
@@ -54,9 +54,10 @@ def procedure(sustained: Sustained) -> Procedure[Ended]:
         return Ended()
     share, load = min(lost), f"{sustained.load} {sustained.offer.unit}"
     if share > MOST:
+        tried = named([trial.seq for trial in trials])
         return Ended(
-            refused=f"{load} passes for {sustained.duration_s:g} s and no longer: of {LONG_S:g} s at it"
-            f" {share:.0%} was lost, since a buffer fills (trials {[trial.seq for trial in trials]})"
+            refused=f"a buffer fills: {load} passes for {sustained.duration_s:g} s and no longer, and of"
+            f" {LONG_S:g} s at it {share:.0%} was lost ({tried}); longer trials tell its rate"
         )
     return Ended(
         came_through=1 - share,

@@ -171,4 +171,4 @@ def test_a_long_trial_bounds_what_a_buffer_adds():
         short_limit=2,
     )
     bench = ModelBench(device=HardLimit(limit_fps=100_000, buffer_frames=40_000), seed=1)
-    assert "since a buffer fills" in stepwise.run(sustained.procedure(deep), bench.measure).found.refused
+    assert "a buffer fills" in stepwise.run(sustained.procedure(deep), bench.measure).found.refused
