@@ -37,7 +37,7 @@ def handle(chosen: argparse.Namespace) -> int:
     for kind in run.kinds:
         rooms.room(kind).share(Settings.from_environment(), tests, run.of_load(kind))
     suites, tags = chosen.suites or all_suites(), [f"id:{test_id}" for test_id in tests]
-    require_whole(run, selection.selected(suites, tags))
+    require_whole(run, selection.selected(suites, tags, each=False))
     if chosen.verbose:
         os.environ["BMWG_VERBOSE"] = "1"
     os.environ["BMWG_RUN"] = str(folder)

@@ -56,8 +56,8 @@ def suites_of(chosen: argparse.Namespace) -> list[Path]:
     return suites
 
 
-def selected(suites: Sequence[Path], tags: Sequence[str]) -> frozenset[str]:
-    """Return the ids of the tests that would run; each tag has to select one.
+def selected(suites: Sequence[Path], tags: Sequence[str], *, each: bool = True) -> frozenset[str]:
+    """Return the ids of the tests that would run; with `each`, every tag has to select one.
 
     Raises ConfigError RUN-02, RUN-03.
     """
@@ -69,7 +69,7 @@ def selected(suites: Sequence[Path], tags: Sequence[str]) -> frozenset[str]:
         ) from error
     if not root.test_count:
         raise _none_selected(suites, "suites without a test", "name a suite that has tests")
-    for tag in tags:
+    for tag in tags if each else ():
         if not any(TagPatterns(tag).match(test.tags) for test in root.all_tests):
             raise _none_selected(suites, tag, _near_id(tag, _ids(root)))
     if tags:

@@ -61,7 +61,7 @@ def test_the_expected_share_of_trials_set_aside_and_its_words(stalled, ratio, wo
 
 def test_the_planned_share_of_the_quick_profile_still_has_most_answers():
     profile = load_profile("quick")
-    assert profile.expected_invalid_ratio == stalls.MOST_RATIO
+    assert profile.expected_invalid_ratio <= stalls.MOST_RATIO
     assert in_words(profile.expected_invalid_ratio) == in_words(0.0)
 
 

@@ -40,7 +40,7 @@ def test_each_percentile_has_its_interval(told):
 
 def test_the_testers_own_stands_beside_it_with_its_load(told):
     assert own_latency(told, POD, "").replace("\u00a0", " ").replace("\u202f", " ") == (
-        "9 µs / 15 µs at 150 000 frames/s"
+        "9 µs / 15 µs at 150,000 frames/s"
     )
     assert own_latency(told, WIRE, "") == ""
 

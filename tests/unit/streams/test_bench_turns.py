@@ -36,7 +36,9 @@ class Bench(StreamsBench):
             stopped=None,
             continued=None,
             store=self,
-            display=SimpleNamespace(note=lambda text: None),
+            display=SimpleNamespace(
+                note=lambda text: None, estimate=SimpleNamespace(answered=lambda *_: None)
+            ),
             attempt=lambda act: act(),
         )
         self.leaks = SimpleNamespace(begin=lambda: None, check=lambda: None)

@@ -18,7 +18,7 @@ from bmwg.reports.store import RunHeader, RunStore
 
 WIRE = Cell(path="wire", hosting="none", function="none", network="none", frame_octets=64)
 NODE = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
-MEASURED = ("throughput", "tst009", "mlrsearch", "latency_rfc8219", "delay_variation", "frame_loss")
+MEASURED = ("throughput", "throughput_rfc2544", "tst009", "latency_rfc8219", "delay_variation", "frame_loss")
 
 
 class Session:

@@ -204,6 +204,14 @@ def described(cell: Cell) -> dict[str, Any]:
     return told
 
 
+def bisecting() -> dict[str, Any]:
+    """Return the data of a quick profile that bisects and sets stalls of the SUT's host aside."""
+    data: dict[str, Any] = json.loads(json.dumps(load_profile("quick").data))
+    del data["search"]["algorithm"], data["search"]["goals"]
+    data["trial"] |= {"set_aside_host_stalls": True, "stall_evidence": "tester"}
+    return data
+
+
 def make_run(
     results: Path,
     run_id: str = "made",
@@ -220,7 +228,7 @@ def make_run(
 
     With `order_seed` its options take turns.
     """
-    data = json.loads(json.dumps(load_profile("quick").data)) | {"indicative": indicative}
+    data = bisecting() | {"indicative": indicative}
     if not indicative:  # what a conformance profile may set aside
         conforming = {"set_aside_host_stalls": False, "stall_evidence": "cpu", "most_set_aside_ratio": 0.1}
         data["trial"] |= {**conforming, "max_repeats": 10}

@@ -354,7 +354,10 @@ def test_runs_that_once_did_not_verify(test, changes):
         (
             "MLR-02",
             "at least one frame in the shortest trial",
-            {"search": {"algorithm": "mlrsearch", "goals": [GOAL], "min_load_fps": 2}},
+            {
+                "search": {"algorithm": "mlrsearch", "goals": [GOAL], "min_load_fps": 2},
+                "latency": {"duration_s": 1.0},
+            },
         ),
     ],
 )

@@ -134,9 +134,8 @@ def test_a_folder_verifies_and_is_never_graded(made, capsys):
 def test_the_report_of_an_http_run_begins_with_its_experiments_and_has_no_empty_sections(made):
     page = (made / "report.html").read_text(encoding="utf-8")
     titles = re.findall(r"<h2>(.*?)</h2>", page)
-    assert titles[0] == "HTTP proxy by hosting form"
-    assert titles[1] == "State of the run"
-    packets = {"At a glance", "Throughput", "Latency", "Cost of each layer", "Searches as they went"}
+    assert titles[:3] == ["At a glance", "HTTP proxy by hosting form", "State of the run"]
+    packets = {"Throughput", "Latency", "Cost of each layer", "Searches as they went"}
     packets |= {"Statement in the form of RFC 2544 section 26.1", "Validity of the trials"}
     packets |= {"Matrices of RFC 8172 section 4.4", "Tester: envelope and pacing", "Not assessed"}
     assert not packets & set(titles)
