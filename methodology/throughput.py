@@ -7,7 +7,8 @@ from bmwg.methodology.search.goal import SearchResult
 
 METRIC = "throughput.rfc2544_26_1"  # RFC2544-26.1-01
 ENVELOPE_METRIC = "tester.envelope"  # the tester's own limit on the wire, docs/adr/0002
-SUSTAINED = "sustained_load.rfc9971"  # the goal's code follows
+SUSTAINED = "sustained_load.rfc9971"  # the goal's code follows, here and in the next
+UPPER_END = "upper_end.rfc9971"
 UNIT = "frames/s"  # RFC2544-26.1-08
 REQUIREMENTS = ("RFC2544-26.1-01", "RFC2544-26.1-02", "RFC2544-26.1-08")
 WIDE = 0.05  # choice: an interval wider than this stands beside its number, and no ratio is taken of it
@@ -56,21 +57,24 @@ def unqualified(cell: Cell, envelope: Outcome | None, *, outcome_id: str, metric
     )
 
 
-def sustained_fps(outcome: Outcome) -> int | None:
-    """Return what of an answer (frames/s) no buffer carried (docs/adr/0461); None: it was not tried."""
-    numbers = [value.number for value in outcome.values if value.metric.startswith(f"{SUSTAINED}.")]
+def _stated(outcome: Outcome, metric: str) -> int | None:
+    numbers = [value.number for value in outcome.values if value.metric.startswith(f"{metric}.")]
     return int(numbers[0]) if numbers else None
 
 
 def interval(outcome: Outcome) -> tuple[int, int] | None:
     """Return the loads (frames/s) between which an answer lies; None where it has no two bounds.
 
-    The lower one is what no buffer carried, where that was tried.
+    The lower one is what no buffer carried, where that was tried. The upper one is above the upper bound
+    where that held in part of its trials (docs/adr/0460).
     """
     if outcome.lower is None or outcome.upper is None:
         return None
-    sustained = sustained_fps(outcome)
-    return (outcome.lower.load_fps if sustained is None else sustained), outcome.upper.load_fps
+    lower, upper = _stated(outcome, SUSTAINED), _stated(outcome, UPPER_END)
+    return (
+        outcome.lower.load_fps if lower is None else lower,
+        outcome.upper.load_fps if upper is None else upper,
+    )
 
 
 def is_wide(outcome: Outcome) -> bool:
@@ -78,9 +82,8 @@ def is_wide(outcome: Outcome) -> bool:
 
     That is so as well where a buffer may carry as much of it.
     """
-    lower, upper = outcome.lower, outcome.upper
-    if lower is None or upper is None:
+    ends = interval(outcome)
+    if ends is None or outcome.lower is None:
         return False
-    sustained = sustained_fps(outcome)
-    buffered = 0 if sustained is None else lower.load_fps - sustained
-    return upper.load_fps - lower.load_fps > WIDE * upper.load_fps or buffered > WIDE * lower.load_fps
+    lower_fps, (sustained_fps, upper_fps) = outcome.lower.load_fps, ends
+    return upper_fps - lower_fps > WIDE * upper_fps or lower_fps - sustained_fps > WIDE * lower_fps

@@ -139,7 +139,7 @@ def after(asked: Asked, profile: Profile, answered: throughput_search.Answered) 
             continue
         ended = asked.run(_procedure(asked, profile, answered, number))
         sequence += [trial.seq for trial in ended.trials]
-        left.append(_sustained(profile, number, closing.closed(outcome, ended), ended.found))
+        left.append(_with_ends(profile, number, closing.closed(outcome, ended), ended.found))
         if ended.error is not None:
             error = ended.error
             left = [closing.closed(one, ended) for one in answered.outcomes]
@@ -170,27 +170,33 @@ def _procedure(
         else:
             ended = yield from closing.procedure(wanted)
         if not ended.refused:
-            upper_fps = ended.upper.load_fps if ended.upper is not None else upper_fps
+            upper_fps = upper_fps if ended.upper is None else ended.upper
             checks = profile.checks(
                 asked.cell, lower_fps, number, upper_fps=upper_fps, max_load_fps=asked.max_load_fps
             )
             ended = closing.joined(ended, (yield from steadiness.procedure(checks)))
-    long = profile.sustained(asked.cell, lower_fps, number)
+    long = profile.sustained(asked.cell, lower_fps, number, upper_fps=upper_fps)
     if long is not None and not ended.refused:
         ended = closing.joined(ended, (yield from sustained.procedure(long)))
     return ended
 
 
-def _sustained(profile: Profile, number: int, outcome: Outcome, ended: closing.Ended | None) -> Outcome:
-    """Put beside a number for a goal which part of it no buffer carried."""
-    if ended is None or ended.came_through is None or not outcome.values or outcome.lower is None:
+def _with_ends(profile: Profile, number: int, outcome: Outcome, ended: closing.Ended | None) -> Outcome:
+    """Put the ends of its interval beside a number for a goal."""
+    if ended is None or not outcome.values or outcome.lower is None:
         return outcome
-    value = Quantity(
-        metric=f"{throughput.SUSTAINED}.{profile.search.goals[number].code}",
-        number=int(outcome.lower.load_fps * ended.came_through),
-        unit=outcome.values[0].unit,
+    ends: list[tuple[str, int]] = []
+    if ended.came_through is not None:
+        ends.append((throughput.SUSTAINED, int(outcome.lower.load_fps * ended.came_through)))
+    if ended.upper is not None:
+        ends.append((throughput.UPPER_END, ended.upper))
+    more = tuple(
+        Quantity(
+            metric=f"{name}.{profile.search.goals[number].code}", number=load, unit=outcome.values[0].unit
+        )
+        for name, load in ends
     )
-    return replace(outcome, values=(*outcome.values, value))
+    return replace(outcome, values=(*outcome.values, *more))
 
 
 def _with_checks(trials: float, traffic_s: float, profile: Profile, trials_s: Sequence[float] = ()) -> Cost:

@@ -135,12 +135,17 @@ def _after(
 ) -> tuple[OutcomeType, int | None]:
     if run.found is None:
         return run.type, upper_fps
-    upper = run.found.upper.load_fps if run.found.upper is not None else upper_fps
+    upper = upper_fps if run.found.upper is None else run.found.upper
     return (OutcomeType.UNSTABLE if run.found.refused else kind), upper
 
 
 def _sustained(
-    bench: ModelBench, kind: OutcomeType, claim: Claim, lower_fps: int | None, short_limit: int
+    bench: ModelBench,
+    kind: OutcomeType,
+    claim: Claim,
+    lower_fps: int | None,
+    upper_fps: int | None,
+    short_limit: int,
 ) -> tuple[OutcomeType, int | None]:
     """Return type and the part of a load that no buffer carried, for a goal that forgives trials."""
     if lower_fps is None or kind in (OutcomeType.UNSTABLE, OutcomeType.INVALID) or not claim.exceed_ratio:
@@ -148,6 +153,7 @@ def _sustained(
     long = sustained.Sustained(
         offer=_offer(bench),
         load=lower_fps,
+        upper=upper_fps,
         duration_s=claim.duration_s,
         loss_ratio=claim.loss_ratio,
         max_repeats=_REPEATS,
@@ -338,7 +344,7 @@ def mlrsearch(
             bench, kind, claim, lower, upper, wanted.short_limit, width, indicative=indicative
         )
         kind = _checked(bench, kind, claim, lower, upper, indicative=indicative)
-        kind, carried = _sustained(bench, kind, claim, lower, wanted.short_limit)
+        kind, carried = _sustained(bench, kind, claim, lower, upper, wanted.short_limit)
         return Answer(
             type=kind if loss_ratio else _standing(bench, kind, lower, upper, goals.read_code(goal.code)),
             lower_fps=carried,

@@ -130,6 +130,12 @@ class Profile:
     data: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def searched_s(self) -> float:
+        """How long the trials are by which the profile's own search decides, seconds: of its first goal."""
+        goals = self.search.goals
+        return goals[0].goal_final_trial_duration_s if goals else self.trial_duration_s
+
+    @property
     def finds_rfc2544(self) -> bool:
         """Whether the profile's own search finds the throughput of RFC 2544 26.1, or what stands for it.
 
@@ -263,7 +269,9 @@ class Profile:
             lowest=min(search.min_load_fps, max(1, load_fps // 4)) if of_share and not loss_ratio else None,
         )
 
-    def sustained(self, cell: Cell, load_fps: int, goal: int = 0) -> Sustained | None:
+    def sustained(
+        self, cell: Cell, load_fps: int, goal: int = 0, *, upper_fps: int | None = None
+    ) -> Sustained | None:
         """Return the long trial after a search, for a goal of MLRsearch by its number; None: none is due."""
         if self.search.algorithm != MLRSEARCH:
             return None
@@ -271,6 +279,7 @@ class Profile:
         long = Sustained(
             offer=Traffic.of(cell),
             load=load_fps,
+            upper=upper_fps,
             duration_s=wanted.goal_final_trial_duration_s,
             loss_ratio=wanted.goal_loss_ratio,
             max_repeats=self.policy.max_repeats,

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.contradictions import APART
-from bmwg.methodology.records import Bound, Outcome, OutcomeType
+from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.search.offer import Offer, Tried
 from bmwg.methodology.search.sequential import Verdict, all_lossy_trials, refused, verdict
 from bmwg.methodology.search.stepwise import Procedure, Run, valid_trial
@@ -65,13 +65,13 @@ class Closing:
 class Ended:
     """What trials after a search say: why the answer does not stand (empty: it does), and what is beside it.
 
-    `upper` is the upper end of the answer's interval where it moved, with the trials that prove it.
+    `upper` is the upper end of the answer's interval where it is above the upper bound.
     `came_through` (0..1) is the share of the frames of a long trial at the load that was found.
     """
 
     refused: str = ""
     remarks: tuple[str, ...] = ()
-    upper: Bound | None = None
+    upper: int | None = None
     came_through: float | None = None
 
 
@@ -80,7 +80,7 @@ def joined(first: Ended, then: Ended) -> Ended:
     return Ended(
         refused=first.refused or then.refused,
         remarks=(*first.remarks, *then.remarks),
-        upper=then.upper or first.upper,
+        upper=first.upper if then.upper is None else then.upper,
         came_through=first.came_through if then.came_through is None else then.came_through,
     )
 
@@ -192,9 +192,8 @@ def upper_end(closing: Closing) -> Procedure[Ended]:
             )
     if load == closing.upper:
         return Ended()
-    bound = Bound(load_fps=load, trials=tuple(trial.seq for trial in trials if closing.lost(trial)))
     said = f"the upper end moved from {closing.upper} to {load} {unit}: part of the trials below it held"
-    return Ended(upper=bound, remarks=(said,))
+    return Ended(upper=load, remarks=(said,))
 
 
 def _at(closing: Closing, load: int) -> tuple[Tried, ...]:
@@ -221,7 +220,7 @@ def closed(outcome: Outcome, ended: Run[Ended]) -> Outcome:
                 outcome, type=ended.type, values=(), lower=None, upper=None, statement="", reason=why
             )
         return replace(outcome, type=ended.type, values=(), statement=why, reason=why)
-    outcome = replace(outcome, quality=(*outcome.quality, *found.remarks), upper=found.upper or outcome.upper)
+    outcome = replace(outcome, quality=(*outcome.quality, *found.remarks))
     if not found.refused:
         return outcome
     return replace(

@@ -16,16 +16,20 @@ from bmwg.methodology.search.stepwise import Procedure, valid_trial
 
 LONG_S = 1.0  # choice: ten times a trial of 0.1 s, and no longer than what a shared machine leaves alone
 TRIES = 3  # choice: a neighbour that lowers one of them is not there in all
-ENOUGH = 0.01  # choice: a third of a width of 3 %
+ENOUGH = 0.015  # choice: half of a width of 3 %
 MOST = 0.25  # choice: of a load; with more of it in a buffer the number says little of a rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sustained:
-    """What to try: `load` is what trials of `duration_s` of `offer` found for a `loss_ratio` (0..1)."""
+    """What to try: `load` is what trials of `duration_s` of `offer` found for a `loss_ratio` (0..1).
+
+    `upper` is the upper end of the answer (None: there is none): trials at it lose, so no buffer is larger.
+    """
 
     offer: Offer
     load: int
+    upper: int | None = None
     duration_s: float
     loss_ratio: float
     max_repeats: int
@@ -49,7 +53,8 @@ def procedure(sustained: Sustained) -> Procedure[Ended]:
         if trial is None:
             break
         trials.append(trial)
-        lost.append(held(trial.loss_ratio - sustained.loss_ratio, sustained.duration_s))
+        over = (sustained.upper or sustained.load) / sustained.load
+        lost.append(held(trial.loss_ratio - sustained.loss_ratio, sustained.duration_s, over))
     if not lost:
         return Ended()
     share, load = min(lost), f"{sustained.load} {sustained.offer.unit}"
@@ -65,6 +70,11 @@ def procedure(sustained: Sustained) -> Procedure[Ended]:
     )
 
 
-def held(loss_ratio: float, duration_s: float) -> float:
-    """Return which share (0..1) of a load a buffer carried, by the loss of a long trial at that load."""
-    return min(1.0, max(0.0, loss_ratio) / (1 - duration_s / LONG_S))
+def held(loss_ratio: float, duration_s: float, over: float) -> float:
+    """Return at most which share (0..1) of a load a buffer carried, by the loss of a long trial at that load.
+
+    A device of `c` per second with a buffer of `b` carries `c T + b` of a trial of `T` seconds. Since one of
+    `t` seconds at `over` times the load loses, `b` is less than that load less `c`, for `t` seconds.
+    """
+    short = duration_s / LONG_S
+    return min(1.0, max(0.0, 1 - (1 - max(0.0, loss_ratio) - over * short) / (1 - short)))

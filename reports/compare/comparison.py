@@ -13,7 +13,7 @@ from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.measurements.registry import HEADLINE
 from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.records import FRAMES_PER_S, Cell, Outcome
-from bmwg.methodology.throughput import is_wide
+from bmwg.methodology.throughput import interval, is_wide
 from bmwg.reports.compare.field_rules import Place, Role
 from bmwg.reports.compare.fields import (
     UNDER_TEST,
@@ -291,8 +291,8 @@ def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
                     entry.unit = value.unit
                     entry.numbers.append(float(value.number))
                     entry.loads_fps += _loads(run, outcome)
-                    if is_wide(outcome) and outcome.upper is not None:
-                        entry.wide_ends.append(float(outcome.upper.load_fps))
+                    if is_wide(outcome) and (ends := interval(outcome)) is not None:
+                        entry.wide_ends.append(float(ends[1]))
     return found
 
 

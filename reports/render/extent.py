@@ -62,8 +62,8 @@ def measured_extent(outcome: Outcome) -> Extent:
     if number is None:
         return Extent(known=Known.NOTHING, word=outcome.type.value)
     known = Known.INTERVAL if is_wide(outcome) else Known.NUMBER
-    high_fps = outcome.upper.load_fps if outcome.upper is not None else None
     between = interval(outcome)
+    high_fps = between[1] if between is not None else None
     least_fps = between[0] if between is not None and between[0] < number else None
     return Extent(known=known, low_fps=round(number), high_fps=high_fps, least_fps=least_fps)
 

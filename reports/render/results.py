@@ -9,7 +9,7 @@ from dataclasses import replace
 from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
 from bmwg.methodology.records import FRAMES, Bound, Cell, Outcome, OutcomeType
-from bmwg.methodology.throughput import is_wide
+from bmwg.methodology.throughput import interval, is_wide
 from bmwg.reports import rooms
 from bmwg.reports.releases import releases
 from bmwg.reports.render.extent import extent
@@ -88,9 +88,10 @@ def found(facts: Facts, outcome: Outcome) -> str:
 
 def beside_wide(outcome: Outcome) -> str:
     """Return what stands beside the number of an answer whose interval is wide; empty for any other."""
-    if not is_wide(outcome) or outcome.upper is None:
+    ends = interval(outcome)
+    if not is_wide(outcome) or ends is None:
         return ""
-    return f", loss from {unit(outcome.upper.load_fps, 'frames/s')} on"
+    return f", loss from {unit(ends[1], 'frames/s')} on"
 
 
 def quantity_text(number: float | int, unit_name: str) -> str:

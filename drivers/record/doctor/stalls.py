@@ -26,11 +26,11 @@ from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.record.findings import Finding, Weight
 
-SLICE_NS = 20_000_000  # choice: a tenth of a trial of the quick profile
-BLOCK_SLICES = 10  # choice: as long as such a trial
+SLICE_NS = 20_000_000  # choice: a fifth of a trial of the quick profile
+BLOCK_SLICES = 10  # choice: as long as two of them
 BLOCKS = 5  # choice: of each kind; 1 s each, as much as somebody waits for
 REST_S = 0.005  # choice: a stall that a change of what is held left behind is over
-MOST_RATIO = 0.5  # choice: expected_invalid_ratio of the quick profile, what its length is planned by
+MOST_RATIO = 0.5  # choice: what a goal forgives, or an indicative profile may set aside
 HARDLY_RATIO = 0.9  # choice: a load then has no valid trial in 26 by 6 %, and a cell has about 20 loads
 _NS = 1_000_000_000
 _ONLINE = "/sys/devices/system/cpu/online"
@@ -133,7 +133,7 @@ def expected_ratio(seen: Watched, trial_ns: int) -> float:
 
 
 def in_words(ratio: float) -> str:
-    """What a run makes of such a share of trials set aside. Pure."""
+    """What a run makes of such a share of trials, which may lose or are set aside. Pure."""
     if ratio <= MOST_RATIO:
         return "answers for most cells"
     if ratio <= HARDLY_RATIO:
@@ -159,7 +159,7 @@ def lines(found: Stalls) -> list[str]:
         ratio = expected_ratio(seen, found.trial_ns)
         shown.append(
             f"expect of a run with the profile {found.profile}, by {seen.slices} slices: about {ratio:.0%} "
-            f"of its trials of {found.trial_ns / 1e9:g} s set aside; {in_words(ratio)}"
+            f"of its trials of {found.trial_ns / 1e9:g} s meet such a stall; {in_words(ratio)}"
         )
     return shown
 
@@ -191,7 +191,7 @@ def look(testbed: Testbed, profile: Profile) -> Stalls | None:
     if testbed.tester.driver == SIMULATED:
         return None
     cpus, already_us = cpus_here(testbed), limit_us()
-    limits = profile.policy.max_host_stall_ns, round(profile.trial_duration_s * _NS)
+    limits = profile.policy.max_host_stall_ns, round(profile.searched_s * _NS)
     held, halting, awake, why = _alternate(cpus, limits[0]) if cpus else (None, None, None, "no CPU is here")
     if held is None:  # what can be held is worth telling without numbers
         with kept_awake(KeepAwake.PM_QOS, cpus) as held:

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 import pytest
 
+from bmwg.methodology.measurements.measurement import Asked
+from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.models.algorithms import bisect, mlrsearch
 from bmwg.methodology.models.bench import ModelBench, ModelHost
 from bmwg.methodology.models.device import HardLimit, Passed
 from bmwg.methodology.models.unruly import Bistable, Hysteretic
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.records import Cell, OutcomeType
 from bmwg.methodology.search import closing, stepwise, sustained
+from bmwg.methodology.throughput import interval
 from bmwg.methodology.traffic import Traffic
 
 GOAL = mlrsearch(duration_s=0.1, sum_s=2.1, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True)
@@ -126,7 +130,7 @@ def after(device, **changed):
 def test_the_upper_end_moves_to_where_most_trials_lose():
     found = after(HardLimit(limit_fps=112_000))
     assert found.refused == ""
-    assert 112_000 < found.upper.load_fps <= 116_000
+    assert 112_000 < found.upper <= 116_000
     assert "the upper end moved from 103000" in found.remarks[0]
 
 
@@ -172,3 +176,26 @@ def test_a_long_trial_bounds_what_a_buffer_adds():
     )
     bench = ModelBench(device=HardLimit(limit_fps=100_000, buffer_frames=40_000), seed=1)
     assert "a buffer fills" in stepwise.run(sustained.procedure(deep), bench.measure).found.refused
+
+
+def test_the_ends_of_an_interval_stand_beside_the_bounds_of_the_search():
+    profile = load_profile("quick")
+    bench = ModelBench(
+        device=HardLimit(limit_fps=300_000, buffer_frames=3_000), seed=5, policy=profile.policy
+    )
+    cell = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
+    asked = Asked(
+        profile=profile,
+        cell=cell,
+        outcome_id="x",
+        trial=lambda spec, _: bench.measure(spec),
+        max_load_fps=1_500_000,
+    )
+    found = measurement("throughput").measure(asked).outcomes[0]
+    assert found.type is OutcomeType.MEASURED
+    named = {value.metric.split(".")[0]: value.number for value in found.values}
+    assert named["relevant_lower_bound"] == found.lower.load_fps
+    assert named["relevant_upper_bound"] == found.upper.load_fps  # the search's, whatever came after
+    low, high = interval(found)
+    assert low == named["sustained_load"] <= 300_000 < found.lower.load_fps
+    assert high == named.get("upper_end", found.upper.load_fps)

@@ -79,15 +79,15 @@ def test_the_lines_name_units_and_end_with_one_on_what_to_expect():
         "  nothing held: 5.0 slices/s on any (CPU 0 5.0, CPU 1 2.0), longest stall 2.50 ms, steal time 1.5%",
         "  pm_qos held:  0.0 slices/s on any (CPU 0 0.0, CPU 1 0.0), longest stall 0.40 ms, steal time 1.5%",
         "held awake: pm_qos, a request of 0 us on /dev/cpu_dma_latency",
-        "expect of a run with the profile quick, by 50 slices: about 0% of its trials of 0.2 s set aside; "
-        "answers for most cells",
+        "expect of a run with the profile quick, by 50 slices: about 0% of its trials of 0.2 s meet such a "
+        "stall; answers for most cells",
     ]
 
 
 def test_without_anything_held_the_expectation_is_that_of_cpus_that_halt():
     shown = lines(measured(held=NOTHING, awake=None))
     assert shown[-2] == "held awake: nothing can be held; /dev/cpu_dma_latency: Permission denied"
-    assert "about 65% of its trials of 0.2 s set aside; some answers" in shown[-1]
+    assert "about 65% of its trials of 0.2 s meet such a stall; some answers" in shown[-1]
     assert not any("pm_qos held:" in line for line in shown)
 
 
