@@ -24,6 +24,17 @@ BENCHMARKS = {
     "relevant_upper_bound.rfc9971": Definition(
         unit=_FPS, clause="RFC 9971 section 4.8.1", meaning="the smallest load classified as an upper bound"
     ),
+    "sustained_load.rfc9971": Definition(
+        unit=_FPS,
+        clause="none: our own, docs/adr/0461",
+        meaning="the part of the relevant lower bound that no buffer carried, at least, by one longer trial",
+    ),
+    "upper_end.rfc9971": Definition(
+        unit=_FPS,
+        clause="none: our own, docs/adr/0460",
+        meaning="the lowest load tried above the relevant upper bound at which clearly more trials lose than"
+        " the goal allows, where part of those at the bound itself held",
+    ),
     "latency.rfc2544_26_2": Definition(
         unit="ns",
         clause="RFC 2544 section 26.2",
