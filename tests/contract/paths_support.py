@@ -10,6 +10,8 @@ import threading
 import time
 from pathlib import Path
 
+from tests.beside import FOLDERS
+
 _CLONE_NEWNET = 0x4000_0000
 _ETH_P_ALL = 3
 _PACKET_OUTGOING = 4
@@ -156,7 +158,11 @@ def traces(run_dir, token):
                     namespaces.add(os.readlink(entry / "ns" / "net"))
     cgroups = sorted(str(path) for path in Path("/sys/fs/cgroup").rglob(f"*{token}*"))
     children = sorted(pid for pid in _children())
-    mounts = [line for line in Path("/proc/self/mounts").read_text().splitlines() if "bmwg" in line]
+    mounts = [
+        line
+        for line in Path("/proc/self/mounts").read_text().splitlines()
+        if "bmwg" in line and line.split()[1] not in FOLDERS
+    ]
     cached = sorted(
         str(path) for path in run_dir.rglob("*") if path.is_file() and path.name != "ledger.jsonl"
     )
