@@ -27,6 +27,7 @@ from bmwg.methodology.records import Validity
 
 pytestmark = [pytest.mark.quiet, *needs("iperf3")]
 _IN_POD = "bmwg.drivers.hosting.pod_programs"
+_OURS = str(100_000 + os.getpid())  # seconds by which a process of this test is known on the machine
 
 
 @pytest.fixture(scope="module")
@@ -154,11 +155,11 @@ def test_programs_have_the_limits_of_their_pod_and_end_with_it(bed):
             f"{_IN_POD}:start",
             pid=pod.pid,
             start_ticks=pod.start_ticks,
-            command=["sleep", "300"],
+            command=["sleep", _OURS],
             folder=f"/run/bmwg-streams/{pod.pod_id}",
         )
         time.sleep(0.2)
-        inner = next(pid for pid, words in process.each("cmdline") if words[:2] == [b"sleep", b"300"])
+        inner = next(pid for pid, words in process.each("cmdline") if words[:2] == [b"sleep", _OURS.encode()])
         assert os.readlink(f"/proc/{inner}/ns/net") == os.readlink(f"/proc/{pod.pid}/ns/net")
         assert os.readlink(f"/proc/{inner}/ns/pid") == os.readlink(f"/proc/{pod.pid}/ns/pid")
         groups = [Path(f"/proc/{pid}/cgroup").read_text() for pid in (inner, pod.pid)]
