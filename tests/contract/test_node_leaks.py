@@ -18,6 +18,7 @@ from bmwg.drivers.hosting import process
 from bmwg.drivers.ledger import cleanup
 
 pytestmark = [
+    pytest.mark.quiet,  # it looks at the whole machine
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
     pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
 ]
