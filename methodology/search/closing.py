@@ -178,9 +178,14 @@ def upper_end(closing: Closing) -> Procedure[Ended]:
     """Try the upper bound until clearly more than a share of its trials loses, or move it up."""
     if closing.upper is None:
         return Ended()
-    load, unit, share = closing.upper, closing.offer.unit, f"{closing.upper_ratio:.0%}"
+    tried = load = closing.upper
+    unit, share = closing.offer.unit, f"{closing.upper_ratio:.0%}"
     while True:
         trials, short = yield from _tested(closing, load, closing.upper_ratio, _at(closing, load))
+        if short and load != closing.upper:  # what the tester cannot send shows no end
+            return Ended(
+                refused=f"{tried} {unit} held in part of its trials, and the tester fell short of {load}"
+            )
         if short or verdict(map(closing.lost, trials), closing.upper_ratio) is Verdict.EXCEEDS:
             break
         tried, load = load, min(closing.max_load, math.ceil(load / (1 - closing.step)))

@@ -55,9 +55,12 @@ def procedure(sustained: Sustained) -> Procedure[Ended]:
         trials.append(trial)
         over = (sustained.upper or sustained.load) / sustained.load
         lost.append(held(trial.loss_ratio - sustained.loss_ratio, sustained.duration_s, over))
+    load = f"{sustained.load} {sustained.offer.unit}"
     if not lost:
-        return Ended()
-    share, load = min(lost), f"{sustained.load} {sustained.offer.unit}"
+        return Ended(
+            remarks=(f"the tester fell short of {load} for {LONG_S:g} s: a buffer's part is unknown",)
+        )
+    share = min(lost)
     if share > MOST:
         tried = named([trial.seq for trial in trials])
         return Ended(

@@ -10,7 +10,7 @@ import pytest
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.models.algorithms import bisect, mlrsearch
-from bmwg.methodology.models.bench import ModelBench, ModelHost
+from bmwg.methodology.models.bench import ModelBench, ModelHost, ModelTester
 from bmwg.methodology.models.device import HardLimit, Passed
 from bmwg.methodology.models.unruly import Bistable, Hysteretic
 from bmwg.methodology.profiles import load_profile
@@ -199,3 +199,21 @@ def test_the_ends_of_an_interval_stand_beside_the_bounds_of_the_search():
     low, high = interval(found)
     assert low == named["sustained_load"] <= 300_000 < found.lower.load_fps
     assert high == named.get("upper_end", found.upper.load_fps)
+
+
+def test_what_the_tester_cannot_send_is_neither_an_end_nor_a_bound_of_a_buffer():
+    bench = ModelBench(device=HardLimit(limit_fps=112_000), seed=3, tester=ModelTester(limit_fps=105_000))
+    found = stepwise.run(closing.procedure(share_of()), bench.measure).found
+    assert "the tester fell short of" in found.refused
+    assert found.upper is None
+    long = sustained.Sustained(
+        offer=Traffic(frame_octets=64),
+        load=110_000,
+        duration_s=0.1,
+        loss_ratio=0.0,
+        max_repeats=5,
+        short_limit=2,
+    )
+    told = stepwise.run(sustained.procedure(long), bench.measure).found
+    assert told.came_through is None
+    assert "a buffer's part is unknown" in told.remarks[0]
