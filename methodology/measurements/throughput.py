@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology import throughput, throughput_search
@@ -17,7 +17,8 @@ from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION, MLRSEARCH, TST009
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity
 from bmwg.methodology.search import bisection, closing, steadiness, sustained, tst009
-from bmwg.methodology.search.stepwise import Procedure
+from bmwg.methodology.search.stepwise import Procedure, Run, reusing
+from bmwg.methodology.trial import JudgedTrial
 
 NAME = "throughput"
 # what the journal calls the trials of each search for a device's throughput
@@ -70,7 +71,10 @@ class Throughput:
         return tuple(f"{metric}.{goal.code}" for goal in self._searching(profile).search.goals)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
-        """Trials and seconds of one search, on a device that carries part of the load."""
+        """Trials and seconds of one search, on a device that carries part of the load.
+
+        Goals with trials of one length share those after the search.
+        """
         profile = self._searching(profile)
         if cell.qualifies_tester or profile.search.algorithm == BISECTION:
             trials = float(bisection_trials(profile, max_load_fps))
@@ -85,13 +89,12 @@ class Throughput:
         limit = int(max_load_fps * _ASSUMED_SHARE)
         bench = ModelBench(device=HardLimit(limit_fps=limit), seed=0)
         found = engine.search(bench.measure, profile.controller_input(cell, max_load_fps=max_load_fps))
-        ends = [closing.USUAL_TRIALS * goal.goal_final_trial_duration_s for goal in profile.search.goals]
-        trials = float(len(found.trials) + closing.USUAL_TRIALS * len(ends))
-        long = [profile.sustained(cell, limit, number) for number in range(len(ends))]
-        ends += [sustained.LONG_S for one in long if one is not None]
-        trials += sum(one is not None for one in long)
         finals = [goal.goal_final_trial_duration_s for goal in profile.search.goals]
-        return _with_checks(trials, found.traffic_s + sum(ends), profile, finals)
+        trials = float(len(found.trials) + closing.USUAL_TRIALS * len(set(finals)))
+        traffic_s = found.traffic_s + closing.USUAL_TRIALS * sum(set(finals))
+        if any(profile.sustained(cell, limit, number) is not None for number in range(len(finals))):
+            trials, traffic_s = trials + 1, traffic_s + sustained.LONG_S
+        return _with_checks(trials, traffic_s, profile, sorted(set(finals)))
 
     def measure(self, asked: Asked) -> Answered:
         """Search the cell."""
@@ -127,58 +130,124 @@ class Throughput:
 def after(asked: Asked, profile: Profile, answered: throughput_search.Answered) -> Answered:
     """Try again what was found, check that the device is in one state, and bound what a buffer adds.
 
-    docs/adr/0262, 0286 and 0461. Each outcome then names these trials as well. Where the measurer fails
-    meanwhile no goal has an answer: not all of them were tried again.
+    docs/adr/0262, 0286, 0461 and 0463. The goals of a search share these trials. Each outcome then names all
+    of them. Where the measurer fails meanwhile no goal has an answer: not all of them were tried again.
     """
-    left: list[Outcome] = []
     sequence = list(answered.outcomes[0].trials) if answered.outcomes else []
+    taken: list[JudgedTrial] = []
+    ended: dict[int, Run[closing.Ended]] = {
+        number: Run(trials=(), found=closing.Ended())
+        for number, one in enumerate(answered.outcomes)
+        if one.type in _TRIED_AGAIN and one.lower is not None
+    }
     error: Exception | None = None
-    for number, outcome in enumerate(answered.outcomes):
-        if outcome.type not in _TRIED_AGAIN or outcome.lower is None:
-            left.append(outcome)
-            continue
-        ended = asked.run(_procedure(asked, profile, answered, number))
-        sequence += [trial.seq for trial in ended.trials]
-        left.append(_with_ends(profile, number, closing.closed(outcome, ended), ended.found))
-        if ended.error is not None:
-            error = ended.error
-            left = [closing.closed(one, ended) for one in answered.outcomes]
-            break
+    for part in (_closing, _checks, _long):
+        for number, before in ended.items():
+            if error is not None or before.found is None or before.found.refused:
+                continue
+            steps = part(asked, profile, answered, ended, number)
+            run = asked.run(reusing(steps, taken))
+            taken += run.trials
+            sequence += [trial.seq for trial in run.trials]
+            error = run.error
+            found = None if run.found is None else closing.joined(before.found, run.found)
+            ended[number] = replace(run, found=found)
+    left = [
+        _with_ends(profile, number, closing.closed(one, ended[number]), ended[number].found)
+        if number in ended
+        else one
+        for number, one in enumerate(answered.outcomes)
+    ]
+    if error is not None:
+        broken = next(run for run in ended.values() if run.error is not None)
+        left = [closing.closed(one, broken) for one in answered.outcomes]
     return Answered(outcomes=tuple(replace(one, trials=tuple(sequence)) for one in left), error=error)
 
 
-def _procedure(
-    asked: Asked, profile: Profile, answered: throughput_search.Answered, number: int
-) -> Procedure[closing.Ended]:
-    """Return the trials after the search of one outcome, by its number among those of the search."""
-    outcome = answered.outcomes[number]
+Ends = Mapping[int, Run[closing.Ended]]  # what is known so far, by the number of an outcome
+
+
+def _bounds(answered: throughput_search.Answered, ended: Ends, number: int) -> tuple[int, int | None]:
+    """Return the ends of an answer's interval as far as they are known, the upper one None without any."""
+    outcome, found = answered.outcomes[number], ended[number].found or closing.Ended()
     assert outcome.lower is not None
-    lower_fps = outcome.lower.load_fps
-    upper_fps = outcome.upper.load_fps if outcome.upper is not None else None
-    ended = closing.Ended()
-    if outcome.type is OutcomeType.MEASURED:
-        wanted = profile.closing(
-            asked.cell,
-            lower_fps,
-            number,
-            upper_fps=upper_fps,
-            max_load_fps=asked.max_load_fps,
-            tried=answered.trials,
-        )
-        if profile.search.algorithm == BISECTION:  # it verifies its bounds itself
-            ended = yield from closing.upper_end(wanted)
-        else:
-            ended = yield from closing.procedure(wanted)
-        if not ended.refused:
-            upper_fps = upper_fps if ended.upper is None else ended.upper
-            checks = profile.checks(
-                asked.cell, lower_fps, number, upper_fps=upper_fps, max_load_fps=asked.max_load_fps
-            )
-            ended = closing.joined(ended, (yield from steadiness.procedure(checks)))
-    long = profile.sustained(asked.cell, lower_fps, number, upper_fps=upper_fps)
-    if long is not None and not ended.refused:
-        ended = closing.joined(ended, (yield from sustained.procedure(long)))
-    return ended
+    upper = None if outcome.upper is None else outcome.upper.load_fps
+    return (
+        outcome.lower.load_fps if found.lower is None else found.lower,
+        upper if found.upper is None else found.upper,
+    )
+
+
+def _standing(answered: throughput_search.Answered, ended: Ends) -> list[tuple[int, int | None]]:
+    """Return the ends of all answers that are measured and not refused so far."""
+    return [
+        _bounds(answered, ended, number)
+        for number, run in ended.items()
+        if answered.outcomes[number].type is OutcomeType.MEASURED and run.found and not run.found.refused
+    ]
+
+
+def _closing(
+    asked: Asked, profile: Profile, answered: throughput_search.Answered, ended: Ends, number: int
+) -> Procedure[closing.Ended]:
+    """Return the trials of a bound and beside it, of one outcome by its number among those of the search."""
+    if answered.outcomes[number].type is not OutcomeType.MEASURED:
+        return closing.Ended()
+    wanted = _wanted(asked, profile, answered, number)
+    if profile.search.algorithm == BISECTION:  # it verifies its bounds itself
+        return (yield from closing.upper_end(wanted))
+    return (yield from closing.procedure(wanted))
+
+
+def _wanted(
+    asked: Asked, profile: Profile, answered: throughput_search.Answered, number: int
+) -> closing.Closing:
+    measured = [one for one in answered.outcomes if one.type is OutcomeType.MEASURED]
+    lower, upper = answered.outcomes[number].lower, answered.outcomes[number].upper
+    assert lower is not None
+    return profile.closing(
+        asked.cell,
+        lower.load_fps,
+        number,
+        upper_fps=None if upper is None else upper.load_fps,
+        max_load_fps=asked.max_load_fps,
+        tried=answered.trials,
+        half_fps=max(1, min(one.lower.load_fps for one in measured if one.lower) // 2),
+        highest_fps=max((one.upper.load_fps for one in measured if one.upper), default=None),
+    )
+
+
+def _checks(
+    asked: Asked, profile: Profile, answered: throughput_search.Answered, ended: Ends, number: int
+) -> Procedure[closing.Ended]:
+    """Return the checks for states, below the lowest answer and above the highest one of the search.
+
+    Where the load of these checks fell, the lower end is moved below it.
+    """
+    if answered.outcomes[number].type is not OutcomeType.MEASURED:
+        return closing.Ended()
+    standing = _standing(answered, ended)
+    checks = profile.checks(
+        asked.cell,
+        min(lower for lower, _ in standing),
+        number,
+        upper_fps=max((upper for _, upper in standing if upper is not None), default=None),
+        max_load_fps=asked.max_load_fps,
+    )
+    found = yield from steadiness.procedure(checks)
+    return (yield from closing.lower_end(_wanted(asked, profile, answered, number), found))
+
+
+def _long(
+    asked: Asked, profile: Profile, answered: throughput_search.Answered, ended: Ends, number: int
+) -> Procedure[closing.Ended]:
+    """Return the long trial, at the highest answer of the search."""
+    lower_fps, upper_fps = _bounds(answered, ended, number)
+    tried_fps = max([lower_fps, *(lower for lower, _ in _standing(answered, ended))])
+    long = profile.sustained(asked.cell, lower_fps, number, upper_fps=upper_fps, tried_fps=tried_fps)
+    if long is None:
+        return closing.Ended()
+    return (yield from sustained.procedure(long))
 
 
 def _with_ends(profile: Profile, number: int, outcome: Outcome, ended: closing.Ended | None) -> Outcome:
@@ -186,8 +255,11 @@ def _with_ends(profile: Profile, number: int, outcome: Outcome, ended: closing.E
     if ended is None or not outcome.values or outcome.lower is None:
         return outcome
     ends: list[tuple[str, int]] = []
+    lower_fps = outcome.lower.load_fps if ended.lower is None else ended.lower
     if ended.came_through is not None:
-        ends.append((throughput.SUSTAINED, int(outcome.lower.load_fps * ended.came_through)))
+        ends.append((throughput.SUSTAINED, int(lower_fps * ended.came_through)))
+    elif ended.lower is not None:
+        ends.append((throughput.SUSTAINED, lower_fps))
     if ended.upper is not None:
         ends.append((throughput.UPPER_END, ended.upper))
     more = tuple(
@@ -200,7 +272,7 @@ def _with_ends(profile: Profile, number: int, outcome: Outcome, ended: closing.E
 
 
 def _with_checks(trials: float, traffic_s: float, profile: Profile, trials_s: Sequence[float] = ()) -> Cost:
-    """Add the checks of each answer; `trials_s` are the lengths of their trials, else the profile's."""
+    """Add the checks; `trials_s` are the different lengths of trials of the goals, else the profile's is."""
     lengths_s = [min(steadiness.CHECK_S, one) for one in trials_s or (profile.trial_duration_s,)]
     checks = profile.search.state_checks
     return Cost(trials=trials + checks * len(lengths_s), traffic_s=traffic_s + checks * sum(lengths_s))

@@ -100,19 +100,20 @@ def _closed(
     *,
     indicative: bool,
     verified: bool = False,
-) -> tuple[OutcomeType, int | None]:
-    """Return type and upper end of a search after what it found was tried again.
+) -> tuple[OutcomeType, int | None, int | None]:
+    """Return type, lower and upper end of a search after what it found was tried again.
 
     `width` (0..1) is that of a goal of MLRsearch, a `verified` answer has only its upper end tried. Compare
     `Profile.closing`.
     """
     if kind is not OutcomeType.MEASURED or lower_fps is None:
-        return kind, upper_fps
+        return kind, lower_fps, upper_fps
     of_share = bool(width and claim.exceed_ratio)
     tried = [one for one in bench.trials if one.valid and one.spec.duration_s == claim.duration_s]
     again = closing.Closing(
         offer=_offer(bench),
         load=lower_fps,
+        half=max(1, lower_fps // 2),
         duration_s=claim.duration_s,
         loss_ratio=claim.loss_ratio,
         exceed_ratio=claim.exceed_ratio,
@@ -127,16 +128,20 @@ def _closed(
         lowest=min(MIN_LOAD_FPS, lower_fps // 4) if of_share and not claim.loss_ratio else None,
     )
     steps = closing.upper_end(again) if verified else closing.procedure(again)
-    return _after(stepwise.run(steps, bench.measure), kind, upper_fps)
+    run = stepwise.run(steps, bench.measure)
+    ended = run.found or closing.Ended()
+    return (
+        _after(run, kind),
+        lower_fps if ended.lower is None else ended.lower,
+        upper_fps if ended.upper is None else ended.upper,
+    )
 
 
-def _after(
-    run: stepwise.Run[closing.Ended], kind: OutcomeType, upper_fps: int | None
-) -> tuple[OutcomeType, int | None]:
+def _after(run: stepwise.Run[closing.Ended], kind: OutcomeType) -> OutcomeType:
+    """Return the type of an answer after one step of the trials after its search."""
     if run.found is None:
-        return run.type, upper_fps
-    upper = upper_fps if run.found.upper is None else run.found.upper
-    return (OutcomeType.UNSTABLE if run.found.refused else kind), upper
+        return run.type
+    return OutcomeType.UNSTABLE if run.found.refused else kind
 
 
 def _sustained(
@@ -152,6 +157,7 @@ def _sustained(
         return kind, lower_fps
     long = sustained.Sustained(
         offer=_offer(bench),
+        found=lower_fps,
         load=lower_fps,
         upper=upper_fps,
         duration_s=claim.duration_s,
@@ -162,7 +168,7 @@ def _sustained(
     if not long.due:
         return kind, lower_fps
     run = stepwise.run(sustained.procedure(long), bench.measure)
-    kind, _ = _after(run, kind, None)
+    kind = _after(run, kind)
     share = run.found.came_through if run.found is not None else None
     return kind, lower_fps if share is None else int(lower_fps * share)
 
@@ -198,7 +204,7 @@ def _checked(
         max_repeats=_REPEATS,
         short_limit=2,
     )
-    return _after(stepwise.run(steadiness.procedure(checks), bench.measure), kind, upper_fps)[0]
+    return _after(stepwise.run(steadiness.procedure(checks), bench.measure), kind)
 
 
 def bisect(
@@ -232,7 +238,7 @@ def bisect(
         lower = found.lower.load_fps if found.lower else None
         upper = found.upper.load_fps if found.upper else None
         below = max(steadiness.BELOW, most_width or 0.0)
-        kind, _ = _closed(
+        kind, _, _ = _closed(
             bench, found.type, claim, lower, upper, goal.short_limit, indicative=indicative, verified=True
         )
         kind = _checked(bench, kind, claim, lower, upper, below, indicative=indicative)
@@ -276,7 +282,9 @@ def verify_loss(
         found = tst009.search(bench.measure, _both(goal) if bench.reverse else goal)
         lower = found.lower.load_fps if found.lower else None
         upper = found.upper.load_fps if found.upper else None
-        kind, upper = _closed(bench, found.type, claim, lower, upper, goal.short_limit, indicative=indicative)
+        kind, lower, upper = _closed(
+            bench, found.type, claim, lower, upper, goal.short_limit, indicative=indicative
+        )
         kind = _checked(bench, kind, claim, lower, upper, indicative=indicative)
         return Answer(
             type=_standing(bench, kind, lower, upper),
@@ -340,13 +348,14 @@ def mlrsearch(
         lower = result.relevant_lower_bound_fps
         lower = lower if lower is not None else result.effective_lower_fps
         upper = result.relevant_upper_bound_fps
-        kind, upper = _closed(
+        bound = lower
+        kind, lower, upper = _closed(
             bench, kind, claim, lower, upper, wanted.short_limit, width, indicative=indicative
         )
         kind = _checked(bench, kind, claim, lower, upper, indicative=indicative)
         kind, carried = _sustained(bench, kind, claim, lower, upper, wanted.short_limit)
         return Answer(
-            type=kind if loss_ratio else _standing(bench, kind, lower, upper, goals.read_code(goal.code)),
+            type=kind if loss_ratio else _standing(bench, kind, bound, upper, goals.read_code(goal.code)),
             lower_fps=carried,
             upper_fps=upper,
             traffic_s=bench.traffic_s,

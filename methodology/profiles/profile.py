@@ -236,12 +236,15 @@ class Profile:
         upper_fps: int | None = None,
         max_load_fps: int = 0,
         tried: Sequence[JudgedTrial] = (),
+        half_fps: int | None = None,
+        highest_fps: int | None = None,
     ) -> Closing:
         """Return what to try again after a search, for one goal of MLRsearch by its number.
 
-        `upper_fps` is the bound above, `tried` are the trials of the search. In an indicative profile the
-        upper bound of any search has to lose frames in most of its trials: where it does in a part of them,
-        the machine set the bound and not the device (docs/adr/0462).
+        `upper_fps` is the bound above, `tried` are the trials of the search. `half_fps` is what is tried as
+        half of the load, `highest_fps` the highest of the upper bounds: goals of one search share both. In
+        an indicative profile the upper bound of any search has to lose frames in most of its trials: where it
+        does in a part of them, the machine set the bound and not the device (docs/adr/0462).
         """
         search = self.search
         loss_ratio, exceed_ratio = 0.0, 1 - 1 / search.max_trials  # RFC 9971 4.10.3, for r trials
@@ -251,10 +254,12 @@ class Profile:
             loss_ratio, exceed_ratio = wanted.goal_loss_ratio, wanted.goal_exceed_ratio
             duration_s, step = wanted.goal_final_trial_duration_s, wanted.goal_width
         of_share = bool(step and exceed_ratio and self.indicative)
-        above = None if loss_ratio or upper_fps is None else above_fps(upper_fps, max_load_fps)
+        highest_fps = upper_fps if highest_fps is None else highest_fps
+        above = None if loss_ratio or highest_fps is None else above_fps(highest_fps, max_load_fps)
         return Closing(
             offer=Traffic.of(cell),
             load=load_fps,
+            half=max(1, load_fps // 2) if half_fps is None else half_fps,
             duration_s=duration_s,
             loss_ratio=loss_ratio,
             exceed_ratio=exceed_ratio,
@@ -270,15 +275,25 @@ class Profile:
         )
 
     def sustained(
-        self, cell: Cell, load_fps: int, goal: int = 0, *, upper_fps: int | None = None
+        self,
+        cell: Cell,
+        load_fps: int,
+        goal: int = 0,
+        *,
+        upper_fps: int | None = None,
+        tried_fps: int | None = None,
     ) -> Sustained | None:
-        """Return the long trial after a search, for a goal of MLRsearch by its number; None: none is due."""
+        """Return the long trial after a search, for a goal of MLRsearch by its number; None: none is due.
+
+        `tried_fps` is the load that it is tried at (None: what was found).
+        """
         if self.search.algorithm != MLRSEARCH:
             return None
         wanted = self.search.goals[goal]
         long = Sustained(
             offer=Traffic.of(cell),
-            load=load_fps,
+            found=load_fps,
+            load=load_fps if tried_fps is None else tried_fps,
             upper=upper_fps,
             duration_s=wanted.goal_final_trial_duration_s,
             loss_ratio=wanted.goal_loss_ratio,

@@ -9,40 +9,44 @@ is what is tested, with a declared error (`sequential`). Pure, as stepwise's pro
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.contradictions import APART
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.search.offer import Offer, Tried
-from bmwg.methodology.search.sequential import Verdict, all_lossy_trials, refused, verdict
+from bmwg.methodology.search.sequential import Verdict, all_lossy_trials, verdict
 from bmwg.methodology.search.stepwise import Procedure, Run, valid_trial
 
 PHASE = "closing"
 USUAL_TRIALS = 5  # three at what was found, one at half of it and one above it
 MOST_WIDTH = 0.2  # choice: of the upper end; a wider interval tells little of a device
+RESTED_TRIALS = 3  # choice: most of them hold where a device only has to rest
 EDGE_RATIO = 0.5  # choice: of the trials at an upper bound for no loss, in an indicative profile
-CONTROL_TRIALS = 20  # choice: a device that loses in a quarter of all trials then passes in 1 of 11 cases
 CONTROL_FROM = 0.1  # choice: of the trials at what was found; below it the control has nothing to explain
 CONTROL_RATIO = 0.02  # choice: of trials at the lowest load; more of them is loss that needs no load
+CONTROL_WORSE = 0.25  # choice: the share of such loss that is told apart
+CONTROL_MISSED = 0.09  # choice: that share passes in 1 of 11 cases, and nine good trials are enough
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
     """What to try again: `load` is what was found of `offer`, by trials of `duration_s`.
 
-    A share of `exceed_ratio` (0..1) of the trials may lose more than `loss_ratio` (0..1), as the goal of the
-    search allows; the other fields as in `ThroughputGoal`. `above_fps` is a load that has to lose frames,
-    also when the device has rested (None: none is known).
+    `half` is half of it, or less. A share of `exceed_ratio` (0..1) of the trials may lose more than
+    `loss_ratio` (0..1), as the goal of the search allows; the other fields as in `ThroughputGoal`.
+    `above_fps` is a load that has to lose frames, also when the device has rested (None: none is known).
 
     `upper` is the bound above (None: it is not tried again). More than a share of `upper_ratio` (0..1) of its
     trials have to lose, `tried` (the valid trials of the search of `duration_s`) among them. Where they do
-    not, the upper end may be moved in steps of `step` (0..1 of it) up to `max_load`; without a step there is
-    no answer. `lowest` is a load at which a share of lossy trials would need no load (None: it is not asked).
+    not, the upper end may be moved up to `max_load`, and where the load does not hold any more, the lower end
+    down: first by a `step` (0..1), then by twice as much each time. Without a step there is no answer.
+    `lowest` is a load at which a share of lossy trials would need no load (None: it is not asked).
     """
 
     offer: Offer
     load: int
+    half: int
     duration_s: float
     loss_ratio: float
     exceed_ratio: float
@@ -65,13 +69,17 @@ class Closing:
 class Ended:
     """What trials after a search say: why the answer does not stand (empty: it does), and what is beside it.
 
-    `upper` is the upper end of the answer's interval where it is above the upper bound.
+    `lower` and `upper` are the ends of the answer's interval where they are not the bounds of the search: a
+    load below that held to the end, and one above that lost frames. `fell` is a load that did not hold, where
+    that is why it was refused.
     `came_through` (0..1) is the share of the frames of a long trial at the load that was found.
     """
 
     refused: str = ""
     remarks: tuple[str, ...] = ()
+    lower: int | None = None
     upper: int | None = None
+    fell: int | None = None
     came_through: float | None = None
 
 
@@ -80,6 +88,7 @@ def joined(first: Ended, then: Ended) -> Ended:
     return Ended(
         refused=first.refused or then.refused,
         remarks=(*first.remarks, *then.remarks),
+        lower=first.lower if then.lower is None else then.lower,
         upper=first.upper if then.upper is None else then.upper,
         came_through=first.came_through if then.came_through is None else then.came_through,
     )
@@ -97,25 +106,23 @@ def above_fps(upper_fps: int, max_load_fps: int) -> int | None:
 
 def procedure(closing: Closing) -> Procedure[Ended]:
     """Try half the load, one above it, the load, its upper end, and the lowest load where that is due."""
-    load, unit = closing.load, closing.offer.unit
-    half = yield from _until_good(closing, max(1, load // 2))
+    unit = closing.offer.unit
+    half = yield from _until_good(closing, closing.half)
     if half and all(map(closing.lost, half)):
         worse = [trial.seq for trial in half]
-        return Ended(refused=f"{load // 2} {unit} did not hold, half of what was found ({named(worse)})")
+        return Ended(refused=f"{closing.half} {unit} did not hold, half of what was found ({named(worse)})")
     if closing.above_fps is not None:  # what this trial says is said by `contradictions`
-        yield from _valid(closing, closing.above_fps)
-    again, short = yield from _tested(closing, load, closing.exceed_ratio)
-    worse = [trial.seq for trial in again if closing.lost(trial)]
-    if short or verdict(map(closing.lost, again), closing.exceed_ratio) is Verdict.EXCEEDS:
-        fell = ", and the tester fell short of it" if short else ""
-        return Ended(
-            refused=f"{load} {unit} did not hold at the end of the search: {len(worse)} of {len(again)}"
-            f" trials lost more than allowed ({named(worse)}){fell}"
-        )
-    ended = yield from _everywhere(closing, again, half)
+        above = yield from _valid(closing, closing.above_fps)
+        passed = closing.step and above is not None and not closing.lost(above)
+        if passed and (said := (yield from _rested(closing, closing.above_fps))):
+            return Ended(refused=f"{closing.above_fps} {unit} is far above the upper bound, and {said}")
+    moved, load, again = yield from _lower_end(closing, closing.load)
+    if moved.refused:
+        return moved
+    ended = joined(moved, (yield from _everywhere(closing, load, again, half)))
     if ended.refused:
         return ended
-    return joined(ended, (yield from upper_end(closing)))
+    return joined(ended, (yield from upper_end(closing, load)))
 
 
 def named(trials: Sequence[int]) -> str:
@@ -150,36 +157,107 @@ def _tested(
     return trials, False
 
 
-def _everywhere(closing: Closing, again: list[Tried], half: list[Tried]) -> Procedure[Ended]:
+def lower_end(closing: Closing, below: Ended) -> Procedure[Ended]:
+    """Go down from a load that fell after the search, which `below` names; without such a load it stands."""
+    if below.fell is None or not closing.step:
+        return below
+    lowest = _lowest(closing)
+    if below.fell <= lowest:
+        return below
+    if said := (yield from _rested(closing, below.fell)):
+        return Ended(refused=f"{below.refused}; {said}")
+    start = max(lowest, int(below.fell * (1 - closing.step)))
+    moved, _, _ = yield from _lower_end(closing, start, below.refused)
+    return moved
+
+
+def _lowest(closing: Closing) -> int:
+    return math.ceil((closing.upper or closing.load) * (1 - MOST_WIDTH))
+
+
+def _lower_end(closing: Closing, load: int, refused: str = "") -> Procedure[tuple[Ended, int, list[Tried]]]:
+    """Try a load, and go down while it does not hold; say which load held, with its trials.
+
+    `refused` says why a load above it did not hold (empty: there is none).
+    """
+    step, unit = closing.step, closing.offer.unit
+    while True:
+        again, short = yield from _tested(closing, load, closing.exceed_ratio)
+        if not short and verdict(map(closing.lost, again), closing.exceed_ratio) is Verdict.KEEPS:
+            said = f"the lower end moved to {load} {unit}, which held to the end: {refused}"
+            return Ended(lower=load, remarks=(said,)) if refused else Ended(), load, again
+        worse = [trial.seq for trial in again if closing.lost(trial)]
+        fell = ", and the tester fell short of it" if short else ""
+        refused = refused or (
+            f"{load} {unit} did not hold at the end of the search: {len(worse)} of {len(again)}"
+            f" trials lost more than allowed ({named(worse)}){fell}"
+        )
+        if short or not step or load <= _lowest(closing):
+            return Ended(refused=refused), load, again
+        if load == closing.load and (said := (yield from _rested(closing, load))):
+            return Ended(refused=f"{refused}; {said}"), load, again
+        load, step = max(_lowest(closing), int(load * (1 - step))), 2 * step
+
+
+def _rested(closing: Closing, load: int) -> Procedure[str]:
+    """Try a load that should not hold, each time after half of what was found; say that it holds then.
+
+    Such a device has no one rate: what it carries depends on the loads before.
+    """
+    held = []
+    for _ in range(RESTED_TRIALS):
+        yield from _valid(closing, closing.half)
+        trial = yield from _valid(closing, load)
+        held += [trial.seq] if trial is not None and not closing.lost(trial) else []
+    if len(held) <= RESTED_TRIALS // 2:
+        return ""
+    return (
+        f"{load} held after {closing.half} {closing.offer.unit} ({named(held)}): what the device carries"
+        " depends on the loads before"
+    )
+
+
+def _everywhere(closing: Closing, load: int, again: list[Tried], half: list[Tried]) -> Procedure[Ended]:
     """Where trials at the answer lose, try the lowest load: what loses there as well has no throughput.
 
     A goal that forgives a share of trials forgives a device that loses in as many at any load.
     """
-    here = [*_at(closing, closing.load), *again]
+    here = [*_at(closing, load), *again]
     lossy = sum(map(closing.lost, here))
-    if closing.lowest is None or lossy < CONTROL_FROM * len(here) or closing.lowest >= closing.load:
+    if closing.lowest is None or lossy < CONTROL_FROM * len(here) or closing.lowest >= load:
         return Ended()
-    there = []
-    for _ in range(CONTROL_TRIALS):
+    there: list[Tried] = []
+    while (said := _without_load(map(closing.lost, there))) is Verdict.OPEN:
         trial = yield from _valid(closing, closing.lowest)
-        there += [] if trial is None else [trial]
-    low = sum(map(closing.lost, there))
-    said = (
-        f"{lossy} of {len(here)} trials at {closing.load} {closing.offer.unit} lost frames,"
-        f" {sum(map(closing.lost, half))} of {len(half)} at half of it and {low} of {len(there)} at"
-        f" {closing.lowest} {closing.offer.unit}"
+        if trial is None:
+            break
+        there.append(trial)
+    low, unit = sum(map(closing.lost, there)), closing.offer.unit
+    counted = (
+        f"{lossy} of {len(here)} trials at {load} {unit} lost frames,"
+        f" {sum(map(closing.lost, half))} of {len(half)} at {closing.half} {unit}"
+        f" and {low} of {len(there)} at {closing.lowest} {unit}"
     )
-    if refused(low, len(there), CONTROL_RATIO):
-        return Ended(refused=f"loss does not depend on load: {said}")
-    return Ended(remarks=(said,))
+    if said is Verdict.EXCEEDS:
+        return Ended(refused=f"loss does not depend on load: {counted}")
+    return Ended(remarks=(counted,))
 
 
-def upper_end(closing: Closing) -> Procedure[Ended]:
-    """Try the upper bound until clearly more than a share of its trials loses, or move it up."""
+def _without_load(lossy: Iterable[bool]) -> Verdict:
+    """Say whether more than a few of the trials at the lowest load lose."""
+    return verdict(lossy, CONTROL_RATIO, worse=CONTROL_WORSE, missed=CONTROL_MISSED)
+
+
+def upper_end(closing: Closing, lower: int | None = None) -> Procedure[Ended]:
+    """Try the upper bound until clearly more than a share of its trials loses, or move it up.
+
+    `lower` is the lower end of the interval (None: the load that was found).
+    """
     if closing.upper is None:
         return Ended()
     tried = load = closing.upper
-    unit, share = closing.offer.unit, f"{closing.upper_ratio:.0%}"
+    unit, share, step = closing.offer.unit, f"{closing.upper_ratio:.0%}", closing.step
+    highest = min(closing.max_load, int((closing.load if lower is None else lower) / (1 - MOST_WIDTH)))
     while True:
         trials, short = yield from _tested(closing, load, closing.upper_ratio, _at(closing, load))
         if short and load != closing.upper:  # what the tester cannot send shows no end
@@ -188,13 +266,13 @@ def upper_end(closing: Closing) -> Procedure[Ended]:
             )
         if short or verdict(map(closing.lost, trials), closing.upper_ratio) is Verdict.EXCEEDS:
             break
-        tried, load = load, min(closing.max_load, math.ceil(load / (1 - closing.step)))
-        if load == tried or load - closing.load > MOST_WIDTH * load:
+        if not step or load >= highest:
             lossy = sum(map(closing.lost, trials))
             return Ended(
-                refused=f"the device's rate moves: {closing.load} {unit} held, and {tried} {unit} lost frames"
+                refused=f"the device's rate moves: {closing.load} {unit} held, and {load} {unit} lost frames"
                 f" in {lossy} of {len(trials)} trials, not in clearly more than {share}"
             )
+        tried, load, step = load, min(highest, math.ceil(load / (1 - step))), min(EDGE_RATIO, 2 * step)
     if load == closing.upper:
         return Ended()
     said = f"the upper end moved from {closing.upper} to {load} {unit}: part of the trials below it held"

@@ -28,15 +28,19 @@ class Verdict(StrEnum):
     OPEN = "open"  # one more trial is needed
 
 
-def verdict(lossy: Iterable[bool], exceed_ratio: float) -> Verdict:
+def verdict(
+    lossy: Iterable[bool], exceed_ratio: float, *, worse: float | None = None, missed: float = MISSED
+) -> Verdict:
     """Return what trials say, in order; `exceed_ratio` (0..1) of them may be lossy.
 
-    With an exceed ratio of 0 the first lossy trial is one too many, and three good ones are enough.
+    `worse` (0..1) is the share that has to be told from it, and `missed` how often it may be accepted. With
+    an exceed ratio of 0 the first lossy trial is one too many, and three good ones are enough.
     """
-    good_step = math.log(_GOOD_LEFT)
-    worse = 1 - (1 - exceed_ratio) * _GOOD_LEFT
+    if worse is None:
+        worse = 1 - (1 - exceed_ratio) * _GOOD_LEFT
+    good_step = math.log((1 - worse) / (1 - exceed_ratio))
     lossy_step = math.log(worse / exceed_ratio) if exceed_ratio > 0 else math.inf
-    refuse, accept = math.log((1 - MISSED) / UNJUST), math.log(MISSED / (1 - UNJUST))
+    refuse, accept = math.log((1 - missed) / UNJUST), math.log(missed / (1 - UNJUST))
     ratio, number = 0.0, 0
     for number, lost in enumerate(lossy, start=1):  # noqa: B007
         ratio += lossy_step if lost else good_step

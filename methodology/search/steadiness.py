@@ -157,14 +157,14 @@ def _deviates(by_load: dict[int, list[Tried]], checks: Checks) -> bool:
         lossy = verdict((bool(trial.lost) for trial in below), checks.exceed_ratio) is Verdict.OPEN
     else:
         lossy = bool(_lossy(below, checks))
-    return lossy or any(map(_others, by_load.values()))
+    return lossy or any(_others(alike, _floor(load, checks)) for load, alike in by_load.items())
 
 
 def _concluded(by_load: dict[int, list[Tried]], checks: Checks) -> Ended:
     remarks: list[str] = []
     for load, alike in by_load.items():
         if said := _apart(alike, load, checks):
-            if _others(alike) > checks.apart_ratio * len(alike):
+            if _others(alike, _floor(load, checks)) > checks.apart_ratio * len(alike):
                 return Ended(refused=said)
             remarks.append(said)
     below = by_load[checks.lower_load]
@@ -172,7 +172,7 @@ def _concluded(by_load: dict[int, list[Tried]], checks: Checks) -> Ended:
         said = _lost(lossy, below, checks)
         if checks.exceed_ratio:  # the goal allows some; too many are told by the same test as at the answer
             if verdict((bool(trial.lost) for trial in below), checks.exceed_ratio) is Verdict.EXCEEDS:
-                return Ended(refused=said)
+                return Ended(refused=said, fell=checks.lower_load)
         elif len(lossy) > checks.lossy_ratio * len(below):
             return Ended(refused=said)
         else:
@@ -180,10 +180,22 @@ def _concluded(by_load: dict[int, list[Tried]], checks: Checks) -> Ended:
     return Ended(remarks=(f"checks after the search deviated: {'; '.join(remarks)}",) if remarks else ())
 
 
-def _others(alike: list[Tried]) -> int:
+def _floor(load: int, checks: Checks) -> float:
+    """Return the rate that a check at a load has to come through at to tell of another state; 0: any.
+
+    Under overload many a device carries less than it can, now more and now less of it. Where a goal forgives
+    trials, only what comes through above the upper bound there is another state: a worse one is seen below.
+    """
+    above = checks.exceed_ratio and load != checks.lower_load and checks.upper is not None
+    return APART * (checks.upper or 0) if above else 0.0
+
+
+def _others(alike: list[Tried], floor_per_s: float) -> int:
     """Count the equal trials that came through at another rate than most of them."""
     fast = max(alike, key=_carried, default=None)
-    slow = [] if fast is None else [trial for trial in alike if _slower(trial, fast)]
+    if fast is None or _carried(fast) <= floor_per_s:
+        return 0
+    slow = [trial for trial in alike if _slower(trial, fast)]
     return min(len(slow), len(alike) - len(slow))
 
 
@@ -195,10 +207,12 @@ def _slower(trial: Tried, fast: Tried) -> bool:
 def _apart(alike: list[Tried], load: int, checks: Checks) -> str:
     """Say that two equal trials came through at rates that no one device has."""
     slow, fast = min(alike, key=_carried, default=None), max(alike, key=_carried, default=None)
-    if slow is None or fast is None or not _slower(slow, fast):
+    floor_per_s = _floor(load, checks)
+    if slow is None or fast is None or not _slower(slow, fast) or _carried(fast) <= floor_per_s:
         return ""
     unit = checks.offer.unit
-    counted = f", {_others(alike)} of {len(alike)} unlike the others" if checks.apart_ratio else ""
+    unlike = _others(alike, floor_per_s)
+    counted = f", {unlike} of {len(alike)} unlike the others" if checks.apart_ratio else ""
     return (
         f"{load} {unit} came through at {_carried(slow):.0f} {unit} (trial {slow.seq}) and at"
         f" {_carried(fast):.0f} {unit} (trial {fast.seq}){counted}: the device is not the same from trial to"

@@ -122,6 +122,22 @@ def run_steps(procedure: Procedure[Found], measure: Callable[[Step], JudgedTrial
         return Run(trials=tuple(trials), reason=str(stop), type=stop.type)
 
 
+def reusing(procedure: Procedure[Found], earlier: Sequence[JudgedTrial]) -> Procedure[Found]:
+    """Answer the steps of a procedure by valid trials that were taken before, each once and in their order.
+
+    Only the steps that none of them answers are trials to come.
+    """
+    left = [trial for trial in earlier if trial.valid]
+    try:
+        step = next(procedure)
+        while True:
+            same = next((number for number, trial in enumerate(left) if trial.spec == step.spec), None)
+            step = procedure.send((yield step) if same is None else left.pop(same))
+    except StopIteration as end:
+        found: Found = end.value
+        return found
+
+
 def replay(procedure: Procedure[Found], trials: Sequence[JudgedTrial]) -> Step | Run[Found]:
     """Hold recorded trials against a procedure: return the step that must come next, or how it ended.
 

@@ -1,7 +1,7 @@
 """One long trial at what short ones found: how much of that load was a buffer's, and no rate of the device.
 
 A trial of a tenth of a second passes while a buffer fills that holds as much. Of a load that only a buffer
-let pass, a trial ten times as long loses nearly all that the buffer carried. So a longer trial at the same
+let pass, a trial five times as long loses most of what the buffer carried. So a longer trial at the same
 load bounds what short ones add, whatever the buffer is: a queue, the bucket of a policer, a cache. What is
 lost in it for another reason makes the bound wider, never narrower. Pure.
 """
@@ -14,7 +14,7 @@ from bmwg.methodology.search.closing import PHASE, Ended, named
 from bmwg.methodology.search.offer import Offer, Tried
 from bmwg.methodology.search.stepwise import Procedure, valid_trial
 
-LONG_S = 1.0  # choice: ten times a trial of 0.1 s, and no longer than what a shared machine leaves alone
+LONG_S = 0.5  # choice: five times a trial of 0.1 s, and no longer than what a shared machine leaves alone
 TRIES = 3  # choice: a neighbour that lowers one of them is not there in all
 ENOUGH = 0.015  # choice: half of a width of 3 %
 MOST = 0.25  # choice: of a load; with more of it in a buffer the number says little of a rate
@@ -22,12 +22,14 @@ MOST = 0.25  # choice: of a load; with more of it in a buffer the number says li
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sustained:
-    """What to try: `load` is what trials of `duration_s` of `offer` found for a `loss_ratio` (0..1).
+    """What to try: `found` is what trials of `duration_s` of `offer` found for a `loss_ratio` (0..1).
 
-    `upper` is the upper end of the answer (None: there is none): trials at it lose, so no buffer is larger.
+    `load` is what is tried, at least as much: the goals of a search share it. `upper` is the upper end of the
+    answer (None: there is none): trials at it lose, so no buffer is larger.
     """
 
     offer: Offer
+    found: int
     load: int
     upper: int | None = None
     duration_s: float
@@ -53,9 +55,15 @@ def procedure(sustained: Sustained) -> Procedure[Ended]:
         if trial is None:
             break
         trials.append(trial)
-        over = (sustained.upper or sustained.load) / sustained.load
-        lost.append(held(trial.loss_ratio - sustained.loss_ratio, sustained.duration_s, over))
-    load = f"{sustained.load} {sustained.offer.unit}"
+        lost.append(
+            held(
+                trial.loss_ratio - sustained.loss_ratio,
+                sustained.duration_s,
+                at=sustained.load / sustained.found,
+                over=(sustained.upper or sustained.load) / sustained.found,
+            )
+        )
+    load = f"{sustained.found} {sustained.offer.unit}"
     if not lost:
         return Ended(
             remarks=(f"the tester fell short of {load} for {LONG_S:g} s: a buffer's part is unknown",)
@@ -64,8 +72,8 @@ def procedure(sustained: Sustained) -> Procedure[Ended]:
     if share > MOST:
         tried = named([trial.seq for trial in trials])
         return Ended(
-            refused=f"a buffer fills: {load} passes for {sustained.duration_s:g} s and no longer, and of"
-            f" {LONG_S:g} s at it {share:.0%} was lost ({tried}); longer trials tell its rate"
+            refused=f"a buffer fills: {load} passes for {sustained.duration_s:g} s and no longer, by trials"
+            f" of {LONG_S:g} s up to {share:.0%} of it is the buffer's ({tried}); longer trials tell its rate"
         )
     return Ended(
         came_through=1 - share,
@@ -73,11 +81,12 @@ def procedure(sustained: Sustained) -> Procedure[Ended]:
     )
 
 
-def held(loss_ratio: float, duration_s: float, over: float) -> float:
-    """Return at most which share (0..1) of a load a buffer carried, by the loss of a long trial at that load.
+def held(loss_ratio: float, duration_s: float, *, over: float, at: float = 1.0) -> float:
+    """Return at most which share (0..1) of a load a buffer carried, by the loss of a long trial.
 
-    A device of `c` per second with a buffer of `b` carries `c T + b` of a trial of `T` seconds. Since one of
-    `t` seconds at `over` times the load loses, `b` is less than that load less `c`, for `t` seconds.
+    That trial ran `at` times the load. A device of `c` per second with a buffer of `b` carries `c T + b` of a
+    trial of `T` seconds. Since one of `t` seconds at `over` times the load loses, `b` is less than that load
+    less `c`, for `t` seconds.
     """
     short = duration_s / LONG_S
-    return min(1.0, max(0.0, 1 - (1 - max(0.0, loss_ratio) - over * short) / (1 - short)))
+    return min(1.0, max(0.0, 1 - (at * (1 - max(0.0, loss_ratio)) - over * short) / (1 - short)))

@@ -110,6 +110,7 @@ def test_what_was_found_is_tried_again_in_requests():
     again = closing.Closing(
         offer=RequestRate(),
         load=TRUTH,
+        half=TRUTH // 2,
         duration_s=2.0,
         loss_ratio=0.0,
         exceed_ratio=0.0,

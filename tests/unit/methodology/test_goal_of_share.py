@@ -108,6 +108,7 @@ def share_of(**changed):
     said = {
         "offer": Traffic(frame_octets=64),
         "load": 100_000,
+        "half": 50_000,
         "duration_s": 0.1,
         "loss_ratio": 0.0,
         "exceed_ratio": 0.5,
@@ -142,8 +143,35 @@ def test_a_search_without_a_step_has_its_own_upper_bound_or_none():
     assert "the device's rate moves" in after(HardLimit(limit_fps=104_000), step=0.0).refused
 
 
-def test_an_answer_that_no_longer_holds_is_refused():
-    assert "did not hold at the end of the search" in after(HardLimit(limit_fps=90_000)).refused
+def test_the_lower_end_moves_to_what_holds_to_the_end():
+    found = after(HardLimit(limit_fps=90_000))
+    assert found.refused == ""
+    assert 82_400 <= found.lower <= 90_000
+    assert "the lower end moved to" in found.remarks[0]
+
+
+def test_an_answer_of_which_four_fifths_no_longer_hold_is_refused():
+    assert "did not hold at the end of the search" in after(HardLimit(limit_fps=80_000)).refused
+
+
+def test_a_search_without_a_step_goes_down_for_nothing():
+    assert "did not hold at the end of the search" in after(HardLimit(limit_fps=99_000), step=0.0).refused
+
+
+def test_what_a_check_below_the_answer_lost_moves_the_lower_end_further():
+    fell = closing.Ended(refused="95000 frames/s lost frames", fell=95_000)
+    bench = ModelBench(device=HardLimit(limit_fps=90_000), seed=3)
+    found = stepwise.run(closing.lower_end(share_of(), fell), bench.measure).found
+    assert found.refused == ""
+    assert 82_400 <= found.lower <= 90_000
+    assert "95000 frames/s lost frames" in found.remarks[0]
+
+
+def test_a_device_that_only_has_to_rest_depends_on_the_loads_before():
+    fell = closing.Ended(refused="95000 frames/s lost frames", fell=95_000)
+    bench = ModelBench(device=HardLimit(limit_fps=96_000), seed=3)
+    found = stepwise.run(closing.lower_end(share_of(), fell), bench.measure).found
+    assert "depends on the loads before" in found.refused
 
 
 def test_loss_at_the_lowest_load_is_told_and_refused():
@@ -155,6 +183,7 @@ def test_a_long_trial_bounds_what_a_buffer_adds():
     def tried(buffer_frames):
         long = sustained.Sustained(
             offer=Traffic(frame_octets=64),
+            found=110_000,
             load=110_000,
             duration_s=0.1,
             loss_ratio=0.0,
@@ -168,6 +197,7 @@ def test_a_long_trial_bounds_what_a_buffer_adds():
     assert tried(110_000).came_through == pytest.approx(1.0)
     deep = sustained.Sustained(
         offer=Traffic(frame_octets=64),
+        found=500_000,
         load=500_000,
         duration_s=0.1,
         loss_ratio=0.0,
@@ -208,6 +238,7 @@ def test_what_the_tester_cannot_send_is_neither_an_end_nor_a_bound_of_a_buffer()
     assert found.upper is None
     long = sustained.Sustained(
         offer=Traffic(frame_octets=64),
+        found=110_000,
         load=110_000,
         duration_s=0.1,
         loss_ratio=0.0,
