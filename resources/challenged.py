@@ -1,4 +1,4 @@
-"""A run that takes a body's challenge: refused before it starts where it would not be what the body asked for."""
+"""A run that takes a body's challenge: refused before it starts where it is not what the body asked for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def taken(settings: Settings) -> Challenge | None:
     """Return the challenge that the settings name.
 
-    Raises ConfigError CHAL-03 where now is not within its window or another seed is set, and what reading raises.
+    Raises ConfigError CHAL-03 where now is not within its window or another seed is set.
     """
     if settings.challenge is None:
         return None
@@ -28,7 +28,9 @@ def taken(settings: Settings) -> Challenge | None:
     begin, end = challenge.window
     now = datetime.now(UTC)
     if not begin <= now <= end:
-        raise _refused(settings, f"a run between {begin} and {end}", f"{now:%Y-%m-%d %H:%M:%S} UTC by this clock")
+        raise _refused(
+            settings, f"a run between {begin} and {end}", f"{now:%Y-%m-%d %H:%M:%S} UTC by this clock"
+        )
     seed = challenge.told["order_seed"]
     if settings.order_seed not in (None, seed):
         raise _refused(settings, f"the order seed {seed}", f"BMWG_ORDER_SEED={settings.order_seed}")
@@ -36,7 +38,7 @@ def taken(settings: Settings) -> Challenge | None:
 
 
 def bound(header: RunHeader, challenge: Challenge) -> RunHeader:
-    """Return the header with the challenge that it takes. Raises ConfigError CHAL-03 for another profile or plan."""
+    """Return the header with its challenge. Raises ConfigError CHAL-03 for another profile or plan."""
     from bmwg.reports.submissions.challenge import plan_sha256
 
     for name, asked, is_ in (

@@ -26,7 +26,7 @@ from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.codec import outcome_from_json
 
 if TYPE_CHECKING:
-    from bmwg.reports.bundle.signing import Signer
+    from bmwg.reports.submissions.envelope import Signer
 
 _SHOWN = 5
 _FROM_RUN = ("run.json", "platform.json", "trials.jsonl")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -122,7 +123,9 @@ def read_envelope(data: bytes) -> Signed:
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise bad_envelope(ENVELOPE_PART, "a statement", f"{type(error).__name__}: {error}") from error
     if sealed.payload != expected or MANIFEST_PART not in signed.subjects:
-        raise bad_envelope(ENVELOPE_PART, f"a statement of type {PREDICATE_TYPE} on {MANIFEST_PART}", "another")
+        raise bad_envelope(
+            ENVELOPE_PART, f"a statement of type {PREDICATE_TYPE} on {MANIFEST_PART}", "another"
+        )
     return signed
 
 

@@ -1,8 +1,8 @@
 """Whether two runs of different parties measured the same: each figure by the width that its own run states.
 
-An answer lies in an interval: a search's between its bounds, a mean's and a percentile's by their stated intervals.
-Two answers differ where their intervals lie apart, and agree where they meet. Where one states no interval, or gave
-no plain number, nothing can be told. Pure.
+An answer lies in an interval: a search's between its bounds, a mean's and a percentile's by their stated
+intervals. Two answers differ where their intervals lie apart, and agree where they meet. Where one states no
+interval, or gave no plain number, nothing can be told. Pure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from bmwg.methodology.records import WIRE, Outcome, OutcomeType
 from bmwg.methodology.throughput import interval
 from bmwg.reports.compare.comparison import SAME_LOAD_RATIO, headline_of
 
-ALPHA = 0.05  # choice: share of pairs of honest runs that chance may part, over all figures with such an interval
+ALPHA = (
+    0.05  # choice: share of pairs of honest runs that chance may part, over all figures with such an interval
+)
 LEAST_SHARE = 0.5  # choice: of the first run's figures that must be held against one, or nothing is told
 _MEAN, _HALF = ".mean", ".half_width_95"
 
@@ -72,7 +74,9 @@ class Reproduced:
     why: str
 
 
-def stated_by(outcomes: Sequence[Outcome], loads: Mapping[str, int] | None = None) -> dict[tuple[str, str], Stated]:
+def stated_by(
+    outcomes: Sequence[Outcome], loads: Mapping[str, int] | None = None
+) -> dict[tuple[str, str], Stated]:
     """Return what a run states of devices, by metric and cell id; of the tester alone there is nothing.
 
     `loads` gives the load (frames/s) of an outcome's latencies by outcome id.
@@ -122,7 +126,7 @@ def _held(key: tuple[str, str], first: Stated, second: Stated | None, factor: fl
 
 
 def _factor(count: int) -> float:
-    """Return how much wider intervals of 95 % have to be so that so many of them part by chance in ALPHA of pairs."""
+    """Return how much wider so many intervals of 95 % have to be to part by chance in ALPHA of pairs."""
     normal = NormalDist()
     return normal.inv_cdf(1 - ALPHA / 2 / max(count, 1)) / normal.inv_cdf(1 - ALPHA / 2)
 
@@ -134,7 +138,9 @@ def _stated(outcome: Outcome, metric: str, load_fps: int | None) -> Stated:
         return Stated(ends=None, why=outcome.type.value.replace("_", " "))
     if (ends := interval(outcome)) is not None:
         return Stated(ends=(float(ends[0]), float(ends[1])), unit=value.unit)
-    ends_of = tuple(_ends(metric, float(value.number), {name: float(one.number) for name, one in values.items()}))
+    ends_of = tuple(
+        _ends(metric, float(value.number), {name: float(one.number) for name, one in values.items()})
+    )
     if not ends_of:
         return Stated(ends=None, unit=value.unit, why="too few trials to state an interval")
     return Stated(ends=ends_of[0], unit=value.unit, by_chance=True, load_fps=load_fps)

@@ -64,8 +64,8 @@ class RunHeader:
     of the tester's qualification, frames/s per port and direction. `cases` are the test cases of suites
     that do not come with the toolkit: a reader may not have them. `loads` are testbed, profile and medium of
     further kinds of load, by name (`reports.store.loads`). `plan` is in the order of measuring, which
-    was drawn from `order_seed` (None: in blocks, one option after the other). `challenge_sha256` is that of the
-    file of a body's challenge.
+    was drawn from `order_seed` (None: in blocks, one option after the other). `challenge_sha256` is that of
+    the file of a body's challenge.
     """
 
     toolkit_version: str

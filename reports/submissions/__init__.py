@@ -1,1 +1,1 @@
-"""What a body adds to a bundle: challenges, keys with roles, announced runs, stamps, levels, reproductions."""
+"""What a body adds to a bundle: challenges, keys with roles, announced runs, stamps, levels."""

@@ -1,4 +1,4 @@
-"""A log of announced runs: each line signed by who runs, and bound to the line before; who leaves one out is seen.
+"""A log of announced runs: each line is signed by who runs, and bound to the line before.
 
 The copy that counts is the body's, in a git repository: a vendor can write a log anew, but not that one.
 """
@@ -58,7 +58,10 @@ class Announced:
 
 
 def read_log(path: Path) -> tuple[Line, ...]:
-    """Read a log and follow its chain; signatures are not checked. Raises ConfigError ANN-01, SIG-01, STORE-04."""
+    """Read a log and follow its chain; signatures are not checked.
+
+    Raises ConfigError ANN-01, SIG-01, STORE-04.
+    """
     data = octets_of(path, MAX_OCTETS)
     if len(data) > MAX_OCTETS:
         raise _broken(path, f"at most {MAX_OCTETS} octets", "more")
@@ -78,7 +81,9 @@ def _lines(path: Path, raw: Sequence[bytes]) -> Iterator[Line]:
         check_document(told, "announcement", where)
         if told["prev"] != prev or told["number"] != number:
             raise _broken(
-                path, f"line {number} bound to the one before, {prev[:16]}", f"{told['number']}, {told['prev'][:16]}"
+                path,
+                f"line {number} bound to the one before, {prev[:16]}",
+                f"{told['number']}, {told['prev'][:16]}",
             )
         prev = hashlib.sha256(octets).hexdigest()
         yield Line(told=told, sealed=sealed, sha256=prev)
@@ -89,12 +94,14 @@ def append(path: Path, run: Mapping[str, Any], act: str, signer: Signer, *, at: 
     lines = read_log(path) if path.exists() else ()
     known = runs(lines).get(run["run_id"])
     begun = known is not None and known.header_sha256 == run["header_sha256"]
-    if act == "start" and known is not None or act != "start" and (not begun or (known and known.act)):
+    if (act == "start" and known is not None) or (act != "start" and (not begun or (known and known.act))):
         found = known.words if known else "not announced"
         raise ConfigError(
             "ANN-02",
             f"{path}: {act} of run {run['run_id']}",
-            expected="a run that is not announced" if act == "start" else "a run that was announced and did not end",
+            expected="a run that is not announced"
+            if act == "start"
+            else "a run that was announced and did not end",
             found=found if act == "start" or known is None or begun else f"{found}, with another header",
         )
     told = {
@@ -160,8 +167,8 @@ def require_one_history(mine: Path, other: Path) -> None:
                 "ANN-03",
                 f"{mine} and {other}: two histories",
                 expected=f"the same line {one.told['number']}",
-                found=f"{one.told['act']} of {one.told['run_id']} here, {two.told['act']} of {two.told['run_id']} there",
-                hint="keep both copies: each line is signed by who wrote it, so they show who told two stories",
+                found=" and ".join(f"{line.told['act']} of {line.told['run_id']}" for line in (one, two)),
+                hint="keep both copies: each line is signed, so they show who told two stories",
             )
 
 

@@ -78,10 +78,16 @@ def write_challenge(predicate: Mapping[str, Any], signer: Signer) -> bytes:
 
 
 def read_challenge(octets: bytes, where: str) -> Challenge:
-    """Read a challenge. Raises ConfigError CHAL-01 for an impossible window, and what `read_document` raises."""
+    """Read a challenge.
+
+    Raises ConfigError CHAL-01 for an impossible window, and what `read_document` raises.
+    """
     if len(octets) > LIMITS[CHALLENGE_PART]:
         raise ConfigError(
-            "CHAL-01", f"{where}: too large", expected=f"at most {LIMITS[CHALLENGE_PART]} octets", found="more"
+            "CHAL-01",
+            f"{where}: too large",
+            expected=f"at most {LIMITS[CHALLENGE_PART]} octets",
+            found="more",
         )
     made = Challenge(document=read_document(octets, KIND, where), octets=octets)
     begin, end = made.window
@@ -112,10 +118,10 @@ def by_the_body(challenge: Challenge, keyring: Keyring, at: datetime) -> str:
 
 
 def not_of(challenge: Challenge, run: Mapping[str, Any], submission: Mapping[str, Any] | None) -> str:
-    """Return what the challenge asks otherwise than the run was or the submission says; empty when nothing."""
+    """Return what the challenge asks otherwise than run and submission say; empty when nothing."""
     told = challenge.told
     product = (submission or {}).get("product") or {}
-    plan = ((entry["test_id"], entry["metric"], entry["cell"]["cell_id"]) for entry in run["plan"])
+    plan = ((entry["test"], entry["metric"], entry["cell"]["cell_id"]) for entry in run["plan"])
     pairs = (
         ("organization", told["organization"], (submission or {}).get("organization")),
         ("product", told["product"]["name"], product.get("name")),
@@ -139,7 +145,7 @@ def _in_turns(run: Mapping[str, Any]) -> bool:
 
 
 def not_within(challenge: Challenge, run: Mapping[str, Any]) -> str:
-    """Return how the run lies outside of the window; empty when it lies within. By the clock of its machine."""
+    """Return how the run lies outside of the window by the clock of its machine; empty when within."""
     begin, end = challenge.window
     if moment(run["started_at"]) < begin:
         return f"begun at {run['started_at']}, before {challenge.told['from']}"

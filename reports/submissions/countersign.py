@@ -12,21 +12,30 @@ from bmwg.reports.submissions.stamps import Stamp, with_stamp
 
 
 def countersigned(bundle: Path, output: Path, signer: Signer) -> None:
-    """Write a bundle with one signature more. Raises ConfigError SIG-03 (none before), SIG-04, BND-01 to BND-04."""
+    """Write a bundle with one signature more.
+
+    Raises ConfigError SIG-03 (none before), SIG-04, BND-01 to BND-04.
+    """
     with Archive(bundle) as archive:
         octets = _signed(archive).sealed.also_signed(signer)
         _write(archive, output, ENVELOPE_PART, octets)
 
 
 def stamped(bundle: Path, output: Path, key_id: str, reply: bytes) -> None:
-    """Write a bundle with a stamp of one of its signatures. Raises ConfigError STAMP-01, STAMP-03, BND-01 to BND-04."""
+    """Write a bundle with a stamp of one of its signatures.
+
+    Raises ConfigError STAMP-01, STAMP-03, BND-01 to BND-04.
+    """
     with Archive(bundle) as archive:
         before = archive.octets(STAMPS_PART) if archive.has(STAMPS_PART) else None
         _write(archive, output, STAMPS_PART, with_stamp(before, Stamp(key_id=key_id, reply=reply)))
 
 
 def signature_of(bundle: Path, beginning: str) -> tuple[str, bytes]:
-    """Return a signature of a bundle and its key's id, of which the beginning is given. Raises ConfigError SIG-05."""
+    """Return a signature of a bundle and its key's id, of which the beginning is given.
+
+    Raises ConfigError SIG-05.
+    """
     with Archive(bundle) as archive:
         signatures = _signed(archive).sealed.signatures
     found = [(key_id, octets) for key_id, octets in signatures.items() if key_id.startswith(beginning)]
@@ -42,7 +51,9 @@ def signature_of(bundle: Path, beginning: str) -> tuple[str, bytes]:
 
 def _signed(archive: Archive) -> Signed:
     if not archive.has(ENVELOPE_PART):
-        raise ConfigError("SIG-03", f"{archive.path}", expected="a signature of who made the bundle", found="none")
+        raise ConfigError(
+            "SIG-03", f"{archive.path}", expected="a signature of who made the bundle", found="none"
+        )
     return read_envelope(archive.octets(ENVELOPE_PART))
 
 

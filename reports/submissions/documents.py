@@ -60,7 +60,9 @@ def octets_of(path: Path, limit: int = MAX_OCTETS) -> bytes:
         with path.open("rb") as file:
             return file.read(limit + 1)
     except OSError as error:
-        raise ConfigError("STORE-02", f"{path}: cannot be read", found=error.strerror or str(error)) from error
+        raise ConfigError(
+            "STORE-02", f"{path}: cannot be read", found=error.strerror or str(error)
+        ) from error
 
 
 def write_new(path: Path, octets: bytes) -> Path:
@@ -88,7 +90,10 @@ def moment_given(text: str, what: str) -> datetime:
         found = None
     if found is None or found.tzinfo is None:
         raise ConfigError(
-            "CHAL-02", what, expected="a time with its zone, such as 2026-01-31T08:00:00Z", found=repr(text[:60])
+            "CHAL-02",
+            what,
+            expected="a time with its zone, such as 2026-01-31T08:00:00Z",
+            found=repr(text[:60]),
         )
     return found.astimezone(UTC)
 

@@ -107,7 +107,9 @@ def read_sealed(data: bytes, where: str, payload_type: str) -> Sealed:
     if sealed.payload_type != payload_type:
         raise bad_envelope(where, f"a payload of type {payload_type}", repr(sealed.payload_type[:80]))
     if form != data:
-        raise bad_envelope(where, "canonical JSON and base64, signatures in the order of their keys", "another form")
+        raise bad_envelope(
+            where, "canonical JSON and base64, signatures in the order of their keys", "another form"
+        )
     return sealed
 
 

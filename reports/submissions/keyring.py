@@ -1,4 +1,4 @@
-"""The keys that a body knows, signed by the body: whose each is, for what, from when until when, and revoked why."""
+"""The keys that a body knows, signed by the body: whose each is, for what, and how long."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.submissions.documents import moment, octets_of, read_document, sign_document
@@ -79,15 +80,16 @@ class Keyring:
 
 def write_keys(predicate: Mapping[str, Any], signer: Signer) -> bytes:
     """Return the octets of a list of keys. Raises ConfigError STORE-04, KEY-03, KEY-05."""
+    octets = sign_document(KIND, predicate, signer)
     _known(predicate, "keys")
-    return sign_document(KIND, predicate, signer)
+    return octets
 
 
 def read_keys(path: Path, root: TrustedKey) -> Keyring:
     """Read a list and check that the body signed it.
 
-    Raises ConfigError KEY-03 (a time that ends before it begins), KEY-04 (not signed by the body), KEY-05 (a key
-    twice, or none), and what `read_document` raises.
+    Raises ConfigError KEY-03 (a time that ends before it begins), KEY-04 (not signed by the body), KEY-05 (a
+    key twice, or none), and what `read_document` raises.
     """
     document = read_document(octets_of(path), KIND, str(path))
     if not document.sealed.signed_by([root]):
@@ -121,12 +123,13 @@ def key_entry(
 
 def raw_of(key: TrustedKey) -> str:
     """Return a public key's 32 octets in hexadecimal."""
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+    return str(key.keyval["public"])
 
-    loaded = load_pem_public_key(key.keyval["public"].encode("ascii"))
-    if not isinstance(loaded, Ed25519PublicKey):
-        raise ConfigError("KEY-05", "a key", expected="an Ed25519 public key", found=type(loaded).__name__)
-    return loaded.public_bytes_raw().hex()
+
+def pem_of(key: TrustedKey) -> bytes:
+    """Return a public key as a file holds it."""
+    raw = Ed25519PublicKey.from_public_bytes(bytes.fromhex(raw_of(key)))
+    return raw.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
 def _known(predicate: Mapping[str, Any], where: str) -> dict[str, KnownKey]:

@@ -1,7 +1,7 @@
 """Time stamps of signatures (RFC 3161): a third party's word that a signature was there at a time.
 
 A stamp is of one signature's octets, so that of another bundle is none of this one. What judges stamps
-(rfc3161-client) is an optional extra and reaches out nowhere: authorities' roots are files that the reader pins.
+(rfc3161-client) is an optional extra and reaches out nowhere: the reader pins the roots as files.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ class Stamp:
 
 
 def request(signature: bytes) -> bytes:
-    """Return the request for a stamp, which an authority answers; nothing is sent. Raises TestbedError STAMP-04."""
+    """Return the request for a stamp, to be sent by somebody. Raises TestbedError STAMP-04."""
     return bytes(_client().TimestampRequestBuilder().data(signature).build().as_bytes())
 
 
@@ -98,20 +99,24 @@ def stamped_at(stamp: Stamp, signatures: Mapping[str, bytes], roots: Sequence[An
         reply = client.decode_timestamp_response(stamp.reply)
         when = reply.tst_info.gen_time
     except Exception as error:  # the client raises what its parser raises
-        raise _wrong("a reply of a time-stamping authority in DER", f"{type(error).__name__}: {error}") from error
+        raise _wrong(
+            "a reply of a time-stamping authority in DER", f"{type(error).__name__}: {error}"
+        ) from error
     builder = client.VerifierBuilder()
     for root in roots:
         builder = builder.add_root_certificate(root)
     try:
         builder.build().verify_message(reply, signature)
     except Exception as error:
-        raise _foreign("a stamp of this signature by a pinned authority", str(error) or type(error).__name__) from error
+        raise _foreign(
+            "a stamp of this signature by a pinned authority", str(error) or type(error).__name__
+        ) from error
     return when.astimezone(UTC) if isinstance(when, datetime) else datetime.fromtimestamp(0, UTC)
 
 
 def _client() -> Any:
     try:
-        import rfc3161_client
+        return import_module("rfc3161_client")
     except ModuleNotFoundError as error:
         raise TestbedError(
             "STAMP-04",
@@ -120,7 +125,6 @@ def _client() -> Any:
             found="none",
             hint="pip install 'bmwg-toolkit[stamps]'",
         ) from error
-    return rfc3161_client
 
 
 def _wrong(expected: str, found: str) -> ConfigError:
@@ -128,4 +132,6 @@ def _wrong(expected: str, found: str) -> ConfigError:
 
 
 def _foreign(expected: str, found: str) -> ConfigError:
-    return ConfigError("STAMP-02", f"{STAMPS_PART}: a stamp that is none of this bundle", expected=expected, found=found)
+    return ConfigError(
+        "STAMP-02", f"{STAMPS_PART}: a stamp that is none of this bundle", expected=expected, found=found
+    )

@@ -1,7 +1,7 @@
-"""How a bundle stands before a body: who signed in which role, whether its challenge was kept, at which level.
+"""How a bundle stands before a body: who signed in which role, was its challenge kept, at which level.
 
-A bundle with none of this is self-declared. No level says more than `PROVES` tells, and each says why it is not the
-next one.
+A bundle with none of this is self-declared. No level says more than `PROVES` tells, and each says why it is
+not the next one.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ class Level(StrEnum):
 
 
 PROVES: Mapping[Level, str] = {
-    Level.SELF_DECLARED: "the answers follow from the recorded trials; that these took place, nobody but who signed says",
-    Level.CHALLENGED: "its header is younger than the body's number, and it was made as the body asked; not that "
-    "frames were sent",
+    Level.SELF_DECLARED: "the answers follow from the recorded trials; that these took place, nobody but the "
+    "signer says",
+    Level.CHALLENGED: "its header is younger than the body's number, and it was made as the body asked; not "
+    "that frames were sent",
     Level.WITNESSED: "a second party that the body knows signed that it saw the run",
-    Level.REPRODUCED: "another party, with another key and a challenge of its own, measured the same within the "
-    "stated widths",
+    Level.REPRODUCED: "another party, with another key and a challenge of its own, measured the same within "
+    "the stated widths",
 }
 
 
@@ -57,42 +58,64 @@ class Party:
     stamped: bool
     wrong: str
 
+    def of_owner(self, owner: str) -> bool:
+        """Whether it counts as that of whose submission it is."""
+        return not self.wrong and self.known.role in _OWNERS and self.known.organization == owner
+
     def __str__(self) -> str:
         when = f"{self.at:%Y-%m-%dT%H:%M:%SZ}" + (" by a stamp" if self.stamped else "")
         counts = f"does not count: {self.wrong}" if self.wrong else f"valid at {when}"
-        return f"{shown(self.known.organization)} ({self.known.role.value}), key {self.known.key_id[:16]}, {counts}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reproduction:
-    """What a second bundle says of a first one. `why` is why it is none; empty when it agrees."""
-
-    by: str
-    why: str = ""
+        whose = f"{shown(self.known.organization)} ({self.known.role.value})"
+        return f"{whose}, key {self.known.key_id[:16]}, {counts}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What a body's word adds to a bundle. `why_not` says why the level is not the next one.
+    """What a body's word adds to a bundle.
 
-    `findings` are what no honest bundle has; `notes` what could not be judged here.
+    `unchallenged`, `unwitnessed` and `unreproduced` say why it is not so; empty when it is. `findings` are
+    what no honest bundle has; `notes` what could not be judged here.
     """
 
-    level: Level
-    why_not: str
     kept: Kept
     kept_why: str
     body: str = ""
     owner: str = ""
     parties: tuple[Party, ...] = ()
+    key_ids: frozenset[str] = frozenset()
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     announced: str = ""
+    unchallenged: str = ""
+    unwitnessed: str = ""
+    unreproduced: str = "no run of another party stands beside it"
+
+    @property
+    def level(self) -> Level:
+        """The highest level that it reaches; each needs that it is challenged."""
+        if self.unchallenged:
+            return Level.SELF_DECLARED
+        if not self.unreproduced:
+            return Level.REPRODUCED
+        return Level.CHALLENGED if self.unwitnessed else Level.WITNESSED
+
+    @property
+    def why_not(self) -> str:
+        """Why the level is not a higher one."""
+        match self.level:
+            case Level.SELF_DECLARED:
+                return f"not challenged: {self.unchallenged}"
+            case Level.CHALLENGED:
+                return f"not witnessed: {self.unwitnessed}; not reproduced: {self.unreproduced}"
+            case Level.WITNESSED:
+                return f"not reproduced: {self.unreproduced}"
+            case _:
+                return ""
 
     @property
     def owned(self) -> bool:
         """Whether a valid key of the organization that the submission names signed."""
-        return any(not one.wrong and one.known.role in _OWNERS and one.known.organization == self.owner for one in self.parties)
+        return any(one.of_owner(self.owner) for one in self.parties)
 
 
 @dataclass(slots=True)
@@ -103,55 +126,35 @@ class _Found:
     notes: list[str] = field(default_factory=list)
 
 
-def standing(
-    archive: Archive,
-    evidence: Evidence,
-    trust: Trust | None,
-    at: datetime,
-    reproduction: Reproduction | None = None,
-) -> Standing:
-    """Judge a bundle that verifies. `at` is the time of signatures without stamp: that of a registry's entry."""
-    if evidence.run is None:
-        return Standing(
-            level=Level.SELF_DECLARED, why_not="no run could be read", kept=Kept.NONE, kept_why="", findings=()
-        )
+def standing(archive: Archive, evidence: Evidence, trust: Trust | None, at: datetime) -> Standing:
+    """Judge a bundle. `at` is the time of signatures without stamp: that of a registry's entry."""
     run, submission = evidence.run, evidence.submission
+    if run is None:
+        return Standing(kept=Kept.NONE, kept_why="", unchallenged="no run could be read")
     found = _Found()
     challenge = _challenge(archive, run, found)
     sealed = _sealed(archive)
     stamps = _stamped(archive, sealed, trust, found)
-    parties = _parties(sealed, trust, at, stamps, found) if sealed and trust else ()
-    owner = (submission or {}).get("organization", "")
     kept, why = _kept(challenge, run, submission, trust, stamps, found)
+    owner = (submission or {}).get("organization", "")
     made = Standing(
-        level=Level.SELF_DECLARED,
-        why_not="",
         kept=kept,
         kept_why=why,
         body=trust.keyring.body if trust else "",
         owner=owner,
-        parties=parties,
+        parties=_parties(sealed, trust, at, stamps, found) if sealed and trust else (),
+        key_ids=frozenset(sealed.signatures) if sealed else frozenset(),
         announced=_announced(run, owner, trust, found),
     )
     found.findings += _early(run, stamps)
-    if parties and not made.owned:
+    if made.parties and not made.owned:
         found.findings.append(_of_no_owner(made))
     made = replace(made, findings=tuple(found.findings), notes=tuple(found.notes))
-    return _levelled(made, run, trust, reproduction)
-
-
-def _levelled(
-    made: Standing, run: Mapping[str, Any], trust: Trust | None, reproduction: Reproduction | None
-) -> Standing:
-    """Return it with the highest level that it reaches and why it is not the next one."""
-    for why in _not_challenged(made, run, trust):
-        return replace(made, why_not=f"not challenged: {why}")
-    unwitnessed, unreproduced = _not_witnessed(made, trust), _not_reproduced(reproduction)
-    if not unreproduced:
-        return replace(made, level=Level.REPRODUCED, why_not="")
-    if not unwitnessed:
-        return replace(made, level=Level.WITNESSED, why_not=f"not reproduced: {unreproduced}")
-    return replace(made, level=Level.CHALLENGED, why_not=f"not witnessed: {unwitnessed}; not reproduced: {unreproduced}")
+    return replace(
+        made,
+        unchallenged=next(_not_challenged(made, run, trust), ""),
+        unwitnessed=_not_witnessed(made, trust),
+    )
 
 
 def _not_challenged(made: Standing, run: Mapping[str, Any], trust: Trust | None) -> Iterator[str]:
@@ -164,7 +167,7 @@ def _not_challenged(made: Standing, run: Mapping[str, Any], trust: Trust | None)
         return
     if run["simulated"]:
         yield "the run is simulated"
-    owners = {one.known.key_id for one in made.parties if not one.wrong and one.known.organization == made.owner and one.known.role in _OWNERS}
+    owners = {one.known.key_id for one in made.parties if one.of_owner(made.owner)}
     if len(owners) < (needed := trust.keyring.needed(Role.VENDOR)):
         yield f"{len(owners)} of {needed} keys of {shown(made.owner) or 'an organization'} signed"
     if trust.announced is not None and not made.announced:
@@ -175,16 +178,16 @@ def _not_witnessed(made: Standing, trust: Trust | None) -> str:
     seen = {
         one.known.organization
         for one in made.parties
-        if not one.wrong and one.known.role in (Role.WITNESS, Role.LAB) and one.known.organization != made.owner
+        if not one.wrong
+        and one.known.role in (Role.WITNESS, Role.LAB)
+        and one.known.organization != made.owner
     }
     needed = trust.keyring.needed(Role.WITNESS) if trust else 1
-    return "" if len(seen) >= needed else f"{len(seen)} of {needed} witnesses or labs signed beside {shown(made.owner)}"
-
-
-def _not_reproduced(reproduction: Reproduction | None) -> str:
-    if reproduction is None:
-        return "no run of another party stands beside it"
-    return f"{shown(reproduction.by)}: {reproduction.why}" if reproduction.why else ""
+    return (
+        ""
+        if len(seen) >= needed
+        else f"{len(seen)} of {needed} witnesses or labs signed beside {shown(made.owner)}"
+    )
 
 
 def _sealed(archive: Archive) -> Sealed | None:
@@ -198,7 +201,11 @@ def _challenge(archive: Archive, run: Mapping[str, Any], found: _Found) -> Chall
     """Return the challenge in a bundle, where it is the one that the run's header names."""
     named = run.get("challenge_sha256")
     try:
-        made = read_challenge(archive.octets(CHALLENGE_PART), CHALLENGE_PART) if archive.has(CHALLENGE_PART) else None
+        made = (
+            read_challenge(archive.octets(CHALLENGE_PART), CHALLENGE_PART)
+            if archive.has(CHALLENGE_PART)
+            else None
+        )
     except ToolkitError as error:
         found.findings.append(of_error(error))
         return None
@@ -206,7 +213,9 @@ def _challenge(archive: Archive, run: Mapping[str, Any], found: _Found) -> Chall
     if named == has:
         return made
     found.findings.append(
-        _finding("VER-61", CHALLENGE_PART, f"the challenge {named or 'none'} of the run's header", has or "none")
+        _finding(
+            "VER-61", CHALLENGE_PART, f"the challenge {named or 'none'} of the run's header", has or "none"
+        )
     )
     return None
 
@@ -221,7 +230,9 @@ def _stamped(
     try:
         for stamp in read_stamps(archive.octets(STAMPS_PART)):
             if trust is None or not trust.roots:
-                found.notes.append(f"the stamp of key {stamp.key_id[:16]} was not judged: no authority is pinned")
+                found.notes.append(
+                    f"the stamp of key {stamp.key_id[:16]} was not judged: no authority is pinned"
+                )
             else:
                 times[stamp.key_id] = stamped_at(stamp, sealed.signatures if sealed else {}, trust.roots)
     except TestbedError as error:
@@ -259,9 +270,14 @@ def _kept(
     found: _Found,
 ) -> tuple[Kept, str]:
     if challenge is None:
-        return Kept.NONE, "the run took none" if run.get("challenge_sha256") is None else "its own is not there"
+        return Kept.NONE, "the run took none" if run.get(
+            "challenge_sha256"
+        ) is None else "its own is not there"
     if trust is None:
-        return Kept.UNSIGNED, f"nobody whom you trust signed it; it says that {shown(challenge.told['body'])} did"
+        return (
+            Kept.UNSIGNED,
+            f"nobody whom you trust signed it; it says that {shown(challenge.told['body'])} did",
+        )
     try:
         begin, end = challenge.window
         why = challenges.by_the_body(challenge, trust.keyring, begin)
@@ -274,11 +290,15 @@ def _kept(
         return Kept.FOREIGN, why
     why = challenges.not_within(challenge, run)
     if not why and stamps and min(stamps.values()) > end:
-        why = f"signed at {min(stamps.values()):%Y-%m-%dT%H:%M:%SZ} by a stamp, after {challenge.told['until']}"
+        why = (
+            f"signed at {min(stamps.values()):%Y-%m-%dT%H:%M:%SZ} by a stamp, after {challenge.told['until']}"
+        )
     if why:
         return Kept.OUTSIDE, why
-    return Kept.WITHIN, f"{challenge.told['from']} to {challenge.told['until']}, by the clock of the run's machine" + (
-        ", and signed before its end by a stamp" if stamps else ""
+    return (
+        Kept.WITHIN,
+        f"{challenge.told['from']} to {challenge.told['until']}, by the clock of the run's machine"
+        + (", and signed before its end by a stamp" if stamps else ""),
     )
 
 
@@ -307,13 +327,20 @@ def _early(run: Mapping[str, Any], stamps: Mapping[str, datetime]) -> list[Findi
     first = min(stamps.values())
     if first + _CLOCKS_APART >= moment(run["ended_at"]):
         return []
-    return [_finding("VER-62", "run.json: ended_at", f"an end before its signature's stamp, {first}", run["ended_at"])]
+    return [
+        _finding(
+            "VER-62", "run.json: ended_at", f"an end before its signature's stamp, {first}", run["ended_at"]
+        )
+    ]
 
 
 def _of_no_owner(made: Standing) -> Finding:
     said = "; ".join(str(one) for one in made.parties)
     return _finding(
-        "SIG-06", ENVELOPE_PART, f"a valid signature of {shown(made.owner) or 'the organization'} as vendor or lab", said
+        "SIG-06",
+        ENVELOPE_PART,
+        f"a valid signature of {shown(made.owner) or 'the organization'} as vendor or lab",
+        said,
     )
 
 

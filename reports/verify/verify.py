@@ -29,7 +29,7 @@ from bmwg.reports.verify.rules import RULES
 from bmwg.reports.verify.trust import Signature
 
 if TYPE_CHECKING:
-    from bmwg.reports.bundle.signing import TrustedKey
+    from bmwg.reports.submissions.envelope import TrustedKey
     from bmwg.reports.submissions.standing import Standing
 
 MAX_RENDERED_TRIALS = 10_000  # choice: a report of more takes longer than verifying it
@@ -39,7 +39,7 @@ _RENDERED = ("report.rst", "report.html")
 _BESIDE = (*_RENDERED, "output.xml")  # parts from which no figure is taken
 
 INTEGRITY_ONLY = "integrity only, signer unknown"
-TRUSTED = "signed by the key that you named"
+TRUSTED = "signed by a key that you trust"
 UNSIGNED = "no signature"
 
 

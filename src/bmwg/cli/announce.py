@@ -1,4 +1,4 @@
-"""`bmwg announce start|end|abort|list|same`: a log of all runs, so that those which are not handed in are seen."""
+"""`bmwg announce start|end|abort|list|same`: a log of all runs, also of those not handed in."""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ from bmwg.reports.submissions import announcements
 
 def add_parser(verbs: Any) -> None:
     """Add the verb to the command."""
-    parser = verbs.add_parser("announce", help="announce a run before anybody knows its result", description=__doc__)
+    parser = verbs.add_parser(
+        "announce", help="announce a run before anybody knows its result", description=__doc__
+    )
     acts = parser.add_subparsers(title="acts", required=True, metavar="ACT")
     for name in announcements.ACTS:
         act = acts.add_parser(name, help=f"announce the {name} of a run")
         act.add_argument("run", type=Path, help="the run's folder")
         act.add_argument("--log", type=Path, required=True, help="the log to add a line to")
-        act.add_argument("--key", type=Path, required=True, help="the private key that will sign the run's bundle")
+        act.add_argument(
+            "--key", type=Path, required=True, help="the private key that will sign the run's bundle"
+        )
         act.add_argument("--said", default="", help="what is to be said of it, such as why it was given up")
         act.set_defaults(handler=_announce, act=name)
     told = acts.add_parser("list", help="say what was announced; signatures are not checked")
@@ -37,7 +41,9 @@ def add_parser(verbs: Any) -> None:
 def _announce(chosen: argparse.Namespace) -> int:
     run = load_document(chosen.run / RUN_FILE, "run")
     now = utc_text(datetime.now(UTC))
-    line = announcements.append(chosen.log, run, chosen.act, load_private(chosen.key), at=now, said=chosen.said)
+    line = announcements.append(
+        chosen.log, run, chosen.act, load_private(chosen.key), at=now, said=chosen.said
+    )
     print(f"{chosen.log}: line {line.told['number']}, {line.sha256}: give the file to the body")
     return 0
 

@@ -27,7 +27,9 @@ def add_parser(verbs: Any) -> None:
     )
     issue.add_argument("--profile", required=True, help="compliance profile of the run")
     issue.add_argument("--plan", required=True, metavar="SHA256", help="what `bmwg plan --hash` prints")
-    issue.add_argument("--from", dest="begin", required=True, metavar="TIME", help="not before this time (with zone)")
+    issue.add_argument(
+        "--from", dest="begin", required=True, metavar="TIME", help="not before this time (with zone)"
+    )
     issue.add_argument("--until", required=True, metavar="TIME", help="signed before this time (with zone)")
     issue.add_argument("--output", type=Path, required=True, help="file to write")
     issue.set_defaults(handler=_issue)

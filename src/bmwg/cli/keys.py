@@ -1,4 +1,4 @@
-"""`bmwg keys init|add|revoke|show FOLDER`: a body's list of keys, each with its organization, role and time."""
+"""`bmwg keys init|add|revoke|show FOLDER`: a body's list of keys by organization and role."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bmwg.reports.bundle.signing import load_private, load_public
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.store.files import utc_text, write_atomically
 from bmwg.reports.submissions.documents import moment_given, octets_of, read_document
-from bmwg.reports.submissions.keyring import KIND, Role, key_entry, raw_of, read_keys, write_keys
+from bmwg.reports.submissions.keyring import KIND, Role, key_entry, pem_of, raw_of, read_keys, write_keys
 from bmwg.reports.submissions.trust import BODY_KEY, KEY_LIST
 
 
@@ -37,7 +37,9 @@ def add_parser(verbs: Any) -> None:
         made[name].add_argument("--public", type=Path, required=True, help="the public key that is meant")
     made["add"].add_argument("--organization", required=True, help="whose it is, as submissions name it")
     made["add"].add_argument("--role", required=True, choices=[role.value for role in Role])
-    made["add"].add_argument("--from", dest="begin", required=True, metavar="TIME", help="valid from (with zone)")
+    made["add"].add_argument(
+        "--from", dest="begin", required=True, metavar="TIME", help="valid from (with zone)"
+    )
     made["add"].add_argument("--until", required=True, metavar="TIME", help="valid until (with zone)")
     made["revoke"].add_argument("--at", required=True, metavar="TIME", help="from when on (with zone)")
     made["revoke"].add_argument("--why", required=True, help="the reason")
@@ -50,7 +52,7 @@ def _init(chosen: argparse.Namespace) -> int:
             raise ConfigError("KEY-01", f"{chosen.folder / name}: exists already; no key is overwritten")
     chosen.folder.mkdir(parents=True, exist_ok=True)
     octets = write_keys({"body": chosen.body, "issued_at": utc_text(datetime.now(UTC)), "keys": []}, signer)
-    write_atomically(chosen.folder / BODY_KEY, signer.public_key.keyval["public"].encode("ascii"))
+    write_atomically(chosen.folder / BODY_KEY, pem_of(signer.public_key))
     write_atomically(chosen.folder / KEY_LIST, octets)
     print(chosen.folder / KEY_LIST)
     return 0

@@ -36,7 +36,9 @@ def add_parser(verbs: Any) -> None:
         help="what the order is drawn from (default 1; a run has its own)",
     )
     parser.add_argument(
-        "--hash", action="store_true", help="print only the hash of the plan, by which a body challenges a run"
+        "--hash",
+        action="store_true",
+        help="print only the hash of the plan, by which a body challenges a run",
     )
     parser.set_defaults(handler=handle)
 

@@ -37,7 +37,9 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument("--profile", help="compliance profile (default: quick)")
     parser.add_argument("--overlay", type=Path, help="facts about the machine that a person declares")
     parser.add_argument("--results", type=Path, help="folder of the runs (default: ./results)")
-    parser.add_argument("--challenge", type=Path, help="file of a body's challenge; the order is drawn from it")
+    parser.add_argument(
+        "--challenge", type=Path, help="file of a body's challenge; the order is drawn from it"
+    )
     parser.add_argument("--verbose", action="store_true", help="a line for each trial, not each cell only")
     parser.add_argument(
         "--in-guest", action="store_true", help="run in a virtual machine with the distribution's full kernel"

@@ -23,7 +23,9 @@ def add_parser(verbs: Any) -> None:
         "--ask", type=Path, metavar="FILE", help="write the request for a stamp (RFC 3161); nothing is sent"
     )
     what.add_argument("--stamp", type=Path, metavar="FILE", help="add the authority's reply")
-    parser.add_argument("--of", default="", metavar="KEY-ID", help="beginning of the key whose signature is stamped")
+    parser.add_argument(
+        "--of", default="", metavar="KEY-ID", help="beginning of the key whose signature is stamped"
+    )
     parser.add_argument("--output", type=Path, help="bundle to write, with --key and --stamp")
     parser.set_defaults(handler=handle)
 
