@@ -25,6 +25,7 @@ from bmwg.reports.registry.entry import (
     is_name,
 )
 from bmwg.reports.render.text import plain
+from bmwg.reports.store.files import utc_text
 from bmwg.reports.submissions.announcements import Announced
 from bmwg.reports.submissions.documents import moment_given
 from bmwg.reports.submissions.names import problems, skeleton, slug
@@ -68,6 +69,7 @@ def check(
         raise ConfigError("REG-09", f"{root}: no registry", expected=f"a folder {PUBLISHED}", found="none")
     findings: list[Finding] = []
     entries: list[Entry] = []
+    times = accepted_at(root)
     for folder in _submissions(root, findings):
         version, organization, name = folder.relative_to(root / PUBLISHED).parts
         bundle = folder / BUNDLE
@@ -78,6 +80,7 @@ def check(
             organization=organization,
             name=name,
             examined=_examined(bundle, keys_of(root, organization), examine) if usable else None,
+            accepted=utc_text(when) if (when := times.get(folder.relative_to(root).as_posix())) else "",
         )
         entries.append(entry)
         for rule in RULES:

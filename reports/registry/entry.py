@@ -34,8 +34,8 @@ class Examined:
     `trusted` is whether the organization's key in the registry signed it. `grades` are (document,
     benchmark, grade). `redacted` is whether telling texts are hidden, `beside` names parts that were rendered
     elsewhere, and `trials` has a digest of what each trial counted. `said` are the lines of who signed what,
-    what that shows, what nobody can show, and what a reader should ask. `candidate` has what is held against
-    another party's run.
+    what that shows, what nobody can show, and what a reader should ask. `functions` and `options` are those
+    of the cells. `candidate` has what is held against another party's run.
     """
 
     findings: tuple[str, ...]
@@ -52,6 +52,8 @@ class Examined:
     beside: tuple[str, ...] = ()
     trials: frozenset[str] = frozenset()
     said: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     candidate: Candidate | None = None
 
     @property
@@ -65,13 +67,22 @@ Examine = Callable[[Path, Path | None], Examined]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One submission folder; `examined` is None when there is no bundle to examine."""
+    """One submission folder; `examined` is None when there is no bundle to examine.
+
+    `accepted` is when it was accepted; empty where nobody wrote it down.
+    """
 
     folder: Path
     toolkit_version: str
     organization: str
     name: str
     examined: Examined | None
+    accepted: str = ""
+
+    @property
+    def badge(self) -> str:
+        """The way of the drawing that says its level."""
+        return self.page.removesuffix("html") + "svg"
 
     @property
     def place(self) -> str:

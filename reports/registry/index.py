@@ -24,6 +24,7 @@ def index_page(checked: Checked) -> str:
         ),
         "",
     ]
+    lines += ["By product, function, network option, profile and level: `search <pages/search.html>`__.", ""]
     lines += title("Submissions", 1)
     head = [
         "organization",

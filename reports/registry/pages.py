@@ -16,6 +16,7 @@ from bmwg.reports.bundle.archive import Archive
 from bmwg.reports.registry.check import Checked, published
 from bmwg.reports.registry.entry import BUNDLE, GENERATED, PAGES, Entry, Finding
 from bmwg.reports.registry.index import index_page
+from bmwg.reports.registry.site import site
 from bmwg.reports.render.report import form_of, html_of
 from bmwg.reports.render.text import NONE, esc, pairs, plain, title
 from bmwg.reports.submissions.names import shown
@@ -33,7 +34,8 @@ def generated(checked: Checked) -> dict[str, bytes]:
         name: form_of(page, form, "index").encode("utf-8")
         for name, form in zip(GENERATED, ("md", "html"), strict=True)
     }
-    return made | {entry.page: entry_page(entry) for entry in published(checked)}
+    good = published(checked)
+    return made | site(good) | {entry.page: entry_page(entry) for entry in good}
 
 
 def strange(root: Path, render: Callable[[], Mapping[str, bytes]]) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -78,7 +79,7 @@ def handle(chosen: argparse.Namespace) -> int:
 def _write(root: Path, checked: Checked) -> None:
     """Write the pages of the registry; one whose submission is not published any more is taken away."""
     made = generated(checked)
-    for path in sorted((root / PAGES).rglob("*.html")):
+    for path in sorted(one for form in ("html", "svg") for one in (root / PAGES).rglob(f"*.{form}")):
         if path.relative_to(root).as_posix() not in made and (path.is_symlink() or path.is_file()):
             path.unlink()
     for name, octets in made.items():
@@ -210,10 +211,16 @@ def examine(
         beside=(*verified.rendered, *verified.unchecked),
         trials=held.trials,
         candidate=held,
+        functions=_distinct(one.cell.function for one in evidence.outcomes),
+        options=_distinct(one.cell.network for one in evidence.outcomes),
         grades=tuple((one.document, one.benchmark, one.grade.value) for one in judgement.grades)
         if judgement
         else (),
     )
+
+
+def _distinct(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(words) - {"none"}))
 
 
 def _said(verified: Any) -> list[str]:
