@@ -114,7 +114,7 @@ def _held(key: tuple[str, str], first: Stated, second: Stated | None, factor: fl
     agreement, why = Agreement.CANNOT_TELL, ""
     mine, other = first.widened(factor), second.widened(factor)
     if mine is None or other is None:
-        why = "; ".join(one.why for one in (first, second) if one.why)
+        why = "; ".join(dict.fromkeys(one.why for one in (first, second) if one.why))
     elif first.unit != second.unit:
         why = f"units {first.unit} and {second.unit}"
     elif first.load_fps and second.load_fps and abs(second.load_fps / first.load_fps - 1) > SAME_LOAD_RATIO:

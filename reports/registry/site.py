@@ -18,7 +18,7 @@ from bmwg.reports.submissions.names import shown
 from bmwg.reports.submissions.standing import Level
 
 SEARCH = f"{PAGES}/search.html"
-MAX_PAIRS = 2_000  # choice: pages of two entries; the first in the order of the registry are made
+MAX_PAIRS = 200  # choice: pages of two entries; the first in the order of the registry are made
 _COLOURS = {
     Level.SELF_DECLARED: "#595959",
     Level.CHALLENGED: "#0b5394",

@@ -72,7 +72,7 @@ def _run(path: Path) -> Run:
 
 def _line(entry: Held) -> str:
     ends = " and ".join(_ends(one) for one in (entry.first, entry.second))
-    why = f" ({entry.why})" if entry.why else ""
+    why = f" ({entry.why})" if entry.why and entry.first.ends and entry.second.ends else ""
     return f"  {entry.agreement.value}: {entry.metric} on {shown(entry.cell_id)}: {ends}{why}"
 
 

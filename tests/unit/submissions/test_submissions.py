@@ -14,12 +14,14 @@ import pytest
 import replayable
 from parties import LAB, VENDOR, WITHIN, Case, World
 
+from bmwg.cli.main import main
 from bmwg.cli.registry import examiner
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.registry import check
 from bmwg.reports.registry.against import changed
 from bmwg.reports.registry.check import place_of
 from bmwg.reports.registry.index import index_page
+from bmwg.reports.registry.site import SEARCH, compare_name, site
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.submissions.announcements import require_one_history
 from bmwg.reports.submissions.countersign import countersigned
@@ -423,6 +425,38 @@ def test_the_registry_shows_levels_and_reproductions(fresh: World) -> None:
     assert levels == {"example-networks": Level.REPRODUCED, "second-lab": Level.CHALLENGED}
     assert not {one.rule_id for one in found.findings} & {"REG-04", "REG-07", "REG-08"}
     assert "reproduced" in index_page(found)
+    made = site(found.entries)
+    first, second = found.entries
+    assert "reproduced 2026-02-01" in made[first.badge].decode("ascii")
+    assert "challenged 2026-02-01" in made[second.badge].decode("ascii")
+    assert "Example Forwarder" in made[SEARCH].decode("utf-8")
+    assert "All in all: agrees" in made[compare_name(first, second)].decode("utf-8")
+    assert not [name for name, text in made.items() if b"<script" in text]
+
+
+def test_the_bodys_key_is_changed_by_a_person_alone(fresh: World) -> None:
+    before = Path(shutil.copytree(fresh.trust, fresh.place / "before"))
+    (before / "published").mkdir()
+    shutil.copy(fresh.public("other"), fresh.trust / "body.pem")
+    assert [one.rule_id for one in changed(before, fresh.trust)] == ["REG-18"]
+
+
+@pytest.mark.parametrize(
+    ("key", "options", "status", "words"),
+    [
+        ("vendor", {"seed": 21}, 2, "CMP-09"),
+        ("lab", {}, 2, "they hold the same trials"),
+        ("lab", {"seed": 21}, 0, "agrees: "),
+        ("lab", {"seed": 22, "knee_fps": 500_000}, 1, "differs: of"),
+    ],
+)
+def test_reproduce_needs_two_parties(fresh: World, capsys, key, options, status, words) -> None:
+    """By the command: 0 agrees, 1 differs, and runs of one key or of the same trials are refused."""
+    first = fresh.bundle(fresh.run("a", None))
+    second = fresh.bundle(fresh.run("b", None, **options), key, LAB if key == "lab" else VENDOR)
+    assert main(["compare", "--reproduce", str(first), str(second)]) == status
+    told = capsys.readouterr()
+    assert words in told.out + told.err
 
 
 def _in_place(root: Path, bundle: Path) -> Path:
