@@ -13,6 +13,7 @@ from bmwg.reports.compare.reproduce import Agreement, Reproduced, Stated, reprod
 from bmwg.reports.submissions.keyring import Role
 from bmwg.reports.submissions.standing import Level, Standing
 
+_AROUND = frozenset({"wall_ns"})  # the time around what an execution counted
 SAME_RATIO = 0.05  # choice: two runs that share a twentieth of their trials are one: counts hardly repeat
 
 
@@ -43,14 +44,20 @@ def candidate(evidence: Evidence, key_ids: frozenset[str], standing: Standing | 
 
 
 def digests(evidence: Evidence) -> frozenset[str]:
-    """Return a digest of what each trial or repetition counted, whatever it is called."""
+    """Return digests of what each trial or repetition counted, whatever it is called and however long it was.
+
+    Of frames there is one of the counts, with the gaps in ns that no two trials share, and one of the
+    latencies. Where a tester tells neither, its time is all that tells trials apart.
+    """
     counted = []
     for trial in evidence.trials:
         result = trial.trial.result
         if any(stream.received_frames for stream in result.streams):
-            counted.append(repr((result.wall_time_ns, result.streams)))
+            told = any(stream.largest_gap_ns or stream.effective_duration_ns for stream in result.streams)
+            counted.append(repr(result.streams if told else (result.wall_time_ns, result.streams)))
+            counted += [repr(one.fingerprint) for one in trial.delays if one.telling]
     counted += [
-        repr(sorted((key, str(value)) for key, value in one.body.result.items()))
+        repr(sorted((key, str(value)) for key, value in one.body.result.items() if key not in _AROUND))
         for one in evidence.executions
     ]
     return frozenset(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32] for text in counted)
