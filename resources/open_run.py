@@ -17,10 +17,12 @@ from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.locks import reserve_claims
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.records import Outcome
+from bmwg.reports.bundle.archive import CHALLENGE_PART
 from bmwg.reports.render.report import write_report
 from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.store import Run, RunHeader, RunStore, read_run
-from bmwg.resources import rooms
+from bmwg.reports.store.files import write_atomically
+from bmwg.resources import challenged, rooms
 from bmwg.resources.clock import Clock, HostClock
 from bmwg.resources.continuation import begun, check_platform, clear_away, find_run, standing_text
 from bmwg.resources.guest_record import record_guest
@@ -138,6 +140,9 @@ def open_run(
     continued = None
     if settings.continue_run is not None:
         continued = begun(find_run(settings.continue_run, settings.results), selected)
+    taken = challenged.taken(settings) if continued is None else None
+    if taken is not None:
+        settings = replace(settings, order_seed=taken.told["order_seed"])
     if settings.order_seed is None:  # one for all kinds of load
         settings = replace(settings, order_seed=secrets.randbelow(2**32))
     asked = {room.kind: (room, selected) for room in only} if only else rooms.asked(selected)
@@ -165,8 +170,12 @@ def open_run(
             store = stack.enter_context(RunStore.resume(continued.folder))
         else:
             header = together({kind: share.header for kind, share in shares.items()})
+            if taken is not None:
+                header = challenged.bound(header, taken)
             store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
             record_guest(store)
+            if taken is not None:
+                write_atomically(store.folder / CHALLENGE_PART, taken.octets)
         words = "; ".join(share.words for share in each)
         display.note(f"run {store.run_id}: {words}; results in {store.folder}")
         for warning in rooms.warnings():

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import TestbedError
-from bmwg.resources import rooms
+from bmwg.resources import challenged, rooms
+from bmwg.resources.open_run import together
 from bmwg.resources.platform import overlay_facts
 from bmwg.resources.rooms import PlanAsked
 from bmwg.resources.settings import Settings
@@ -24,6 +25,7 @@ def check(settings: Settings, selected: Collection[str]) -> None:
     Raises ConfigError for settings, testbed file, profile, overlay and tester, TestbedError RUN-04 for a
     results folder that cannot be written, and what `tester_of` raises.
     """
+    taken = challenged.taken(settings)
     load_testbed(settings.testbed)
     rooms.asked(selected)  # refuses a test that may be of a broken kind
     shares = {
@@ -32,6 +34,8 @@ def check(settings: Settings, selected: Collection[str]) -> None:
         if (mine := room.tests(selected))
     }
     rooms.refuse_apart(shares)
+    if taken is not None:
+        challenged.bound(together({kind: share.header for kind, share in shares.items()}), taken)
     if settings.overlay is not None:
         overlay_facts(settings.overlay)
     check_results(settings)

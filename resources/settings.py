@@ -19,6 +19,7 @@ _KNOWN = {
     "BMWG_RUN_ID": "id for the run that is about to start",
     "BMWG_OWNER": "label of what a run starts, set by the runner",
     "BMWG_ORDER_SEED": "number from which the order of options is drawn (default: one for each run)",
+    "BMWG_CHALLENGE": "file of a body's challenge, from which the run takes its order",
     "BMWG_CONSOLE": "lines (default: one a cell, and a heartbeat), live, or alone (lines without Robot's)",
     "BMWG_VERBOSE": "1: a line for each trial too",
     "BMWG_KUBERNETES": "folder with the programs of an embedded cluster, in place of what set-up built",
@@ -46,6 +47,7 @@ class Settings:
     console: str = "lines"
     verbose: bool = False
     order_seed: int | None = None
+    challenge: Path | None = None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -83,6 +85,7 @@ class Settings:
                 found=repr(seed),
             )
         testbed, overlay = env.get("BMWG_TESTBED"), env.get("BMWG_OVERLAY")
+        challenge = env.get("BMWG_CHALLENGE")
         return cls(
             testbed=Path(testbed) if testbed else None,
             profile=env.get("BMWG_PROFILE") or "quick",
@@ -93,4 +96,5 @@ class Settings:
             console=console,
             verbose=verbose == "1",
             order_seed=int(seed) if seed else None,
+            challenge=Path(challenge) if challenge else None,
         )

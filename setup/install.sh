@@ -208,7 +208,7 @@ python_step() {
     found=$(cat "$stamp" 2>/dev/null) || found=
     wanted=run
     case "$mode" in
-    tests) wanted=run,test,lint,docker,kubernetes,openstack,otg ;;
+    tests) wanted=run,test,lint,docker,kubernetes,openstack,otg,stamps ;;
     http) wanted=run,docker ;;
     kubernetes) wanted=run,kubernetes ;;
     esac

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.redaction import redact_platform, redact_run, sealed_texts
-from bmwg.reports.bundle.archive import ENVELOPE_PART, LIMITS, MANIFEST_PART, write_archive
+from bmwg.reports.bundle.archive import (
+    CHALLENGE_PART,
+    ENVELOPE_PART,
+    LIMITS,
+    MANIFEST_PART,
+    write_archive,
+)
 from bmwg.reports.bundle.manifest import digest, manifest
 from bmwg.reports.checker.deviations import SUBMISSION_FILE, yaml_document
 from bmwg.reports.checker.evidence import Evidence
@@ -20,12 +26,12 @@ from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.codec import outcome_from_json
 
 if TYPE_CHECKING:
-    from bmwg.reports.bundle.signing import Signer
+    from bmwg.reports.submissions.envelope import Signer
 
 _SHOWN = 5
 _FROM_RUN = ("run.json", "platform.json", "trials.jsonl")
 _RENDERED = ("report.rst", "report.html")
-_WHERE_THERE = ("deviations.yaml", *_RENDERED)
+_WHERE_THERE = ("deviations.yaml", CHALLENGE_PART, *_RENDERED)
 
 
 def make_bundle(
@@ -73,7 +79,8 @@ def make_bundle(
     if signer is not None:
         from bmwg.reports.bundle.signing import sign  # cryptography takes long to load
 
-        whole[ENVELOPE_PART] = sign(digest([text]), run_id, signer)
+        sums = {name: sha256 for name, (_, sha256) in hashed.items()}
+        whole[ENVELOPE_PART] = sign({**sums, MANIFEST_PART: digest([text])}, run_id, signer)
     write_archive(output, whole | parts)
     return output
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.reports.bundle.archive import ENVELOPE_PART, LIMITS, MANIFEST_PART, Archive
+from bmwg.reports.bundle.archive import BESIDE_MANIFEST, LIMITS, MANIFEST_PART, Archive
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.checker.strict import strict_json
@@ -107,7 +107,7 @@ def wrong_parts(archive: Archive, document: Mapping[str, Any]) -> list[tuple[str
     stated = {entry["name"]: entry for entry in document["parts"]}
     if len(stated) != len(document["parts"]):
         found.append((MANIFEST_PART, "each part once", "one twice"))
-    present = set(archive.parts) - {MANIFEST_PART, ENVELOPE_PART}
+    present = set(archive.parts) - set(BESIDE_MANIFEST)
     found += [(name, "the part", "none in the archive") for name in sorted(set(stated) - present)]
     found += [(name, "a part that the manifest names", "another") for name in sorted(present - set(stated))]
     for name in sorted(present & set(stated)):

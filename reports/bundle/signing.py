@@ -1,41 +1,50 @@
-"""Ed25519 signatures in a DSSE envelope over an in-toto statement; key files, no network, no service."""
+"""Who signs a bundle: key files, and the statement about its parts that they sign; no network, no service."""
 
 from __future__ import annotations
 
-import base64
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from securesystemslib.dsse import Envelope
-from securesystemslib.exceptions import Error as SignatureError
-from securesystemslib.signer import CryptoSigner, SSlibKey  # type: ignore[attr-defined]
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.bundle.archive import ENVELOPE_PART, LIMITS, MANIFEST_PART
 from bmwg.reports.checker.strict import strict_json
-from bmwg.reports.store.canonical import canonical
 from bmwg.reports.store.files import not_written
+from bmwg.reports.submissions.envelope import (
+    STATEMENT_PAYLOAD,
+    Sealed,
+    Signer,
+    TrustedKey,
+    bad_envelope,
+    read_sealed,
+    seal,
+    statement,
+)
 
-Signer = CryptoSigner
-TrustedKey = SSlibKey
-PAYLOAD_TYPE = "application/vnd.in-toto+json"
-STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:bmwg:submission:1.0"
 _MAX_KEY_OCTETS = 16_384
 
 
+SUBJECTS = (MANIFEST_PART, "run.json", "platform.json", "challenge.json", "report.html", "trials.jsonl")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signed:
-    """What an envelope says: the digest of the manifest it signs, and the id of the key that signed."""
+    """What an envelope says: the SHA-256 of the parts that it names, and the ids of the keys that signed."""
 
-    manifest_sha256: str
+    subjects: Mapping[str, str]
     run_id: str
-    key_id: str
+    sealed: Sealed
+
+    @property
+    def key_ids(self) -> tuple[str, ...]:
+        """Whose signatures it says it has, in their order."""
+        return tuple(self.sealed.signatures)
 
 
 def make_key(path: Path) -> Path:
@@ -91,75 +100,46 @@ def load_public(path: Path) -> TrustedKey:
     return made
 
 
-def sign(manifest_sha256: str, run_id: str, signer: Signer) -> bytes:
-    """Return the envelope's octets: a statement whose one subject is the manifest."""
-    envelope = Envelope(_statement(manifest_sha256, run_id), PAYLOAD_TYPE, {})
-    envelope.sign(signer)
-    return canonical(envelope.to_dict()).encode("ascii")
+def sign(parts: Mapping[str, str], run_id: str, signer: Signer) -> bytes:
+    """Return the envelope's octets: a statement about those of the parts (SHA-256 by name) that are named."""
+    subjects = {name: parts[name] for name in SUBJECTS if name in parts}
+    return seal(statement(PREDICATE_TYPE, subjects, {"run_id": run_id}), STATEMENT_PAYLOAD, signer)
 
 
 def read_envelope(data: bytes) -> Signed:
-    """Return what an envelope claims, its form checked and its signature not. Raises ConfigError SIG-01."""
-    document = strict_json(data, ENVELOPE_PART, LIMITS[ENVELOPE_PART])
+    """Return what an envelope claims, its form checked and its signatures not.
+
+    Raises ConfigError SIG-01, SIG-04.
+    """
+    sealed = read_sealed(data, ENVELOPE_PART, STATEMENT_PAYLOAD)
+    told = strict_json(sealed.payload, "statement", LIMITS[ENVELOPE_PART])
     try:
-        envelope = _envelope(document)
-        statement = strict_json(envelope.payload, "statement", LIMITS[ENVELOPE_PART])
         signed = Signed(
-            manifest_sha256=statement["subject"][0]["digest"]["sha256"],
-            run_id=statement["predicate"]["run_id"],
-            key_id=next(iter(envelope.signatures)),
+            subjects={entry["name"]: entry["digest"]["sha256"] for entry in told["subject"]},
+            run_id=told["predicate"]["run_id"],
+            sealed=sealed,
         )
-        expected = _statement(signed.manifest_sha256, signed.run_id)
-        form = canonical(envelope.to_dict()).encode("ascii")
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, SignatureError) as error:
-        raise _bad_envelope("one statement and one signature", f"{type(error).__name__}: {error}") from error
-    if envelope.payload_type != PAYLOAD_TYPE or envelope.payload != expected:
-        raise _bad_envelope(f"a statement of type {PREDICATE_TYPE} on {MANIFEST_PART}", "another")
-    if form != data:
-        raise _bad_envelope("canonical JSON and base64", "another form")
+        expected = statement(PREDICATE_TYPE, signed.subjects, {"run_id": signed.run_id})
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise bad_envelope(ENVELOPE_PART, "a statement", f"{type(error).__name__}: {error}") from error
+    if sealed.payload != expected or MANIFEST_PART not in signed.subjects:
+        raise bad_envelope(
+            ENVELOPE_PART, f"a statement of type {PREDICATE_TYPE} on {MANIFEST_PART}", "another"
+        )
     return signed
 
 
 def check_signature(data: bytes, key: TrustedKey) -> None:
-    """Raise ConfigError SIG-02 unless `key` signed the envelope."""
-    envelope = _envelope(strict_json(data, ENVELOPE_PART, LIMITS[ENVELOPE_PART]))
-    try:
-        envelope.verify([key], 1)
-    except SignatureError as error:
+    """Raise ConfigError SIG-02 unless `key` is one that signed the envelope."""
+    signed = read_envelope(data)
+    if not signed.sealed.signed_by([key]):
         raise ConfigError(
             "SIG-02",
             "the signature is not one of the key that you trust",
             expected=f"a signature by key {key.keyid[:16]}",
-            found=f"key {next(iter(envelope.signatures))[:16]!r}, or changed octets",
+            found=", ".join(f"key {one[:16]}" for one in signed.key_ids),
             hint="take the signer's public key from a source that you trust, not from the bundle",
-        ) from error
-
-
-def _envelope(document: Any) -> Envelope:
-    if not isinstance(document, dict) or set(document) != {"payload", "payloadType", "signatures"}:
-        raise ValueError("expected payload, payloadType and signatures")
-    signatures = document["signatures"]
-    if not isinstance(signatures, list) or len(signatures) != 1:
-        raise ValueError("expected exactly one signature")
-    if not isinstance(signatures[0], dict) or set(signatures[0]) != {"keyid", "sig"}:
-        raise ValueError("expected keyid and sig")
-    texts = (document["payload"], document["payloadType"], signatures[0]["keyid"], signatures[0]["sig"])
-    if not all(isinstance(text, str) and text.isascii() for text in texts):
-        raise ValueError("expected text")
-    base64.b64decode(document["payload"], validate=True)
-    base64.b64decode(signatures[0]["sig"], validate=True)
-    return Envelope.from_dict(document | {"signatures": [dict(signatures[0])]})
-
-
-def _statement(manifest_sha256: str, run_id: str) -> bytes:
-    return canonical(
-        {
-            "_type": STATEMENT_TYPE,
-            "predicateType": PREDICATE_TYPE,
-            "subject": [{"name": MANIFEST_PART, "digest": {"sha256": manifest_sha256}}],
-            "predicate": {"run_id": run_id},
-        }
-    ).encode("ascii")
+        )
 
 
 def _key_octets(path: Path) -> bytes:
@@ -178,7 +158,3 @@ def _no_key(path: Path, expected: str, found: str) -> ConfigError:
         found=found,
         hint="make a pair by `bmwg bundle --make-key FILE`; its public half is FILE.pub",
     )
-
-
-def _bad_envelope(expected: str, found: str) -> ConfigError:
-    return ConfigError("SIG-01", "the envelope of the signature", expected=expected, found=found)

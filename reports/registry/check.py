@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from bmwg.methodology.errors import ConfigError
@@ -23,13 +24,16 @@ from bmwg.reports.registry.entry import (
     Finding,
     is_name,
 )
-from bmwg.reports.registry.names import problems, skeleton, slug
 from bmwg.reports.render.text import plain
+from bmwg.reports.store.files import utc_text
+from bmwg.reports.submissions.announcements import Announced
+from bmwg.reports.submissions.documents import moment_given
+from bmwg.reports.submissions.names import problems, skeleton, slug
+from bmwg.reports.submissions.reproduction import beside, shared
 
 MAX_ENTRIES = 10_000  # choice: submissions of one registry
 MAX_README_OCTETS = 1_000_000
 MAX_PLACE_OCTETS = 400
-SAME_RATIO = 0.05  # choice: two runs that share a twentieth of their trials are one: counts hardly repeat
 _NOT_IN_PUBLIC = (
     "simulated",
     "dirty",
@@ -49,10 +53,15 @@ class Checked:
 
     entries: tuple[Entry, ...]
     findings: tuple[Finding, ...]
+    unsubmitted: tuple[tuple[str, Announced], ...] = ()  # announced runs without a bundle, by organization
 
 
-def check(root: Path, examine: Examine) -> Checked:
+def check(
+    root: Path, examine: Examine, announced: Mapping[str, Mapping[str, Announced]] | None = None
+) -> Checked:
     """Check a registry. `examine` verifies a bundle with the organization's key, or without one.
+
+    `announced` are the runs that the body's copies of logs tell, by organization's folder name and run id.
 
     Raises ConfigError REG-09 when there is no folder `published`.
     """
@@ -60,6 +69,7 @@ def check(root: Path, examine: Examine) -> Checked:
         raise ConfigError("REG-09", f"{root}: no registry", expected=f"a folder {PUBLISHED}", found="none")
     findings: list[Finding] = []
     entries: list[Entry] = []
+    times = accepted_at(root)
     for folder in _submissions(root, findings):
         version, organization, name = folder.relative_to(root / PUBLISHED).parts
         bundle = folder / BUNDLE
@@ -70,6 +80,7 @@ def check(root: Path, examine: Examine) -> Checked:
             organization=organization,
             name=name,
             examined=_examined(bundle, keys_of(root, organization), examine) if usable else None,
+            accepted=utc_text(when) if (when := times.get(folder.relative_to(root).as_posix())) else "",
         )
         entries.append(entry)
         for rule in RULES:
@@ -79,7 +90,12 @@ def check(root: Path, examine: Examine) -> Checked:
     findings += names_told_apart(entries, order)
     if not entries:
         findings.append(Finding(rule_id="REG-01", place=PUBLISHED, expected="a submission", found="none"))
-    return Checked(entries=tuple(entries), findings=tuple(findings))
+    entries = beside_each_other(entries)
+    return Checked(
+        entries=tuple(entries),
+        findings=tuple(findings),
+        unsubmitted=tuple(without_bundle(entries, announced or {})),
+    )
 
 
 def published(checked: Checked) -> list[Entry]:
@@ -101,6 +117,21 @@ def keys_of(root: Path, organization: str) -> list[Path]:
 
 def accepted(root: Path) -> tuple[str, ...]:
     """Return the places in the order in which they were accepted; empty where nobody wrote it down."""
+    return tuple(line.split(" ")[0] for line in acceptances(root))
+
+
+def accepted_at(root: Path) -> dict[str, datetime]:
+    """Return when each place was accepted, where that was written down."""
+    found = {}
+    for line in acceptances(root):
+        place, _, text = line.partition(" ")
+        if text:
+            found[place] = moment_given(text.strip(), f"{root / ACCEPTED}: {place}")
+    return found
+
+
+def acceptances(root: Path) -> tuple[str, ...]:
+    """Return the lines of who was accepted when."""
     path = root / ACCEPTED
     if not _plain_file(path):
         return ()
@@ -215,6 +246,8 @@ def is_fit_for_public(root: Path, entry: Entry) -> Iterator[Finding]:
 def is_signed_by_its_organization(root: Path, entry: Entry) -> Iterator[Finding]:
     """REG-08: the key of the organization stands in the registry and signed the bundle."""
     key = root / KEYS / f"{entry.organization}.pem"
+    if entry.examined is not None and entry.examined.standing is not None and entry.examined.standing.owned:
+        return  # by a key of the body's list
     if not _plain_file(key):
         expected = f"the organization's public key, {key.relative_to(root).as_posix()}"
         yield _finding("REG-08", root, entry.folder, expected, "no file")
@@ -252,8 +285,7 @@ def same_run(one: Examined, other: Examined) -> bool:
     """Whether two bundles hold the same trials, whatever they call their runs."""
     if one.run_id and one.run_id == other.run_id:
         return True
-    shared = len(one.trials & other.trials)
-    return shared > 0 and shared >= SAME_RATIO * min(len(one.trials), len(other.trials))
+    return shared(one.trials, other.trials)
 
 
 def published_once(entries: list[Entry], order: tuple[str, ...] = ()) -> Iterator[Finding]:
@@ -273,6 +305,43 @@ def published_once(entries: list[Entry], order: tuple[str, ...] = ()) -> Iterato
                 expected="each run once, by its trials",
                 found=f"those of {first.place}, which was first",
             )
+
+
+def beside_each_other(entries: list[Entry]) -> list[Entry]:
+    """Return the entries, each with how it stands with runs of other parties beside it."""
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        if (
+            entry.examined is not None
+            and entry.examined.candidate is not None
+            and not entry.examined.findings
+        ):
+            groups.setdefault(entry.examined.candidate.product, []).append(entry)
+    return [_reproduced(entry, groups) for entry in entries]
+
+
+def _reproduced(entry: Entry, groups: Mapping[tuple[str, str], list[Entry]]) -> Entry:
+    seen = entry.examined
+    if seen is None or seen.candidate is None:
+        return entry
+    best = seen.standing
+    for other in groups.get(seen.candidate.product, ()):
+        theirs = other.examined.candidate if other.examined else None
+        if theirs is None or other is entry or theirs.organization == seen.candidate.organization:
+            continue
+        best = beside(seen.candidate, theirs)
+        if best is not None and not best.unreproduced:
+            break
+    return replace(entry, examined=replace(seen, candidate=replace(seen.candidate, standing=best)))
+
+
+def without_bundle(
+    entries: list[Entry], announced: Mapping[str, Mapping[str, Announced]]
+) -> Iterator[tuple[str, Announced]]:
+    """Give each announced run that no entry of its organization is of."""
+    for organization, runs in sorted(announced.items()):
+        there = {one.examined.run_id for one in entries if one.examined and one.organization == organization}
+        yield from ((organization, run) for run_id, run in runs.items() if run_id not in there)
 
 
 def names_told_apart(entries: list[Entry], order: tuple[str, ...] = ()) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """One submission in a registry, and what a verifier says of its bundle.
 
-    accepted.txt                     places in the order of acceptance, one a line; only ever added to
+    accepted.txt                     places in the order of acceptance, each with its time; only ever added to
+    body.pem, keys.json, stamps/, announced/    what the body adds (reports/submissions/trust.py)
     pages/, index.md, index.html     the registry's own rendering, written by `bmwg registry index`
     keys/<organization>.pem          and <organization>.1.pem, .2.pem ...: keys of its earlier years
     published/<toolkit version>/<organization>/<product>-<version>-<profile>/README.md
@@ -16,6 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bmwg.reports.submissions.reproduction import Candidate
+from bmwg.reports.submissions.standing import Standing
+
 PUBLISHED, KEYS = "published", "keys"
 ACCEPTED = "accepted.txt"
 PAGES, GENERATED = "pages", ("index.md", "index.html")
@@ -30,7 +34,8 @@ class Examined:
     `trusted` is whether the organization's key in the registry signed it. `grades` are (document,
     benchmark, grade). `redacted` is whether telling texts are hidden, `beside` names parts that were rendered
     elsewhere, and `trials` has a digest of what each trial counted. `said` are the lines of who signed what,
-    what that shows, what nobody can show, and what a reader should ask.
+    what that shows, what nobody can show, and what a reader should ask. `functions` and `options` are those
+    of the cells. `candidate` has what is held against another party's run.
     """
 
     findings: tuple[str, ...]
@@ -47,6 +52,14 @@ class Examined:
     beside: tuple[str, ...] = ()
     trials: frozenset[str] = frozenset()
     said: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    candidate: Candidate | None = None
+
+    @property
+    def standing(self) -> Standing | None:
+        """How it stands before the registry's body; None where nothing could be read."""
+        return self.candidate.standing if self.candidate else None
 
 
 Examine = Callable[[Path, Path | None], Examined]
@@ -54,13 +67,22 @@ Examine = Callable[[Path, Path | None], Examined]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One submission folder; `examined` is None when there is no bundle to examine."""
+    """One submission folder; `examined` is None when there is no bundle to examine.
+
+    `accepted` is when it was accepted; empty where nobody wrote it down.
+    """
 
     folder: Path
     toolkit_version: str
     organization: str
     name: str
     examined: Examined | None
+    accepted: str = ""
+
+    @property
+    def badge(self) -> str:
+        """The way of the drawing that says its level."""
+        return self.page.removesuffix("html") + "svg"
 
     @property
     def place(self) -> str:

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from bmwg.reports.registry.check import Checked, published
 from bmwg.reports.registry.entry import Entry
-from bmwg.reports.registry.names import shown
 from bmwg.reports.render.text import NONE, esc, table, title
+from bmwg.reports.submissions.names import shown
+from bmwg.reports.submissions.standing import PROVES
 
 
 def index_page(checked: Checked) -> str:
@@ -23,9 +24,25 @@ def index_page(checked: Checked) -> str:
         ),
         "",
     ]
+    lines += ["By product, function, network option, profile and level: `search <pages/search.html>`__.", ""]
     lines += title("Submissions", 1)
-    head = ["organization", "product", "version", "toolkit", "profile", "run", "grades", "state", "folder"]
+    head = [
+        "organization",
+        "product",
+        "version",
+        "toolkit",
+        "profile",
+        "run",
+        "level",
+        "grades",
+        "state",
+        "folder",
+    ]
     lines += table(head, map(_row, good)) or ["None.", ""]
+    lines += _levels(good)
+    lines += title("Announced runs without a bundle", 1)
+    rows = [[esc(organization), esc(run.run_id), esc(run.words)] for organization, run in checked.unsubmitted]
+    lines += table(["organization", "run", "what was said of it"], rows) or ["None is known.", ""]
     if checked.findings:
         lines += title("Findings", 1)
         rows = [
@@ -35,10 +52,24 @@ def index_page(checked: Checked) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _levels(good: list[Entry]) -> list[str]:
+    """Say what each level proves, and of each entry why it has no higher one."""
+    lines = title("Levels", 1)
+    lines += table(
+        ["level", "what it proves"], [[esc(level.value), esc(text)] for level, text in PROVES.items()]
+    )
+    rows = [
+        [esc(one.place), esc(standing.level.value), esc(standing.why_not or NONE)]
+        for one in good
+        if one.examined and (standing := one.examined.standing)
+    ]
+    return lines + table(["submission", "level", "why no higher one"], rows)
+
+
 def _row(entry: Entry) -> list[str]:
     seen = entry.examined
     if seen is None:
-        return [esc(entry.organization), *[NONE] * 7, esc(entry.place)]
+        return [esc(entry.organization), *[NONE] * 8, esc(entry.place)]
     given = [
         one for one in seen.grades if one[2] not in ("not assessed", "coverage", "counted", "not graded")
     ]
@@ -53,6 +84,7 @@ def _row(entry: Entry) -> list[str]:
     )
     return [
         *(esc(text) for text in texts),
+        esc(seen.standing.level.value if seen.standing else NONE),
         esc(grades or NONE),
         esc("; ".join(seen.state) or NONE),
         f"`{esc(entry.place)} <{entry.page}>`__",

@@ -16,9 +16,11 @@ from bmwg.reports.bundle.archive import Archive
 from bmwg.reports.registry.check import Checked, published
 from bmwg.reports.registry.entry import BUNDLE, GENERATED, PAGES, Entry, Finding
 from bmwg.reports.registry.index import index_page
-from bmwg.reports.registry.names import shown
+from bmwg.reports.registry.site import site
 from bmwg.reports.render.report import form_of, html_of
 from bmwg.reports.render.text import NONE, esc, pairs, plain, title
+from bmwg.reports.submissions.names import shown
+from bmwg.reports.submissions.standing import lines as level_lines
 from bmwg.reports.verify.page import acts
 
 _EVIDENCE = ("run.json", "platform.json", "trials.jsonl", "deviations.yaml")
@@ -32,7 +34,8 @@ def generated(checked: Checked) -> dict[str, bytes]:
         name: form_of(page, form, "index").encode("utf-8")
         for name, form in zip(GENERATED, ("md", "html"), strict=True)
     }
-    return made | {entry.page: entry_page(entry) for entry in published(checked)}
+    good = published(checked)
+    return made | site(good) | {entry.page: entry_page(entry) for entry in good}
 
 
 def strange(root: Path, render: Callable[[], Mapping[str, bytes]]) -> Iterator[Finding]:
@@ -81,6 +84,7 @@ def _head(entry: Entry) -> list[str]:
     seen = entry.examined
     if seen is None:
         return []
+    levels = level_lines(seen.standing) if seen.standing else []
     rows = [
         ("organization", shown(seen.organization)),
         ("product", shown(seen.product)),
@@ -100,6 +104,6 @@ def _head(entry: Entry) -> list[str]:
     ]
     lines += pairs([(name, esc(text)) for name, text in rows], "Submission")
     lines += title("What verifying it shows", 1)
-    for text in seen.said:
+    for text in (*levels, *seen.said):
         lines += [f"- {esc(text)}", ""]
     return lines

@@ -35,7 +35,13 @@ HEADER_KEYS = (
     "started_at",
     "procedures",
 )
-OPTIONAL_HEADER_KEYS = ("qualification_max_fps", "cases", "order_seed", "loads")  # of runs that have them
+OPTIONAL_HEADER_KEYS = (  # of runs that have them
+    "qualification_max_fps",
+    "cases",
+    "order_seed",
+    "loads",
+    "challenge_sha256",
+)
 
 
 def header_hash(document: Mapping[str, Any]) -> str:

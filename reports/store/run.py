@@ -64,7 +64,8 @@ class RunHeader:
     of the tester's qualification, frames/s per port and direction. `cases` are the test cases of suites
     that do not come with the toolkit: a reader may not have them. `loads` are testbed, profile and medium of
     further kinds of load, by name (`reports.store.loads`). `plan` is in the order of measuring, which
-    was drawn from `order_seed` (None: in blocks, one option after the other).
+    was drawn from `order_seed` (None: in blocks, one option after the other). `challenge_sha256` is that of
+    the file of a body's challenge.
     """
 
     toolkit_version: str
@@ -83,6 +84,7 @@ class RunHeader:
     cases: tuple[Case, ...] = ()
     order_seed: int | None = None
     loads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    challenge_sha256: str | None = None
 
 
 def _now() -> datetime:
@@ -149,6 +151,8 @@ class RunStore:
         }
         if header.order_seed is not None:
             run["order_seed"] = header.order_seed
+        if header.challenge_sha256 is not None:
+            run["challenge_sha256"] = header.challenge_sha256
         if header.qualification_max_fps is not None:
             run["qualification_max_fps"] = header.qualification_max_fps
         if header.cases:

@@ -81,8 +81,17 @@ def _undoubted(verified: Any) -> str:
     return "; ".join(verified.questions)
 
 
-def _challenged(verified: Any) -> str:
-    return "a bundle of this version holds no challenge"
+def _level(wanted: str) -> Callable[[Any], str]:
+    """Return what says why a bundle does not stand at a level, or above it."""
+
+    def lacking(verified: Any) -> str:
+        made = verified.standing
+        if made is None:
+            return "only a bundle has a level, before a body that you trust (--trust FOLDER)"
+        levels = [level.value for level in type(made.level)]
+        return "" if levels.index(made.level.value) >= levels.index(wanted) else made.why_not
+
+    return lacking
 
 
 REQUIRABLE: Mapping[str, Callable[[Any], str]] = {
@@ -90,7 +99,7 @@ REQUIRABLE: Mapping[str, Callable[[Any], str]] = {
     "checked-report": _rendered,
     "known-toolkit": _known,
     "no-questions": _undoubted,
-    "challenged": _challenged,
+    **{name: _level(name) for name in ("challenged", "witnessed", "reproduced")},
 }
 
 

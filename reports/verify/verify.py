@@ -29,7 +29,8 @@ from bmwg.reports.verify.rules import RULES
 from bmwg.reports.verify.trust import Signature
 
 if TYPE_CHECKING:
-    from bmwg.reports.bundle.signing import TrustedKey
+    from bmwg.reports.submissions.envelope import TrustedKey
+    from bmwg.reports.submissions.standing import Standing
 
 MAX_RENDERED_TRIALS = 10_000  # choice: a report of more takes longer than verifying it
 _REPLAYED = ("VER-03", "VER-08")  # what another version of a procedure can bring about
@@ -38,7 +39,7 @@ _RENDERED = ("report.rst", "report.html")
 _BESIDE = (*_RENDERED, "output.xml")  # parts from which no figure is taken
 
 INTEGRITY_ONLY = "integrity only, signer unknown"
-TRUSTED = "signed by the key that you named"
+TRUSTED = "signed by a key that you trust"
 UNSIGNED = "no signature"
 
 
@@ -52,7 +53,7 @@ class Verification:
     `rendered` are the parts that came out here octet for octet as they stand in the bundle, `unchecked` those
     whose content nobody compared: they may say anything.
     `strangers` say that the toolkit is no release, or which profile nobody here knows. `signature` is None
-    where there is none that can be read.
+    where there is none that can be read. `standing` is what a body's word adds, where somebody asked for it.
     """
 
     findings: tuple[Finding, ...]
@@ -65,6 +66,7 @@ class Verification:
     unchecked: tuple[str, ...] = ()
     strangers: tuple[str, ...] = ()
     signature: Signature | None = None
+    standing: Standing | None = None
 
     @property
     def exit_code(self) -> int:
@@ -160,7 +162,7 @@ def _verify(
         evidence=evidence,
         judgement=judgement,
         strangers=strangers(evidence.run),
-        signature=_signature(archive, trust),
+        signature=_signature(archive, trust, key),
         questions=_asked(evidence),
         rendered=rendered,
         unchecked=tuple(name for name in _BESIDE if archive.has(name) and name not in rendered),
@@ -192,10 +194,11 @@ def _trust(
     try:
         octets = archive.octets(ENVELOPE_PART)
         signed = read_envelope(octets)
-        if signed.manifest_sha256 != manifest_sha256:
-            findings.append(
-                _finding("VER-20", MANIFEST_PART, f"SHA-256 {signed.manifest_sha256}", manifest_sha256)
-            )
+        stated = {entry["name"]: entry["sha256"] for entry in document["parts"]} if document else {}
+        for name, sha256 in signed.subjects.items():
+            there = manifest_sha256 if name == MANIFEST_PART else stated.get(name, "no such part")
+            if there != sha256 and (document is not None or name == MANIFEST_PART):
+                findings.append(_finding("VER-20", name, f"SHA-256 {sha256}", there))
         if document is not None and signed.run_id != document["run_id"]:
             findings.append(_finding("VER-20", "run id of the statement", document["run_id"], signed.run_id))
         if key is None:
@@ -207,15 +210,17 @@ def _trust(
     return TRUSTED
 
 
-def _signature(archive: Archive, trust: str) -> Signature | None:
+def _signature(archive: Archive, trust: str, key: TrustedKey | None) -> Signature | None:
     if not archive.has(ENVELOPE_PART):
         return None
     from bmwg.reports.bundle.signing import read_envelope
 
     try:
-        return Signature(key_id=read_envelope(archive.octets(ENVELOPE_PART)).key_id, trusted=trust == TRUSTED)
+        key_ids = read_envelope(archive.octets(ENVELOPE_PART)).key_ids
     except ToolkitError:
         return None  # a finding says so already
+    mine = key.keyid if key is not None and key.keyid in key_ids else key_ids[0]
+    return Signature(key_id=mine, trusted=trust == TRUSTED)
 
 
 def _judged(evidence: Evidence, findings: list[Finding]) -> Judgement | None:

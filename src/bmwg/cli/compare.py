@@ -37,6 +37,11 @@ def add_parser(verbs: Any) -> None:
         action="store_true",
         help="one run beside the figures of published documents, as ratios to native",
     )
+    parser.add_argument(
+        "--reproduce",
+        action="store_true",
+        help="two bundles of two parties: does the second measure what the first did, by their stated widths",
+    )
     parser.add_argument("--trend", action="store_true", help="all runs by time, with change points")
     parser.add_argument(
         "--waive",
@@ -84,6 +89,8 @@ def handle(chosen: argparse.Namespace) -> int:
             expected="sides held against each other",
             found="--published or --trend",
         )
+    if chosen.reproduce:
+        return _reproduce(chosen)
     left_out: list[ToolkitError] | None = [] if chosen.trend else None
     named = zip(ascii_uppercase, chosen.sides, strict=False)
     sides = [read_side(name, place, left_out=left_out) for name, place in named]
@@ -119,6 +126,20 @@ def handle(chosen: argparse.Namespace) -> int:
         print(chosen.output)
     else:
         print(text, end="")
+    return code
+
+
+def _reproduce(chosen: argparse.Namespace) -> int:
+    """Print whether a second party's run reproduces a first one: 0 agrees, 1 differs, 6 cannot tell."""
+    if len(chosen.sides) != 2 or chosen.trend or chosen.published:
+        raise ConfigError(
+            "CMP-07", "--reproduce", expected="two bundles, or folders of runs", found=str(len(chosen.sides))
+        )
+    from bmwg.cli.reproduced import reproduced_lines  # cryptography takes long to load
+
+    code, lines = reproduced_lines(*map(Path, chosen.sides))
+    for line in lines:
+        print(line)
     return code
 
 

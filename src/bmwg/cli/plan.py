@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bmwg.cli import selection
 from bmwg.methodology import suites
 from bmwg.resources import rooms
+from bmwg.resources.challenged import planned_sha256
 from bmwg.resources.rooms import PlanAsked
 from bmwg.resources.settings import Settings
 
@@ -33,6 +35,11 @@ def add_parser(verbs: Any) -> None:
         default=1,
         help="what the order is drawn from (default 1; a run has its own)",
     )
+    parser.add_argument(
+        "--hash",
+        action="store_true",
+        help="print only the hash of the plan, by which a body challenges a run",
+    )
     parser.set_defaults(handler=handle)
 
 
@@ -43,6 +50,11 @@ def handle(chosen: argparse.Namespace) -> int:
     if named:
         tests = selection.selected(selection.suites_of(chosen), selection.included(chosen))
     told = Settings.from_environment()  # as a run takes them
+    if chosen.hash:
+        named = {"testbed": chosen.testbed, "profile": chosen.profile}
+        told = replace(told, **{name: value for name, value in named.items() if value})
+        print(planned_sha256(told, tests))
+        return 0
     wanted = PlanAsked(
         testbed=chosen.testbed or told.testbed,
         profile=chosen.profile or told.profile,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import shutil
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,14 @@ from typing import Any
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.registry import Checked, Examined, check
 from bmwg.reports.registry.against import changed
-from bmwg.reports.registry.check import place_of
-from bmwg.reports.registry.entry import ACCEPTED, BUNDLE, KEYS, PAGES, README
-from bmwg.reports.registry.names import slug
+from bmwg.reports.registry.check import accepted_at, place_of
+from bmwg.reports.registry.entry import ACCEPTED, BUNDLE, KEYS, PAGES, README, Examine
 from bmwg.reports.registry.pages import generated, strange
-from bmwg.reports.store.files import write_atomically
+from bmwg.reports.store.files import utc_text, write_atomically
+from bmwg.reports.submissions.announcements import read_log, require_one_history
+from bmwg.reports.submissions.names import slug
+from bmwg.reports.submissions.reproduction import candidate
+from bmwg.reports.submissions.trust import LOGS, Trust, announced_by, has_body, trust_of
 from bmwg.resources.provenance import GIT_DEADLINE_S
 
 
@@ -41,15 +45,22 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--key", type=Path, help="add: the organization's public key, where it has none there"
     )
+    parser.add_argument(
+        "--log", type=Path, help="add: an organization's log of announced runs, <organization>.jsonl"
+    )
     parser.add_argument("--readme", type=Path, help="add: README.md with a section '## Reproduce'")
     parser.set_defaults(handler=handle)
 
 
 def handle(chosen: argparse.Namespace) -> int:
     """Print every finding; 1 when there is one."""
+    trust = trust_of(chosen.folder) if has_body(chosen.folder) else None
+    if chosen.act == "add" and chosen.log:
+        print(_add_log(chosen.folder, chosen.log, trust))
+        return 0
     if chosen.act == "add":
-        print(_add(chosen.folder, chosen.bundle, chosen.key, chosen.readme))
-    checked = check(chosen.folder, examine)
+        print(_add(chosen.folder, chosen.bundle, chosen.key, chosen.readme, trust))
+    checked = check(chosen.folder, examiner(chosen.folder, trust), (trust.announced if trust else None) or {})
     findings = list(checked.findings)
     if chosen.against:
         with tempfile.TemporaryDirectory(prefix="bmwg-registry-") as before:
@@ -68,7 +79,7 @@ def handle(chosen: argparse.Namespace) -> int:
 def _write(root: Path, checked: Checked) -> None:
     """Write the pages of the registry; one whose submission is not published any more is taken away."""
     made = generated(checked)
-    for path in sorted((root / PAGES).rglob("*.html")):
+    for path in sorted(one for form in ("html", "svg") for one in (root / PAGES).rglob(f"*.{form}")):
         if path.relative_to(root).as_posix() not in made and (path.is_symlink() or path.is_file()):
             path.unlink()
     for name, octets in made.items():
@@ -107,11 +118,11 @@ def _checkout(folder: Path, ref: str, to: Path) -> None:
         raise ConfigError("REG-09", f"{folder}: at {ref}", expected=expected, found=found) from error
 
 
-def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None) -> Path:
+def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None, trust: Trust | None) -> Path:
     """Put a bundle into its place in a registry, and the place at the end of the list of accepted ones."""
     if bundle is None or readme is None:
         raise ConfigError("REG-09", "registry add", expected="--bundle and --readme", found="not both")
-    seen = examine(bundle, key)
+    seen = examine(bundle, key, trust)
     if seen.findings or not seen.organization:
         found = "; ".join(seen.findings[:3]) or "no submission.yaml"
         raise ConfigError("REG-09", f"{bundle}", expected="a bundle that verifies, of a product", found=found)
@@ -127,28 +138,46 @@ def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None)
         own.parent.mkdir(exist_ok=True)
         shutil.copyfile(key, own)
     with (root / ACCEPTED).open("a", encoding="utf-8") as file:
-        file.write(f"{place}\n")
+        file.write(f"{place} {utc_text(datetime.now(UTC))}\n")
     return folder
 
 
-def _digests(verified: Any) -> frozenset[str]:
-    """Return a digest of what each trial or repetition counted, whatever it is called."""
-    counted = []
-    for trial in verified.evidence.trials:
-        result = trial.trial.result
-        if any(stream.received_frames for stream in result.streams):
-            counted.append(repr((result.wall_time_ns, result.streams)))
-    counted += [
-        repr(sorted((key, str(value)) for key, value in one.body.result.items()))
-        for one in verified.evidence.executions
-    ]
-    return frozenset(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32] for text in counted)
+def _add_log(root: Path, log: Path, trust: Trust | None) -> Path:
+    """Keep a longer copy of a log.
+
+    Raises ConfigError ANN-03 for another history, ANN-04 for somebody else's line, REG-09 for no log.
+    """
+    path = root / LOGS / log.name
+    if trust is None or log.suffix != ".jsonl" or slug(log.stem) != log.stem:
+        expected = "a log called <organization>.jsonl, and a registry with a body (bmwg keys init)"
+        raise ConfigError("REG-09", f"{log}", expected=expected, found=log.name)
+    lines = announced_by(log, trust.keyring)
+    if path.exists():
+        require_one_history(path, log)
+        if len(lines) < len(read_log(path)):
+            raise ConfigError("ANN-03", f"{log}", expected="the lines that are there", found="fewer")
+    path.parent.mkdir(exist_ok=True)
+    write_atomically(path, log.read_bytes())
+    path.chmod(0o644)
+    return path
 
 
-def examine(bundle: Path, key: Path | None) -> Examined:
+def examiner(root: Path, trust: Trust | None) -> Examine:
+    """Return what verifies an entry of a registry, its keys judged at the time of its acceptance."""
+    times = accepted_at(root)
+
+    def of(bundle: Path, key: Path | None) -> Examined:
+        return examine(bundle, key, trust, times.get(bundle.parent.relative_to(root).as_posix()))
+
+    return of
+
+
+def examine(
+    bundle: Path, key: Path | None, trust: Trust | None = None, at: datetime | None = None
+) -> Examined:
     """Verify a bundle as `bmwg verify` does, and say what a registry asks of it."""
     try:
-        verifier: Any = import_module("bmwg.reports.verify.verify")
+        verifier: Any = import_module("bmwg.reports.verify.certified")
         signing: Any = import_module("bmwg.reports.bundle.signing")
     except ModuleNotFoundError as error:
         raise ConfigError("REG-09", "registry", expected="a verifier of bundles", found=str(error)) from error
@@ -156,11 +185,14 @@ def examine(bundle: Path, key: Path | None) -> Examined:
         trusted = signing.load_public(key) if key else None
     except ConfigError as error:
         return Examined(findings=(str(error),), trusted=False)
-    verified = verifier.verify_bundle(bundle, trusted)
+    verified = verifier.certified(bundle, trusted, trust, at=at)
     findings = tuple(str(finding) for finding in verified.findings)
     evidence = verified.evidence
     if evidence is None or evidence.run is None:
         return Examined(findings=findings or ("no run could be read",), trusted=False)
+    held = candidate(
+        evidence, verified.standing.key_ids if verified.standing else frozenset(), verified.standing
+    )
     submission = evidence.submission or {}
     product = submission.get("product", {})
     judgement = verified.judgement
@@ -177,11 +209,18 @@ def examine(bundle: Path, key: Path | None) -> Examined:
         redacted=_redacted(evidence),
         said=tuple(_said(verified)),
         beside=(*verified.rendered, *verified.unchecked),
-        trials=_digests(verified),
+        trials=held.trials,
+        candidate=held,
+        functions=_distinct(one.cell.function for one in evidence.outcomes),
+        options=_distinct(one.cell.network for one in evidence.outcomes),
         grades=tuple((one.document, one.benchmark, one.grade.value) for one in judgement.grades)
         if judgement
         else (),
     )
+
+
+def _distinct(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(words) - {"none"}))
 
 
 def _said(verified: Any) -> list[str]:

@@ -18,6 +18,7 @@ from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.testbed import CABLE, TESTER, Endpoint, load_testbed
 from bmwg.drivers.testbed_guest import guest_spec
 from bmwg.methodology import disturbed
+from bmwg.methodology.errors import ConfigError
 from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
 from bmwg.resources import preflight
@@ -36,6 +37,9 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument("--profile", help="compliance profile (default: quick)")
     parser.add_argument("--overlay", type=Path, help="facts about the machine that a person declares")
     parser.add_argument("--results", type=Path, help="folder of the runs (default: ./results)")
+    parser.add_argument(
+        "--challenge", type=Path, help="file of a body's challenge; the order is drawn from it"
+    )
     parser.add_argument("--verbose", action="store_true", help="a line for each trial, not each cell only")
     parser.add_argument(
         "--in-guest", action="store_true", help="run in a virtual machine with the distribution's full kernel"
@@ -53,11 +57,14 @@ def handle(chosen: argparse.Namespace) -> int:
     results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     if chosen.in_guest:
+        if chosen.challenge:
+            raise ConfigError("CHAL-03", "--challenge", expected="a run on this machine", found="--in-guest")
         return _in_guest(chosen, suites, tests, results, run_id)
     for name, value in (
         ("BMWG_TESTBED", chosen.testbed),
         ("BMWG_PROFILE", chosen.profile),
         ("BMWG_OVERLAY", chosen.overlay),
+        ("BMWG_CHALLENGE", chosen.challenge),
         ("BMWG_RESULTS", results),
         ("BMWG_RUN_ID", run_id),
         ("BMWG_VERBOSE", "1" if chosen.verbose else None),

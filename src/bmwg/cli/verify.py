@@ -22,7 +22,6 @@ from bmwg.reports.verify.trust import (
 from bmwg.reports.verify.verify import (
     TRUSTED,
     Verification,
-    verify_bundle,
     verify_folder,
 )
 from bmwg.resources.provenance import toolkit_state
@@ -35,6 +34,18 @@ def add_parser(verbs: Any) -> None:
     )
     parser.add_argument("bundle", type=Path, help="bundle, or the folder of a run")
     parser.add_argument("--key", type=Path, help="public Ed25519 key (PEM) whose signature you trust")
+    parser.add_argument(
+        "--trust",
+        type=Path,
+        metavar="FOLDER",
+        help="what you trust of a body: a registry, or body.pem and keys.json",
+    )
+    parser.add_argument(
+        "--at", metavar="TIME", help="judge keys at this time (with zone) where no stamp tells; default: now"
+    )
+    parser.add_argument(
+        "--reproduction", type=Path, metavar="BUNDLE", help="another party's bundle that may reproduce it"
+    )
     parser.add_argument(
         "--require",
         default="",
@@ -57,16 +68,8 @@ def handle(chosen: argparse.Namespace) -> int:
         from bmwg.reports.bundle.signing import load_public  # cryptography takes long to load
 
         key = load_public(chosen.key)
-    if chosen.bundle.is_dir():
-        verified = verify_folder(chosen.bundle)
-    else:
-        _, commit, dirty = toolkit_state()
-        verified = verify_bundle(
-            chosen.bundle,
-            key,
-            own_commit=None if dirty else commit,
-            render=_render,
-        )
+    folder = chosen.bundle.is_dir()
+    verified = verify_folder(chosen.bundle) if folder else _of_bundle(chosen, key)
     for line in lines(verified, clauses=chosen.clauses):
         print(line)
     if verified.findings:
@@ -76,7 +79,25 @@ def handle(chosen: argparse.Namespace) -> int:
         print(line)
     if lacking:
         return REQUIREMENT_UNMET
-    return 0 if chosen.bundle.is_dir() or verified.trust == TRUSTED else SIGNER_UNKNOWN
+    return 0 if folder or verified.trust == TRUSTED else SIGNER_UNKNOWN
+
+
+def _of_bundle(chosen: argparse.Namespace, key: Any) -> Verification:
+    """Verify a bundle; one that a body may have to do with, before that body."""
+    from bmwg.reports.submissions.documents import moment_given
+    from bmwg.reports.submissions.trust import trust_of
+    from bmwg.reports.verify.certified import certified
+
+    _, commit, dirty = toolkit_state()
+    return certified(
+        chosen.bundle,
+        key,
+        trust_of(chosen.trust) if chosen.trust else None,
+        at=moment_given(chosen.at, "--at") if chosen.at else None,
+        reproduction=chosen.reproduction,
+        own_commit=None if dirty else commit,
+        render=_render,
+    )
 
 
 def _render(run: Path) -> None:
@@ -93,10 +114,15 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
     if verified.findings:
         said += [str(finding) for finding in verified.findings]
         said.append(f"REJECTED: {len(verified.findings)} findings; {verified.trust}")
+        said += standing_lines(verified)
     elif evidence is not None and evidence.run is not None:
         answers = f"{len(evidence.outcomes)} outcomes follow from {len(evidence.lines)} trials"
         said.append(f"{_word(verified)}: {answers} of run {shown(evidence.run['run_id'])}{_beside(verified)}")
-        said += [verified.trust, *who(verified.signature, evidence.submission, evidence.run)]
+        said += standing_lines(verified)
+        said += [
+            verified.trust,
+            *who(verified.signature, evidence.submission, evidence.run, _whose(verified)),
+        ]
     said += [f"question: {question}" for question in verified.questions]
     sorted_out = shown_of(verified)
     for title, sentences in (
@@ -109,6 +135,22 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
     if judgement is not None:
         said += _judged(judgement, clauses=clauses)
     return said
+
+
+def standing_lines(verified: Verification) -> list[str]:
+    """Say how a bundle stands before a body; a folder has no signer, so no level."""
+    if verified.standing is None:
+        return []
+    from bmwg.reports.submissions.standing import lines as told  # the folder of a run needs no cryptography
+
+    return told(verified.standing)
+
+
+def _whose(verified: Verification) -> str:
+    made = verified.standing
+    if made is None or not made.owned:
+        return "the key that you named"
+    return f"a key of {shown(made.owner)} that {shown(made.body)} knows"
 
 
 def _word(verified: Verification) -> str:

@@ -31,8 +31,8 @@ from bmwg.reports.registry import check
 from bmwg.reports.registry.against import changed
 from bmwg.reports.registry.check import place_of, published
 from bmwg.reports.registry.index import index_page
-from bmwg.reports.registry.names import slug
 from bmwg.reports.render.report import write_report
+from bmwg.reports.submissions.names import slug
 from bmwg.reports.verify.trust import SIGNER_UNKNOWN
 
 ROOT = Path(__file__).parents[3]

@@ -44,7 +44,7 @@ def rehashed(parts: Parts) -> Parts:
 def signed_by(parts: Parts, key: Path) -> Parts:
     """Return the parts with an envelope of another key."""
     run_id = json.loads(parts["manifest.json"])["run_id"]
-    envelope = sign(digest([parts["manifest.json"]]), run_id, load_private(key))
+    envelope = sign({"manifest.json": digest([parts["manifest.json"]])}, run_id, load_private(key))
     return parts | {"envelope.json": envelope}
 
 

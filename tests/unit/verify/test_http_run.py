@@ -145,7 +145,7 @@ def test_the_report_of_an_http_run_begins_with_its_experiments_and_has_no_empty_
 def test_a_bundle_verifies_with_its_report_rendered_anew(signed, keys):
     found = verify_bundle(signed, load_public(keys["signer.pub"]), own_commit=COMMIT, render=write_report)
     assert found.findings == ()
-    assert found.trust == "signed by the key that you named"
+    assert found.trust == "signed by a key that you trust"
     assert not any("rendered" in note for note in found.notes)
     assert found.evidence.executions
 

@@ -18,7 +18,7 @@ from bmwg.reports.bundle.make import folder_evidence, make_bundle, submission_da
 from bmwg.reports.bundle.signing import load_private
 from bmwg.reports.registry import check
 from bmwg.reports.registry.check import place_of, published
-from bmwg.reports.registry.names import slug
+from bmwg.reports.submissions.names import slug
 
 pytestmark = pytest.mark.usefixtures("released")
 

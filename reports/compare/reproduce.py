@@ -1,0 +1,154 @@
+"""Whether two runs of different parties measured the same: each figure by the width that its own run states.
+
+An answer lies in an interval: a search's between its bounds, a mean's and a percentile's by their stated
+intervals. Two answers differ where their intervals lie apart, and agree where they meet. Where one states no
+interval, or gave no plain number, nothing can be told. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import NormalDist
+
+from bmwg.methodology.latency import HIGH, LOW
+from bmwg.methodology.records import WIRE, Outcome, OutcomeType
+from bmwg.methodology.throughput import interval
+from bmwg.reports.compare.comparison import SAME_LOAD_RATIO, headline_of
+
+ALPHA = (
+    0.05  # choice: share of pairs of honest runs that chance may part, over all figures with such an interval
+)
+LEAST_SHARE = 0.5  # choice: of the first run's figures that must be held against one, or nothing is told
+_MEAN, _HALF = ".mean", ".half_width_95"
+
+
+class Agreement(StrEnum):
+    """What is known of one figure, or of all."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """One answer: the interval that its run states (None: none, `why` says why), in which unit.
+
+    `by_chance` is whether the interval is one of confidence, so that it misses the truth now and then.
+    """
+
+    ends: tuple[float, float] | None
+    unit: str = ""
+    by_chance: bool = False
+    load_fps: int | None = None
+    why: str = ""
+
+    def widened(self, factor: float) -> tuple[float, float] | None:
+        """Return the interval, one of confidence `factor` times as wide."""
+        if self.ends is None or not self.by_chance:
+            return self.ends
+        middle, half = sum(self.ends) / 2, (self.ends[1] - self.ends[0]) / 2
+        return middle - factor * half, middle + factor * half
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """One figure of the first run held against the second's."""
+
+    metric: str
+    cell_id: str
+    first: Stated
+    second: Stated
+    agreement: Agreement
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduced:
+    """All figures of the first run. `agreement` is that of the pair."""
+
+    held: tuple[Held, ...]
+    agreement: Agreement
+    why: str
+
+
+def stated_by(
+    outcomes: Sequence[Outcome], loads: Mapping[str, int] | None = None
+) -> dict[tuple[str, str], Stated]:
+    """Return what a run states of devices, by metric and cell id; of the tester alone there is nothing.
+
+    `loads` gives the load (frames/s) of an outcome's latencies by outcome id.
+    """
+    found: dict[tuple[str, str], Stated] = {}
+    for outcome in outcomes:
+        if outcome.cell.path != WIRE:
+            load = (loads or {}).get(outcome.outcome_id)
+            for metric in headline_of(outcome):
+                found[metric, outcome.cell.cell_id] = _stated(outcome, metric, load)
+    return found
+
+
+def reproduce(
+    first: Mapping[tuple[str, str], Stated], second: Mapping[tuple[str, str], Stated]
+) -> Reproduced:
+    """Hold the first run's figures against the second's."""
+    factor = _factor(sum(one.by_chance for one in first.values()))
+    held = tuple(_held(key, one, second.get(key), factor) for key, one in first.items())
+    counts = {kind: sum(one.agreement is kind for one in held) for kind in Agreement}
+    told = ", ".join(f"{count} {kind.value}" for kind, count in counts.items())
+    agreement = Agreement.AGREES
+    plain = sum(one.first.ends is not None for one in held)
+    if counts[Agreement.DIFFERS]:
+        agreement = Agreement.DIFFERS
+    elif not plain or counts[Agreement.AGREES] < LEAST_SHARE * plain:
+        agreement = Agreement.CANNOT_TELL
+    return Reproduced(held=held, agreement=agreement, why=f"of {len(held)} figures: {told}")
+
+
+def _held(key: tuple[str, str], first: Stated, second: Stated | None, factor: float) -> Held:
+    metric, cell_id = key
+    if second is None:
+        second = Stated(ends=None, why="not measured")
+    agreement, why = Agreement.CANNOT_TELL, ""
+    mine, other = first.widened(factor), second.widened(factor)
+    if mine is None or other is None:
+        why = "; ".join(dict.fromkeys(one.why for one in (first, second) if one.why))
+    elif first.unit != second.unit:
+        why = f"units {first.unit} and {second.unit}"
+    elif first.load_fps and second.load_fps and abs(second.load_fps / first.load_fps - 1) > SAME_LOAD_RATIO:
+        why = f"taken at different loads, {first.load_fps} and {second.load_fps} frames/s"
+    else:
+        apart = max(mine[0], other[0]) > min(mine[1], other[1])
+        agreement = Agreement.DIFFERS if apart else Agreement.AGREES
+    return Held(metric=metric, cell_id=cell_id, first=first, second=second, agreement=agreement, why=why)
+
+
+def _factor(count: int) -> float:
+    """Return how much wider so many intervals of 95 % have to be to part by chance in ALPHA of pairs."""
+    normal = NormalDist()
+    return normal.inv_cdf(1 - ALPHA / 2 / max(count, 1)) / normal.inv_cdf(1 - ALPHA / 2)
+
+
+def _stated(outcome: Outcome, metric: str, load_fps: int | None) -> Stated:
+    values = {value.metric: value for value in outcome.values}
+    value = values.get(metric)
+    if value is None or outcome.type is not OutcomeType.MEASURED:
+        return Stated(ends=None, why=outcome.type.value.replace("_", " "))
+    if (ends := interval(outcome)) is not None:
+        return Stated(ends=(float(ends[0]), float(ends[1])), unit=value.unit)
+    ends_of = tuple(
+        _ends(metric, float(value.number), {name: float(one.number) for name, one in values.items()})
+    )
+    if not ends_of:
+        return Stated(ends=None, unit=value.unit, why="too few trials to state an interval")
+    return Stated(ends=ends_of[0], unit=value.unit, by_chance=True, load_fps=load_fps)
+
+
+def _ends(metric: str, number: float, values: Mapping[str, float]) -> Iterator[tuple[float, float]]:
+    if metric.endswith(_MEAN) and (half := values.get(metric.removesuffix(_MEAN) + _HALF)) is not None:
+        yield number - half, number + half
+    low, high = values.get(f"{metric}.{LOW}"), values.get(f"{metric}.{HIGH}")
+    if low is not None and high is not None:
+        yield low, high

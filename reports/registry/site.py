@@ -1,0 +1,140 @@
+"""Static pages beside those of the submissions: search, two entries side by side, badges.
+
+Nothing in them is a script: searching is a page whose headings are the values, comparing one page for each
+pair of entries of one product. A badge is a drawing with level and date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from html import escape
+from itertools import combinations
+
+from bmwg.reports.compare.reproduce import Stated, reproduce
+from bmwg.reports.registry.entry import PAGES, Entry
+from bmwg.reports.render.report import form_of
+from bmwg.reports.render.text import NONE, esc, table, title
+from bmwg.reports.submissions.names import shown
+from bmwg.reports.submissions.standing import Level
+
+SEARCH = f"{PAGES}/search.html"
+MAX_PAIRS = 200  # choice: pages of two entries; the first in the order of the registry are made
+_COLOURS = {
+    Level.SELF_DECLARED: "#595959",
+    Level.CHALLENGED: "#0b5394",
+    Level.WITNESSED: "#0b6e4f",
+    Level.REPRODUCED: "#274e13",
+}
+_CHARACTER, _HEIGHT = 7, 20  # pixels
+
+
+def site(entries: Iterable[Entry]) -> dict[str, bytes]:
+    """Return pages and badges by their way from the registry's root."""
+    each = list(entries)
+    made = {SEARCH: _page(search_page(each), "search")}
+    made |= {name: _page(text, "compare") for name, text in _pairs(each)}
+    return made | {entry.badge: badge(entry).encode("ascii") for entry in each}
+
+
+def badge(entry: Entry) -> str:
+    """Return a drawing that says level and date of a submission."""
+    standing = entry.examined.standing if entry.examined else None
+    level = standing.level if standing else Level.SELF_DECLARED
+    texts = ("bmwg", f"{level.value} {entry.accepted[:10]}".strip())
+    widths = [_CHARACTER * len(text) + 12 for text in texts]
+    label = escape(" ".join(texts))
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{sum(widths)}" height="{_HEIGHT}" role="img">',
+        f"<title>{label}</title>",
+        f'<rect width="{widths[0]}" height="{_HEIGHT}" fill="#333333"/>',
+        f'<rect x="{widths[0]}" width="{widths[1]}" height="{_HEIGHT}" fill="{_COLOURS[level]}"/>',
+        '<g fill="#ffffff" font-family="monospace" font-size="11">',
+        f'<text x="6" y="14">{escape(texts[0])}</text>',
+        f'<text x="{widths[0] + 6}" y="14">{escape(texts[1])}</text>',
+        "</g></svg>",
+    ]
+    return "".join(parts) + "\n"
+
+
+def search_page(entries: list[Entry]) -> str:
+    """Return the page on which entries stand by product, function, network option, profile and level."""
+    name = "Search"
+    lines = ["=" * len(name), name, "=" * len(name), ""]
+    facets: Mapping[str, Callable[[Entry], Iterable[str]]] = {
+        "Product": lambda one: [one.examined.product] if one.examined else [],
+        "Network function": lambda one: one.examined.functions if one.examined else [],
+        "Network option": lambda one: one.examined.options if one.examined else [],
+        "Profile": lambda one: [one.examined.profile] if one.examined else [],
+        "Level": lambda one: (
+            [one.examined.standing.level.value] if one.examined and one.examined.standing else []
+        ),
+    }
+    for heading, values_of in facets.items():
+        lines += title(heading, 1)
+        found: dict[str, list[Entry]] = {}
+        for entry in entries:
+            for value in values_of(entry):
+                found.setdefault(value, []).append(entry)
+        rows = [[esc(shown(value)), "; ".join(map(_link, found[value]))] for value in sorted(found)]
+        lines += table([heading.lower(), "submissions"], rows) or ["None.", ""]
+    return "\n".join(lines) + "\n"
+
+
+def _link(entry: Entry) -> str:
+    away = entry.page.removeprefix(f"{PAGES}/")
+    return f"`{esc(f'{entry.organization} {entry.name} {entry.toolkit_version}')} <{away}>`__"
+
+
+def _pairs(entries: list[Entry]) -> Iterator[tuple[str, str]]:
+    made = 0
+    for one, other in combinations(entries, 2):
+        if one.examined is None or other.examined is None or one.examined.product != other.examined.product:
+            continue
+        if (made := made + 1) > MAX_PAIRS:
+            return
+        yield compare_name(one, other), compare_text(one, other)
+
+
+def compare_name(one: Entry, other: Entry) -> str:
+    """Return the way of the page of two entries."""
+    parts = (f"{entry.toolkit_version}.{entry.organization}.{entry.name}" for entry in (one, other))
+    return f"{PAGES}/compare/{'--'.join(parts)}.html"
+
+
+def compare_text(one: Entry, other: Entry) -> str:
+    """Return two entries side by side: what each states of a figure, and whether these meet."""
+    name = "Two submissions"
+    lines = [
+        "=" * len(name),
+        name,
+        "=" * len(name),
+        "",
+        esc(f"A: {one.place}"),
+        "",
+        esc(f"B: {other.place}"),
+        "",
+    ]
+    first, second = (entry.examined.candidate if entry.examined else None for entry in (one, other))
+    if first is None or second is None:
+        return "\n".join(lines) + "\n"
+    found = reproduce(first.stated, second.stated)
+    lines += [esc(f"All in all: {found.agreement.value}, {found.why}."), ""]
+    rows = [
+        [
+            esc(held.metric),
+            esc(held.cell_id),
+            _ends(held.first),
+            _ends(held.second),
+            esc(held.agreement.value),
+        ]
+        for held in found.held
+    ]
+    return "\n".join(lines + table(["metric", "cell", "A", "B", ""], rows)) + "\n"
+
+
+def _ends(one: Stated) -> str:
+    return esc(f"{one.ends[0]:,.6g} to {one.ends[1]:,.6g} {one.unit}" if one.ends else one.why or NONE)
+
+
+def _page(text: str, name: str) -> bytes:
+    return form_of(text, "html", name).encode("utf-8")

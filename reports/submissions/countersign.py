@@ -1,0 +1,62 @@
+"""Adds a signature or a stamp to a bundle: a new archive whose other parts are the same octets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bmwg.methodology.errors import ConfigError
+from bmwg.reports.bundle.archive import ENVELOPE_PART, STAMPS_PART, Archive, write_archive
+from bmwg.reports.bundle.signing import Signed, read_envelope
+from bmwg.reports.submissions.envelope import Signer
+from bmwg.reports.submissions.stamps import Stamp, with_stamp
+
+
+def countersigned(bundle: Path, output: Path, signer: Signer) -> None:
+    """Write a bundle with one signature more.
+
+    Raises ConfigError SIG-03 (none before), SIG-04, BND-01 to BND-04.
+    """
+    with Archive(bundle) as archive:
+        octets = _signed(archive).sealed.also_signed(signer)
+        _write(archive, output, ENVELOPE_PART, octets)
+
+
+def stamped(bundle: Path, output: Path, key_id: str, reply: bytes) -> None:
+    """Write a bundle with a stamp of one of its signatures.
+
+    Raises ConfigError STAMP-01, STAMP-03, BND-01 to BND-04.
+    """
+    with Archive(bundle) as archive:
+        before = archive.octets(STAMPS_PART) if archive.has(STAMPS_PART) else None
+        _write(archive, output, STAMPS_PART, with_stamp(before, Stamp(key_id=key_id, reply=reply)))
+
+
+def signature_of(bundle: Path, beginning: str) -> tuple[str, bytes]:
+    """Return a signature of a bundle and its key's id, of which the beginning is given.
+
+    Raises ConfigError SIG-05.
+    """
+    with Archive(bundle) as archive:
+        signatures = _signed(archive).sealed.signatures
+    found = [(key_id, octets) for key_id, octets in signatures.items() if key_id.startswith(beginning)]
+    if len(found) != 1:
+        raise ConfigError(
+            "SIG-05",
+            f"{bundle}: whose signature",
+            expected="the beginning of one key's id (--of)",
+            found=f"{len(found)} of {', '.join(key_id[:16] for key_id in signatures)}",
+        )
+    return found[0]
+
+
+def _signed(archive: Archive) -> Signed:
+    if not archive.has(ENVELOPE_PART):
+        raise ConfigError(
+            "SIG-03", f"{archive.path}", expected="a signature of who made the bundle", found="none"
+        )
+    return read_envelope(archive.octets(ENVELOPE_PART))
+
+
+def _write(archive: Archive, output: Path, name: str, octets: bytes) -> None:
+    parts = {part: archive.octets(part) for part in archive.parts}
+    write_archive(output, {**parts, name: octets})

@@ -1,0 +1,103 @@
+"""`bmwg keys init|add|revoke|show FOLDER`: a body's list of keys by organization and role."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bmwg.methodology.errors import ConfigError
+from bmwg.reports.bundle.signing import load_private, load_public
+from bmwg.reports.checker.findings import shown
+from bmwg.reports.store.files import utc_text, write_atomically
+from bmwg.reports.submissions.documents import moment_given, octets_of, read_document
+from bmwg.reports.submissions.keyring import KIND, Role, key_entry, pem_of, raw_of, read_keys, write_keys
+from bmwg.reports.submissions.trust import BODY_KEY, KEY_LIST
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb to the command."""
+    parser = verbs.add_parser("keys", help="keep a body's list of keys", description=__doc__)
+    acts = parser.add_subparsers(title="acts", required=True, metavar="ACT")
+    made = {}
+    for name, handler, words in (
+        ("init", _init, "write an empty list, and the body's public key beside it"),
+        ("add", _add, "add a key"),
+        ("revoke", _revoke, "say from when on a key does not count, and why"),
+        ("show", _show, "check the list and print it"),
+    ):
+        made[name] = acts.add_parser(name, help=words)
+        made[name].add_argument("folder", type=Path, help="the registry's folder")
+        made[name].set_defaults(handler=handler)
+    for name in ("init", "add", "revoke"):
+        made[name].add_argument("--key", type=Path, required=True, help="the body's private key")
+    made["init"].add_argument("--body", required=True, help="name of the body")
+    for name in ("add", "revoke"):
+        made[name].add_argument("--public", type=Path, required=True, help="the public key that is meant")
+    made["add"].add_argument("--organization", required=True, help="whose it is, as submissions name it")
+    made["add"].add_argument("--role", required=True, choices=[role.value for role in Role])
+    made["add"].add_argument(
+        "--from", dest="begin", required=True, metavar="TIME", help="valid from (with zone)"
+    )
+    made["add"].add_argument("--until", required=True, metavar="TIME", help="valid until (with zone)")
+    made["revoke"].add_argument("--at", required=True, metavar="TIME", help="from when on (with zone)")
+    made["revoke"].add_argument("--why", required=True, help="the reason")
+
+
+def _init(chosen: argparse.Namespace) -> int:
+    signer = load_private(chosen.key)
+    for name in (BODY_KEY, KEY_LIST):
+        if (chosen.folder / name).exists():
+            raise ConfigError("KEY-01", f"{chosen.folder / name}: exists already; no key is overwritten")
+    chosen.folder.mkdir(parents=True, exist_ok=True)
+    octets = write_keys({"body": chosen.body, "issued_at": utc_text(datetime.now(UTC)), "keys": []}, signer)
+    write_atomically(chosen.folder / BODY_KEY, pem_of(signer.public_key))
+    write_atomically(chosen.folder / KEY_LIST, octets)
+    print(chosen.folder / KEY_LIST)
+    return 0
+
+
+def _add(chosen: argparse.Namespace) -> int:
+    entry = key_entry(
+        load_public(chosen.public),
+        chosen.organization,
+        Role(chosen.role),
+        utc_text(moment_given(chosen.begin, "--from")),
+        utc_text(moment_given(chosen.until, "--until")),
+    )
+    return _rewritten(chosen, lambda entries: [*entries, entry])
+
+
+def _revoke(chosen: argparse.Namespace) -> int:
+    raw = raw_of(load_public(chosen.public))
+    revoked = {"at": utc_text(moment_given(chosen.at, "--at")), "why": chosen.why}
+
+    def changed(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        if raw not in {entry["ed25519"] for entry in entries}:
+            raise ConfigError("KEY-05", f"{chosen.public}", expected="a key of the list", found="none of it")
+        return [entry | {"revoked": revoked} if entry["ed25519"] == raw else entry for entry in entries]
+
+    return _rewritten(chosen, changed)
+
+
+def _rewritten(chosen: argparse.Namespace, change: Any) -> int:
+    """Write the list with changed entries, signed by the body anew."""
+    path = chosen.folder / KEY_LIST
+    read_keys(path, load_public(chosen.folder / BODY_KEY))  # what is not the body's own is not signed again
+    told = dict(read_document(octets_of(path), KIND, str(path)).predicate)
+    told |= {"keys": change(told["keys"]), "issued_at": utc_text(datetime.now(UTC))}
+    write_atomically(path, write_keys(told, load_private(chosen.key)))
+    read_keys(path, load_public(chosen.folder / BODY_KEY))
+    print(path)
+    return 0
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    keyring = read_keys(chosen.folder / KEY_LIST, load_public(chosen.folder / BODY_KEY))
+    now = datetime.now(UTC)
+    print(f"body: {shown(keyring.body)}, key {keyring.root.keyid[:16]}")
+    for one in keyring.keys.values():
+        state = one.wrong_at(now) or "valid now"
+        print(f"{one.key_id[:16]}  {one.role.value}  {shown(one.organization)}  {shown(state)}")
+    return 0

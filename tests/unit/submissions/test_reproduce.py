@@ -1,0 +1,147 @@
+"""Two parties' answers: the rule alone, and its errors over pairs of simulated searches and repetitions."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+
+import pytest
+import replayable
+
+from bmwg.drivers.api import TesterPort
+from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
+from bmwg.methodology import repeated, throughput
+from bmwg.methodology.measurements.measurement import Asked
+from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.profiles.reading import parse_profile
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
+from bmwg.methodology.student import interval
+from bmwg.methodology.trial import JudgedTrial, assess
+from bmwg.reports.compare.reproduce import Agreement, Stated, reproduce, stated_by
+
+PAIRS = 100
+CELL = Cell(path="pvp", hosting="container", function="kernel-l3", network="bridge", frame_octets=64)
+PROFILE = parse_profile(json.dumps(replayable.bisecting()), source="made")
+JITTER = 0.001  # of the knee from trial to trial
+KEY = ("m", "c")
+
+
+def searched(knee_fps: float, seed: int) -> Outcome:
+    """Return what a search answers of a device whose knee is a little another one in each trial."""
+    dice = random.Random(seed)
+    traffic = SimulatedTraffic(SimulatedConfig(seed=seed, stall_ratio=0.1))
+    port = TesterPort(name="p0", io="af_packet", device="nic0")
+    taken: list[JudgedTrial] = []
+
+    def trial(spec: TrialSpec, phase: str) -> JudgedTrial:
+        traffic.config = replace(traffic.config, knee_fps=int(knee_fps * dice.gauss(1, JITTER)))
+        traffic.attach((port, port))
+        result = traffic.run(spec)
+        said = assess(result, PROFILE.policy)
+        taken.append(
+            JudgedTrial(seq=len(taken) + 1, result=result, validity=said.validity, reason=said.reason)
+        )
+        return taken[-1]
+
+    asked = Asked(
+        profile=PROFILE,
+        cell=CELL,
+        outcome_id="x",
+        trial=trial,
+        max_load_fps=2_000_000,
+        envelope_fps=2_000_000,
+    )
+    (outcome,) = measurement("throughput").measure(asked).outcomes
+    return outcome
+
+
+def repetitions(mean: float, seed: int) -> Outcome:
+    """Return what ten repetitions with a deviation of 5 % answer."""
+    dice = random.Random(seed)
+    found = interval([dice.gauss(mean, 0.05 * 1000) for _ in range(10)])
+    values = repeated.quantities("goodput.all_streams", found, "bit/s")
+    return Outcome(
+        outcome_id="x", metric="goodput.all_streams", cell=CELL, type=OutcomeType.MEASURED, values=values
+    )
+
+
+def agreement(first: Outcome, second: Outcome) -> Agreement:
+    return reproduce(stated_by([first]), stated_by([second])).agreement
+
+
+def width(outcome: Outcome) -> float:
+    """Return the width that a search's answer states, as a share of its lower end."""
+    ends = throughput.interval(outcome)
+    assert ends is not None
+    return (ends[1] - ends[0]) / ends[0]
+
+
+def test_of_honest_pairs_of_searches_hardly_one_differs_and_of_others_nearly_all() -> None:
+    """The others' devices are truly apart by twice the wider of the two widths that their runs state."""
+    same, apart = [], []
+    for seed in range(PAIRS):
+        knee_fps = 600_000 + 3_571 * seed  # anywhere between the loads that a search tries
+        first = searched(knee_fps, seed)
+        same.append(agreement(first, searched(knee_fps, 1000 + seed)))
+        wide = width(first)
+        second = searched(knee_fps * (1 + 2 * wide), 2000 + seed)
+        if width(second) > wide:
+            second = searched(knee_fps * (1 + 2 * width(second)), 2000 + seed)
+        apart.append(agreement(first, second))
+    assert same.count(Agreement.DIFFERS) <= 5
+    assert same.count(Agreement.AGREES) >= 95
+    assert apart.count(Agreement.DIFFERS) >= 95, apart.count(Agreement.DIFFERS)
+
+
+def test_the_same_of_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "bmwg.reports.compare.reproduce.headline_of", lambda outcome: ("goodput.all_streams.mean",)
+    )
+    same, apart = [], []
+    for seed in range(PAIRS):
+        first = repetitions(1000, seed)
+        half = next(one.number for one in first.values if one.metric.endswith("half_width_95"))
+        same.append(agreement(first, repetitions(1000, 1000 + seed)))
+        apart.append(agreement(first, repetitions(1000 + 4 * float(half), 2000 + seed)))
+    assert same.count(Agreement.DIFFERS) <= 5
+    assert apart.count(Agreement.DIFFERS) >= 95
+
+
+def stated(low: float, high: float, **changes: object) -> Stated:
+    return Stated(**{"ends": (low, high), "unit": "frames/s", **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (stated(1, 2), stated(2, 3), Agreement.AGREES),
+        (stated(1, 2), stated(2.1, 3), Agreement.DIFFERS),
+        (stated(1, 2), Stated(ends=None, why="unstable"), Agreement.CANNOT_TELL),
+        (Stated(ends=None, why="too few trials to state an interval"), stated(1, 2), Agreement.CANNOT_TELL),
+        (stated(1, 2), None, Agreement.CANNOT_TELL),
+        (stated(1, 2), stated(3, 4, unit="bit/s"), Agreement.CANNOT_TELL),
+        (stated(1, 2, load_fps=100), stated(3, 4, load_fps=110), Agreement.CANNOT_TELL),
+        (stated(1, 2, load_fps=1000), stated(3, 4, load_fps=1005), Agreement.DIFFERS),
+    ],
+)
+def test_a_figure_by_its_intervals(first: Stated, second: Stated | None, expected: Agreement) -> None:
+    found = reproduce({KEY: first}, {KEY: second} if second else {})
+    assert found.agreement is expected
+    if expected is Agreement.CANNOT_TELL:
+        assert found.held[0].why
+
+
+def test_more_figures_of_confidence_are_held_wider() -> None:
+    """One interval that just lies apart differs alone, and agrees among a hundred: chance parts some."""
+    one = {KEY: stated(9.0, 11.0, by_chance=True)}
+    other = {KEY: stated(11.1, 13.1, by_chance=True)}
+    assert reproduce(one, other).agreement is Agreement.DIFFERS
+    more = {("m", str(number)): stated(9.0, 11.0, by_chance=True) for number in range(99)}
+    assert reproduce(one | more, other | more).agreement is Agreement.AGREES
+
+
+def test_half_of_the_figures_must_be_held_against_one() -> None:
+    first = {("m", str(number)): stated(1, 2) for number in range(4)}
+    assert reproduce(first, {("m", "0"): stated(1, 2)}).agreement is Agreement.CANNOT_TELL
+    assert reproduce(first, {("m", str(n)): stated(1, 2) for n in range(2)}).agreement is Agreement.AGREES
