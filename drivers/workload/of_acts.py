@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
 
-from bmwg.drivers.api import JsonValue, Missing, TesterPort, WorkloadDriver
+from bmwg.drivers.api import ClusterRuntime, JsonValue, Missing, TesterPort, WorkloadDriver
 from bmwg.drivers.api_workload import ONE, Takes
 from bmwg.drivers.paths import path_driver, uplinks
 from bmwg.drivers.paths.bed import Bed
@@ -149,8 +149,8 @@ class OfActs:
 
     def _left_behind(self, ground: Ground) -> tuple[str, ...]:
         """Say what pods have left that their runtime knows of; none where it cannot tell."""
-        left = getattr(ground.bed.runtime, "left", None)
-        found = left() if left is not None else []
+        runtime = ground.bed.runtime
+        found = runtime.left() if isinstance(runtime, ClusterRuntime) else []
         return (f"left behind: {', '.join(found[:20])}",) if found else ()
 
     def describe(self) -> Mapping[str, JsonValue]:

@@ -36,7 +36,7 @@ class ServerLives(OfActs):
     def probe(self) -> Missing | None:
         """Return what is missing: machines that forward, one whose maker tells the steps of a start."""
         found = super().probe()
-        if found is None and not hasattr(self._ground.bed.machines, "laid"):
+        if found is None and not isinstance(self._ground.bed.machines, LinkedMachineProvider):
             found = Missing(
                 what=f"servers of {self._ground.bed.machines_driver} between networks that stand",
                 reason="its networks come and go with each machine",
