@@ -17,7 +17,7 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.node import routed_port
 from bmwg.drivers.workload.offered_frames import Seen
 from bmwg.methodology.errors import DriverError, ToolkitError
-from bmwg.methodology.kinds.acts.profile import FUNCTION, PATH, POLICY_PATH, SERVER_PATH
+from bmwg.methodology.kinds.acts.experiments import PATH, POLICY_PATH, SERVER_PATH
 from bmwg.methodology.kinds.acts.records import KIND, ActsResult, ActsSpec, Life
 from bmwg.methodology.records import Cell
 
@@ -85,7 +85,7 @@ class OfActs:
 
     kind: ClassVar[str] = KIND
     path: ClassVar[str] = PATH
-    function: ClassVar[str] = FUNCTION
+    function: ClassVar[str] = "kernel-l3"
     takes: ClassVar[Takes] = ONE
 
     def __init__(self, ground: Ground) -> None:

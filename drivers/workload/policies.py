@@ -16,7 +16,7 @@ from bmwg.drivers.api_pods import of_cluster
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames, Seen
-from bmwg.methodology.kinds.acts.profile import POLICY_PATH
+from bmwg.methodology.kinds.acts.experiments import POLICY_PATH
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 from bmwg.methodology.records import NOTHING
 

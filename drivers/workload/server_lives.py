@@ -22,7 +22,7 @@ from bmwg.drivers.paths.bed import Side
 from bmwg.drivers.paths.pvp_vm import MEMORY_OCTETS
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames
-from bmwg.methodology.kinds.acts.profile import SERVER_PATH
+from bmwg.methodology.kinds.acts.experiments import SERVER_PATH
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
 _FIRST_BESIDE = 16  # the last octet of the second server's addresses; the first has the router's own

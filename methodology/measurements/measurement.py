@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
@@ -67,6 +67,7 @@ class Cost:
     traffic_s: float
 
 
+@runtime_checkable
 class Measurement(Protocol):
     """One kind of answer. `name` is its key in profiles and in `suites.cases()`.
 
