@@ -32,7 +32,7 @@ EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
 _POD_TESTS = ("bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan")
 _KEEP_AWAKE = "keep_awake"
 TEST_IDS = "HP-"  # how the id of every test of these suites begins
-OTHER_FORMS = f"{TEST_IDS}FORM-1"  # the test of each form that does not come with the toolkit
+OTHER_FORMS = f"{TEST_IDS}OTHER-1"  # the test of each form that does not come with the toolkit
 _FILES = ProfileFiles("HPROF-01", "HPROF-02", "bmwg.methodology.http.profiles", "HTTP proxy suites")
 OTHER_PODS = f"{POD_PREFIX}other"  # stands in a suite for every option without a test of its own
 

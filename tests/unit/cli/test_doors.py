@@ -59,7 +59,7 @@ def planned(folder: Path, suite: str, profile: dict[str, Any], installed: bool =
     ("suite", "profile", "cell"),
     [
         ("loss_and_reset.robot", {**FRAMES, "benchmarks": {"toy": {"load_fps": 2000}}}, "toy_loss"),
-        ("forms.robot", forms("native", "niced"), "HP-FORM-1"),
+        ("forms.robot", forms("native", "niced"), "HP-OTHER-1"),
         ("starts.robot", acts("toy_start"), "toy_start"),
     ],
 )

@@ -7,5 +7,5 @@ Test Tags           metric:http
 
 *** Test Cases ***
 Proxies That Give Way
-    [Tags]    id:HP-FORM-1    path:niced
+    [Tags]    id:HP-OTHER-1    path:niced
     Measure Its Cells

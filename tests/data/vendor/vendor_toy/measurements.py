@@ -52,7 +52,7 @@ class LossAtALoad:
             type=ended.type if found is None else OutcomeType.MEASURED,
             values=()
             if found is None
-            else (Quantity(metric=METRIC, number=found.lost_frames, unit="frames"),),
+            else (Quantity(metric=METRIC, number=found.result.lost_frames, unit="frames"),),
             trials=tuple(trial.seq for trial in ended.trials),
             statement=ended.statement if found is None else "",
             reason=ended.reason if found is None else "",
