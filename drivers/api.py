@@ -5,12 +5,21 @@ A driver does one trial or one act and counts. It never searches, repeats, judge
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
+from bmwg.drivers.api_networks import Attached as Attached
+from bmwg.drivers.api_networks import Attachment as Attachment
+from bmwg.drivers.api_networks import ClusterNetwork as ClusterNetwork
+from bmwg.drivers.api_networks import NetworkDriver as NetworkDriver
+from bmwg.drivers.api_networks import PluginNetwork as PluginNetwork
+from bmwg.drivers.api_networks import SocketNetwork as SocketNetwork
+from bmwg.drivers.api_networks import SteeringNetwork as SteeringNetwork
+from bmwg.drivers.api_networks import Way as Way
+from bmwg.drivers.api_pods import ClusterRuntime as ClusterRuntime
 from bmwg.drivers.api_pods import FunctionLink as FunctionLink
 from bmwg.drivers.api_pods import Pod as Pod
 from bmwg.drivers.api_pods import PodFunction as PodFunction
@@ -18,11 +27,12 @@ from bmwg.drivers.api_pods import PodNetwork as PodNetwork
 from bmwg.drivers.api_pods import PodParts as PodParts
 from bmwg.drivers.api_pods import PodRuntime as PodRuntime
 from bmwg.drivers.api_pods import ProgramPlace as ProgramPlace
+from bmwg.drivers.api_pods import ServingPlace as ServingPlace
 from bmwg.drivers.api_workload import WorkloadDriver as WorkloadDriver
 
 if TYPE_CHECKING:  # every agent imports this module, and reading testbed files is most of its start
     from bmwg.drivers.paths.bed import Bed
-    from bmwg.drivers.testbed import NetworkSpec, Testbed
+    from bmwg.drivers.testbed import Testbed
     from bmwg.methodology.capabilities import Capability
     from bmwg.methodology.paths import PathKind
     from bmwg.methodology.records import Cell, TrialResult, TrialSpec  # noqa: F401  (in a protocol's base)
@@ -90,8 +100,11 @@ class TrafficDriver(WorkloadDriver["tuple[TesterPort, TesterPort]", "TrialSpec",
     `for_testbed` makes it from a testbed file; counters must stand still for `drain_s` seconds after a trial
     before they are read. It stays up over attachments; `attach` binds two ports (after `detach` of the former
     two), resolves the next hops, and raises TestbedError, having sent nothing, on a port that is not allowed.
+    `one_place` says that both ports must be in one network namespace.
     `drivers.traffic.of_frames` has what all of them have in common.
     """
+
+    one_place: ClassVar[bool]
 
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver: ...
@@ -111,49 +124,6 @@ class Node(Protocol):
 
     def call(self, function: str, /, *, deadline_s: float = 30.0, **arguments: JsonValue) -> JsonValue: ...
     def describe(self) -> Mapping[str, JsonValue]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attachment:
-    """The *intent* of one interface of one workload; the hosting form realizes it (design decision 11).
-
-    `interface` is the name inside the workload; `uplink` the node's NIC that it must reach, or `None` for
-    pod-to-pod on one node; `addresses` in prefix notation (v4 and v6); `routes` are `(destination, via)`
-    pairs inside the workload; `side` numbers the chain's sides 0 and 1.
-    """
-
-    network: str
-    interface: str
-    side: int
-    addresses: tuple[str, ...]
-    uplink: str | None = None
-    routes: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attached:
-    """An attachment that stands: the interface inside the workload as it was found there, and its other end.
-
-    `link_kind` is the interface's kind as the kernel names it (`veth`, `macvlan`; `vhost-user` for a socket),
-    `addresses` are in prefix notation. `device` is the EAL device by which a DPDK program in the pod takes it
-    (an address such as `0000:01:10.0` for a PCI device, empty: an AF_PACKET device of the program's own),
-    `socket` the vhost-user socket's path on the node.
-    `host_interface` and `host_mac` are its other end on the node, None where there is none; `took_nic` says
-    that the interface is the node's NIC itself. `evidence` is for the platform record; it has the keys
-    `network` and `interface`, by which the record finds it.
-    """
-
-    attachment: Attachment
-    link_kind: str
-    mac: str
-    mtu_octets: int
-    addresses: tuple[str, ...]
-    host_interface: str | None
-    host_mac: str | None
-    took_nic: bool
-    evidence: Mapping[str, JsonValue]
-    device: str = ""
-    socket: str = ""
 
 
 class UndoLog(Protocol):
@@ -184,89 +154,11 @@ class HostNode(PlacedNode, Protocol):
     start_ticks: int
 
 
-class NetworkDriver(Protocol):
-    """One option of `networks:`, found by its `driver` among the entry points `bmwg.drivers.network`.
-
-    It is made of the option as the testbed file has it (ConfigError NET-04 when a key is missing or wrong),
-    the run's folder and its ledger, and keeps no state of its own. `probe` tries the option on a node and
-    returns what is missing there; `transit` says why frames that pass through a workload cannot reach it
-    (None: they can); `describe` returns the option's evidence on a node: versions, packages, hashes. A driver
-    that needs more of a NIC than its presence has `probe_uplink(node, nic)` too, asked of each of them.
-
-    `attach` gives the workload of process `pod_pid` the interface that the attachment names, and takes it
-    away on leaving; the undo stands in the ledger before. `netns` is a path that holds the workload's network
-    namespace also when its process has ended, `bridge` a name for a bridge where the option makes one.
-    `check` returns evidence that the attachment stands.
-
-    `hands_over` is what the workload gets: `netdev`, `vhost-user`, `af-xdp`, `vfio` or `combined`
-    (`network/handover.py`, where a network of netdevs finds the two methods that follow). `pod_parts` tells,
-    before the pod is made, what it must see of the node; `settled` waits, once the workload's program runs
-    (process `pod_pid`), until the attachment carries frames, and returns evidence of what is then so.
-
-    `uses` tells, by name, what each of the network's own processes on a node has used since it began: `pid`,
-    `at_ns` (monotonic), `cpu_ns`, `memory_octets` and, where threads poll, their `polling_cpu_ns`.
-    """
-
-    spec: NetworkSpec
-    hands_over: ClassVar[str]
-
-    def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None: ...
-    def probe(self, node: Node) -> Missing | None: ...
-    def transit(self) -> Missing | None: ...
-    def describe(self, node: Node) -> dict[str, JsonValue]: ...
-    def attach(
-        self,
-        node: PlacedNode,
-        attachment: Attachment,
-        *,
-        pod_id: str,
-        pod_pid: int,
-        bridge: str,
-        netns: str = "",
-    ) -> AbstractContextManager[Attached]: ...
-    def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]: ...
-    def pod_parts(self, node: PlacedNode, pod_id: str) -> AbstractContextManager[PodParts]: ...
-    def settled(
-        self, node: Node, attached: Attached, *, pod_id: str, pod_pid: int
-    ) -> dict[str, JsonValue]: ...
-    def uses(self, node: Node) -> dict[str, JsonValue]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """What enters by one member of a network for these destinations (prefixes) leaves by another one.
-
-    A member is an attachment, or the node's NIC by its name.
-    """
-
-    incoming: Attached | str
-    outgoing: Attached | str
-    destinations: tuple[str, ...]
-
-
 @runtime_checkable
-class SteeringNetwork(NetworkDriver, Protocol):
-    """A network that can lead frames by their destination, between more than two members of one bridge.
+class NestedNode(HostNode, Protocol):
+    """A node that is a guest: it has a clock of its own, and its pods get `pod_cpus` as it counts CPUs."""
 
-    `steer` replaces whatever led frames on that bridge before; what no way is for goes nowhere. It returns
-    what then stands, as the network itself tells it. All of it goes with the attachments.
-    """
-
-    def steer(self, node: Node, *, bridge: str, ways: Sequence[Way]) -> list[JsonValue]: ...
-
-
-@runtime_checkable
-class SocketNetwork(NetworkDriver, Protocol):
-    """A network that serves the tester's own ports at vhost-user sockets, with no workload between them.
-
-    `sockets` joins two ports on a node while it is entered: two of these names at sockets, or one and the NIC
-    that is named. It yields the paths of the sockets there, with evidence. Frames that enter by one port
-    leave by the other.
-    """
-
-    def sockets(
-        self, node: PlacedNode, names: Sequence[str], *, bridge: str, nic: str = ""
-    ) -> AbstractContextManager[tuple[Mapping[str, str], dict[str, JsonValue]]]: ...
+    pod_cpus: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,3 +240,10 @@ class PodPathDriver(PathDriver, Protocol):
 
     def probe_pods(self) -> Missing | None: ...
     def between_pods(self) -> AbstractContextManager[BetweenPods]: ...
+
+
+@runtime_checkable
+class ServedPath(PodPathDriver, Protocol):
+    """A path whose answering end runs servers of its own; `unanswered` says which workload has none there."""
+
+    def unanswered(self, workload: str) -> Missing | None: ...

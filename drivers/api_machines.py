@@ -118,6 +118,7 @@ class UnjoinedMachineProvider(MachineProvider, Protocol):
     def unjoined(self, intent: MachineIntent, *, vhost: bool) -> Machine: ...
 
 
+@runtime_checkable
 class LinkedMachineProvider(MachineProvider, Protocol):
     """One whose machines forward. `laid` has the segments on these NICs stand while it is entered, so that
     machines come and go without them; several may then be made at the same time.

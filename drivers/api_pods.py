@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from bmwg.drivers.api import Attached, Attachment, Missing, NetworkDriver, Node, PlacedNode, UndoLog
     from bmwg.drivers.hosting.bundle import PodSpec
     from bmwg.drivers.hosting.instance import Sample
+    from bmwg.drivers.kubernetes.batch import Batch
+    from bmwg.drivers.kubernetes.moving import Moving
+    from bmwg.drivers.kubernetes.policies import Policies
+    from bmwg.drivers.kubernetes.settings import Layout
     from bmwg.drivers.paths.bed import Bed
 
 JsonValue = Any  # as in drivers.api
@@ -28,8 +32,8 @@ class PodNetwork:
 class ProgramPlace(Protocol):
     """Where programs of a workload run: a pod, or a host itself. What a pod's parts are, `Pod` says.
 
-    One that is entered by an engine's API has `entered_by` (see `entry`); all else by its namespaces. Whose
-    image has none of the programs has `entered_as`: by which process, and that they are the node's.
+    `entry` says how a program enters it, as `pod_programs` takes it: by which process (`pid`,
+    `start_ticks`), by an engine's API (`entered_by`), as a program of the node's (`programs_of_node`).
     """
 
     @property
@@ -40,14 +44,17 @@ class ProgramPlace(Protocol):
     def pid(self) -> int: ...
     @property
     def start_ticks(self) -> int: ...
+    @property
+    def entry(self) -> dict[str, JsonValue]: ...
     def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue: ...
 
 
-def entry(place: ProgramPlace) -> dict[str, JsonValue]:
-    """Return by what a program enters a place, as `pod_programs` takes it."""
-    told = {"pid": place.pid, "start_ticks": place.start_ticks, **getattr(place, "entered_as", {})}
-    by = getattr(place, "entered_by", None)
-    return {**told, "entered_by": by} if by else told
+@runtime_checkable
+class ServingPlace(ProgramPlace, Protocol):
+    """A place that nobody can enter: the programs that it `serves` listen there since it booted."""
+
+    @property
+    def serves(self) -> tuple[str, ...]: ...
 
 
 @runtime_checkable
@@ -80,6 +87,8 @@ class Pod(Protocol):
     def image(self) -> str: ...
     @property
     def netns_path(self) -> str: ...
+    @property
+    def entry(self) -> dict[str, JsonValue]: ...
     def start(self, arguments: Sequence[str] = ()) -> None: ...
     def said(self) -> list[str]: ...
     def restart(self) -> dict[str, JsonValue]: ...
@@ -118,6 +127,43 @@ class PodRuntime(Protocol):
         self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()
     ) -> AbstractContextManager[Pod]: ...
     def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+@runtime_checkable
+class ClusterRuntime(PodRuntime, Protocol):
+    """A runtime whose pods are a cluster's, which places them, finds them by Services and polices them.
+
+    `layout` says how a node of the run's own cluster stands. `left` names what is still there of the run's
+    pods. `at_once` has pods that are asked for at the same time. `service` is what finds an address while it
+    is entered; `unbalanced` says why none of type LoadBalancer gets a front. `enforces` says why no
+    NetworkPolicy takes effect between pods of a node, `policies` has them stand. `no_move` says why no pod
+    can be moved to another node, `ways_to` the other nodes with their way to this one; `moving` has a pod
+    that relays and moves, `pod_of` is that pod as it is now.
+    """
+
+    def layout(self, node: str) -> Layout: ...
+    def left(self) -> list[str]: ...
+    def at_once(
+        self, node: PlacedNode, wanted: Sequence[tuple[PodSpec, Sequence[PodNetwork]]]
+    ) -> AbstractContextManager[Batch]: ...
+    def service(
+        self, node: PlacedNode, *, name: str, address: str, port: int, **front: str
+    ) -> AbstractContextManager[dict[str, JsonValue]]: ...
+    def unbalanced(self) -> Missing | None: ...
+    def enforces(self, node: Node, network: NetworkDriver) -> Missing | None: ...
+    def policies(self, node: PlacedNode, network: NetworkDriver) -> AbstractContextManager[Policies]: ...
+    def no_move(self) -> Missing | None: ...
+    def ways_to(self, node: str) -> dict[str, str]: ...
+    def moving(
+        self, node: PlacedNode, spec: PodSpec, *, target: tuple[str, int], port: int
+    ) -> AbstractContextManager[Moving]: ...
+    def pod_of(self, moving: Moving, node: PlacedNode, spec: PodSpec) -> Pod: ...
+
+
+def of_cluster(runtime: PodRuntime) -> ClusterRuntime:
+    """Return a runtime that is a cluster's, as the caller's `probe` has found."""
+    assert isinstance(runtime, ClusterRuntime)
+    return runtime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.hosting import cgroups, oci, process
-from bmwg.drivers.hosting.agent import resolve
+from bmwg.drivers.hosting.agent import AgentNode, resolve
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.ledger_format import Entry, read_entries, read_index
@@ -237,7 +237,7 @@ class _Undo:
             resolve(kind.function)(**entry.arguments)
             return
         node = self._nodes.get(str(place["name"]))
-        if node is not None and getattr(node, "broken", None) is None:
+        if node is not None and not (isinstance(node, AgentNode) and node.broken):
             node.call(kind.function, **entry.arguments)
         elif place["kind"] == "ssh":
             self._open("ssh " + place["destination"], place).call(kind.function, **entry.arguments)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bmwg.methodology import offers
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import POD
 
 if TYPE_CHECKING:
     from bmwg.drivers.api import JsonValue, NetworkDriver, Node, PodFunction, PodRuntime, UndoLog
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 GROUP = "bmwg.drivers"
 PATH, NETWORK, FUNCTION, RUNTIME, TRAFFIC = "path", "network", "function", "runtime", "traffic"
-PROVIDER, WORKLOAD = "provider", "workload"
+PROVIDER, WORKLOAD, HOSTING, ACTUATOR = "provider", "workload", "hosting", "actuator"
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -85,6 +86,11 @@ def provider(name: str, *, node: Node, place: Place, ledger: Ledger, token: str)
     kind = load(PROVIDER, name, where="vms.driver")
     made: MachineProvider = kind(node=node, place=place, ledger=ledger, token=token)
     return made
+
+
+def forms() -> tuple[str, ...]:
+    """List the installed hosting forms of proxies that a profile may name; a pod's are `pod_<option>`."""
+    return tuple(name for name in names(HOSTING) if name != POD)
 
 
 def workload(name: str, *, kind: str, where: str = "") -> Any:

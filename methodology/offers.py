@@ -14,6 +14,8 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError, TestbedError
 
+MEASUREMENTS = "bmwg.measurements"
+
 
 def names(group: str) -> tuple[str, ...]:
     """List the names that are offered in an entry-point group, sorted."""

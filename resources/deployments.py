@@ -80,7 +80,7 @@ class Deployments:
             told["settings"] = {".".join(place): value for place, value in settings.items()}
         texts: dict[str, dict[str, JsonValue]] = {}
         for one in session.plan:
-            name = str(getattr(measurement(one.measurement), "modifier", ""))
+            name = measurement(one.measurement).modifier
             if one.deployment == mine and (text := modifiers.configured(one.cell, name)):
                 texts.setdefault(name, {})[f"{one.cell.direction}/{one.cell.frame_format}"] = text
         return {**told, "modifiers": dict(sorted(texts.items()))} if texts else told

@@ -8,7 +8,7 @@ from typing import Any
 from bmwg.drivers.medium import medium_of
 from bmwg.drivers.testbed import Testbed
 from bmwg.methodology import suites
-from bmwg.methodology.measurements.registry import BY_NAME
+from bmwg.methodology.measurements.registry import measurements
 from bmwg.methodology.planning import PlannedAnswer, highest_fps
 from bmwg.methodology.procedures import versions
 from bmwg.methodology.profiles import Profile
@@ -37,7 +37,7 @@ def run_header(
         plan=tuple(
             PlannedCell(test_id=planned.test_id, metric=planned.metric, cell=planned.cell) for planned in plan
         ),
-        families=(family for kind in BY_NAME.values() for family in kind.families),
+        families=(family for kind in measurements().values() for family in kind.families),
         qualification_max_fps=highest_fps(medium_of(testbed).line_rate_bps),
         cases=suites.outside(selected),
         order_seed=order_seed,

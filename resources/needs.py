@@ -16,7 +16,7 @@ from bmwg.schemas.document import parse
 
 def lacking(planned: PlannedAnswer, bed: Bed) -> Missing | None:
     """Return what is missing, with the line that would supply it; None when the cell can be tried."""
-    needed = str(getattr(measurement(planned.measurement), "modifier", ""))
+    needed = measurement(planned.measurement).modifier
     return path_driver(planned.cell, bed).probe() or (modifiers.missing(needed) if needed else None)
 
 

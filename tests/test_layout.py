@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -25,6 +26,45 @@ def tracked() -> list[Path]:
         command, check=True, capture_output=True, text=True, timeout=60
     ).stdout.splitlines()
     return [ROOT / name for name in names if (ROOT / name).exists()]
+
+
+OTHERS = {  # attributes of objects that other people's libraries make
+    "drivers/cloud/client.py": {"headers", "id"},
+    "drivers/hosting/docker_daemon.py": {"explanation"},
+    "drivers/hosting/libvirt_connection.py": {"found"},
+    "drivers/kubernetes/client.py": {"body", "headers", "reason", "status"},
+    "drivers/network/datapath.py": {"get"},
+    "drivers/record/collect.py": {"__name__"},
+    "drivers/traffic/otg/driver.py": {"_version_meta"},
+    "drivers/traffic/trex/channel.py": {"name"},
+    "drivers/traffic/trex/session.py": {"conn", "rpc", "set_retry_base"},
+}
+
+
+def asked_by_name(source: str) -> set[str]:
+    """Attributes that a module asks for by their names in a string."""
+    calls = [one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Call)]
+    return {
+        str(call.args[1].value)
+        for call in calls
+        if isinstance(call.func, ast.Name)
+        and call.func.id in {"getattr", "hasattr"}
+        and isinstance(call.args[1], ast.Constant)
+    }
+
+
+def test_what_a_driver_can_do_is_in_its_protocol_and_not_asked_for_by_a_string() -> None:
+    assert asked_by_name('getattr(network, "own_router", False)\nhasattr(runtime, "service")') == {
+        "own_router",
+        "service",
+    }
+    found = {
+        str(file.relative_to(ROOT)): asked
+        for file in tracked()
+        if file.suffix == ".py" and file.relative_to(ROOT).parts[0] in ("drivers", "resources")
+        if (asked := asked_by_name(file.read_text(encoding="utf-8")))
+    }
+    assert found == OTHERS
 
 
 def command_lines() -> list[str]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from bmwg.drivers.actuators.place import Place
-from bmwg.drivers.actuators.resets import resets
+from bmwg.drivers import registry
+from bmwg.drivers.actuators.place import Act, Actuator, Place
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
@@ -23,8 +23,6 @@ from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import Direction, FrameFormat, TrialResult, TrialSpec
 
 ACT_DEADLINE_S = 60.0  # choice: a pod's runtime answers within seconds
-
-Act = Callable[[], dict[str, JsonValue]]
 
 
 @contextmanager
@@ -112,10 +110,10 @@ class ActingTraffic(OfFrames):
         if spec.act is None or spec.act_at_s is None:
             result = self._traffic.run(spec)
         else:
-            known = resets(self._place)
-            if spec.act not in known:
-                raise _unknown("act", spec.act, known)
-            result, seen = self._with_act(spec, known[spec.act], spec.act_at_s)
+            actuator: Actuator = registry.load(registry.ACTUATOR, spec.act, where="a trial; nothing was sent")
+            if (act := actuator(self._place)) is None:
+                raise _unknown("act", spec.act, {})
+            result, seen = self._with_act(spec, act, spec.act_at_s)
         if self._active:
             after = self._active.counts()
             seen |= {f"modifier.{name}": count - before.get(name, 0) for name, count in after.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from bmwg.drivers.api import JsonValue, Pod
@@ -9,6 +10,7 @@ from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.bed import Bed
 from bmwg.methodology.records import Cell
 
+Act = Callable[[], dict[str, JsonValue]]  # done once; returns when it `began_ns` and `ended_ns`, and more
 EGRESS = 1  # number of the side by which the forward stream leaves the DUT
 
 
@@ -34,3 +36,6 @@ class Place:
         if self.pod is None:
             return self.node.call(function, deadline_s=60.0, **arguments)
         return self.pod.inside(function, within_s=50.0, **arguments)
+
+
+Actuator = Callable[[Place], Act | None]  # found by its name among `bmwg.drivers.actuator`

@@ -1,32 +1,40 @@
 """The resets that a deployed path can take (RFC 6201): its link, its virtual switch, its container.
 
-A hardware reset does not apply: nothing here has a power supply or a route processor of its own.
+Each is an actuator: a function of the place that is found by its name, returns what does the act, and None
+where there is nothing to act on. A hardware reset does not apply: nothing here has a power supply or a route
+processor of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from bmwg.drivers.actuators.place import EGRESS, Place
+from bmwg.drivers.actuators.place import EGRESS, Act, Actuator, Place
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.paths import queues
 from bmwg.methodology.records import BAREMETAL, NOTHING
 
-LINK, SWITCH, CONTAINER = "link", "vswitch", "container"
 LINK_DOWN_S = 0.2  # choice: long against a trial's noise, short against the trial
 _OUTAGE = "bmwg.drivers.actuators.outage"
 
 
-def resets(place: Place) -> dict[str, Callable[[], dict[str, JsonValue]]]:
-    """Return what can be reset on this path, by name; each act tells when it began and ended."""
-    if place.cell.function == NOTHING:
-        return {}
-    if place.cell.hosting == BAREMETAL:
-        return {LINK: lambda: _link(place)}
-    acts = {LINK: lambda: _link(place), SWITCH: lambda: _switch(place)}
-    if place.cell.function == "testpmd":
-        acts[CONTAINER] = lambda: _container(place)
-    return acts
+def link(place: Place) -> Act | None:
+    """Take the egress side's NIC down for a moment, where something forwards."""
+    return None if place.cell.function == NOTHING else lambda: _link(place)
+
+
+def vswitch(place: Place) -> Act | None:
+    """Restart the bridge of the egress side: down and up at once."""
+    if place.cell.function == NOTHING or place.cell.hosting == BAREMETAL:
+        return None
+    bridge = f"bmwg-br{place.bed.sides()[EGRESS].number}"
+    return lambda: place.node.call(f"{_OUTAGE}:link", interface=bridge, for_s=0.0)
+
+
+def container(place: Place) -> Act | None:
+    """End the pod's container and start it anew in the pod's own network namespace, as a kubelet does.
+
+    A container is there where the pod's program forwards.
+    """
+    return place.pod.restart if place.cell.function == "testpmd" and place.pod is not None else None
 
 
 def _link(place: Place) -> dict[str, JsonValue]:
@@ -36,14 +44,6 @@ def _link(place: Place) -> dict[str, JsonValue]:
     return done
 
 
-def _switch(place: Place) -> dict[str, JsonValue]:
-    """Restart the bridge of the egress side: down and up at once."""
-    bridge = f"bmwg-br{place.bed.sides()[EGRESS].number}"
-    done: dict[str, JsonValue] = place.node.call(f"{_OUTAGE}:link", interface=bridge, for_s=0.0)
-    return done
-
-
-def _container(place: Place) -> dict[str, JsonValue]:
-    """End the pod's container and start it anew in the pod's own network namespace, as a kubelet does."""
-    assert place.pod is not None
-    return place.pod.restart()
+_: Actuator = link
+__: Actuator = vswitch
+___: Actuator = container

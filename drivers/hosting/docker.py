@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Mapping
 
 from bmwg.drivers.api import JsonValue, Missing, Node
-from bmwg.drivers.hosting.instance import FORM_NETWORKS, Form, Limits, Place, Program, Sample, filled
+from bmwg.drivers.hosting.instance import FORM_NETWORKS, Limits, Place, Program, Sample, filled
 from bmwg.drivers.ledger import LOCAL, Ledger
 
 _FIRST_HOST = 16  # choice: below it are the gateway and what somebody adds by hand
@@ -54,16 +54,16 @@ class DockerInstance:
 class DockerHosting:
     """A daemon of its own on the node with one network and one image, while it is entered."""
 
-    def __init__(self, *, form: Form, node: Node, place: Place, ledger: Ledger) -> None:
+    def __init__(self, *, form: str, node: Node, place: Place, ledger: Ledger) -> None:
         self.form = form
         self._node = node
         self._place = place
         self._ledger = ledger
-        self._routed = form is Form.DOCKER_ROUTED
+        self._routed = form == "docker_routed"
         kind = "r" if self._routed else "n"
         self._token = f"{place.token}{kind}"
         self._bridge = f"bmwg{self._token}"[:15]
-        self._network = ipaddress.ip_network(FORM_NETWORKS[form.value])
+        self._network = ipaddress.ip_network(FORM_NETWORKS[form])
         self._data_root = f"{place.run_dir}/docker-{self._token}"
         self._daemon: dict[str, int] = {}
         self._undo = 0
@@ -116,7 +116,7 @@ class DockerHosting:
     def start(self, program: Program, number: int, limits: Limits) -> DockerInstance:
         """Start the program in a new container. The image is made the first time, before anything counts."""
         self.prepare(program)
-        name = f"{self.form.value}-{number}-{self._token}"
+        name = f"{self.form}-{number}-{self._token}"
         address = str(self._network[_FIRST_HOST + number])
         outside = (self._place.client_address, program.port + number)
         endpoint = (address, program.port) if self._routed else outside
@@ -157,7 +157,7 @@ class DockerHosting:
     def describe(self) -> Mapping[str, JsonValue]:
         """Versions, network and images."""
         return {
-            "form": self.form.value,
+            "form": self.form,
             "daemon": self._version,
             "network": str(self._network),
             "reached_by": "static routes" if self._routed else "a published port (destination NAT)",

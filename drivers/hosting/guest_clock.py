@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from bmwg.drivers.api import Node
+from bmwg.drivers.api import NestedNode, Node
 
 MAX_ERROR = 0.001  # choice: the share by which a rate may be off
 _DEADLINE_S = 120.0  # a guest under load answers late
@@ -43,7 +43,7 @@ def held(nodes: Sequence[Node]) -> Iterator[list[str]]:
 
     The list that it gives says on leaving, in a sentence for each, which of them were surely wrong.
     """
-    guests = [node for node in nodes if getattr(node, "own_clock", False)]
+    guests = [node for node in nodes if isinstance(node, NestedNode)]
     began = [read(guest) for guest in guests]
     off: list[str] = []
     yield off

@@ -6,8 +6,8 @@ instance is made there (a daemon, an image, a kernel) is made on entering it and
 instance runs one program, is reached at one endpoint, and is sampled from outside. The program's files are
 handed over as text: an instance may share no file system with the runner.
 
-Ids: INST-01 the form is not known, INST-02 the program did not start or ended, INST-03 an instance of that
-number stands already, INST-04 a pod got another address than the one it was to have.
+Ids: INST-01 a pod of no known network option, INST-02 the program did not start or ended, INST-03 an instance
+of that number stands already, INST-04 a pod got another address than the one it was to have.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from bmwg.drivers.api import JsonValue, Missing, Node
@@ -39,19 +38,6 @@ FORM_NETWORKS = {  # each form's part of it
     "kubernetes_pods": "198.18.22.0/24",
     "kubernetes_services": "198.18.23.0/24",
 }
-
-
-class Form(StrEnum):
-    """The hosting forms, in the documents' order; those of which they say nothing last."""
-
-    NATIVE = "native"
-    DOCKER_ROUTED = "docker_routed"
-    DOCKER_NAT = "docker_nat"
-    VM_FULL = "vm_full"  # emulated NIC
-    VM_PARA = "vm_para"  # virtio-net
-    KUBERNETES = "kubernetes"  # a pod of a cluster, by its own address
-    KUBERNETES_SERVICE = "kubernetes_service"  # so many of them behind one address
-    POD = "pod"  # of a cell: `pod_<network option>`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +133,11 @@ class Hosting(AbstractContextManager["Hosting"], Protocol):
     `start` makes instance `number` (0, 1, ...) and starts the program in it, and returns when the program's
     process was started: whether it serves is asked from the client's side, so that all forms are asked alike.
     `describe` is evidence: versions, image, accelerator, NIC model. The class is made by
-    `Class(form=..., node=..., place=..., ledger=...)` and is named in `drivers.hosting.forms`.
+    `Class(form=..., node=..., place=..., ledger=...)` and is found by the form's name among
+    `bmwg.drivers.hosting`.
     """
 
-    form: Form
+    form: str
 
     def probe(self) -> Missing | None: ...
     def prepare(self, program: Program) -> None: ...

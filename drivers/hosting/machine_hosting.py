@@ -13,12 +13,12 @@ from bmwg.drivers import registry
 from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.api_machines import Machine, MachineIntent
 from bmwg.drivers.hosting.guest_image import GuestImage
-from bmwg.drivers.hosting.instance import FORM_NETWORKS, Form, Limits, Place, Program, Sample, filled
+from bmwg.drivers.hosting.instance import FORM_NETWORKS, Limits, Place, Program, Sample, filled
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.ledger import Ledger
 from bmwg.methodology.errors import TestbedError, ToolkitError
 
-_MODELS = {Form.VM_FULL: NicModel.E1000, Form.VM_PARA: NicModel.VIRTIO}
+_MODELS = {"vm_full": NicModel.E1000, "vm_para": NicModel.VIRTIO}
 _FOLDER = "/run/bmwg-program"  # in the guest, whose files are its own
 _PROGRAMS = "bmwg.drivers.hosting.programs"
 _GUEST_DEADLINE_S = 30.0
@@ -110,10 +110,10 @@ class VmInstance:
 class VmHosting:
     """Machines with one NIC model, by the provider that the testbed file names."""
 
-    def __init__(self, *, form: Form, node: Node, place: Place, ledger: Ledger) -> None:
+    def __init__(self, *, form: str, node: Node, place: Place, ledger: Ledger) -> None:
         self.form = form
         self._place = place
-        self._letter = "f" if form is Form.VM_FULL else "p"
+        self._letter = "f" if form == "vm_full" else "p"
         token = f"{place.token}{self._letter}"
         self._provider = registry.provider(
             place.vms.driver, node=node, place=place, ledger=ledger, token=token
@@ -149,7 +149,7 @@ class VmHosting:
                 cpus=limits.cpus,
                 memory_octets=limits.memory_octets,
                 nic_model=_MODELS[self.form].value,
-                network=FORM_NETWORKS[self.form.value],
+                network=FORM_NETWORKS[self.form],
             )
         )
         root, image = self._provider.root, self._place.vms.image
@@ -166,10 +166,10 @@ class VmHosting:
         """Evidence of the form; the machine's part is that of the one started last."""
         image = self._place.vms.image
         return {
-            "form": self.form.value,
+            "form": self.form,
             "root": self._provider.root,
             **({"image": image.record()} if image else {}),
-            "network": FORM_NETWORKS[self.form.value],
+            "network": FORM_NETWORKS[self.form],
             "reached_by": "static routes",
             "nic_model": _MODELS[self.form].value,
             "machine": self._machine,

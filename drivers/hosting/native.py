@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bmwg.drivers.api import JsonValue, Missing, Node
-from bmwg.drivers.hosting.instance import Form, Limits, Place, Program, Sample, filled
+from bmwg.drivers.hosting.instance import Limits, Place, Program, Sample, filled
 from bmwg.drivers.ledger import Ledger
 
 
@@ -60,7 +60,7 @@ class NativeInstance:
 class NativeHosting:
     """Programs on the node itself; nothing is shared between them."""
 
-    def __init__(self, *, form: Form, node: Node, place: Place, ledger: Ledger) -> None:
+    def __init__(self, *, form: str, node: Node, place: Place, ledger: Ledger) -> None:
         self.form = form
         self._node = node
         self._place = place
@@ -94,4 +94,4 @@ class NativeHosting:
 
     def describe(self) -> Mapping[str, JsonValue]:
         """What the form is."""
-        return {"form": self.form.value, "runs": "a process on the node, one port for each instance"}
+        return {"form": self.form, "runs": "a process on the node, one port for each instance"}

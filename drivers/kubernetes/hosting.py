@@ -15,7 +15,6 @@ from bmwg.drivers.api import JsonValue, Missing, PlacedNode
 from bmwg.drivers.hosting.instance import (
     FORM_NETWORKS,
     INSTANCE_NETWORK,
-    Form,
     Grouping,
     Hosting,
     Instance,
@@ -147,7 +146,7 @@ def _sample(where: Where, containers: list[str]) -> Sample:
 class KubernetesHosting:
     """A cluster on the node while it is entered; each instance is a pod of it."""
 
-    def __init__(self, *, form: Form, node: PlacedNode, place: Place, ledger: Ledger) -> None:
+    def __init__(self, *, form: str, node: PlacedNode, place: Place, ledger: Ledger) -> None:
         self.form = form
         self._node = node
         self._place = place
@@ -273,7 +272,7 @@ class KubernetesHosting:
     def describe(self) -> Mapping[str, JsonValue]:
         """The cluster with its versions and configuration, the images, and how pods are reached."""
         return {
-            "form": self.form.value,
+            "form": self.form,
             "cluster": self._told,
             "images": {name: dict(told) for name, told in self._images.items()},
             "pods": FORM_NETWORKS["kubernetes_pods"],

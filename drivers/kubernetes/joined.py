@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from bmwg.drivers.api import JsonValue, PlacedNode
+from bmwg.drivers.api import JsonValue, NetworkDriver, Node, PlacedNode
 from bmwg.drivers.kubernetes import cilium, flannel
 from bmwg.drivers.kubernetes.cilium import Cilium
 from bmwg.drivers.kubernetes.client import Cluster
@@ -13,6 +13,7 @@ from bmwg.drivers.kubernetes.settings import Layout
 from bmwg.drivers.network.cilium import CiliumNetwork
 from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.paths.addresses import INNER, host
+from bmwg.methodology.errors import ConfigError
 
 Joining = FlannelNetwork | CiliumNetwork
 _FLANNEL = "bmwg.drivers.kubernetes.flannel"
@@ -70,3 +71,23 @@ def awaited(node: PlacedNode, name: str, layouts: Mapping[str, Layout]) -> str:
         found = node.call(f"{_CILIUM}:ready", deadline_s=20.0)
         return f"Cilium with {found}" if found else ""
     return ""
+
+
+def joining_of(networks: Sequence[NetworkDriver], node: Node) -> Joining | None:
+    """Return the option whose daemon is to join the nodes; None where there is none, or no program of it.
+
+    Raises ConfigError KUBE-12 for two: they would give the same nodes' pods two ways.
+    """
+    found = [one for one in networks if isinstance(one, FlannelNetwork | CiliumNetwork)]
+    if len(found) > 1:
+        raise ConfigError(
+            "KUBE-12",
+            "networks of the testbed file",
+            expected="at most one option with driver: flannel or driver: cilium in a cluster",
+            found=", ".join(one.spec.name for one in found),
+            hint="a testbed file for each",
+        )
+    if not found:
+        return None
+    module = "cilium" if isinstance(found[0], CiliumNetwork) else "flannel"
+    return None if node.call(f"bmwg.drivers.kubernetes.{module}:missing") else found[0]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bmwg.drivers.api import Attached, JsonValue, PlacedNode, PodNetwork
+from bmwg.drivers.api import Attached, JsonValue, PlacedNode, PluginNetwork, PodNetwork
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import Sample
 from bmwg.drivers.kubernetes import manifest, pods, record
@@ -85,8 +85,8 @@ class KubernetesPod:
             ends.detached_ns = told["ended_ns"]
 
     @property
-    def entered_as(self) -> dict[str, JsonValue]:
-        """How programs enter it: as its container does, but for the root, for they are the node's."""
+    def entry(self) -> dict[str, JsonValue]:
+        """Programs enter it as its container does, but for the root, for they are the node's."""
         ours = {name: self._container[name] for name in ("pid", "start_ticks")}
         return {**ours, "programs_of_node": True}
 
@@ -145,7 +145,6 @@ class KubernetesPod:
                 interface=one.attachment.interface,
             )
             conflist = self._runtime.conflist(one)
-            more = getattr(one.driver, "attached_by_plugin", None)
             inside, other = view["inside"], view["host_side"] or {}
             attached = Attached(
                 attachment=one.attachment,
@@ -167,10 +166,9 @@ class KubernetesPod:
                     "host_side": view["host_side"],
                 },
             )
-            if more is not None:  # what a plugin's result has no place for
-                told_too = more(self.node, attached, bridge=one.bridge)
-                attached = replace(attached, evidence={**attached.evidence, **told_too})
-            self.attached += (attached,)
+            assert isinstance(one.driver, PluginNetwork)  # see `conflist`
+            more = one.driver.attached_by_plugin(self.node, attached, bridge=one.bridge)
+            self.attached += (replace(attached, evidence={**attached.evidence, **more}),)
             self.checks += ({"executions": [], "skipped": "a kubelet never asks plugins to CHECK"},)
 
     def restart(self) -> dict[str, JsonValue]:

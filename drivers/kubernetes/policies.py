@@ -21,7 +21,7 @@ from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
 from bmwg.drivers.kubernetes.policy_rules import END, INGRESS, TABLE
 from bmwg.drivers.kubernetes.settings import Layout
-from bmwg.drivers.paths import endpoints, uplinks
+from bmwg.drivers.paths import uplinks
 from bmwg.methodology.errors import DriverError
 
 USER = "policies"
@@ -160,12 +160,12 @@ def unenforced(node: Node, network: NetworkDriver, *, owns_cluster: bool) -> Mis
     An option that enforces them itself says so (`enforces_policies`); else the toolkit's agent does, where
     frames pass the node's netfilter.
     """
-    if getattr(network, "enforces_policies", False):
+    if network.enforces_policies:
         return None
     reason = "its frames pass no netfilter of the node"
     if not owns_cluster:
         reason = "the toolkit's agent is for the run's own cluster"
-    elif endpoints.own_router(network):
+    elif network.own_router:
         pass  # programs carry them from pod to pod, whatever the node would route
     elif network.spec.uplink == uplinks.ROUTED:
         return None
@@ -187,7 +187,7 @@ def enforced(
     """Yield policies of a namespace that are enforced on a node while this is open."""
     with ExitStack() as stack:
         folder = ""
-        if not getattr(network, "enforces_policies", False):
+        if not network.enforces_policies:
             folder = stack.enter_context(
                 agent(
                     node,

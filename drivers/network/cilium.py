@@ -9,16 +9,17 @@ Pods of one node are joined by these programs alone; between two nodes their fra
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from bmwg.drivers.api import (
     Attached,
     Attachment,
+    ClusterNetwork,
     JsonValue,
     Missing,
-    NetworkDriver,
     Node,
     PlacedNode,
     UndoLog,
@@ -37,8 +38,9 @@ _NODE = "bmwg.drivers.kubernetes.cilium"
 class CiliumNetwork(CniNetwork):
     """One option of `networks:` with `driver: cilium`, attached by Cilium's own CNI plugin."""
 
-    ipv4_alone = True  # the agent has one router's address, of IPv4
-    own_router = True  # its programs answer for the pods' router; the node's kernel has no part in it
+    ipv4_alone: ClassVar[bool] = True  # the agent has one router's address, of IPv4
+    own_router: ClassVar[bool] = True  # its programs answer for the pods' router
+    on_one_node: ClassVar[str] = "Cilium's programs, from the one pod's device to the other's"
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
         where = f"networks.{spec.name}"
@@ -67,10 +69,11 @@ class CiliumNetwork(CniNetwork):
         """How the pods' nodes are joined."""
         return f"Cilium: {cilium.ROUTING} routing"
 
-    @property
-    def on_one_node(self) -> str:
-        """What carries frames from pod to pod of a node."""
-        return "Cilium's programs, from the one pod's device to the other's"
+    def joining(
+        self, ends: Sequence[tuple[PlacedNode, str, str]], *, bridge: str
+    ) -> AbstractContextManager[None]:
+        """Nothing: the agents have routes to each other's pods."""
+        return nullcontext()
 
     def conflist(self, attachment: Attachment, *, bridge: str) -> dict[str, Any]:
         """Return the configuration of one pod: its address alone, for the agent knows no subnet of pods."""
@@ -131,4 +134,4 @@ class CiliumNetwork(CniNetwork):
         }
 
 
-_: type[NetworkDriver] = CiliumNetwork
+_: type[ClusterNetwork] = CiliumNetwork

@@ -14,9 +14,9 @@ from bmwg.drivers.api import (
     Attachment,
     JsonValue,
     Missing,
-    NetworkDriver,
     Node,
     PlacedNode,
+    PluginNetwork,
     UndoLog,
 )
 from bmwg.drivers.network.conflist import parse
@@ -86,6 +86,10 @@ class CniNetwork(NetdevHandover):
             deadline_s=90.0,
         )
         return Missing(**found) if found else None
+
+    def attached_by_plugin(self, node: Node, attached: Attached, *, bridge: str) -> dict[str, JsonValue]:
+        """Nothing: the plugins' result has all of it."""
+        return {}
 
     def transit(self) -> Missing | None:
         """Return why frames in transit cannot reach a pod: ipvlan takes its own addresses only."""
@@ -206,4 +210,4 @@ def _address(text: str, routes: tuple[tuple[str, str], ...]) -> dict[str, str]:
     return {"address": text}
 
 
-_: type[NetworkDriver] = CniNetwork
+_: type[PluginNetwork] = CniNetwork

@@ -25,7 +25,7 @@ from bmwg.drivers.api import (
     PodParts,
     UndoLog,
 )
-from bmwg.drivers.network.handover import COMBINED
+from bmwg.drivers.network.handover import COMBINED, NetworkDefaults
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.testbed import NetworkSpec
 
@@ -34,7 +34,7 @@ _MODELS = {NORTH_SOUTH: "sr-iov", EAST_WEST: "user-space"}
 _DRIVERS = {NORTH_SOUTH: ("sriov-vfio", "sriov"), EAST_WEST: ("ovs-dpdk",)}  # the first is the default
 
 
-class CombinedNetwork:
+class CombinedNetwork(NetworkDefaults):
     """One option of `networks:` with `driver: combination`. Keeps no state of its own.
 
     `options` have `north_south` and `east_west` (names of drivers), and `north_south_options` and
@@ -73,8 +73,7 @@ class CombinedNetwork:
 
     def probe_uplink(self, node: Node, nic: str) -> Missing | None:
         """Return what this NIC lacks for the half that takes it."""
-        asked = getattr(self._halves[NORTH_SOUTH], "probe_uplink", None)
-        return asked(node, nic) if asked else None
+        return self._halves[NORTH_SOUTH].probe_uplink(node, nic)
 
     def transit(self) -> Missing | None:
         """Return why frames in transit cannot pass one of the halves."""

@@ -18,9 +18,9 @@ from bmwg.drivers.api import (
     Attachment,
     JsonValue,
     Missing,
-    NetworkDriver,
     Node,
     PlacedNode,
+    PluginNetwork,
     UndoLog,
 )
 from bmwg.drivers.network import ebpf_build, ebpf_cni
@@ -33,6 +33,8 @@ _NODE = "bmwg.drivers.network.ebpf_node"
 
 class TcRedirectNetwork(NetdevHandover):
     """One option of `networks:` with `driver: ebpf-tc`. Keeps no state of its own."""
+
+    plugin_dir = ""
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
         options = Options(spec, f"networks.{spec.name}.options")
@@ -147,4 +149,4 @@ class TcRedirectNetwork(NetdevHandover):
         return {"checked": True, **node.call(f"{_NODE}:standing", segment=segment)}
 
 
-_: type[NetworkDriver] = TcRedirectNetwork
+_: type[PluginNetwork] = TcRedirectNetwork

@@ -7,11 +7,13 @@ each other).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from bmwg.drivers.api import Attachment, JsonValue, Missing, NetworkDriver, Node, UndoLog
+from bmwg.drivers.api import Attachment, ClusterNetwork, JsonValue, Missing, Node, PlacedNode, UndoLog
 from bmwg.drivers.kubernetes import flannel
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.options import Options
@@ -25,7 +27,7 @@ _NODE = "bmwg.drivers.kubernetes.flannel"
 class FlannelNetwork(CniNetwork):
     """One option of `networks:` with `driver: flannel`, attached by flannel's own CNI plugin."""
 
-    ipv4_alone = True  # flannel here has leases of IPv4, and so have its pods
+    ipv4_alone: ClassVar[bool] = True  # flannel here has leases of IPv4, and so have its pods
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
         where = f"networks.{spec.name}"
@@ -54,6 +56,12 @@ class FlannelNetwork(CniNetwork):
     def between_nodes(self) -> str:
         """How the pods' nodes are joined."""
         return f"flannel: {self.backend}"
+
+    def joining(
+        self, ends: Sequence[tuple[PlacedNode, str, str]], *, bridge: str
+    ) -> AbstractContextManager[None]:
+        """Nothing: flanneld has joined the nodes."""
+        return nullcontext()
 
     def conflist(self, attachment: Attachment, *, bridge: str) -> dict[str, Any]:
         """Return the configuration of one pod; flannel here has leases of IPv4, and so have its pods."""
@@ -96,4 +104,4 @@ class FlannelNetwork(CniNetwork):
         }
 
 
-_: type[NetworkDriver] = FlannelNetwork
+_: type[ClusterNetwork] = FlannelNetwork

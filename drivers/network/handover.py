@@ -6,7 +6,7 @@ A function says which of them it drives (`PodFunction.drives`); a cell with anot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
@@ -16,7 +16,24 @@ NETDEV, VHOST_USER, AF_XDP, VFIO = "netdev", "vhost-user", "af-xdp", "vfio"
 COMBINED = "combined"  # of several kinds, an interface of the pod each
 
 
-class NetdevHandover:
+class NetworkDefaults:
+    """What a network is that has no programs of its own and takes any NIC."""
+
+    own_router: ClassVar[bool] = False
+    ipv4_alone: ClassVar[bool] = False
+    enforces_policies: ClassVar[bool] = False
+    on_one_node: ClassVar[str] = ""
+
+    def probe_uplink(self, node: Node, nic: str) -> Missing | None:
+        """Nothing: that the NIC is there is enough."""
+        return None
+
+    def joined(self, pods: Sequence[tuple[PlacedNode, Attached]]) -> dict[str, JsonValue]:
+        """Nothing is awaited: no daemon has to know the pods."""
+        return {}
+
+
+class NetdevHandover(NetworkDefaults):
     """What every network has in common that gives a pod an interface of the kernel and nothing else."""
 
     hands_over: ClassVar[str] = NETDEV

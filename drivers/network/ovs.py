@@ -17,9 +17,9 @@ from typing import ClassVar
 from bmwg.drivers.api import (
     Attached,
     Attachment,
+    ClusterNetwork,
     JsonValue,
     Missing,
-    NetworkDriver,
     Node,
     PlacedNode,
     UndoLog,
@@ -162,10 +162,7 @@ class OvsNetwork(NetdevHandover):
 
     @contextmanager
     def joining(self, ends: Sequence[tuple[PlacedNode, str, str]], *, bridge: str) -> Iterator[None]:
-        """Join the bridges of two nodes while this is entered.
-
-        `ends` are node, NIC and, for a tunnel, the NIC's address in prefix notation.
-        """
+        """Join the bridges by a trunk of one VLAN, or by a tunnel between the NICs' addresses."""
         with ExitStack() as stack:
             for (node, nic, local), (_, _, remote) in zip(ends, reversed(ends), strict=True):
                 stack.callback(node.call, f"{_NODE}:apart", nic=nic)
@@ -194,4 +191,4 @@ class OvsNetwork(NetdevHandover):
         return {"checked": True, **node.call(f"{_NODE}:standing", bridge=bridge)}
 
 
-_: type[NetworkDriver] = OvsNetwork
+_: type[ClusterNetwork] = OvsNetwork

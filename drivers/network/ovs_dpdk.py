@@ -28,7 +28,7 @@ from bmwg.drivers.api import (
 )
 from bmwg.drivers.links import mac_of
 from bmwg.drivers.network import ovs_switch, ovs_tools
-from bmwg.drivers.network.handover import VHOST_USER
+from bmwg.drivers.network.handover import VHOST_USER, NetworkDefaults
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.testbed import NetworkSpec
 
@@ -39,7 +39,7 @@ _ADD_DEADLINE_S = 240.0  # the switch's start and a few of its commands, each wi
 _MAX_SOCKET_OCTETS = 107  # sun_path without the final zero
 
 
-class OvsDpdkNetwork:
+class OvsDpdkNetwork(NetworkDefaults):
     """One option of `networks:` with `driver: ovs-dpdk`. Keeps no state of its own."""
 
     hands_over: ClassVar[str] = VHOST_USER

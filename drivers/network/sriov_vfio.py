@@ -24,7 +24,7 @@ from bmwg.drivers.api import (
 )
 from bmwg.drivers.hosting import virtual_functions
 from bmwg.drivers.links import mac_of
-from bmwg.drivers.network.handover import VFIO
+from bmwg.drivers.network.handover import VFIO, NetworkDefaults
 from bmwg.drivers.network.sriov import LINK_KIND, UNDO_KIND, count_of, function_evidence, no_nic, too_few
 from bmwg.drivers.testbed import NetworkSpec
 from bmwg.methodology.errors import TestbedError
@@ -34,7 +34,7 @@ _NODE = "bmwg.drivers.hosting.virtual_functions"
 _CAPABILITIES = ("CAP_IPC_LOCK",)  # the device reads and writes the program's memory, which must stay
 
 
-class SriovVfioNetwork:
+class SriovVfioNetwork(NetworkDefaults):
     """One option of `networks:` with `driver: sriov-vfio`. Keeps no state of its own."""
 
     hands_over: ClassVar[str] = VFIO

@@ -86,6 +86,11 @@ class AgentlessPlace:
     start_ticks: int
     serves: tuple[str, ...]
 
+    @property
+    def entry(self) -> dict[str, JsonValue]:
+        """By its machine's process, in which no program is started."""
+        return {"pid": self.pid, "start_ticks": self.start_ticks}
+
     def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
         """Refuse: there is no agent in it. Raises DriverError UNIK-02."""
         raise DriverError(

@@ -47,7 +47,7 @@ def machines_of(bed: Bed, stack: ExitStack) -> MachineProvider | Missing | None:
     )
     ledger = cast("Ledger", bed.undo)  # a run's undo log is its ledger
     provider = registry.provider(driver, node=node, place=place, ledger=ledger, token=bed.token)
-    if not getattr(provider, "forwards", False):
+    if not provider.forwards:
         return Missing(
             what=f"machines of {driver} that forward",
             reason="this provider gives a machine one interface, to which its node routes",

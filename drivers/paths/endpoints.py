@@ -11,6 +11,7 @@ from bmwg.drivers.api import (
     Attached,
     Attachment,
     BetweenPods,
+    ClusterNetwork,
     Crossed,
     HostNode,
     JsonValue,
@@ -123,7 +124,7 @@ def too_many(cell: Cell, network: NetworkDriver) -> Missing | None:
 
 def own_way(network: NetworkDriver) -> Missing | None:
     """Return why pods of one node are no cell of a network that joins nodes alone, or None for another."""
-    if not getattr(network, "between_nodes", None) or getattr(network, "on_one_node", None):
+    if not isinstance(network, ClusterNetwork) or network.on_one_node:
         return None
     return Missing(
         what=f"two pods of one node on network {network.spec.name}",
@@ -132,14 +133,9 @@ def own_way(network: NetworkDriver) -> Missing | None:
     )
 
 
-def own_router(network: NetworkDriver) -> bool:
-    """Whether the network's own programs are the router of its pods, with no part of the node's kernel."""
-    return bool(getattr(network, "own_router", False))
-
-
 def no_ipv6(cell: Cell, network: NetworkDriver) -> Missing | None:
     """Return why frames of IPv6 are no cell of a network whose pods have addresses of IPv4 alone, or None."""
-    if not getattr(network, "ipv4_alone", False) or cell.frame_format is not FrameFormat.IPV6_UDP:
+    if not network.ipv4_alone or cell.frame_format is not FrameFormat.IPV6_UDP:
         return None
     return Missing(
         what=f"IPv6 frames on network {network.spec.name}",
@@ -228,7 +224,7 @@ def endpoint(
         routes = tuple(
             (subnet, host(via))
             for subnet, via in zip(INNER[1 - number].subnets, INNER[number].router, strict=True)
-            if ":" not in via or not getattr(network, "ipv4_alone", False)
+            if ":" not in via or not network.ipv4_alone
         )
     attachment = Attachment(
         network=network.spec.name,
@@ -248,8 +244,8 @@ def endpoint(
         for address in () if keep else _given(attached):
             pod.inside("bmwg.drivers.hosting.interfaces:remove_address", interface=INTERFACE, address=address)
         pod.start()
-        if routed and not own_router(network):
-            router = BRIDGE if getattr(network, "between_nodes", "") else uplinks.host_side(node, attached)
+        if routed and not network.own_router:
+            router = BRIDGE if isinstance(network, ClusterNetwork) else uplinks.host_side(node, attached)
             node.call("bmwg.drivers.hosting.routing:disable_reverse_path_filter", interface=router)
             if by_tester:
                 for arguments in routers.neighbour_arguments(router, INNER[number].far, attached.mac):
@@ -271,10 +267,7 @@ def _given(attached: Attached) -> tuple[str, ...]:
 
 def joined(network: NetworkDriver, pair: tuple[Endpoint, ...]) -> dict[str, JsonValue]:
     """Wait until the network's daemons know both pods, where they must; return what they know of them."""
-    if not hasattr(network, "joined"):
-        return {}
-    known: dict[str, JsonValue] = network.joined([(end.node, end.attached) for end in pair])
-    return known
+    return network.joined([(end.node, end.attached) for end in pair])
 
 
 def between(
@@ -334,7 +327,7 @@ def subnets(end: Endpoint) -> tuple[str, ...]:
 def ports(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, ...]) -> tuple[TesterPort, TesterPort]:
     """Return the tester's ports: the other pod's MAC as destination on L2, the node as next hop on L3."""
     first, second = (_port(bed, network, pair[number], pair[1 - number]) for number in (0, 1))
-    if getattr(network, "ipv4_alone", False):  # its router has no address of IPv6 to be asked for
+    if network.ipv4_alone:  # its router has no address of IPv6 to be asked for
         return replace(first, gateway_ipv6=None), replace(second, gateway_ipv6=None)
     return first, second
 

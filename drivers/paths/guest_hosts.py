@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, cast
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import HostNode, JsonValue, Missing
+from bmwg.drivers.api import HostNode, JsonValue, Missing, NestedNode
 from bmwg.drivers.api_machines import Machine, MachineIntent, UnjoinedMachineProvider
 from bmwg.drivers.hosting import qemu
 from bmwg.drivers.hosting.instance import Place, VmDriver
@@ -33,12 +33,7 @@ _MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.V
 
 
 class GuestHost:
-    """A machine as the node of its pods. Undos name the machine's host: what is inside ends with it.
-
-    `own_clock`: what is measured inside is by another clock than its host's.
-    """
-
-    own_clock = True
+    """A machine as the node of its pods. Undos name the machine's host: what is inside ends with it."""
 
     def __init__(self, machine: Machine, host: HostNode, *, pod_cpus: str) -> None:
         self.name = machine.name
@@ -65,6 +60,9 @@ class GuestHost:
     def describe(self) -> dict[str, JsonValue]:
         """What runs, as its provider tells it."""
         return dict(self._machine.describe())
+
+
+_: type[NestedNode] = GuestHost
 
 
 def lacking(bed: Bed, node: HostNode, vnic: str) -> Missing | None:

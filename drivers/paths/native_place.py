@@ -26,6 +26,11 @@ class HostPlace:
     cgroup: str
     limits: dict[str, JsonValue]
 
+    @property
+    def entry(self) -> dict[str, JsonValue]:
+        """Programs enter it by the node's agent."""
+        return {"pid": self.pid, "start_ticks": self.start_ticks}
+
     def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
         """Run a function on the node."""
         return self.node.call(function, deadline_s=within_s + 20.0, **arguments)

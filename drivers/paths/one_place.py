@@ -5,18 +5,17 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import ClassVar
 
+from bmwg.drivers import registry
 from bmwg.drivers.api import BetweenPods, Deployment, Missing
 from bmwg.drivers.paths.frames import refuse
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import Cell
 
-TESTERS = frozenset({"trex", "moongen", "otg"})  # traffic drivers whose two ports are in one place
-
 
 def apart(cell: Cell, driver: str) -> Missing | None:
     """Return why a tester cannot have ports in two network namespaces; None where it can."""
-    if driver not in TESTERS:
+    if not registry.load(registry.TRAFFIC, driver, where="tester.driver").one_place:
         return None
     return Missing(
         what=f"path {cell.path} with driver {driver}",

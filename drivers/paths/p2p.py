@@ -84,7 +84,7 @@ class PodToPodPath:
             )
             policies = stack.enter_context(policed.policed(bed, network, node, (pair[0], pair[1])))
             known = endpoints.joined(network, pair)
-            between = getattr(network, "on_one_node", "") or {
+            between = network.on_one_node or {
                 uplinks.ROUTED: "the node's kernel routes",
                 uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
             }.get(uplink, "the plugin's own switching")

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from bmwg.drivers.api import (
     BetweenPods,
+    ClusterNetwork,
     Deployment,
     JsonValue,
     Missing,
@@ -24,11 +25,6 @@ from bmwg.methodology.records import NOTHING, POD, Cell
 
 _Way = list[tuple[NamespaceNode, str, str]]
 _ROUTING = "bmwg.drivers.hosting.routing"
-
-
-def joins_nodes(network: NetworkDriver) -> str:
-    """Return how a network joins nodes by itself; empty where it does not."""
-    return str(getattr(network, "between_nodes", ""))
 
 
 class ClusterPath:
@@ -57,15 +53,16 @@ class ClusterPath:
         if found := endpoints.no_ipv6(self._cell, self._network):
             return found
         node = self._bed.node(self._bed.underlay()[0].node)
-        mtu_octets: int = self._network.mtu_octets(node)  # type: ignore[attr-defined]
-        return too_large(self._cell, mtu_octets=mtu_octets, because=f" (of {joins_nodes(self._network)})")
+        network = self._joining()
+        because = f" (of {network.between_nodes})"
+        return too_large(self._cell, mtu_octets=network.mtu_octets(node), because=because)
 
     def probe_pods(self) -> Missing | None:
         """Return what is missing with the pods' own kernels at the ends."""
         name = self._cell.network
         if found := destinations.unroutable(self._cell, "behind a pod is its own address alone"):
             return found
-        if not joins_nodes(self._network):
+        if not isinstance(self._network, ClusterNetwork):
             return Missing(
                 what=f"network {name} between nodes",
                 reason="it makes nothing between nodes",
@@ -93,15 +90,19 @@ class ClusterPath:
         with self._made(endpoints.KERNEL) as (made, evidence, way):
             yield endpoints.between(made, evidence, way)
 
+    def _joining(self) -> ClusterNetwork:
+        assert isinstance(self._network, ClusterNetwork)  # see `probe_pods`
+        return self._network
+
     @contextmanager
     def _made(
         self, speaker: str
     ) -> Iterator[tuple[tuple[endpoints.Endpoint, ...], dict[str, JsonValue], _Way]]:
-        bed, network = self._bed, self._network
+        bed, network = self._bed, self._joining()
         under = bed.underlay()
         nodes = (bed.node(under[0].node), bed.node(under[1].node))
         with ExitStack() as stack:
-            bridged = nodes if _routed(network) and not endpoints.own_router(network) else ()
+            bridged = nodes if _routed(network) and not network.own_router else ()
             for node in bridged:  # the plugin makes the bridge, and leaves it
                 stack.enter_context(
                     uplinks.cleared(node, uplinks.BRIDGE_PORT, nic=None, bridge=endpoints.BRIDGE)
@@ -113,18 +114,17 @@ class ClusterPath:
             for node in bridged:
                 stack.enter_context(uplinks.bridged(node, interfaces=(), bridge=endpoints.BRIDGE))
             way = [(nodes[0], under[0].interface, "tx"), (nodes[1], under[1].interface, "rx")]
-            if joining := getattr(network, "joining", None):
-                at = (UNDERLAY.router_ipv4, UNDERLAY.far_ipv4)
-                nics = (under[0].interface, under[1].interface)
-                stack.enter_context(joining(list(zip(nodes, nics, at, strict=True)), bridge=endpoints.BRIDGE))
+            at = (UNDERLAY.router_ipv4, UNDERLAY.far_ipv4)
+            ends = zip(nodes, (under[0].interface, under[1].interface), at, strict=True)
+            stack.enter_context(network.joining(list(ends), bridge=endpoints.BRIDGE))
             known = endpoints.joined(network, pair)
-            at_node = f"bridge {endpoints.BRIDGE}, routed" if bridged else network.on_one_node  # type: ignore[attr-defined]
+            at_node = f"bridge {endpoints.BRIDGE}, routed" if bridged else network.on_one_node
             yield (
                 pair,
                 {
                     "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
-                    "between_nodes": joins_nodes(network),
+                    "between_nodes": network.between_nodes,
                     "routes": {
                         node.name: _way(node, to) for node, to in zip(nodes, (pair[1], pair[0]), strict=True)
                     },
@@ -132,8 +132,8 @@ class ClusterPath:
                     "hops": [
                         *pair[0].hops(),
                         {"at": nodes[0].name, "what": at_node},
-                        {"at": str(under[0]), "what": joins_nodes(network)},
-                        {"at": str(under[1]), "what": joins_nodes(network)},
+                        {"at": str(under[0]), "what": network.between_nodes},
+                        {"at": str(under[1]), "what": network.between_nodes},
                         {"at": nodes[1].name, "what": at_node},
                         *reversed(pair[1].hops()),
                     ],

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from bmwg.drivers.api import Deployment, Missing, PathDriver
+from bmwg.drivers.api import ClusterRuntime, Deployment, Missing, PathDriver
+from bmwg.drivers.api_pods import of_cluster
 from bmwg.drivers.paths import destinations, endpoints, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, host
 from bmwg.drivers.paths.bed import Bed
@@ -46,13 +47,13 @@ class ServicePath:
         cell, name = self._cell, self._cell.network
         if found := destinations.unroutable(cell, "a Service has one address"):
             return found
-        if not hasattr(self._bed.runtime, "service"):
+        if not isinstance(self._bed.runtime, ClusterRuntime):
             return Missing(
                 what="a Service",
                 reason=f"pods.runtime is {self._bed.testbed.pods.runtime}, which has none",
                 mend="pods.runtime: kubernetes",
             )
-        own = endpoints.own_way(self._network) is not None or endpoints.own_router(self._network)
+        own = endpoints.own_way(self._network) is not None or self._network.own_router
         if self._network.spec.uplink != uplinks.ROUTED or own:
             return Missing(
                 what=f"a Service on network {name}",
@@ -87,7 +88,7 @@ class ServicePath:
             stack.enter_context(routers.forwarding(node))
             pair = stack.enter_context(endpoints.pod_pair(bed, network, (node, node), nic=None))
             service = stack.enter_context(
-                bed.runtime.service(  # type: ignore[attr-defined]
+                of_cluster(bed.runtime).service(
                     node,
                     name=f"service-{bed.next_id()}",
                     address=host(INNER[1].far_ipv4),
@@ -125,9 +126,8 @@ class NodePortPath(ServicePath):
     service_kind: ClassVar[str] = "NodePort"
 
     def _front(self) -> dict[str, str]:
-        runtime: Any = self._bed.runtime
-        node = self._bed.sides()[0].node
-        return {"kind": self.service_kind, "node_address": runtime.layout(node).port_address}
+        layout = of_cluster(self._bed.runtime).layout(self._bed.sides()[0].node)
+        return {"kind": self.service_kind, "node_address": layout.port_address}
 
 
 class LoadBalancerPath(ServicePath):
@@ -141,9 +141,7 @@ class LoadBalancerPath(ServicePath):
     service_kind: ClassVar[str] = "LoadBalancer"
 
     def _without_a_front(self) -> Missing | None:
-        runtime: Any = self._bed.runtime
-        found: Missing | None = runtime.unbalanced()
-        return found
+        return of_cluster(self._bed.runtime).unbalanced()
 
 
 _: type[PathDriver] = ServicePath

@@ -24,7 +24,6 @@ from bmwg.drivers.api import Attached, Attachment, JsonValue, Missing, NetworkDr
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import (
     FORM_NETWORKS,
-    Form,
     Limits,
     Place,
     Program,
@@ -126,7 +125,7 @@ class PodInstance:
 class PodHosting:
     """Pods of one network option on a node; what joins the node's NICs to it stands while a pod does."""
 
-    def __init__(self, *, form: Form, node: PlacedNode, place: Place, ledger: Ledger, option: str) -> None:
+    def __init__(self, *, form: str, node: PlacedNode, place: Place, ledger: Ledger, option: str) -> None:
         self.form = form
         self._node = node
         self._place = place

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from bmwg.drivers.api import Attachment, JsonValue, PlacedNode, Pod, PodNetwork, PodParts, PodRuntime
+from bmwg.drivers.api import (
+    Attachment,
+    JsonValue,
+    NestedNode,
+    PlacedNode,
+    Pod,
+    PodNetwork,
+    PodParts,
+    PodRuntime,
+)
 from bmwg.drivers.hosting import cpu_placement, rights
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths import uplinks
@@ -39,7 +48,7 @@ def created_pod(
     limits = bed.testbed.pods
     spec = PodSpec(
         pod_id=name,
-        cpus=getattr(node, "pod_cpus", limits.cpuset),  # a guest counts its own CPUs
+        cpus=node.pod_cpus if isinstance(node, NestedNode) else limits.cpuset,
         memory_octets=limits.memory_octets,
         hugepages_2mi=limits.hugepages_2mi,
         hugepages_1gi=limits.hugepages_1gi,

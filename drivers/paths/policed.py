@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, PlacedNode
+from bmwg.drivers.api import ClusterRuntime, JsonValue, Missing, NetworkDriver, PlacedNode
+from bmwg.drivers.api_pods import of_cluster
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.endpoints import Endpoint, subnets
 
@@ -21,15 +21,13 @@ def unenforced(bed: Bed, network: NetworkDriver) -> Missing | None:
     """Return why the policies that are asked for would not be enforced; None where none is asked for."""
     if not bed.testbed.pods.policies:
         return None
-    runtime: Any = bed.runtime
-    if not hasattr(runtime, "enforces"):
+    if not isinstance(bed.runtime, ClusterRuntime):
         return Missing(
             what=f"{bed.testbed.pods.policies} network policies",
             reason=f"pods.runtime is {bed.testbed.pods.runtime}, which has none",
             mend="pods.runtime: kubernetes",
         )
-    found: Missing | None = runtime.enforces(bed.node(bed.sides()[0].node), network)
-    return found
+    return bed.runtime.enforces(bed.node(bed.sides()[0].node), network)
 
 
 @contextmanager
@@ -43,9 +41,8 @@ def policed(
         return
     from bmwg.drivers.kubernetes.policies import allow, further  # paths know of no cluster otherwise
 
-    runtime: Any = bed.runtime
     texts = [*further(_RECEIVER, count - 1), allow(_RECEIVER, *subnets(pair[0]))]
-    with runtime.policies(node, network) as made:
+    with of_cluster(bed.runtime).policies(node, network) as made:
         made.mark([end.pod.pod_id for end in pair])
         with made.standing({f"standing-{number:05}": one for number, one in enumerate(texts)}) as told:
             yield {"network_policies": told}

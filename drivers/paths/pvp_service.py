@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver, Pod, TesterPort
+from bmwg.drivers.api import ClusterRuntime, Deployment, JsonValue, Missing, PathDriver, TesterPort
+from bmwg.drivers.api_pods import of_cluster
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.paths import destinations, queues, routers
 from bmwg.drivers.paths.addresses import OUTER, host
@@ -54,10 +55,10 @@ class RelayedPath:
     def probe(self) -> Missing | None:
         """Return what is missing: a cluster with two nodes, frames that its rules translate."""
         cell, bed = self._cell, self._bed
-        runtime: Any = bed.runtime
+        runtime = bed.runtime
         if found := destinations.unroutable(cell, "a Service has one address"):
             return found
-        if not hasattr(runtime, "moving"):
+        if not isinstance(runtime, ClusterRuntime):
             return Missing(
                 what="a pod that moves between nodes",
                 reason=f"pods.runtime is {bed.testbed.pods.runtime}, which places none",
@@ -70,7 +71,7 @@ class RelayedPath:
                 mend="path p2p, or no `pods.policies`",
             )
         if (found := runtime.no_move()) is not None:
-            return cast("Missing", found)
+            return found
         if cell.direction is not Direction.FORWARD or cell.frame_format is not FrameFormat.IPV4_UDP:
             return Missing(
                 what=f"{cell.frame_format} frames, {cell.direction}, through a relay",
@@ -83,23 +84,13 @@ class RelayedPath:
     def deploy(self) -> Iterator[Deployment]:
         """Make the pod and its Services; remove them on leaving."""
         with self.standing() as stands:
-            pod = self._pod(stands.moving)
+            name, node = stands.moving.name, self._bed.node(stands.moving.node)
+            pod = of_cluster(self._bed.runtime).pod_of(stands.moving, node, self._spec(name))
             self._bed.pods[pod.pod_id] = pod  # whose namespace is one of the run's
             try:
                 yield Deployment(ports=stands.ports, evidence=stands.evidence)
             finally:
                 del self._bed.pods[pod.pod_id]
-
-    def _pod(self, moving: Any) -> Pod:
-        """Return the pod that stands, with its processes on its node."""
-        from bmwg.drivers.kubernetes.pod import KubernetesPod  # paths know of no cluster otherwise
-        from bmwg.drivers.kubernetes.pods import Phases
-
-        runtime: Any = self._bed.runtime
-        node, spec = self._bed.node(moving.node), self._spec(moving.name)
-        pod = KubernetesPod(runtime, node, spec, {}, moving.pod, Phases())
-        pod.found()
-        return pod
 
     def _spec(self, name: str) -> PodSpec:
         limits = self._bed.testbed.pods
@@ -117,7 +108,7 @@ class RelayedPath:
     def standing(self) -> Iterator[Standing]:
         """The same for who moves the pod."""
         refuse(self.probe())
-        bed, runtime = self._bed, self._bed.runtime
+        bed, runtime = self._bed, of_cluster(self._bed.runtime)
         one, other = sides = bed.sides()
         node = bed.node(one.node)
         with ExitStack() as stack:
@@ -127,12 +118,12 @@ class RelayedPath:
                 stack.enter_context(routers.router_addresses(node, side))
             device_queues = [queues.isolate(bed, node, side.nic, side.number) for side in sides]
             beyond = str(OUTER[other.number].subnets[0])
-            for name, via in runtime.ways_to(one.node).items():  # type: ignore[attr-defined]
+            for name, via in runtime.ways_to(one.node).items():
                 place = bed.node(name)
                 stack.callback(place.call, f"{_ROUTING}:remove_route", destination=beyond)
                 place.call(f"{_ROUTING}:add_route", destination=beyond, via=via)
             moving = stack.enter_context(
-                runtime.moving(  # type: ignore[attr-defined]
+                runtime.moving(
                     node,
                     self._spec(f"bmwg-{bed.next_id()}"),
                     target=(host(OUTER[other.number].far_ipv4), UDP_PORT),

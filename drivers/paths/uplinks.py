@@ -17,16 +17,14 @@ _ROUTING = "bmwg.drivers.hosting.routing"
 def lacking(driver: NetworkDriver, node: Node, testbed: Testbed) -> Missing | None:
     """Return what a node lacks for a network option: what its probe says, then that of the NICs it takes.
 
-    A driver that needs more of a NIC than that it is there has `probe_uplink`. It is asked of the NICs that
-    are cabled to the tester; those of a guest, which no link names, are not known before.
+    It is asked of the NICs that are cabled to the tester; those of a guest, which no link names, are not
+    known before.
     """
     if found := driver.probe(node):
         return found
-    if (asked := getattr(driver, "probe_uplink", None)) is None:
-        return None
     ends = [(link.a, link.b) for link in testbed.links] + [(link.b, link.a) for link in testbed.links]
     nics = [mine.interface for mine, other in ends if mine.node == node.name and other.node == TESTER]
-    return next((lack for nic in sorted(nics) if (lack := asked(node, nic))), None)
+    return next((lack for nic in sorted(nics) if (lack := driver.probe_uplink(node, nic))), None)
 
 
 @contextmanager

@@ -77,7 +77,7 @@ class _VmPods:
                 reason="it has one pod on each of its two nodes",
                 mend="a path of the same name's nodes without guests",
             )
-        if uplink not in _UPLINKS or getattr(self._network, "on_one_node", None):
+        if uplink not in _UPLINKS or self._network.on_one_node:
             return Missing(
                 what=f"network {self._cell.network} in a guest",
                 reason=f"its uplink is {uplink}; a guest's NIC is {', '.join(_UPLINKS)} of a pod's network",

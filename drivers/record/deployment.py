@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import BetweenPods, Deployment, JsonValue
+from bmwg.drivers.api import BetweenPods, Deployment, JsonValue, PluginNetwork
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.record.nested import nested
 from bmwg.drivers.workload.row import Row
@@ -116,7 +116,9 @@ def _taken(
             if evidence.get("host") == name:
                 told["workloads"] |= nested(evidence.get("machines", {}))
         if executed := [one for one in here if "conflist" in one]:
-            told["attachments"] = _cni(executed, str(getattr(bed.network(cell.network), "plugin_dir", "")))
+            network = bed.network(cell.network)
+            plugin_dir = network.plugin_dir if isinstance(network, PluginNetwork) else ""
+            told["attachments"] = _cni(executed, plugin_dir)
         records[name] = node.call(_COLLECT, **told)
         for role, pod in mine.items():
             pid = bed.pods[pod].pid

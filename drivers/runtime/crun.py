@@ -61,6 +61,11 @@ class CrunPod:
         return f"/proc/{self.pid}/ns/net"
 
     @property
+    def entry(self) -> dict[str, JsonValue]:
+        """Programs enter it by its first process."""
+        return {"pid": self.pid, "start_ticks": self.start_ticks}
+
+    @property
     def image(self) -> str:
         """What its root file system is."""
         return "the node's root file system, read-only"

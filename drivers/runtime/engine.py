@@ -58,9 +58,10 @@ class EnginePod:
         return "the node's root file system, read-only"
 
     @property
-    def entered_by(self) -> dict[str, JsonValue]:
-        """How programs enter it: by the engine's API."""
-        return {"token": self._token, "container": self._made["container"], "cgroup": self._made["cgroup"]}
+    def entry(self) -> dict[str, JsonValue]:
+        """Programs enter it by the engine's API."""
+        by = {"token": self._token, "container": self._made["container"], "cgroup": self._made["cgroup"]}
+        return {"pid": self.pid, "start_ticks": self.start_ticks, "entered_by": by}
 
     def start(self, arguments: Sequence[str] = ()) -> None:
         """Nothing: the container runs already, and its program sleeps."""

@@ -11,17 +11,17 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from bmwg.drivers.api import (
+    ClusterRuntime,
     JsonValue,
     Missing,
     NetworkDriver,
     Node,
     PlacedNode,
+    PluginNetwork,
     Pod,
     PodNetwork,
-    PodRuntime,
     UndoLog,
 )
 from bmwg.drivers.hosting.bundle import PodSpec
@@ -30,12 +30,11 @@ from bmwg.drivers.kubernetes import options as options_of
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import READY_S, Embedded, embedded
-from bmwg.drivers.kubernetes.joined import Joining
+from bmwg.drivers.kubernetes.joined import joining_of
+from bmwg.drivers.kubernetes.moving import Moving
 from bmwg.drivers.kubernetes.pod import KubernetesPod
 from bmwg.drivers.kubernetes.rights import NETWORK_RIGHTS, POD_RIGHTS, RIGHTS
-from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR
-from bmwg.drivers.network.cilium import CiliumNetwork
-from bmwg.drivers.network.flannel import FlannelNetwork
+from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR, Layout
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
@@ -78,7 +77,7 @@ class KubernetesRuntime:
             raise ConfigError("KUBE-12", "pods of Kubernetes", expected="a cluster that stands", found="none")
         return self._api
 
-    def layout(self, node: str) -> Any:
+    def layout(self, node: str) -> Layout:
         """Return what is known of a node of the run's own cluster; TestbedError KUBE-13 of the user's."""
         if self._embedded is None or node not in self._embedded.layouts:
             raise TestbedError(
@@ -111,7 +110,7 @@ class KubernetesRuntime:
                 reason="no port of the tester reaches a NIC of its nodes in this version (KUBE-13)",
                 mend="options: {cluster: embedded} in `pods` of the testbed file",
             )
-        if hasattr(network, "conflist") and network.hands_over == NETDEV:
+        if isinstance(network, PluginNetwork) and network.hands_over == NETDEV:
             return None
         return Missing(
             what=f"network option {network.spec.name} on Kubernetes",
@@ -131,13 +130,13 @@ class KubernetesRuntime:
             mend="pods.runtime: crun, whose pods share them",
         )
 
-    def conflist(self, one: PodNetwork) -> dict[str, Any]:
+    def conflist(self, one: PodNetwork) -> dict[str, JsonValue]:
         """Return the CNI configuration of one network of a pod."""
         refused = self.refuses(one.driver)
         if refused is not None:
             raise ConfigError("KUBE-31", refused.what, found=refused.reason, hint=refused.mend)
-        found: dict[str, Any] = one.driver.conflist(one.attachment, bridge=one.bridge)  # type: ignore[attr-defined]
-        return found
+        assert isinstance(one.driver, PluginNetwork)  # see `refuses`
+        return one.driver.conflist(one.attachment, bridge=one.bridge)
 
     @contextmanager
     def standing(
@@ -187,7 +186,7 @@ class KubernetesRuntime:
                 expected=f"nodes of the file ({', '.join(nodes)})",
                 found=", ".join(unknown),
             )
-        network = _joining(networks, first)
+        network = joining_of(networks, first)
         online = first.call("bmwg.drivers.hosting.cgroups:default_cpus")
         with embedded(
             {name: nodes[name] for name in names},
@@ -362,30 +361,16 @@ class KubernetesRuntime:
             within_s=_RUNNING_S,
         )
 
-
-def _joining(networks: Sequence[NetworkDriver], node: Node) -> Joining | None:
-    """Return the option whose daemon is to join the nodes; None where there is none, or no program of it.
-
-    Raises ConfigError KUBE-12 for two: they would give the same nodes' pods two ways.
-    """
-    found = [one for one in networks if isinstance(one, FlannelNetwork | CiliumNetwork)]
-    if len(found) > 1:
-        raise ConfigError(
-            "KUBE-12",
-            "networks of the testbed file",
-            expected="at most one option with driver: flannel or driver: cilium in a cluster",
-            found=", ".join(one.spec.name for one in found),
-            hint="a testbed file for each",
-        )
-    if not found:
-        return None
-    module = "cilium" if isinstance(found[0], CiliumNetwork) else "flannel"
-    return None if node.call(f"bmwg.drivers.kubernetes.{module}:missing") else found[0]
+    def pod_of(self, moving: Moving, node: PlacedNode, spec: PodSpec) -> Pod:
+        """Return the pod that a moving one is now, with its processes on its node."""
+        pod = KubernetesPod(self, node, spec, {}, moving.pod, pods.Phases())
+        pod.found()
+        return pod
 
 
 def _plugin_dirs(networks: Sequence[NetworkDriver]) -> list[str]:
     """Return the folders of CNI plugins of all options, the distribution's first."""
-    found = [str(getattr(one, "plugin_dir", "") or PLUGIN_DIR) for one in networks]
+    found = [one.plugin_dir for one in networks if isinstance(one, PluginNetwork) and one.plugin_dir]
     return [one for one in dict.fromkeys([PLUGIN_DIR, *found]) if Path(one).is_dir()]
 
 
@@ -397,4 +382,4 @@ def _others(online: str, kept_off: Sequence[Sequence[int]]) -> str:
     return ",".join(map(str, sorted(rest)))
 
 
-_: type[PodRuntime] = KubernetesRuntime
+_: type[ClusterRuntime] = KubernetesRuntime

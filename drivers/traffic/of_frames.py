@@ -14,6 +14,7 @@ class OfFrames:
 
     kind: ClassVar[str] = FRAMES
     takes: ClassVar[Takes] = TWO
+    one_place: ClassVar[bool] = False
 
     def probe(self) -> Missing | None:
         """Nothing is missing of a tester that was made."""

@@ -16,7 +16,7 @@ from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import Seen
-from bmwg.methodology.kinds.acts.profile import DRAIN_FUNCTION, DRAIN_PATH
+from bmwg.methodology.kinds.acts.experiments import DRAIN_PATH
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 from bmwg.methodology.records import NOTHING
 
@@ -29,7 +29,7 @@ class Drains(OfActs):
     """Drains the node of a pod that stands, there and back, with frames on their way all the time."""
 
     path: ClassVar[str] = DRAIN_PATH
-    function: ClassVar[str] = DRAIN_FUNCTION
+    function: ClassVar[str] = "udp-relay"
 
     def probe(self) -> Missing | None:
         """Return what is missing: a network in which frames follow a pod, and a cluster with two nodes."""

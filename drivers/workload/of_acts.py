@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
 
-from bmwg.drivers.api import JsonValue, Missing, TesterPort, WorkloadDriver
+from bmwg.drivers.api import ClusterRuntime, JsonValue, Missing, TesterPort, WorkloadDriver
 from bmwg.drivers.api_workload import ONE, Takes
 from bmwg.drivers.paths import path_driver, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.node import routed_port
 from bmwg.drivers.workload.offered_frames import Seen
 from bmwg.methodology.errors import DriverError, ToolkitError
-from bmwg.methodology.kinds.acts.profile import FUNCTION, PATH, POLICY_PATH, SERVER_PATH
+from bmwg.methodology.kinds.acts.experiments import PATH, POLICY_PATH, SERVER_PATH
 from bmwg.methodology.kinds.acts.records import KIND, ActsResult, ActsSpec, Life
 from bmwg.methodology.records import Cell
 
@@ -85,7 +85,7 @@ class OfActs:
 
     kind: ClassVar[str] = KIND
     path: ClassVar[str] = PATH
-    function: ClassVar[str] = FUNCTION
+    function: ClassVar[str] = "kernel-l3"
     takes: ClassVar[Takes] = ONE
 
     def __init__(self, ground: Ground) -> None:
@@ -149,8 +149,8 @@ class OfActs:
 
     def _left_behind(self, ground: Ground) -> tuple[str, ...]:
         """Say what pods have left that their runtime knows of; none where it cannot tell."""
-        left = getattr(ground.bed.runtime, "left", None)
-        found = left() if left is not None else []
+        runtime = ground.bed.runtime
+        found = runtime.left() if isinstance(runtime, ClusterRuntime) else []
         return (f"left behind: {', '.join(found[:20])}",) if found else ()
 
     def describe(self) -> Mapping[str, JsonValue]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from bmwg.drivers.api import Node, WorkloadDriver
-from bmwg.drivers.api_pods import ProgramPlace, entry
+from bmwg.drivers.api_pods import ProgramPlace
 from bmwg.drivers.api_workload import ONE, Takes
 from bmwg.drivers.workload.of_programs import IN_POD, MEND, OfPrograms
 from bmwg.methodology.errors import ConfigError
@@ -81,7 +81,7 @@ class OfJobs(OfPrograms[Workshop]):
             within_s=within_s,
             mend=MEND,
             cgroup=shop.cgroup,
-            **entry(shop.place),
+            **shop.place.entry,
         )
         return found
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
-from bmwg.drivers.api import JsonValue, Node, PodEnd, WorkloadDriver
-from bmwg.drivers.api_pods import entry
+from bmwg.drivers.api import JsonValue, Node, PodEnd, ServingPlace, WorkloadDriver
 from bmwg.drivers.api_workload import TWO, Takes
 from bmwg.drivers.workload.of_programs import IN_POD, MEND, OfPrograms
 from bmwg.methodology.errors import DriverError
@@ -51,14 +50,12 @@ class OfStreams(OfPrograms[PodEnd]):
         A place without an agent serves by itself. Raises TestbedError PROG-01, DriverError PROG-02, PROG-03
         (the port is taken), EXEC-01, EXEC-02, UNIK-03 (no server of this program in it).
         """
-        if serves := getattr(
-            end.pod, "serves", ()
-        ):  # nobody can start a program there: it listens since it booted
-            if self.program not in serves:
+        if isinstance(end.pod, ServingPlace):
+            if self.program not in end.pod.serves:
                 raise DriverError(
                     "UNIK-03",
                     f"{self.program} in {end.pod.pod_id}",
-                    expected=", ".join(serves),
+                    expected=", ".join(end.pod.serves),
                     found="another",
                 )
             yield ""
@@ -80,7 +77,7 @@ class OfStreams(OfPrograms[PodEnd]):
         try:
             yield folder
         finally:
-            by = entry(pod).get("entered_by")
+            by = pod.entry.get("entered_by")
             pod.node.call(f"{IN_POD}:stop", folder=folder, **started, of=pod.pid, entered_by=by)
 
     def asked(self, end: PodEnd, command: list[str], within_s: float) -> dict[str, Any]:
@@ -97,4 +94,4 @@ class OfStreams(OfPrograms[PodEnd]):
 
 
 def _of(end: PodEnd) -> dict[str, JsonValue]:
-    return {**entry(end.pod), "cpus": end.cpus, "cgroup": end.cgroup}
+    return {**end.pod.entry, "cpus": end.cpus, "cgroup": end.cgroup}

@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
 
-from bmwg.drivers.api import Attachment, Missing, PodNetwork
+from bmwg.drivers.api import Attachment, ClusterRuntime, Missing, PodNetwork
+from bmwg.drivers.api_pods import of_cluster
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.drivers.paths.addresses import OUTER, host
@@ -35,7 +35,7 @@ class PodBatches(OfActs):
         bed, name = self._ground.bed, self._ground.cell.network
         if found := super().probe():
             return found
-        if not hasattr(bed.runtime, "at_once"):
+        if not isinstance(bed.runtime, ClusterRuntime):
             return Missing(
                 what="pods at the same time",
                 reason=f"{bed.testbed.pods.runtime} makes one after the other, so that the toolkit's own "
@@ -139,7 +139,6 @@ def _wanted(ground: Ground, count: int) -> list[tuple[PodSpec, Sequence[PodNetwo
 def _lives(ground: Ground, offered: Sequence[OfferedFrames], spec: ActsSpec, began_ns: int) -> list[Life]:
     """Make as many pods as there are frames for, wait until each forwards, remove them."""
     bed = ground.bed
-    runtime: Any = bed.runtime
     node = bed.node(bed.sides()[0].node)
     asked_ns = [0] * len(offered)
 
@@ -147,7 +146,7 @@ def _lives(ground: Ground, offered: Sequence[OfferedFrames], spec: ActsSpec, beg
         asked_ns[at] = offered[at].begin()
         return asked_ns[at]
 
-    with runtime.at_once(node, _wanted(ground, len(offered))) as batch:
+    with of_cluster(bed.runtime).at_once(node, _wanted(ground, len(offered))) as batch:
         batch.ask(begun)
         batch.wait_running(within_s=spec.first_frame_s)
         for frames in offered:
@@ -163,7 +162,7 @@ def _lives(ground: Ground, offered: Sequence[OfferedFrames], spec: ActsSpec, beg
             asked_ns=asked_ns[at],
             steps={key: at_ns for key, at_ns in phases.steps_ns().items() if key != "pod_asked"},
             removal_steps=ends.steps_ns(),
-            moments={"ready_ns": ready_ns, "remove_asked_ns": ends.asked_ns, "removed_ns": ends.gone_ns},
+            moments={"ready_ns": ready_ns, "remove_asked_ns": ends.asked_ns, "removed_ns": ends.gone_ns or 0},
         )
         for at, (frames, phases, ends) in enumerate(
             zip(offered, batch.phases.values(), batch.ends.values(), strict=True)

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api import ClusterRuntime, Missing
+from bmwg.drivers.api_pods import of_cluster
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames, Seen
-from bmwg.methodology.kinds.acts.profile import POLICY_PATH
+from bmwg.methodology.kinds.acts.experiments import POLICY_PATH
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 from bmwg.methodology.records import NOTHING
 
@@ -36,23 +37,24 @@ class Policies(OfActs):
         bed = self._ground.bed
         if (found := super().probe()) is not None:
             return found
-        if not hasattr(bed.runtime, "enforces"):
+        if not isinstance(bed.runtime, ClusterRuntime):
             return Missing(
                 what=f"a NetworkPolicy on network option {self._ground.cell.network}",
                 reason=f"pods.runtime is {bed.testbed.pods.runtime}, which has none",
                 mend="pods.runtime: kubernetes",
             )
         node = bed.node(bed.sides()[0].node)
-        missing: Missing | None = bed.runtime.enforces(node, bed.network(self._ground.cell.network))
-        return missing
+        return bed.runtime.enforces(node, bed.network(self._ground.cell.network))
 
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         from bmwg.drivers.kubernetes import policies as texts
 
         bed, network = ground.bed, ground.bed.network(ground.cell.network)
-        runtime: Any = bed.runtime
         node = bed.node(bed.sides()[0].node)
-        with path_driver(ground.cell, bed).deploy() as deployment, runtime.policies(node, network) as made:
+        with (
+            path_driver(ground.cell, bed).deploy() as deployment,
+            of_cluster(bed.runtime).policies(node, network) as made,
+        ):
             made.mark(list(bed.pods))
             others = {
                 f"other-{number}": one for number, one in enumerate(texts.further(_CLIENT, spec.policies))

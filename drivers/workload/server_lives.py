@@ -22,7 +22,7 @@ from bmwg.drivers.paths.bed import Side
 from bmwg.drivers.paths.pvp_vm import MEMORY_OCTETS
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames
-from bmwg.methodology.kinds.acts.profile import SERVER_PATH
+from bmwg.methodology.kinds.acts.experiments import SERVER_PATH
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
 _FIRST_BESIDE = 16  # the last octet of the second server's addresses; the first has the router's own
@@ -36,7 +36,7 @@ class ServerLives(OfActs):
     def probe(self) -> Missing | None:
         """Return what is missing: machines that forward, one whose maker tells the steps of a start."""
         found = super().probe()
-        if found is None and not hasattr(self._ground.bed.machines, "laid"):
+        if found is None and not isinstance(self._ground.bed.machines, LinkedMachineProvider):
             found = Missing(
                 what=f"servers of {self._ground.bed.machines_driver} between networks that stand",
                 reason="its networks come and go with each machine",

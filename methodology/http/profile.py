@@ -6,20 +6,16 @@ Ids: HPROF-01 no such profile, HPROF-02 its file is wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from importlib import resources
 from typing import Any
 
-import yaml
-
-from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.http.records import CLUSTER_FORMS, FORMS, SLOW_FORMS, HttpCell, Workload
 from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.profile_files import ProfileFiles
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.methodology.repeated import Repetitions
-from bmwg.schemas.validation import problems
+from bmwg.schemas.validation import Problem, near_name, problems
 
 EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
     "one_client": "ONE",
@@ -36,6 +32,8 @@ EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
 _POD_TESTS = ("bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan")
 _KEEP_AWAKE = "keep_awake"
 TEST_IDS = "HP-"  # how the id of every test of these suites begins
+OTHER_FORMS = f"{TEST_IDS}OTHER-1"  # the test of each form that does not come with the toolkit
+_FILES = ProfileFiles("HPROF-01", "HPROF-02", "bmwg.methodology.http.profiles", "HTTP proxy suites")
 OTHER_PODS = f"{POD_PREFIX}other"  # stands in a suite for every option without a test of its own
 
 
@@ -126,44 +124,50 @@ class HttpProfile:
 
 
 def test_id(experiment: str, form: str) -> str:
-    """The stable id of the test of an experiment on a form; of a pod, one for all experiments."""
+    """The stable id of the test of an experiment on a form; of a pod or a foreign form, one for all."""
     if form.startswith(POD_PREFIX):
         option = form.removeprefix(POD_PREFIX)
         known = _POD_TESTS.index(option) if option in _POD_TESTS else len(_POD_TESTS)
         return f"{TEST_IDS}POD-{known + 1}"
-    return f"{TEST_IDS}{EXPERIMENTS[experiment]}-{(*FORMS, *CLUSTER_FORMS).index(form) + 1}"
+    ours = (*FORMS, *CLUSTER_FORMS)
+    return f"{TEST_IDS}{EXPERIMENTS[experiment]}-{ours.index(form) + 1}" if form in ours else OTHER_FORMS
 
 
-def names() -> list[str]:
-    """Return the names of the profiles that there are."""
-    folder = resources.files("bmwg.methodology.http.profiles")
-    return sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".yaml"))
+names = _FILES.names
 
 
-def load(name: str) -> HttpProfile:
-    """Read a profile. Raises ConfigError HPROF-01, ToolkitBug HPROF-02 (the files are our own)."""
-    if name not in names():
-        near = get_close_matches(name, names(), 1)
-        raise ConfigError(
-            "HPROF-01",
-            f"profile {name!r} of the HTTP proxy suites; nothing was started",
-            expected=" or ".join(names()),
-            found=name,
-            hint=f"did you mean {near[0]}?" if near else "set BMWG_PROFILE to one of them",
-        )
-    text = resources.files("bmwg.methodology.http.profiles").joinpath(f"{name}.yaml").read_text("utf-8")
-    return parsed(yaml.safe_load(text), name)
+def load(name: str, *, forms: Collection[str] | None = None) -> HttpProfile:
+    """Read a profile that comes with the toolkit, or a file; `forms` are those that are installed.
+
+    Raises ConfigError HPROF-01, and HPROF-02 as `parsed`.
+    """
+    return parsed(_FILES.read(name), name, forms=forms)
 
 
-def parsed(data: Mapping[str, Any], name: str) -> HttpProfile:
+def parsed(data: Mapping[str, Any], name: str, *, forms: Collection[str] | None = None) -> HttpProfile:
     """Return the profile that a file holds; one that does not say what keeps CPUs awake asks for pm_qos.
 
     The profile that a run's header keeps is not for this: it is `HttpProfile(data=...)` as it stands. Raises
-    ToolkitBug HPROF-02.
+    HPROF-02: ConfigError for a file of the user's, ToolkitBug for one of ours.
     """
-    if found := problems(data, "http_profile"):
-        raise ToolkitBug("HPROF-02", f"profile {name}", found=str(found[0]))
+    found = problems(data, "http_profile") or _not_installed(data, forms)
+    if found:
+        raise _FILES.refusal(name, str(found[0]))
     return HttpProfile(name=data["name"], data={_KEEP_AWAKE: KeepAwake.PM_QOS.value, **data})
+
+
+def _not_installed(data: Mapping[str, Any], forms: Collection[str] | None) -> list[Problem]:
+    return [
+        Problem(
+            location=("experiments", number, "forms"),
+            expected=f"an installed hosting form ({', '.join(forms)})",
+            found=repr(form),
+            near=near_name(form, forms),
+        )
+        for number, experiment in enumerate(data["experiments"] if forms is not None else ())
+        for form in experiment.get("forms", ())
+        if forms is not None and form not in forms
+    ]
 
 
 def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Planned]:

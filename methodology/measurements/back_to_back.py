@@ -29,6 +29,7 @@ class BackToBack:
     name: str = NAME
     needs_throughput: bool = True
     reads_latency: bool = False
+    modifier: str = ""
     families: tuple[str, ...] = (back_to_back.METRIC,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

@@ -28,6 +28,7 @@ class BurstInterval:
     burst_frames: int
     needs_throughput: bool = False
     reads_latency: bool = False
+    modifier: str = ""
 
     @property
     def name(self) -> str:

@@ -31,6 +31,7 @@ class Pdv:
     name: str = NAME
     needs_throughput: bool = True
     reads_latency: bool = True
+    modifier: str = ""
     families: tuple[str, ...] = (PDV_METRIC,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
@@ -70,6 +71,7 @@ class Ipdv:
     name: str = "ipdv"
     needs_throughput: bool = True
     reads_latency: bool = False
+    modifier: str = ""
     families: tuple[str, ...] = (SAMPLE_METRIC,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

@@ -20,6 +20,7 @@ class FrameLoss:
     name: str = NAME
     needs_throughput: bool = False
     reads_latency: bool = False
+    modifier: str = ""
     families: tuple[str, ...] = (frame_loss.METRIC,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

@@ -20,6 +20,7 @@ class AllFramesLatency:
     name: str = "latency"
     needs_throughput: bool = True
     reads_latency: bool = True
+    modifier: str = ""
     families: tuple[str, ...] = (latency.METRIC,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
@@ -67,11 +67,13 @@ class Cost:
     traffic_s: float
 
 
+@runtime_checkable
 class Measurement(Protocol):
     """One kind of answer. `name` is its key in profiles and in `suites.cases()`.
 
     With `needs_throughput` it runs at the load that the throughput of the same cell proves. `reads_latency`
-    says that its outcomes need the histograms of its trials.
+    says that its outcomes need the histograms of its trials. `modifier` names what stands on the
+    DUT meanwhile (RFC 2544 section 11; empty: nothing).
     """
 
     @property
@@ -80,6 +82,8 @@ class Measurement(Protocol):
     def needs_throughput(self) -> bool: ...  # noqa: D102
     @property
     def reads_latency(self) -> bool: ...  # noqa: D102
+    @property
+    def modifier(self) -> str: ...  # noqa: D102
 
     @property
     def families(self) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ class Recovery:
     name: str = "recovery"
     needs_throughput: bool = True
     reads_latency: bool = True  # and so the times of losses
+    modifier: str = ""
     families: tuple[str, ...] = (recovery.RECOVERY_METRIC,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
@@ -73,6 +74,7 @@ class Reset:
     functions: tuple[str, ...] = ()  # only with these functions; empty: with any
     needs_throughput: bool = True
     reads_latency: bool = True
+    modifier: str = ""
 
     @property
     def name(self) -> str:

@@ -1,53 +1,74 @@
-"""All measurements by name. A new one is a module with `MEASUREMENTS` and a line here."""
+"""All measurements by name, as installed distributions offer them; ours come by the same door.
+
+What is offered is a tuple `MEASUREMENTS`; the name of the offer is that of its settings in a profile's
+`benchmarks`. Ids: MEAS-01 no measurement of that name, MEAS-02 what is offered is no such tuple, MEAS-03 one
+name twice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from functools import cache
 
-from bmwg.methodology.errors import ToolkitBug
-from bmwg.methodology.measurements import (
-    back_to_back,
-    burst_interval,
-    delay_variation,
-    frame_loss,
-    latency,
-    modifiers,
-    recovery,
-    soak,
-    tagged_latency,
-    throughput,
-)
+from bmwg.methodology import offers
+from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.measurements.measurement import Measurement
+from bmwg.schemas.validation import near_name
 
-_MODULES: Iterable[tuple[Measurement, ...]] = (
-    throughput.MEASUREMENTS,
-    latency.MEASUREMENTS,
-    tagged_latency.MEASUREMENTS,
-    delay_variation.MEASUREMENTS,
-    frame_loss.MEASUREMENTS,
-    soak.MEASUREMENTS,
-    back_to_back.MEASUREMENTS,
-    burst_interval.MEASUREMENTS,
-    recovery.MEASUREMENTS,
-    modifiers.MEASUREMENTS,
-)
+GROUP = offers.MEASUREMENTS
 HEADLINE = (  # metrics by which runs are compared; other kinds of load name theirs (`Kind.headline`)
     "throughput.rfc2544_26_1",
     "tester.envelope",
     *(f"latency.all_frames.{way}{part}" for way in ("", "forward.", "reverse.") for part in ("p50", "p99")),
 )
-BY_NAME: dict[str, Measurement] = {one.name: one for module in _MODULES for one in module}
+
+
+@cache
+def measurements() -> Mapping[str, Measurement]:
+    """Return all installed measurements by name.
+
+    Raises what `offers.load` raises, TestbedError MEAS-02, MEAS-03.
+    """
+    found: dict[str, Measurement] = {}
+    for name in offers.names(GROUP):
+        offered = offers.load(GROUP, name, f"measurements {name!r}")
+        if not isinstance(offered, tuple) or not all(isinstance(one, Measurement) for one in offered):
+            raise TestbedError(
+                "MEAS-02",
+                f"measurements {name!r}",
+                expected="a tuple of Measurement",
+                found=type(offered).__name__,
+            )
+        for one in offered:
+            if one.name in found:
+                raise TestbedError(
+                    "MEAS-03",
+                    f"measurement {one.name} of the measurements {name!r}",
+                    expected="a name that no other has",
+                    found="it is offered already",
+                    hint="uninstall one of the distributions",
+                )
+            found[one.name] = one
+    return found
 
 
 def measurement(name: str) -> Measurement:
-    """Return a measurement; ToolkitBug MEAS-01 when nothing is registered under the name."""
-    if name not in BY_NAME:
-        raise ToolkitBug("MEAS-01", "measurement", expected=f"one of {', '.join(BY_NAME)}", found=name)
-    return BY_NAME[name]
+    """Return a measurement; ConfigError MEAS-01 when no installed distribution offers it."""
+    known = measurements()
+    if name not in known:
+        near = near_name(name, known)
+        raise ConfigError(
+            "MEAS-01",
+            f"measurement {name!r}",
+            expected=f"one of {', '.join(known)}",
+            found=name,
+            hint=f"did you mean {near!r}?" if near else "install the distribution that offers it",
+        )
+    return known[name]
 
 
 def recorded_as(metric: str) -> str:
     """Return the metric that the journal names beside the trials of an outcome: its family, or itself."""
-    families = {family for one in BY_NAME.values() for family in one.families}
+    families = {family for one in measurements().values() for family in one.families}
     able = [family for family in families if metric == family or metric.startswith(f"{family}.")]
     return max(able, key=len, default=metric)

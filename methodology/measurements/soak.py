@@ -22,6 +22,7 @@ class SoakMeasurement:
     name: str = NAME
     needs_throughput: bool = True
     reads_latency: bool = True
+    modifier: str = ""
     families: tuple[str, ...] = (soak.METRIC,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

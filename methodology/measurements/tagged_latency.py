@@ -24,6 +24,7 @@ class TaggedLatency:
     metric: str
     needs_throughput: bool = True
     reads_latency: bool = False
+    modifier: str = ""
 
     @property
     def families(self) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ class Throughput:
     of_rfc2544: bool = False
     needs_throughput: bool = False
     reads_latency: bool = False
+    modifier: str = ""
     families: tuple[str, ...] = (
         throughput.METRIC,
         throughput.ENVELOPE_METRIC,

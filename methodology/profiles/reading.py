@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from bmwg.methodology import axes
+from bmwg.methodology import axes, offers, suites
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.keep_awake import KeepAwake
@@ -36,6 +36,7 @@ from bmwg.methodology.records import Direction, FrameFormat
 from bmwg.methodology.requirements import catalogue
 from bmwg.methodology.search.steadiness import CHECKS, INDICATIVE_CHECKS
 from bmwg.methodology.trial import Learning, StallEvidence, TrialPolicy
+from bmwg.schemas import load
 from bmwg.schemas.document import Document, parse
 from bmwg.schemas.validation import Problem, near_name, problems
 
@@ -149,9 +150,18 @@ def _contradictions(data: dict[str, Any], paths: Mapping[str, PathKind] | None) 
             )
     found.extend(_path_contradictions(("paths",), data["paths"], paths))
     for suite, said in data.get("suites", {}).items():
+        if paths is not None:  # those of a header are taken as they are, like its paths
+            others = [one for one in suites.suites() if one != suites.CONTAINERIZED]
+            found.extend(_not_installed(("suites", suite), "suite", others, suite))
         found.extend(_path_contradictions(("suites", suite, "paths"), said["paths"], paths))
     found.extend(_search_contradictions(data["search"], float(data["trial"]["duration_s"])))
     benchmarks = data.get("benchmarks", {})
+    measured = {
+        *load("profile")["properties"]["benchmarks"]["properties"],
+        *offers.names(offers.MEASUREMENTS),
+    }
+    for name in benchmarks:
+        found.extend(_not_installed(("benchmarks", name), "measurement", measured, name))
     for index, goal in enumerate(benchmarks.get(MLRSEARCH, {}).get("goals", ())):
         found.extend(_goal_contradictions(("benchmarks", MLRSEARCH, "goals", index), goal))
     duration_s = float(data["trial"]["duration_s"])
@@ -168,6 +178,15 @@ def _contradictions(data: dict[str, Any], paths: Mapping[str, PathKind] | None) 
             )
         )
     return found
+
+
+def _not_installed(
+    where: tuple[str | int, ...], what: str, known: Collection[str], name: str
+) -> list[Problem]:
+    if name in known:
+        return []
+    expected = f"an installed {what} ({', '.join(sorted(known))})"
+    return [Problem(location=where, expected=expected, found=repr(name), near=near_name(name, known))]
 
 
 def _latency_contradictions(data: dict[str, Any]) -> list[Problem]:
@@ -246,15 +265,8 @@ def _path_contradictions(
     for index, plan in enumerate(plans if paths is not None else ()):
         assert paths is not None
         name = plan["path"]
-        if name not in paths:
-            found.append(
-                Problem(
-                    location=(*where, index, "path"),
-                    expected=f"an installed path ({', '.join(sorted(paths))})",
-                    found=repr(name),
-                    near=near_name(name, paths),
-                )
-            )
+        if absent := _not_installed((*where, index, "path"), "path", paths, name):
+            found.extend(absent)
             continue
         said = paths[name].contradictions(plan["hosting"], plan["function"], str(plan["networks"]))
         found.extend(

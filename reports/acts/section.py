@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from bmwg.methodology.kinds.acts.experiments import DRAIN, POLICY, SCALE, Answer, experiments, of_cell
 from bmwg.methodology.kinds.acts.kind import ACTS, removal_steps_of, steps_of
-from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, DRAIN, EXPERIMENTS, POLICY, SCALE
 from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import NOTHING, OutcomeType
@@ -47,7 +47,7 @@ _STEPS = {
 }
 
 
-_FIRST = {POLICY: "first lost frame", DRAIN: "first frame by the other pod"}
+_FIRST = {POLICY.metric: "first lost frame", DRAIN.metric: "first frame by the other pod"}
 _OF_POLICIES = (
     "A policy that forbids frames between two pods is in force from the first of them that is lost, "
     "after which none comes until it is removed; the resolution is from the last that came. It is lifted "
@@ -85,18 +85,18 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
         ),
         "",
     ]
-    if any(one.outcome.metric == POLICY for one in answers):
+    if any(one.outcome.metric == POLICY.metric for one in answers):
         lines += [esc(_OF_POLICIES), ""]
-    if any(one.outcome.metric == DRAIN for one in answers):
+    if any(one.outcome.metric == DRAIN.metric for one in answers):
         lines += [esc(_OF_DRAINS), ""]
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
-    for experiment, test_id in EXPERIMENTS.items():
-        mine = [one for one in answers if one.planned.test_id == test_id]
+    for experiment, known in experiments().items():
+        mine = [one for one in answers if one.planned.test_id == known.test_id]
         if mine:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
             lines += [esc(f"After {entry['source']}."), ""] if entry.get("source") else []
-            drained = mine[0].outcome.metric == DRAIN
+            drained = _answer(mine[0]) is Answer.OUTAGES
             lines += _drains(mine) if drained else _answers(mine)
             lines += _steps(mine)
             lines += [] if drained else [*_removal_steps(mine), *_frames(mine)]
@@ -125,6 +125,10 @@ def _noun(answers: Sequence[Answered]) -> str:
     return " or ".join(dict.fromkeys(one.planned.spec.noun for one in answers))
 
 
+def _answer(one: Answered) -> Answer:
+    return of_cell(one.outcome.cell).answer
+
+
 def _lives(one: Answered) -> list[Life]:
     return [life for result in one.results for life in result.lives]
 
@@ -140,9 +144,9 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
                 one.type_cell,
                 esc(
                     _rate(one)
-                    if measured and one.outcome.metric == CHURN
+                    if measured and _answer(one) is Answer.RATE
                     else _batch(one)
-                    if measured and one.outcome.metric in (BATCH, SCALE)
+                    if measured and _answer(one) is Answer.BATCHES
                     else _count(one)
                     if measured
                     else NONE
@@ -154,7 +158,7 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
                 one.remarks,
             ]
         )
-    policy = answers[0].outcome.metric == POLICY
+    policy = answers[0].outcome.metric == POLICY.metric
     head = ["path and option", "type", "executions"]
     head += ["request to first lost frame", "request to lift to first frame again"] if policy else [
         "request to first frame", "request to gone",
@@ -193,9 +197,9 @@ def _loss_resolution_ns(life: Life) -> int:
 def _place(one: Answered) -> str:
     place = f"{one.outcome.cell.path}, {one.outcome.cell.function}, {one.outcome.cell.network}"
     at_once = one.planned.spec.at_once
-    if one.outcome.metric == POLICY:
+    if one.outcome.metric == POLICY.metric:
         return f"{place}, {one.planned.spec.policies} others"
-    return f"{place}, {at_once} at once" if one.outcome.metric == SCALE else place
+    return f"{place}, {at_once} at once" if one.outcome.metric == SCALE.metric else place
 
 
 def _count(one: Answered) -> str:

@@ -106,7 +106,8 @@ def _chart(experiment: str, name: str, kinds: str, guest: str, outcomes: Sequenc
 
 
 def _short(form: str) -> str:
-    return _SHORT.get(form) or f"pod {form.removeprefix(POD_PREFIX)}"
+    pod = f"pod {form.removeprefix(POD_PREFIX)}" if form.startswith(POD_PREFIX) else form
+    return _SHORT.get(form, pod)
 
 
 def _bar(outcome: HttpAnswer) -> tuple[float, float, float] | None:

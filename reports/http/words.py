@@ -81,6 +81,12 @@ def machine_words(run: Run, form: str) -> str:
     return ", ".join([*sorted(started), accelerator(run, form), *_roots(run, form)])
 
 
+def _others(run: Run) -> dict[str, str]:
+    """Name the forms of the profile that do not come with the toolkit by themselves."""
+    asked = [form for one in run.profile.get("experiments", ()) for form in one.get("forms", ())]
+    return {form: form for form in asked if form not in FORM_WORDS}
+
+
 def form_words(run: Run) -> dict[str, str]:
     """Name the hosting forms; a virtual machine with what executed it, so that TCG is never read as KVM.
 
@@ -88,7 +94,7 @@ def form_words(run: Run) -> dict[str, str]:
     """
     words = {
         form: f"{word} ({machine_words(run, form)})" if form in SLOW_FORMS else word
-        for form, word in FORM_WORDS.items()
+        for form, word in (FORM_WORDS | _others(run)).items()
     }
     words |= {f"{POD_PREFIX}{name}": f"pod, {name}" for name in run.profile.get("networks", ())}
     guest = guest_words(run)
@@ -130,7 +136,8 @@ def forms_of(outcomes: Sequence[HttpAnswer]) -> list[str]:
     found = list(dict.fromkeys(outcome.cell.form for outcome in outcomes))
     pods = [form for form in found if form.startswith(POD_PREFIX)]
     known = [form for form in (*FORMS, *CLUSTER_FORMS) if form in found]
-    return sorted([*known, *pods], key=lambda form: form in SLOW_FORMS)
+    others = [form for form in found if form not in (*known, *pods)]
+    return sorted([*known, *others, *pods], key=lambda form: form in SLOW_FORMS)
 
 
 def digits(number: float, count: int = 3, *, sign: str = "-") -> str:

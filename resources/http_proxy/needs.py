@@ -30,7 +30,7 @@ def lacking(stage: Stage, group: Sequence[Planned]) -> Missing | None:
             raise
         return Missing(what="origin server", reason=error.what, mend=error.hint)
     except ConfigError as error:
-        if error.error_id != "INST-01":
+        if error.error_id not in ("INST-01", "DRIVER-01"):
             raise
         return Missing(what=f"hosting form {form}", reason=error.found, mend="")
     if probed is not None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from bmwg.drivers import registry
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.locks import claims_here
 from bmwg.drivers.testbed_row import row_hosts
@@ -55,7 +56,9 @@ class RequestsShare:
             self.vms = vms_of_header(continued.testbed, settings)
         else:
             self._networks = networks_of_testbed(settings)
-            self.profile = profiles.load(settings.profile).with_networks(list(self._networks))
+            self.profile = profiles.load(settings.profile, forms=registry.forms()).with_networks(
+                list(self._networks)
+            )
             plan = [one for one in self.profile.plan() if one.test_id in selected]
             self.plan = list(turns.interleaved(plan, self._seed))
             self.vms = vms_of_testbed(settings, {one.cell.form for one in self.plan})
@@ -125,7 +128,7 @@ class _Requests:
     def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
         """Return the cells with requests and repetitions: their time is not known before."""
         networks = list(networks_of_testbed(Settings(testbed=wanted.testbed)))
-        plan = profiles.load(wanted.profile).with_networks(networks).plan()
+        plan = profiles.load(wanted.profile, forms=registry.forms()).with_networks(networks).plan()
         mine = [planned for planned in plan if planned.test_id in tests]
         lines = []
         for planned in mine:

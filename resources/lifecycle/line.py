@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, DRAIN, POLICY, SCALE
+from bmwg.methodology.kinds.acts.experiments import POLICY, Answer, of_cell
 from bmwg.methodology.records import Outcome, OutcomeType
 
 
@@ -15,19 +15,20 @@ def line_of(outcome: Outcome) -> str:
     told = {value.metric.removeprefix(f"{outcome.metric}."): value.number for value in outcome.values}
     half = told.get("half_width_95")
     count = f"(n = {told['repetitions']})"
-    if outcome.metric == CHURN:
+    answer = of_cell(outcome.cell).answer
+    if answer is Answer.RATE:
         spread = f" +/- {half * 60:.2f}" if half is not None else ""
         return f"measured  {told['mean'] * 60:.2f}{spread} pods made and removed per minute {count}"
-    if outcome.metric == POLICY:
+    if outcome.metric == POLICY.metric:
         stopped, again = (_ms(told, name) for name in ("", "removal."))
         return f"measured  in force after {stopped}, median; lifted after {again} {count}"
-    if outcome.metric == DRAIN:
+    if answer is Answer.OUTAGES:
         out, first = (_ms(told, name) for name in ("", "first_frame."))
         lost = f"{told['lost_frames.median']:.0f} frames lost"
         return f"measured  outage {out}, median, {lost}; first frame by the other pod after {first} {count}"
     ms = {name: told[name] / 1e6 for name in ("median", "median_low", "median_high", "removal.median")}
     spread = f"({ms['median_low']:.0f} to {ms['median_high']:.0f})"
-    until = "until all forward" if outcome.metric in (BATCH, SCALE) else "to the first frame"
+    until = "until all forward" if answer is Answer.BATCHES else "to the first frame"
     gone = f"removed in {ms['removal.median']:.0f} ms"
     return f"measured  {ms['median']:.0f} ms {until}, median {spread}; {gone} {count}"
 

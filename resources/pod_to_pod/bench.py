@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import BetweenPods, Missing, PodPathDriver
+from bmwg.drivers.api import BetweenPods, Missing, PodPathDriver, ServedPath
 from bmwg.drivers.hosting import guest_clock, qemu
 from bmwg.drivers.isolation import require_closed
 from bmwg.drivers.liveness import Liveness
@@ -298,9 +298,7 @@ def _ways(spec: StreamsSpec) -> tuple[Way, ...]:
 
 def _unanswered(path: PodPathDriver | None, planned: Planned[StreamsSpec]) -> Missing | None:
     """Return why the path's answering end has no server of a workload, where it is not ours to start."""
-    asked = getattr(path, "unanswered", None)
-    found: Missing | None = asked(planned.spec.workload) if asked else None
-    return found
+    return path.unanswered(planned.spec.workload) if isinstance(path, ServedPath) else None
 
 
 def _place(planned: Planned[StreamsSpec]) -> tuple[str, str, str, str, int]:

@@ -17,7 +17,7 @@ from tests.contract.http_support import needs_libvirt
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
 from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
-from bmwg.drivers.hosting.instance import Form, Hosting, Instance, Limits, Place, Program, VmDriver
+from bmwg.drivers.hosting.instance import Hosting, Instance, Limits, Place, Program, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
 
@@ -63,7 +63,7 @@ def fresh_owner() -> Iterator[str]:
 
 
 def hosting_of(
-    node: NamespaceNode, form: Form, owner: str, folder: Path, vms: VmDriver = QEMU, *, token: str = ""
+    node: NamespaceNode, form: str, owner: str, folder: Path, vms: VmDriver = QEMU, *, token: str = ""
 ) -> Hosting:
     """The form on this node as a run would have it, with a ledger in `folder`."""
     place = Place(

@@ -31,7 +31,7 @@ from tests.contract.guest_support import (
 )
 
 from bmwg.drivers.hosting import guest_kernel, libvirt_daemon, process, qemu, qemu_place
-from bmwg.drivers.hosting.instance import Form, VmDriver
+from bmwg.drivers.hosting.instance import VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
@@ -79,10 +79,10 @@ def _started_by(vms: VmDriver, node: NamespaceNode, owner: str) -> Iterator[dict
 
 
 @pytest.mark.parametrize(
-    ("form", "driver"), [(Form.VM_FULL, "e1000"), (Form.VM_PARA, "virtio_net")], ids=["full", "para"]
+    ("form", "driver"), [("vm_full", "e1000"), ("vm_para", "virtio_net")], ids=["full", "para"]
 )
 def test_a_program_in_a_guest_serves_and_its_kill_is_found_out(
-    form: Form, driver: str, vms: VmDriver, node: NamespaceNode, owner: str, tmp_path: Path
+    form: str, driver: str, vms: VmDriver, node: NamespaceNode, owner: str, tmp_path: Path
 ) -> None:
     with hosting_of(node, form, owner, tmp_path, vms) as hosting:
         assert hosting.probe() is None
@@ -122,7 +122,7 @@ _MODEL_OF = {"e1000": "e1000", "virtio_net": "virtio-net-pci"}
 def test_a_guest_whose_kernel_panics_is_named_as_that(
     vms: VmDriver, node: NamespaceNode, owner: str, tmp_path: Path
 ) -> None:
-    with hosting_of(node, Form.VM_PARA, owner, tmp_path, vms) as hosting:
+    with hosting_of(node, "vm_para", owner, tmp_path, vms) as hosting:
         instance: Any = hosting.start(SERVER, 0, SMALL)
         crash = ["sh", "-c", "sleep 1; echo c >/proc/sysrq-trigger"]
         instance.call("bmwg.drivers.hosting.programs:start", command=crash, folder="/run", packages=[])

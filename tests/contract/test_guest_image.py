@@ -41,7 +41,7 @@ from tests.contract.image_support import (
 
 from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.guest_image import examine
-from bmwg.drivers.hosting.instance import Form, VmDriver
+from bmwg.drivers.hosting.instance import VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import TestbedError, ToolkitError
@@ -88,13 +88,11 @@ def output_of(instance: Any, *command: str) -> str:
 @pytest.mark.parametrize(
     ("form", "vms", "parts"),
     [
-        pytest.param(Form.VM_PARA, QEMU, False, id="qemu-raw", marks=needs_http),
-        pytest.param(
-            Form.VM_FULL, LIBVIRT, True, id="libvirt-partitions", marks=[*needs_http, needs_libvirt]
-        ),
+        pytest.param("vm_para", QEMU, False, id="qemu-raw", marks=needs_http),
+        pytest.param("vm_full", LIBVIRT, True, id="libvirt-partitions", marks=[*needs_http, needs_libvirt]),
     ],
 )
-def test_squid_of_the_image_serves(form: Form, vms: VmDriver, parts: bool, tmp_path: Path) -> None:
+def test_squid_of_the_image_serves(form: str, vms: VmDriver, parts: bool, tmp_path: Path) -> None:
     path = squid_image()
     if parts:  # the first partition is no root
         (tmp_path / "boot").mkdir()
@@ -127,7 +125,7 @@ def test_what_the_guest_writes_is_in_its_memory_and_its_root_is_no_host(
 ) -> None:
     path = small_image(tmp_path)
     before = sha256_of(path)
-    with hosting_of(node, Form.VM_PARA, owner, tmp_path, with_image(vms, path)) as hosting:
+    with hosting_of(node, "vm_para", owner, tmp_path, with_image(vms, path)) as hosting:
         instance: Any = hosting.start(FILES, 0, SMALL)
         assert fetched(node, instance) == "from the image"
         assert output_of(instance, "cat", MARK) == "the small image"
@@ -149,7 +147,7 @@ def test_a_program_that_the_image_lacks_is_named_though_the_host_has_it(
     vms: VmDriver, node: NamespaceNode, owner: str, tmp_path: Path
 ) -> None:
     chosen = with_image(vms, small_image(tmp_path))
-    with hosting_of(node, Form.VM_PARA, owner, tmp_path, chosen) as hosting:
+    with hosting_of(node, "vm_para", owner, tmp_path, chosen) as hosting:
         with pytest.raises(TestbedError) as caught:
             hosting.start(squid.program(cache=False), 0, SMALL)
         assert caught.value.error_id == "IMAGE-08"
@@ -188,7 +186,7 @@ def test_a_guest_that_finds_no_root_says_so_and_ends(
 ) -> None:
     path = make(tmp_path)
     before = sha256_of(path)
-    with hosting_of(node, Form.VM_PARA, owner, tmp_path, with_image(vms, path)) as hosting:
+    with hosting_of(node, "vm_para", owner, tmp_path, with_image(vms, path)) as hosting:
         with pytest.raises(TestbedError) as caught:
             hosting.start(FILES, 0, SMALL)
         assert caught.value.error_id == "IMAGE-07", caught.value
@@ -203,7 +201,7 @@ def test_an_image_that_is_changed_between_two_starts_starts_no_guest(
     vms: VmDriver, node: NamespaceNode, owner: str, tmp_path: Path
 ) -> None:
     path = small_image(tmp_path)
-    with hosting_of(node, Form.VM_PARA, owner, tmp_path, with_image(vms, path)) as hosting:
+    with hosting_of(node, "vm_para", owner, tmp_path, with_image(vms, path)) as hosting:
         hosting.start(FILES, 0, SMALL).stop()
         with path.open("r+b") as file:
             file.seek(1 << 20)

@@ -23,7 +23,6 @@ from tests.contract.http_support import (
 
 from bmwg.drivers.hosting import process
 from bmwg.drivers.hosting.forms import hosting
-from bmwg.drivers.hosting.instance import Form
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row
@@ -34,9 +33,9 @@ pytestmark = needs_http
 PROBE = "bmwg.drivers.workload.probe:"
 DAEMON = "bmwg.drivers.hosting.docker_daemon:"
 FORMS = [
-    Form.NATIVE,
-    pytest.param(Form.DOCKER_ROUTED, marks=needs_docker),
-    pytest.param(Form.DOCKER_NAT, marks=needs_docker),
+    "native",
+    pytest.param("docker_routed", marks=needs_docker),
+    pytest.param("docker_nat", marks=needs_docker),
 ]
 
 
@@ -52,7 +51,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Row, Ledge
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_proxy_serves_is_sampled_and_tells_that_it_was_killed(
-    bench: tuple[Row, Ledger, Path], form: Form
+    bench: tuple[Row, Ledger, Path], form: str
 ) -> None:
     row, ledger, _ = bench
     with hosting(form, node=row.proxy, place=row.place, ledger=ledger) as place:
@@ -80,7 +79,7 @@ def test_a_proxy_serves_is_sampled_and_tells_that_it_was_killed(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_port_that_is_taken_is_an_error_and_leaves_nothing(
-    bench: tuple[Row, Ledger, Path], form: Form
+    bench: tuple[Row, Ledger, Path], form: str
 ) -> None:
     row, ledger, _ = bench
     program = squid.program(cache=False)
@@ -100,7 +99,7 @@ def test_a_daemon_that_is_killed_ends_its_containers_and_is_cleared_away(
     bench: tuple[Row, Ledger, Path],
 ) -> None:
     row, ledger, folder = bench
-    with hosting(Form.DOCKER_ROUTED, node=row.proxy, place=row.place, ledger=ledger) as place:
+    with hosting("docker_routed", node=row.proxy, place=row.place, ledger=ledger) as place:
         instance, _ = start_serving(row, place, squid.program(cache=False), 0, 30.0)
         for pid in _daemons(row.place.token):
             if process.start_ticks(pid):
@@ -123,7 +122,7 @@ def _daemons(token: str) -> list[int]:
 @needs_docker
 def test_a_missing_image_is_named(bench: tuple[Row, Ledger, Path]) -> None:
     row, ledger, folder = bench
-    with hosting(Form.DOCKER_NAT, node=row.proxy, place=row.place, ledger=ledger) as place:
+    with hosting("docker_nat", node=row.proxy, place=row.place, ledger=ledger) as place:
         with pytest.raises(TestbedError) as caught:
             row.proxy.call(
                 "bmwg.drivers.hosting.docker_containers:run",

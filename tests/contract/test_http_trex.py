@@ -8,7 +8,6 @@ import pytest
 from tests.contract.http_support import needs_http, row_with_ledger
 
 from bmwg.drivers.hosting import forms
-from bmwg.drivers.hosting.instance import Form
 from bmwg.drivers.traffic.trex.config import DIR_VARIABLE
 from bmwg.drivers.workload.trex_astf import AstfClients
 from bmwg.methodology.errors import DriverError
@@ -42,7 +41,7 @@ def load(octets, rate_rps, per=1):
 def stand(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trex")
     with row_with_ledger(folder) as (row, ledger):
-        hosting = forms.hosting(Form.NATIVE, node=row.proxy, place=row.place, ledger=ledger)
+        hosting = forms.hosting("native", node=row.proxy, place=row.place, ledger=ledger)
         with (
             hosting,
             deployed(row, hosting, proxies=1, cache=False, stress_cpus=0, deadline_s=20) as deployment,

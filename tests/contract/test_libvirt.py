@@ -36,7 +36,7 @@ from tests.contract.image_support import FILES, small_image
 
 from bmwg.drivers.hosting import libvirt_daemon, process
 from bmwg.drivers.hosting.guest_image import examine
-from bmwg.drivers.hosting.instance import Form, VmDriver
+from bmwg.drivers.hosting.instance import VmDriver
 from bmwg.drivers.hosting.libvirt_connection import Connection
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
@@ -98,7 +98,7 @@ def test_the_hosts_libvirt_is_used_and_left_as_it_was(
     host: VmDriver, node: NamespaceNode, owner: str, token: str, tmp_path: Path
 ) -> None:
     before = interfaces_in(os.getpid())
-    with hosting_of(node, Form.VM_PARA, owner, tmp_path, host, token=token) as hosting:
+    with hosting_of(node, "vm_para", owner, tmp_path, host, token=token) as hosting:
         assert hosting.probe() is None
         instance: Any = hosting.start(SERVER, 0, SMALL)
         assert fetched(node, instance) == "from the guest"
@@ -125,7 +125,7 @@ def test_a_domain_of_the_hosts_libvirt_has_an_image_as_root(
     path = small_image(tmp_path)
     before = path.read_bytes()
     chosen = replace(host, image=examine(str(path)))
-    with hosting_of(node, Form.VM_FULL, owner, tmp_path, chosen, token=token) as hosting:
+    with hosting_of(node, "vm_full", owner, tmp_path, chosen, token=token) as hosting:
         instance = hosting.start(FILES, 0, SMALL)
         assert fetched(node, instance) == "from the image"
         assert instance.describe()["root"] == "image"
@@ -142,7 +142,7 @@ def test_a_domain_of_the_hosts_libvirt_ends_with_its_node_and_the_ledger_clears_
 ) -> None:
     before = interfaces_in(os.getpid())
     with NamespaceNode("proxy", owner=owner) as node:
-        hosting: Any = hosting_of(node, Form.VM_PARA, owner, tmp_path, host, token=token)
+        hosting: Any = hosting_of(node, "vm_para", owner, tmp_path, host, token=token)
         hosting.start(SERVER, 0, SMALL)
         os.kill(node.pid, signal.SIGKILL)
     end_s = time.monotonic() + 10
@@ -162,7 +162,7 @@ def test_a_domain_of_the_hosts_libvirt_ends_with_its_node_and_the_ledger_clears_
 def test_a_daemon_that_stands_still_holds_nobody_up_and_its_guest_is_ended(
     host: VmDriver, node: NamespaceNode, owner: str, token: str, tmp_path: Path
 ) -> None:
-    with hosting_of(node, Form.VM_FULL, owner, tmp_path, host, token=token) as hosting:
+    with hosting_of(node, "vm_full", owner, tmp_path, host, token=token) as hosting:
         instance = hosting.start(SERVER, 0, SMALL)
         daemon = _daemon(str(host.uri))
         os.kill(daemon, signal.SIGSTOP)
@@ -192,7 +192,7 @@ def _daemon(uri: str) -> int:
 def test_a_daemon_of_the_run_that_is_killed_takes_its_guests_along(
     node: NamespaceNode, owner: str, token: str, tmp_path: Path
 ) -> None:
-    with hosting_of(node, Form.VM_PARA, owner, tmp_path, LIBVIRT, token=token) as hosting:
+    with hosting_of(node, "vm_para", owner, tmp_path, LIBVIRT, token=token) as hosting:
         instance = hosting.start(SERVER, 0, SMALL)
         assert sorted(pending(tmp_path)) == ["domain", "libvirt"]
         os.kill(_daemon(libvirt_daemon.uri_of(f"{token}p")), signal.SIGKILL)
@@ -229,6 +229,6 @@ def test_a_libvirt_that_is_not_there_makes_the_form_missing(
     node: NamespaceNode, owner: str, tmp_path: Path
 ) -> None:
     absent = replace(LIBVIRT, uri=f"qemu:///system?socket={tmp_path}/none")
-    lack = hosting_of(node, Form.VM_FULL, owner, tmp_path, absent).probe()
+    lack = hosting_of(node, "vm_full", owner, tmp_path, absent).probe()
     assert lack is not None
     assert str(tmp_path) in lack.what

@@ -139,8 +139,8 @@ def test_a_reset_is_timed_by_its_act(deployed):
 
 def test_what_a_path_cannot_do_is_refused_by_name(deployed):
     acting, _ = deployed
-    with pytest.raises(ConfigError, match="ACT-02"):
-        acting.run(spec(act="power", act_at_s=0.1))
+    with pytest.raises(ConfigError, match="did you mean 'link'"):
+        acting.run(spec(act="lnk", act_at_s=0.1))
     with pytest.raises(ConfigError, match="ACT-02"):
         acting.run(spec(modifier="jumbo"))
 

@@ -8,7 +8,7 @@ from tests.contract.http_support import needs_libvirt
 from tests.contract.provider_promises import keeps_its_promises
 
 from bmwg.drivers import registry
-from bmwg.drivers.hosting.instance import Form, Place, VmDriver
+from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.machine_hosting import VmHosting
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
@@ -44,6 +44,6 @@ def test_a_provider_that_nobody_offers_is_named_with_a_near_one(tmp_path: Path) 
     )
     ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
     with pytest.raises(ConfigError) as refused:
-        VmHosting(form=Form.VM_PARA, node=NamespaceNode("n"), place=place, ledger=ledger)
+        VmHosting(form="vm_para", node=NamespaceNode("n"), place=place, ledger=ledger)
     assert refused.value.error_id == "DRIVER-01"
     assert "did you mean 'openstack'?" in str(refused.value)

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from tests.contract.guest_support import SMALL, fresh_owner, hosting_of, needs_guest, qemus
 
-from bmwg.drivers.hosting.instance import Form, Program
+from bmwg.drivers.hosting.instance import Program
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.traffic.watchdog import process as watchdog
 
@@ -102,7 +102,7 @@ def test_the_watchdog_in_a_guest_tells_when_its_hypervisor_stopped_it(
     watchdog.ensure_built()  # the guest has no compiler's time
     place, owner = node
     rows: list[dict[str, object]] = []
-    with hosting_of(place, Form.VM_PARA, owner, tmp_path) as hosting:
+    with hosting_of(place, "vm_para", owner, tmp_path) as hosting:
         instance: Any = hosting.start(PROGRAM, 0, SMALL)
         (pid,) = qemus(owner)
         for number in range(ROUNDS):

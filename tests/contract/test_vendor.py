@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.contract.guard_support import PROFILE
+from tests.contract.http_support import ABSENT
 
 from bmwg.drivers.testbed import embedded_file
 from bmwg.methodology.records import FRAMES, OutcomeType
@@ -23,12 +24,12 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
     pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
 ]
-VENDOR = Path(__file__).resolve().parents[1] / "data" / "vendor"
+ROOT = Path(__file__).resolve().parents[2]
+VENDOR = ROOT / "tests" / "data" / "vendor"
 # A noisy machine may leave trials that contradict each other: "unstable" is then the honest answer.
 FOUND = (OutcomeType.MEASURED, OutcomeType.TESTER_LIMITED, OutcomeType.AT_CEILING, OutcomeType.UNSTABLE)
 WIRE, *_ = PROFILE["paths"]
 PATHS = [
-    {**WIRE, "frame_octets": [64]},
     {
         "path": "l2-node",
         "hosting": "baremetal",
@@ -38,11 +39,22 @@ PATHS = [
     },
     {"path": "pvp", "hosting": "pod", "function": "kernel-l3", "networks": ["pairs"], "frame_octets": [64]},
 ]
+LOADS = ("throughput.rfc2544_26_1", "tester.envelope")
+MEASURED = {  # what it says of its own suite, and of its own measurement
+    **PROFILE,
+    "paths": [{**WIRE, "frame_octets": [64]}],
+    "suites": {"vendor-toy": {"paths": PATHS}},
+    "benchmarks": {
+        "toy": {"load_fps": 2000},
+        "reset": {"repetitions": 2, "load_percent": 20, "before_s": 0.3, "after_s": 0.7},
+    },
+}
 
 
 def bmwg(*arguments, installed=True):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BMWG_")}
-    kept["PYTHONPATH"] = str(VENDOR) if installed else ""
+    beside = [str(VENDOR)] if installed else []
+    kept["PYTHONPATH"] = os.pathsep.join([*beside, *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.run(
         [sys.executable, "-m", "bmwg", *map(str, arguments)],
         check=False,
@@ -53,18 +65,18 @@ def bmwg(*arguments, installed=True):
     )
 
 
-def settings(folder, **network):
+def settings(folder, profile=MEASURED, **network):
     bed = yaml.safe_load(embedded_file().read_text())
     option = {"driver": "veth-pair", "uplink": "bridge_port", "model": "kernel", "options": {"prefix": "vt"}}
     bed["networks"] = {"pairs": {**option, **network}}
     (folder / "bed.yaml").write_text(yaml.safe_dump(bed))
-    (folder / "profile.yaml").write_text(yaml.safe_dump({**PROFILE, "paths": PATHS}))
+    (folder / "profile.yaml").write_text(yaml.safe_dump(profile))
     options = ["--testbed", folder / "bed.yaml", "--profile", folder / "profile.yaml"]
     return [*options, "--results", folder / "results"]
 
 
-def measured(folder, *suites):
-    done = bmwg("run", *(VENDOR / "suite" / suite for suite in suites), *settings(folder))
+def measured(folder, *suites, profile=MEASURED):
+    done = bmwg("run", *(VENDOR / "suite" / suite for suite in suites), *settings(folder, profile))
     assert done.returncode == 0, done.stdout + done.stderr
     (found,) = (one for one in (folder / "results").iterdir() if (one / "run.json").exists())
     return found
@@ -72,12 +84,14 @@ def measured(folder, *suites):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return measured(tmp_path_factory.mktemp("vendor"), "throughput.robot", "blocks.robot")
+    suites = ("throughput.robot", "loss_and_reset.robot", "blocks.robot")
+    return measured(tmp_path_factory.mktemp("vendor"), *suites)
 
 
 @pytest.fixture(scope="module")
 def run_of_frames(tmp_path_factory):
-    return measured(tmp_path_factory.mktemp("frames"), "throughput.robot")
+    profile = {name: said for name, said in MEASURED.items() if name != "benchmarks"}
+    return measured(tmp_path_factory.mktemp("frames"), "throughput.robot", profile=profile)
 
 
 def test_its_path_its_network_and_its_kind_of_load_are_measured_in_one_run(run):
@@ -88,7 +102,11 @@ def test_its_path_its_network_and_its_kind_of_load_are_measured_in_one_run(run):
     answers = {FRAMES: [], "blocks": []}
     for one in document["outcomes"]:
         answers[one["cell"].get("kind", FRAMES)].append(one)
-    by_path = {one["cell"]["path"]: one for one in answers[FRAMES]}
+    found = {one["metric"]: one for one in answers[FRAMES]}
+    assert found["toy_loss"]["type"] == OutcomeType.MEASURED, found["toy_loss"]
+    assert found["toy_loss"]["values"][0]["unit"] == "frames"
+    assert "reset.rfc6201.bridge_pause" in found
+    by_path = {one["cell"]["path"]: one for one in answers[FRAMES] if one["metric"] in LOADS}
     assert set(by_path) == {"wire", "l2-node", "pvp"}
     assert all(one["type"] in FOUND for one in by_path.values()), by_path
     assert by_path["pvp"]["cell"]["network"] == "pairs"
@@ -98,7 +116,11 @@ def test_its_path_its_network_and_its_kind_of_load_are_measured_in_one_run(run):
     assert [one["seq"] for one in lines] == list(range(1, len(lines) + 1))  # one journal
     assert [one["kind"] for one in lines].count("blocks") == 6
     journal = [one for one in lines if one["kind"] == FRAMES]
-    assert {line["test"] for line in journal if "/baremetal/" in line["cell"]} == {"TOY-TPUT-1.1"}
+    by_bridge = {line["test"] for line in journal if "/baremetal/" in line["cell"]}
+    assert by_bridge == {"TOY-TPUT-1.1", "TOY-LOSS-1.1"}
+    acted = [line["result"]["auxiliary"] for line in journal if line["spec"].get("act") == "bridge_pause"]
+    assert acted
+    assert all(dict(one)["act.ended_ns"] > dict(one)["act.began_ns"] for one in acted)
     arrived = {
         line["cell"].split(":")[-1]
         for line in journal
@@ -137,15 +159,19 @@ def test_one_bundle_holds_all_and_verifies(run, tmp_path):
     assert verified.returncode == 6, verified.stdout + verified.stderr  # consistent, and nobody signed
 
 
-@pytest.mark.parametrize("place", ["l2-node", "host/hash/64o"])
-def test_a_changed_answer_of_frames_or_of_blocks_is_found(run, tmp_path, place):
+@pytest.mark.parametrize(
+    ("place", "metric"),
+    [("l2-node", "throughput.rfc2544_26_1"), ("l2-node", "toy_loss"), ("host/hash/64o", "hash_rate")],
+)
+def test_a_changed_answer_of_frames_or_of_blocks_is_found(run, tmp_path, place, metric):
     for name in ("trials.jsonl", "platform.json"):
         shutil.copy(run / name, tmp_path / name)
     document = json.loads((run / "run.json").read_text())
-    mine = next(one for one in document["outcomes"] if place in one["cell"]["cell_id"])
+    named = [one for one in document["outcomes"] if place in one["cell"]["cell_id"]]
+    (mine,) = (one for one in named if one["metric"] == metric)
     if not mine["values"]:
         pytest.skip(f"this machine gave no answer for {place}: {mine['reason']}")
-    mine["values"][0]["number"] *= 2
+    mine["values"][0]["number"] += 1
     (tmp_path / "run.json").write_text(json.dumps(document))
     refused = bmwg("verify", tmp_path)
     assert refused.returncode not in (0, 6), refused.stdout + refused.stderr
@@ -162,6 +188,27 @@ def test_a_bundle_of_its_path_and_network_verifies_also_where_it_is_not_installe
     assert verified.returncode == 6, verified.stdout + verified.stderr
 
 
+@pytest.mark.skipif(bool(ABSENT), reason=f"needs {ABSENT}: sh setup/install.sh http")
+def test_its_hosting_form_serves_proxies_beside_ours(tmp_path):
+    quick = yaml.safe_load((ROOT / "methodology" / "http" / "profiles" / "quick.yaml").read_text())
+    first = {**quick["experiments"][0], "forms": ["native", "niced"]}
+    first["objects"] = [{"octets": 1000, "requests": 50}]
+    profile = {**quick, "repetitions": 3, "slow_repetitions": 3, "experiments": [first]}
+    (tmp_path / "forms.yaml").write_text(yaml.safe_dump(profile))
+    suites = (VENDOR / "suite" / "forms.robot", ROOT / "testcases" / "http_proxy" / "1__one_client.robot")
+    chosen = ("--test", "HP-OTHER-1", "--test", "HP-ONE-1", "--profile", tmp_path / "forms.yaml")
+    done = bmwg("run", *suites, *chosen, "--results", tmp_path / "results")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = (one.parent for one in (tmp_path / "results").glob("*/run.json"))
+    document = json.loads((found / "run.json").read_text())
+    assert [one["type"] for one in document["outcomes"]] == [OutcomeType.MEASURED] * 2
+    assert '"runs": "a process on the node by nice -n 5"' in (found / "platform.json").read_text()
+    assert "niced" in (found / "report.html").read_text()
+    for installed in (True, False):  # its trials are of requests, which are read without it
+        verified = bmwg("verify", found, installed=installed)
+        assert verified.returncode == 0, verified.stdout + verified.stderr
+
+
 def test_nothing_of_it_is_left(run):
     assert "vt0" not in os.listdir("/sys/class/net")
     ledger = [json.loads(line) for line in (run / "ledger.jsonl").read_text().splitlines()]
@@ -173,7 +220,7 @@ def test_without_it_the_run_is_refused_before_anything_is_made(tmp_path):
     done = bmwg("run", VENDOR / "suite" / "throughput.robot", *settings(tmp_path), installed=False)
     assert done.returncode != 0
     said = done.stdout + done.stderr
-    assert "paths[1].path: expected an installed path" in said
+    assert "suites.vendor-toy: expected an installed suite" in said
     assert "l2-node" in said
 
 

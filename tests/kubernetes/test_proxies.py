@@ -20,7 +20,7 @@ from tests.kubernetes.test_nothing_left import traces
 from bmwg.drivers import ledger as ledgers
 from bmwg.drivers.hosting import process
 from bmwg.drivers.hosting.forms import hosting
-from bmwg.drivers.hosting.instance import Form, Limits
+from bmwg.drivers.hosting.instance import Limits
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload import squid
@@ -54,7 +54,7 @@ def row(tmp_path_factory):
 @pytest.fixture(scope="module")
 def place(row):
     opened, ledger = row
-    made = hosting(Form.KUBERNETES_SERVICE, node=opened.proxy, place=opened.place, ledger=ledger)
+    made = hosting("kubernetes_service", node=opened.proxy, place=opened.place, ledger=ledger)
     assert made.probe() is None
     with made as entered:
         yield entered

@@ -14,7 +14,7 @@ from tests.contract.http_support import carry_forty_objects, row_with_ledger
 from tests.openstack.support import needs_cloud, password, strays
 
 from bmwg.drivers.hosting.forms import hosting
-from bmwg.drivers.hosting.instance import Form, Hosting, VmDriver
+from bmwg.drivers.hosting.instance import Hosting, VmDriver
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row
@@ -43,7 +43,7 @@ def row(folder: Path) -> Iterator[Row]:
 def entered(row: Row, folder: Path) -> Iterator[Hosting]:
     """The form, its cloud up; nothing of either is left afterwards."""
     ledger = Ledger(folder / "cloud-ledger.jsonl", index_dir=folder / "index")
-    made = hosting(Form.VM_PARA, node=row.proxy, place=row.place, ledger=ledger)
+    made = hosting("vm_para", node=row.proxy, place=row.place, ledger=ledger)
     assert made.probe() is None
     with made as entered:
         assert [entry.kind for entry in ledger.pending] == ["cloud"]

@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
@@ -95,6 +95,8 @@ def read_options(options: Mapping[str, Any], where: str, run_dir: Path, drain_s:
 
 class MoonGenTraffic(OfFrames):
     """TrafficDriver over MoonGen; a process for each trial."""
+
+    one_place: ClassVar[bool] = True
 
     def __init__(self, config: MoonGenConfig) -> None:
         self.config = config

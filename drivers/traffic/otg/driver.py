@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
@@ -73,6 +73,8 @@ def read_options(options: Mapping[str, Any], where: str, drain_s: float) -> OtgC
 
 class OtgTraffic(OfFrames):
     """TrafficDriver over an OTG implementation."""
+
+    one_place: ClassVar[bool] = True
 
     def __init__(self, config: OtgConfig) -> None:
         self.config = config

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, ClassVar
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
@@ -53,6 +53,8 @@ def start_client(config: TrexConfig, netns: str | None, log: IO[bytes]) -> Clien
 
 class TrexTraffic(OfFrames):
     """TrafficDriver over TRex stateless. One instance, one server, used from one thread."""
+
+    one_place: ClassVar[bool] = True
 
     def __init__(self, config: TrexConfig, make_client: ClientFactory = start_client) -> None:
         self.config = config

@@ -6,18 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology import repeated
-from bmwg.methodology.kinds.acts.profile import (
-    BATCH,
-    CHURN,
-    DRAIN,
-    FORMAT,
-    POLICY,
-    PROFILES,
-    SCALE,
-    SERVER_START,
-    START,
-    cell_of_axes,
-)
+from bmwg.methodology.kinds.acts.experiments import Answer, experiments, of_cell
+from bmwg.methodology.kinds.acts.profile import FORMAT, PROFILES, cell_of_axes
 from bmwg.methodology.kinds.acts.records import (
     KIND,
     ActsResult,
@@ -42,8 +32,8 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
     unit = "pods"
     schema = load(KIND)
     profile_format = FORMAT
-    families = (START, CHURN, POLICY, SERVER_START, BATCH, SCALE, DRAIN)
-    headline = tuple(f"{metric}.mean" for metric in (START, CHURN, SERVER_START, BATCH, SCALE, DRAIN))
+    families = tuple(one.metric for one in experiments().values())
+    headline = tuple(f"{one.metric}.mean" for one in experiments().values() if one.headline)
     spec_type = ActsSpec
     result_type = ActsResult
     profiles = PROFILES
@@ -63,15 +53,15 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
     def values(self, planned: Planned[ActsSpec], results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
         """Return times of starts or of outages, or pods a second, with what stands beside them."""
         lives = [life for result in results for life in result.lives]
-        metric = planned.metric
+        metric, answer = planned.metric, of_cell(planned.cell).answer
         starts = [float(life.start_ns) for life in lives if life.start_ns is not None]
-        if metric == CHURN:
+        if answer is Answer.RATE:
             rates = [result.cycles_per_s or 0.0 for result in results]
             found = repeated.quantities(metric, interval(rates), "1/s")
             return (*found, *_median(f"{metric}.start", starts), *_told(metric, lives))
-        if metric == DRAIN:
+        if answer is Answer.OUTAGES:
             return _drained(metric, lives, starts)
-        if metric in (BATCH, SCALE):
+        if answer is Answer.BATCHES:
             batches = [float(result.batch_ns or 0) for result in results]
             found = (*repeated.quantities(metric, interval(batches), "ns"), *_median(metric, batches))
             return (*found, *_median(f"{metric}.start", starts), *_told(metric, lives))

@@ -8,39 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bmwg.methodology.kinds.acts.experiments import Experiment, experiments, hostings
 from bmwg.methodology.kinds.acts.records import KIND, ActsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
-from bmwg.methodology.records import POD, VM, Cell
+from bmwg.methodology.records import Cell
+from bmwg.schemas.validation import near_name
 
 FORMAT = "acts_profile/1.0"
 SCHEMA = "acts_profile"
 TEST_IDS = "LC-"  # how the id of every test of these suites begins
-START, CHURN, POLICY = "pod_start", "pod_churn", "policy_programming"
-SERVER_START, BATCH = "server_start", "server_batch"
-SCALE, DRAIN = "pod_scale", "node_drain"
-EXPERIMENTS = {
-    "start": "LC-START-1",
-    "scale": "LC-SCALE-1",
-    "churn": "LC-CHURN-1",
-    "policy": "LC-POLICY-1",
-    "drain": "LC-DRAIN-1",
-    "server_start": "LC-START-2",
-    "server_batch": "LC-BATCH-1",
-}
-PATH, FUNCTION = "pvp", "kernel-l3"  # of which it is known how many routers a frame passes
-POLICY_PATH = "p2p"  # between two pods: what policies are for
-DRAIN_PATH, DRAIN_FUNCTION = "pvp-service", "udp-relay"  # frames follow a pod that is placed anew
-SERVER_PATH = "pvp-vm"  # the same of servers
-HOSTINGS = {PATH: POD, SERVER_PATH: VM, POLICY_PATH: POD, DRAIN_PATH: POD}
-METRICS = {
-    "start": START,
-    "scale": SCALE,
-    "churn": CHURN,
-    "policy": POLICY,
-    "drain": DRAIN,
-    "server_start": SERVER_START,
-    "server_batch": BATCH,
-}
 _AXES = ("experiment", "workload", "cycles", "octets")
 _AT_ONCE = "at_once"  # an axis where more than one is made at the same time
 _POLICIES = "policies"  # an axis where others stand already
@@ -62,11 +38,12 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterato
         at_once=experiment.get(_AT_ONCE, 1),
         policies=experiment.get(_POLICIES, 0),
     )
+    known = _installed(experiment["id"])
     path, function = (experiment.get(name, profile[name]) for name in ("path", "function"))
     for network in experiment["networks"]:
         yield Planned(
-            test_id=EXPERIMENTS[experiment["id"]],
-            metric=METRICS[experiment["id"]],
+            test_id=known.test_id,
+            metric=known.metric,
             cell=cell_of(path, function, network, experiment["id"], spec),
             spec=spec,
             asked=repetitions_of(profile),
@@ -76,15 +53,19 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterato
 _ASKED = ("workload", "cycles", "frame_octets", "interval_us", "first_frame_s")
 
 
-def every_id() -> tuple[str, ...]:
-    """Return the ids of all tests that there are, in their order."""
-    return tuple(EXPERIMENTS.values())
+def _installed(name: str) -> Experiment:
+    known = experiments()
+    if name not in known:
+        near = near_name(name, known)
+        found = f"{name} (near {near})" if near else name
+        raise ValueError(f"experiment: expected an installed one ({', '.join(known)}), found {found}")
+    return known[name]
 
 
 def cell_of(path: str, function: str, network: str, experiment: str, spec: ActsSpec) -> Cell:
     """Return the cell of an experiment on a path. Raises ValueError."""
-    if path not in HOSTINGS:
-        raise ValueError(f"path: expected {' or '.join(HOSTINGS)}, found {path}")
+    if path not in (known := hostings()):
+        raise ValueError(f"path: expected {' or '.join(sorted(known))}, found {path}")
     told: dict[str, int | str] = {
         "experiment": experiment,
         "workload": spec.workload,
@@ -97,7 +78,7 @@ def cell_of(path: str, function: str, network: str, experiment: str, spec: ActsS
     return Cell(
         kind=KIND,
         path=path,
-        hosting=HOSTINGS[path],
+        hosting=known[path],
         function=function,
         network=network,
         axes=tuple(told.items()),
@@ -119,6 +100,7 @@ def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
         at_once=int(told.get(_AT_ONCE, 1)),
         policies=int(told.get(_POLICIES, 0)),
     )
+    _installed(str(told["experiment"]))
     found = cell_of(axes["path"], axes["function"], axes["network"], str(told["experiment"]), spec)
     if axes["hosting"] != found.hosting:
         raise ValueError(f"hosting: expected {found.hosting}, found {axes['hosting']}")

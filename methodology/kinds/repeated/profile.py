@@ -8,15 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from importlib import resources
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-import yaml
-
 from bmwg.methodology import neighbours
-from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.profile_files import ProfileFiles
 from bmwg.methodology.records import Cell
 from bmwg.methodology.repeated import Repetitions
 from bmwg.schemas.validation import problems
@@ -103,11 +100,9 @@ class Profiles(Generic[SpecT]):
 
         `cells` may raise ValueError for a file that keeps to the schema and cannot be planned by.
         """
-        self._absent_id = absent_id
+        self._files = ProfileFiles(absent_id, wrong_id, folder, suites)
         self._wrong_id = wrong_id
-        self._suites = suites
         self._schema = schema
-        self._folder = folder
         self._cells = cells
 
     def of(self, data: Mapping[str, Any]) -> Profile[SpecT]:
@@ -128,23 +123,13 @@ class Profiles(Generic[SpecT]):
 
     def names(self) -> list[str]:
         """Return the names of the profiles that there are."""
-        folder = resources.files(self._folder)
-        return sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".yaml"))
+        return self._files.names()
 
     def load(self, name: str) -> Profile[SpecT]:
-        """Read a profile. Raises ConfigError (no such name), ToolkitBug (the files are our own)."""
-        if name not in self.names():
-            near = get_close_matches(name, self.names(), 1)
-            raise ConfigError(
-                self._absent_id,
-                f"profile {name!r} of the {self._suites}; nothing was started",
-                expected=" or ".join(self.names()),
-                found=name,
-                hint=f"did you mean {near[0]}?" if near else "set BMWG_PROFILE to one of them",
-            )
-        data = yaml.safe_load(resources.files(self._folder).joinpath(f"{name}.yaml").read_text("utf-8"))
+        """Read a profile, or a file. Raises ConfigError, ToolkitBug for a wrong file of our own."""
+        data = self._files.read(name)
         if found := self.wrong(data):
-            raise ToolkitBug(self._wrong_id, f"profile {name}", found=found)
+            raise self._files.refusal(name, found)
         return self.of(data)
 
     def of_header(self, data: Mapping[str, Any]) -> Profile[SpecT]:

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.http import made
 
 from bmwg.drivers.hosting import forms
-from bmwg.drivers.hosting.instance import Form, Grouping, Sample
+from bmwg.drivers.hosting.instance import Grouping, Sample
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.http import judge, profile
@@ -145,7 +145,7 @@ class Group:
 class Grouped:
     """A form that groups its instances; `stood` is the group while it stands."""
 
-    form = Form.KUBERNETES_SERVICE
+    form = "kubernetes_service"
 
     def __init__(self) -> None:
         self.stood: Group | None = None
@@ -155,7 +155,7 @@ class Grouped:
         pass
 
     def describe(self) -> dict[str, Any]:
-        return {"form": self.form.value}
+        return {"form": self.form}
 
     @contextmanager
     def group(self, program: object, count: int, limits: object, *, within_s: float) -> Any:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.drivers.hosting.instance import Form, Place, VmDriver
+from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.machine_hosting import VmHosting
 from bmwg.methodology.http.records import Workload
 from bmwg.resources.http_proxy.needs import lacking
@@ -34,7 +34,7 @@ def stage(driver: str, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         run_dir="/tmp",
         vms=VmDriver(driver=driver),
     )
-    form = VmHosting(form=Form.VM_PARA, node=node, place=place, ledger=SimpleNamespace())
+    form = VmHosting(form="vm_para", node=node, place=place, ledger=SimpleNamespace())
     monkeypatch.setattr(form, "probe", lambda: None)
     row = SimpleNamespace(hosts=False, proxy=node, place=place)
     return SimpleNamespace(row=lambda: row, probed=lambda: form, clients=lambda name: None)

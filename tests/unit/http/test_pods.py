@@ -194,11 +194,19 @@ def test_the_page_shows_pods_beside_the_other_forms_with_option_and_hashes(run: 
     assert drawn.count("no number") == 1
 
 
-@pytest.mark.parametrize(("form", "near"), [("nativ", "native"), ("pod", ""), ("pod_", ""), ("", "")])
-def test_an_unknown_form_is_refused_by_name(form: str, near: str) -> None:
+@pytest.mark.parametrize(
+    ("form", "error_id", "near"),
+    [
+        ("nativ", "DRIVER-01", "native"),
+        ("", "DRIVER-01", ""),
+        ("pod", "INST-01", ""),
+        ("pod_", "INST-01", ""),
+    ],
+)
+def test_an_unknown_form_is_refused_by_name(form: str, error_id: str, near: str) -> None:
     with pytest.raises(ConfigError) as caught:
         forms.hosting(form, node=None, place=None, ledger=None)  # type: ignore[arg-type]
-    assert caught.value.error_id == "INST-01"
+    assert caught.value.error_id == error_id
     assert near in caught.value.hint
 
 

@@ -2,14 +2,18 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import attachments, manifest, programs, record, settings
 from bmwg.drivers.kubernetes.settings import Layout
+from bmwg.drivers.network.af_xdp import AfXdpNetwork
+from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
+from bmwg.drivers.network.ovs import OvsNetwork
+from bmwg.drivers.network.ovs_dpdk import OvsDpdkNetwork
 from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
+from bmwg.drivers.testbed import network_spec
 from bmwg.methodology.errors import ConfigError
 
 
@@ -190,14 +194,21 @@ def test_a_nodes_record_holds_no_name_and_no_label_of_the_sites():
     assert found["kubelet_configuration"] == {"cpuManagerPolicy": "static"}
 
 
-@pytest.mark.parametrize(("hands_over", "conflist"), [("af-xdp", True), ("vhost-user", False)])
-def test_an_option_that_hands_over_no_interface_is_refused(tmp_path, hands_over, conflist):
+@pytest.mark.parametrize(
+    ("kind", "driver", "why"),
+    [
+        (AfXdpNetwork, "af-xdp", "this option hands over af-xdp"),
+        (OvsDpdkNetwork, "ovs-dpdk", "this option hands over vhost-user"),
+        (OvsNetwork, "ovs", "this option is none"),
+        (TcRedirectNetwork, "ebpf-tc", ""),
+    ],
+)
+def test_an_option_that_hands_over_no_interface_or_has_no_plugin_is_refused(tmp_path, kind, driver, why):
     """A kubelet would attach af-xdp by its plugin, and testpmd would forward by AF_PACKET under that name."""
-    network = SimpleNamespace(spec=SimpleNamespace(name="fast"), hands_over=hands_over)
-    if conflist:
-        network.conflist = None
+    spec = network_spec("fast", {"driver": driver}, (1, 2))
     runtime = KubernetesRuntime(run_dir=str(tmp_path), undo=None, options={})
-    missing = runtime.refuses(network)
-    assert missing.what == "network option fast on Kubernetes"
-    assert hands_over in missing.reason
-    assert runtime.refuses(SimpleNamespace(spec=None, hands_over="netdev", conflist=None)) is None
+    missing = runtime.refuses(kind(spec, run_dir=tmp_path, undo=None))
+    assert (missing is None) == (why == "")
+    if missing is not None:
+        assert missing.what == "network option fast on Kubernetes"
+        assert why in missing.reason

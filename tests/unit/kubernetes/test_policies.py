@@ -11,6 +11,7 @@ import pytest
 from bmwg.drivers.kubernetes import policies, policy_agent
 from bmwg.drivers.kubernetes.policy_agent import Enforced, view
 from bmwg.drivers.kubernetes.policy_rules import PodView, script
+from bmwg.drivers.network.handover import NetworkDefaults
 from bmwg.drivers.paths import uplinks
 
 CLIENT = PodView(
@@ -205,7 +206,8 @@ def test_the_agent_writes_nothing_when_nothing_changed(agent) -> None:
     [({}, True), ({"own_router": True}, False), ({"own_router": True, "enforces_policies": True}, True)],
 )
 def test_frames_that_programs_carry_pass_none_of_the_nodes_rules(option, enforced) -> None:
-    network = SimpleNamespace(spec=SimpleNamespace(name="net", uplink=uplinks.ROUTED), **option)
+    network = type("Option", (NetworkDefaults,), option)()
+    network.spec = SimpleNamespace(name="net", uplink=uplinks.ROUTED)
     found = policies.unenforced(None, network, owns_cluster=True)
     assert (found is None) == enforced
     if found is not None:

@@ -8,7 +8,7 @@ from bmwg.methodology import planning, suites
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.measurements.measurement import Asked
-from bmwg.methodology.measurements.registry import BY_NAME, measurement
+from bmwg.methodology.measurements.registry import measurement, measurements
 from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.profiles import load_profile
@@ -72,7 +72,7 @@ def short(result):
     return replace(result, streams=streams)
 
 
-@pytest.mark.parametrize("name", list(BY_NAME))
+@pytest.mark.parametrize("name", list(measurements()))
 def test_nothing_but_disturbed_trials_is_unstable_and_never_a_number(name):
     found, taken = answers(name, lambda result: replace(result, disturbance=STALL))
     if name.startswith("reset_"):  # the outage of a reset is timed to 5 ms, and this stall is longer
@@ -85,7 +85,7 @@ def test_nothing_but_disturbed_trials_is_unstable_and_never_a_number(name):
         assert one.reason
 
 
-@pytest.mark.parametrize("name", list(BY_NAME))
+@pytest.mark.parametrize("name", list(measurements()))
 def test_a_fault_is_invalid(name):
     found, _ = answers(name, lambda result: replace(result, fault="the pod ended"))
     for one in found:
@@ -93,7 +93,7 @@ def test_a_fault_is_invalid(name):
         assert one.values == ()
 
 
-@pytest.mark.parametrize("name", list(BY_NAME))
+@pytest.mark.parametrize("name", list(measurements()))
 def test_a_tester_that_is_always_short_is_the_limit(name):
     found, _ = answers(name, short)
     for one in found:

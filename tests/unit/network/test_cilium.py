@@ -9,10 +9,10 @@ import pytest
 
 from bmwg.drivers.api import Attached, Attachment
 from bmwg.drivers.kubernetes import cilium, first, joined, settings
+from bmwg.drivers.kubernetes.joined import joining_of
 from bmwg.drivers.network.cilium import CiliumNetwork
 from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.paths import endpoints
-from bmwg.drivers.runtime.kubernetes import _joining
 from bmwg.drivers.testbed import network_spec
 from bmwg.methodology.errors import ConfigError, DriverError
 
@@ -53,17 +53,17 @@ def test_a_pod_gets_ciliums_own_plugin_with_its_one_address_of_ipv4():
 def test_it_carries_frames_of_one_node_where_flannel_is_refused():
     assert endpoints.own_way(made()) is None
     assert endpoints.own_way(made("flannel", FlannelNetwork)) is not None
-    assert endpoints.own_router(made())
-    assert not endpoints.own_router(made("flannel", FlannelNetwork))
+    assert made().own_router
+    assert not made("flannel", FlannelNetwork).own_router
     assert "another source address" in made().transit().reason
 
 
 def test_one_cluster_has_one_network_that_joins_its_nodes():
     node = SimpleNamespace(call=lambda *_, **__: None)
     one = made()
-    assert _joining([one], node) is one
+    assert joining_of([one], node) is one
     with pytest.raises(ConfigError) as refused:
-        _joining([one, made("flannel", FlannelNetwork)], node)
+        joining_of([one, made("flannel", FlannelNetwork)], node)
     assert refused.value.error_id == "KUBE-12"
 
 

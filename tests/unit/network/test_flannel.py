@@ -8,10 +8,12 @@ import pytest
 
 from bmwg.drivers.api import Attachment
 from bmwg.drivers.kubernetes import flannel, node, settings
+from bmwg.drivers.kubernetes.joined import joining_of
+from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
 from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.paths.endpoints import own_way
-from bmwg.drivers.runtime.kubernetes import _joining, _plugin_dirs
+from bmwg.drivers.runtime.kubernetes import _plugin_dirs
 from bmwg.drivers.testbed import network_spec
 from bmwg.methodology.errors import ConfigError, DriverError
 
@@ -62,17 +64,17 @@ def test_it_is_no_option_of_paths_on_one_node():
 def test_two_of_them_are_refused():
     node = SimpleNamespace(call=lambda *_, **__: None)
     one, other = made(), made("flannel-gw", options={"backend": "host-gw"})
-    assert _joining([one], node) is one
-    assert _joining([], node) is None
+    assert joining_of([one], node) is one
+    assert joining_of([], node) is None
     with pytest.raises(ConfigError) as refused:
-        _joining([one, other], node)
+        joining_of([one, other], node)
     assert refused.value.error_id == "KUBE-12"
     assert refused.value.found == "flannel, flannel-gw"
 
 
 def test_without_its_programs_no_daemon_is_started():
     node = SimpleNamespace(call=lambda *_, **__: {"what": "flannel", "reason": "none", "mend": "x"})
-    assert _joining([made()], node) is None
+    assert joining_of([made()], node) is None
 
 
 def layout(**changed):
@@ -112,6 +114,12 @@ def test_the_plugins_of_all_options_are_one_folder_unless_two_differ(tmp_path):
 
 
 def test_folders_of_plugins_are_those_that_are_there(tmp_path):
-    vendor = SimpleNamespace(plugin_dir=str(tmp_path))
-    absent = SimpleNamespace(plugin_dir=str(tmp_path / "none"))
-    assert _plugin_dirs([vendor, absent, SimpleNamespace()])[-1] == str(tmp_path)
+    def plugged(folder):
+        given = {"driver": "cni", "plugin_dir": str(folder), "conflist": {}}
+        return CniNetwork(network_spec("one", given, (1,)), run_dir=tmp_path, undo=None)
+
+    of_no_plugin = TcRedirectNetwork(
+        network_spec("tc", {"driver": "ebpf-tc"}, (1,)), run_dir=tmp_path, undo=None
+    )
+    networks = [plugged(tmp_path), plugged(tmp_path / "none"), of_no_plugin]
+    assert _plugin_dirs(networks)[-1] == str(tmp_path)

@@ -9,7 +9,7 @@ from bmwg.drivers.network import ebpf_build, ebpf_node, libbpf, ovs_switch, ovs_
 from bmwg.drivers.network.af_xdp import AfXdpNetwork
 from bmwg.drivers.network.combination import CombinedNetwork
 from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
-from bmwg.drivers.network.handover import AF_XDP, NETDEV, VHOST_USER, undriven
+from bmwg.drivers.network.handover import AF_XDP, NETDEV, VHOST_USER, NetworkDefaults, undriven
 from bmwg.drivers.network.ovs_dpdk import OvsDpdkNetwork
 from bmwg.drivers.network.sriov import SriovNetwork
 from bmwg.drivers.network.sriov_vfio import SriovVfioNetwork
@@ -193,11 +193,13 @@ def test_the_uplink_itself_must_have_the_functions_not_any_nic_of_the_node(total
 
 
 def test_an_option_that_asks_nothing_of_its_nic_is_probed_as_before():
-    class Probed:
+    class Probed(NetworkDefaults):
         def probe(self, node):
             return None
 
-    assert uplinks.lacking(Probed(), NodeWith({}), load_testbed()) is None
+    node = NodeWith({})
+    node.name = "dut1"
+    assert uplinks.lacking(Probed(), node, load_testbed()) is None
 
 
 def test_a_number_of_virtual_functions_that_no_nic_has_is_refused_by_its_place():

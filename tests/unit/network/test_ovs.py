@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from bmwg.drivers.network import ovs_switch, ovs_system
+from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.network.ovs import OvsNetwork
 from bmwg.drivers.paths import addresses, endpoints
@@ -57,8 +58,8 @@ def test_it_joins_pods_of_one_node_and_of_two_and_says_how():
 
 
 def test_a_network_that_only_joins_nodes_has_no_pods_of_one_node():
-    other = SimpleNamespace(between_nodes="routes", spec=SimpleNamespace(name="flannel"))
-    missing = endpoints.own_way(other)
+    spec = network_spec("flannel", {"driver": "flannel"}, (1,))
+    missing = endpoints.own_way(FlannelNetwork(spec, run_dir=Path("/run/x"), undo=None))
     assert missing is not None
     assert "p2p-cluster" in missing.mend
 

@@ -38,7 +38,7 @@ def at_records(monkeypatch: pytest.MonkeyPatch) -> list[Held | None]:
 
 def of_profile(monkeypatch: pytest.MonkeyPatch, asked: KeepAwake) -> None:
     data = {**load("guest").data, "keep_awake": asked.value}
-    monkeypatch.setattr(profiles, "load", lambda name: HttpProfile(name="guest", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: HttpProfile(name="guest", data=data))
 
 
 def opened(tmp_path: Path) -> HttpBench:

@@ -38,10 +38,12 @@ sys.exit(main(sys.argv[1:]))
 
 def python(*arguments, installed=True):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BMWG_")}
+    beside = [str(VENDOR)] if installed else []
+    path = os.pathsep.join([*beside, *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.run(
         [sys.executable, *map(str, arguments)],
         check=False,
-        env={**kept, "PYTHONPATH": str(VENDOR) if installed else ""},
+        env={**kept, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         timeout=600,

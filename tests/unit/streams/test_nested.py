@@ -12,6 +12,7 @@ from bmwg.drivers.api import BetweenPods, PodEnd
 from bmwg.drivers.hosting import guest_views
 from bmwg.drivers.hosting.guest_clock import Reading, wrong
 from bmwg.drivers.paths.bed_guests import Guests
+from bmwg.drivers.paths.guest_hosts import GuestHost
 from bmwg.drivers.record.nested import nested
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
@@ -54,11 +55,15 @@ def test_an_execution_by_a_clock_that_was_wrong_is_a_fault():
     assert wrong(reading(0, 0), reading(3, 3)) is None
     assert wrong(reading(0, 0), reading(2.9, 3)) is not None
     counts = iter((0, 0))
-    guest = SimpleNamespace(
-        name="vm0",
-        own_clock=True,
-        call=lambda function, **_: {"source": "tsc", "monotonic_ns": next(counts)},
-    )
+    agent = {"pid": 1, "start_ticks": 1}
+
+    def called(function, **_):
+        return agent if "process" in function else {"source": "tsc", "monotonic_ns": next(counts)}
+
+    nic = SimpleNamespace(interface="eth0")
+    host = SimpleNamespace(place={})
+    machine = SimpleNamespace(name="vm0", endpoints=(nic,), call=called, describe=dict)
+    guest = GuestHost(machine, host, pod_cpus="0")
     pod = SimpleNamespace(node=guest)
     end = PodEnd(pod=pod, interface="net0", address="198.18.0.2")
     native = replace(end, pod=SimpleNamespace(node=SimpleNamespace(name="dut1")))

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.drivers.api_pods import entry
 from bmwg.drivers.hosting import pod_programs, process, unikernel
 from bmwg.drivers.hosting.qemu import Accelerator, MachineSpec, Nic
+from bmwg.drivers.kubernetes.pod import KubernetesPod
+from bmwg.drivers.kubernetes.pods import Phases
 from bmwg.drivers.paths import agentless
 from bmwg.drivers.testbed import load_testbed, with_settings
 from bmwg.methodology.errors import ConfigError
@@ -95,8 +96,9 @@ def test_a_kernel_boots_with_its_own_words_and_no_agent() -> None:
 def test_a_pod_whose_image_lacks_the_programs_is_entered_without_its_root() -> None:
     me = os.getpid()
     ticks = process.start_ticks(me)
-    place = SimpleNamespace(pid=1, start_ticks=1, entered_as={"pid": me, "programs_of_node": True})
-    assert entry(place) == {"pid": me, "start_ticks": 1, "programs_of_node": True}
+    pod = KubernetesPod(SimpleNamespace(), SimpleNamespace(), SimpleNamespace(pod_id="p"), {}, {}, Phases())
+    pod._container = {"pid": me, "start_ticks": ticks}
+    assert pod.entry == {"pid": me, "start_ticks": ticks, "programs_of_node": True}
     for of_node, roots in ((True, 0), (False, 1)):
         command = pod_programs._entering(me, ticks, ["true"], "", "", None, of_node)
         assert command.count("--mount") == roots

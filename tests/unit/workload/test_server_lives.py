@@ -7,7 +7,7 @@ import ipaddress
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Side
 from bmwg.drivers.workload.server_lives import ServerLives, _address, _script
-from bmwg.methodology.kinds.acts.profile import HOSTINGS
+from bmwg.methodology.kinds.acts.experiments import hostings
 
 SIDES = tuple(
     Side(
@@ -41,4 +41,4 @@ def test_the_script_is_one_that_the_image_runs_and_forwards_last() -> None:
 
 
 def test_servers_live_on_the_path_of_servers() -> None:
-    assert HOSTINGS[ServerLives.path] == "vm"
+    assert hostings()[ServerLives.path] == "vm"

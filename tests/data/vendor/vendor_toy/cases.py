@@ -2,7 +2,10 @@
 
 from bmwg.methodology.suites import Case
 
+SUITE = "vendor-toy"
 CASES = (
-    Case(test_id="TOY-TPUT-1.1", suite="vendor-toy", measurement="throughput", path="l2-node"),
-    Case(test_id="TOY-TPUT-1.2", suite="vendor-toy", measurement="throughput", path="pvp"),
+    Case(test_id="TOY-TPUT-1.1", suite=SUITE, measurement="throughput", path="l2-node"),
+    Case(test_id="TOY-TPUT-1.2", suite=SUITE, measurement="throughput", path="pvp"),
+    Case(test_id="TOY-LOSS-1.1", suite=SUITE, measurement="toy_loss", path="l2-node"),
+    Case(test_id="TOY-RESET-1.1", suite=SUITE, measurement="reset_bridge_pause", path="pvp"),
 )

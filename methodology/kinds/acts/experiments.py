@@ -1,0 +1,74 @@
+"""The experiments of acts by id, as installed distributions offer them; ours come by the same door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+
+from bmwg.methodology import offers
+from bmwg.methodology.records import POD, VM, Cell
+
+GROUP = "bmwg.acts"
+PATH = "pvp"  # with kernel-l3, of which it is known how many routers a frame passes
+POLICY_PATH = "p2p"  # between two pods: what policies are for
+DRAIN_PATH = "pvp-service"  # frames follow a pod that is placed anew
+SERVER_PATH = "pvp-vm"  # the same of servers
+
+
+class Answer(StrEnum):
+    """What the lives of an execution are counted as."""
+
+    STARTS = "starts"  # the time of each from its request to its first frame
+    RATE = "rate"  # lives in a second
+    BATCHES = "batches"  # the time from the first request until all forward
+    OUTAGES = "outages"  # the time of each without frames
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """One experiment: the id of its test, the metric of its answers, and the hosting form of its path.
+
+    Runs are compared by it where it is a `headline`. A workload that lives on the path makes its lives.
+    """
+
+    test_id: str
+    metric: str
+    path: str = PATH
+    hosting: str = POD
+    answer: Answer = Answer.STARTS
+    headline: bool = True
+
+
+START = Experiment(test_id="LC-START-1", metric="pod_start")
+SCALE = Experiment(test_id="LC-SCALE-1", metric="pod_scale", answer=Answer.BATCHES)
+CHURN = Experiment(test_id="LC-CHURN-1", metric="pod_churn", answer=Answer.RATE)
+POLICY = Experiment(test_id="LC-POLICY-1", metric="policy_programming", path=POLICY_PATH, headline=False)
+DRAIN = Experiment(test_id="LC-DRAIN-1", metric="node_drain", path=DRAIN_PATH, answer=Answer.OUTAGES)
+SERVER_START = Experiment(test_id="LC-START-2", metric="server_start", path=SERVER_PATH, hosting=VM)
+SERVER_BATCH = Experiment(
+    test_id="LC-BATCH-1", metric="server_batch", path=SERVER_PATH, hosting=VM, answer=Answer.BATCHES
+)
+
+
+@cache
+def experiments() -> Mapping[str, Experiment]:
+    """Return all installed experiments by id. Raises what `offers.load` raises."""
+    return {name: offers.load(GROUP, name, f"experiment {name!r} of acts") for name in offers.names(GROUP)}
+
+
+def experiment(name: str) -> Experiment:
+    """Return an experiment. Raises ConfigError DRIVER-01."""
+    found: Experiment = offers.load(GROUP, name, f"experiment {name!r} of acts")
+    return found
+
+
+def of_cell(cell: Cell) -> Experiment:
+    """Return the experiment of a cell. Raises ConfigError DRIVER-01."""
+    return experiment(str(dict(cell.axes)["experiment"]))
+
+
+def hostings() -> Mapping[str, str]:
+    """Return the paths on which any experiment is done, with their hosting forms."""
+    return {one.path: one.hosting for one in experiments().values()}
