@@ -13,6 +13,7 @@ from bmwg.reports.registry import Entry, Examined, Finding
 from bmwg.reports.registry.check import Checked
 from bmwg.reports.registry.index import index_page
 from bmwg.reports.registry.pages import entry_page, strange
+from bmwg.reports.registry.site import search_page
 from bmwg.reports.render.report import form_of
 from bmwg.reports.verify.page import acts
 
@@ -70,7 +71,8 @@ def test_a_page_with_other_figures_is_refused_and_written_anew(
 
 
 def places(root: Path, rendered: Path) -> list[str]:
-    made = {name: (rendered / name).read_bytes() for name in (PAGE, "index.html", "index.md")}
+    files = [*rendered.glob("index.*"), *(path for path in rendered.glob("pages/**/*") if path.is_file())]
+    made = {path.relative_to(rendered).as_posix(): path.read_bytes() for path in files}
     return [finding.place for finding in strange(root, lambda: made)]
 
 
@@ -125,6 +127,7 @@ def test_names_in_a_submission_stay_text(root: Path) -> None:
     entry = Entry(folder=folder, toolkit_version="0.1.0", organization="o", name="n", examined=seen)
     assert acts(entry_page(entry).decode("utf-8")) == []
     finding = Finding(rule_id="REG-01", place=HOSTILE, expected=HOSTILE, found=HOSTILE)
-    page = form_of(index_page(Checked(entries=(entry,), findings=(finding,))), "html", "index")
-    assert [one for one in acts(page) if one != "an address in href"] == []
-    assert 'href="http://example.net"' not in page
+    for text in (index_page(Checked(entries=(entry,), findings=(finding,))), search_page([entry])):
+        page = form_of(text, "html", "index")
+        assert [one for one in acts(page) if one != "an address in href"] == []
+        assert 'href="http://example.net"' not in page
