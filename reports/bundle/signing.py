@@ -19,7 +19,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.reports.bundle.archive import ENVELOPE_PART, LIMITS, MANIFEST_PART
 from bmwg.reports.checker.strict import strict_json
 from bmwg.reports.store.canonical import canonical
-from bmwg.reports.store.files import not_written
+from bmwg.reports.store.files import not_written, opened
 
 Signer = CryptoSigner
 TrustedKey = SSlibKey
@@ -164,7 +164,7 @@ def _statement(manifest_sha256: str, run_id: str) -> bytes:
 
 def _key_octets(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             return file.read(_MAX_KEY_OCTETS)
     except OSError as error:
         raise _no_key(path, "a key file", error.strerror or str(error)) from error

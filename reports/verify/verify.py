@@ -23,7 +23,6 @@ from bmwg.reports.releases import strangers
 from bmwg.reports.verify import places, repetitions
 from bmwg.reports.verify.choices import choices
 from bmwg.reports.verify.earlier import by_earlier_rules
-from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
 from bmwg.reports.verify.rules import RULES
 from bmwg.reports.verify.trust import Signature
@@ -50,7 +49,7 @@ class Verification:
     checker's, computed here; None when the run could not be read. `questions` are what an honest run can have
     and a reader should ask about.
     `rendered` are the parts that came out here octet for octet as they stand in the bundle, `unchecked` those
-    whose content nobody compared: they may say anything.
+    whose content nobody compared: they may say and do anything.
     `strangers` say that the toolkit is no release, or which profile nobody here knows. `signature` is None
     where there is none that can be read.
     """
@@ -129,7 +128,6 @@ def _verify(
         submission = _attempt(lambda: submission_data(octets, SUBMISSION_FILE), findings)
     evidence = read_evidence(archive, submission)
     findings += [*evidence.findings, *_ruled(evidence)]
-    findings += _page(archive)
     judgement = _judged(evidence, findings)
     if document is not None and judgement is not None:
         findings += _manifest_agrees(document, evidence)
@@ -303,17 +301,6 @@ def _rendered(
             else:
                 same.append(name)
     return tuple(same)
-
-
-def _page(archive: Archive) -> list[Finding]:
-    """VER-36: the report is a page that neither acts nor reaches out, by whatever version it was rendered."""
-    if not archive.has("report.html"):
-        return []
-    try:
-        text = archive.octets("report.html").decode("utf-8")
-    except UnicodeDecodeError:
-        return [_finding("VER-36", "report.html", "a page in UTF-8", "other octets")]
-    return [_finding("VER-36", "report.html", "text, tables and drawings only", one) for one in acts(text)]
 
 
 def _finding(rule_id: str, where: str, expected: str, found: str) -> Finding:
