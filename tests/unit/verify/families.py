@@ -18,6 +18,7 @@ import liar
 import liar_http
 import liar_kinds
 import liar_loads
+import liar_machine
 import liar_source
 
 from bmwg.cli.verify import lines
@@ -125,11 +126,15 @@ FAMILIES: tuple[Family, ...] = (
     ),
     *(
         Family(name=lie.__name__, base=base, tell=partial(_source, lie), rules=frozenset({one}))
-        for lie, (base, one) in liar_source.REFUSED.items()
+        for lie, (base, one) in (*liar_source.REFUSED.items(), *liar_machine.REFUSED.items())
     ),
     *(
         Family(name=lie.__name__, base=base, tell=partial(_source, lie), named=said)
-        for lie, (base, said) in (*liar_source.ASKED.items(), *liar_source.SAID.items())
+        for lie, (base, said) in (
+            *liar_source.ASKED.items(),
+            *liar_source.SAID.items(),
+            *liar_machine.NAMED.items(),
+        )
     ),
     *(
         Family(

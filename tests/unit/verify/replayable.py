@@ -36,7 +36,10 @@ TESTBED = {
     "schema": "testbed/1.0",
     "name": "made",
     "tester": {"driver": "simulated", "ports": ["tester/p0", "tester/p1"]},
-    "networks": {"bridge": {"driver": "cni"}, "ptp": {"driver": "cni"}},
+    "networks": {
+        name: {"driver": "cni", "conflist": {"name": name, "plugins": [{"type": name}]}}
+        for name in ("bridge", "ptp")
+    },
     "lab_ports": [],
 }
 DESCRIBED: dict[str, Any] = {}  # what drivers tell of each deployment, where a test asks for more
@@ -201,6 +204,10 @@ def described(cell: Cell) -> dict[str, Any]:
     told: dict[str, Any] = {**DESCRIBED, "path": cell.path}
     if isinstance(hosting := told.get("hosting"), dict):
         told["hosting"] = {**hosting, "form": cell.hosting}
+    if cell.network in TESTBED["networks"]:
+        conflist = json.loads(json.dumps(TESTBED["networks"][cell.network]["conflist"]))
+        made = {"network": cell.network, "conflist": conflist, "interface": {"kind": "veth"}}
+        told["attachments"] = [made]
     return told
 
 

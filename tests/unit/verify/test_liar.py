@@ -10,6 +10,7 @@ import families
 import honest
 import liar
 import liar_http
+import liar_machine
 import liar_source
 import pytest
 
@@ -122,7 +123,13 @@ def test_a_lie_about_chains_the_life_of_pods_or_sockets_is_refused(place, tmp_pa
     assert family.caught(verified), [str(one) for one in verified.findings]
 
 
-SOURCE = {**liar_source.REFUSED, **liar_source.ASKED, **liar_source.SAID}
+SOURCE = {
+    **liar_source.REFUSED,
+    **liar_source.ASKED,
+    **liar_source.SAID,
+    **liar_machine.REFUSED,
+    **liar_machine.NAMED,
+}
 # of these each commit tries one seed, of all others the campaign does
 QUICK = {"compared_with_edited_outcomes", "compared_unverified", "checked_out_by_somebody_else", "no_report"}
 
