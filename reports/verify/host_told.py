@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bmwg.methodology.records import TRIAL_NUMBER
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.verify.timing import CLOCK_ERROR_RATIO
@@ -42,13 +43,32 @@ def machine_possible(evidence: Evidence) -> Iterator[Shortfall]:
             yield f"trial {trial.trial.seq}: {what}", expected, found
 
 
-def _of_the_machine(evidence: Evidence) -> Iterator[Trial]:
-    """Give the trials of a run by the embedded tester in which nothing failed."""
+@rule("VER-65", "", "no trial is missing between those that the tester counted", exit_code=2)
+def trials_counted(evidence: Evidence) -> Iterator[Shortfall]:
+    """The trials of a deployment have the numbers that the tester gave them, from 1 on, none left out."""
+    if not _is_embedded(evidence):
+        return
+    last: dict[str, int] = {}
+    for trial in evidence.trials:
+        due = last.get(trial.deployment_id, 0) + 1
+        found = dict(trial.trial.result.auxiliary).get(TRIAL_NUMBER)
+        if found != due:
+            told = "no number" if found is None else f"number {found}"
+            yield f"trial {trial.trial.seq}", f"number {due} of {trial.deployment_id}", told
+        last[trial.deployment_id] = due if found is None else found
+
+
+def _is_embedded(evidence: Evidence) -> bool:
     run = evidence.run
     tester = run["testbed"].get("tester") if run is not None else None
-    if run is None or run["simulated"] or not isinstance(tester, dict) or tester.get("driver") != "embedded":
-        return
-    yield from (trial for trial in evidence.trials if not trial.fault)
+    real = run is not None and not run["simulated"]
+    return real and isinstance(tester, dict) and tester.get("driver") == "embedded"
+
+
+def _of_the_machine(evidence: Evidence) -> Iterator[Trial]:
+    """Give the trials of a run by the embedded tester in which nothing failed."""
+    if _is_embedded(evidence):
+        yield from (trial for trial in evidence.trials if not trial.fault)
 
 
 def _impossible(trial: Trial, told: Mapping[str, int], cpus: int | None) -> Iterator[Shortfall]:
@@ -110,4 +130,4 @@ def _cpus(evidence: Evidence) -> int | None:
     return max(found, default=None)
 
 
-RULES: tuple[Rule[Evidence], ...] = (machine_told, machine_possible)
+RULES: tuple[Rule[Evidence], ...] = (machine_told, machine_possible, trials_counted)

@@ -14,7 +14,7 @@ from typing import Any
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.planning import deployment_of
 from bmwg.methodology.record.seals import is_hidden
-from bmwg.methodology.records import Cell, OutcomeType
+from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule, shown
 
@@ -84,8 +84,9 @@ def reasons_fit(evidence: Evidence) -> Iterator[Shortfall]:
 def questions(evidence: Evidence) -> Iterator[str]:
     """Name cells without a trial whose deployment stood for other cells of the run."""
     tried = {line.cell_id for line in evidence.lines}
-    cells = {one.cell.cell_id: one.cell for one in (*evidence.plan, *evidence.outcomes)}
-    stood = {_place(cells[cell_id]) for cell_id in tried if cell_id in cells}
+    cells = {one.cell.cell_id: one.cell for one in evidence.plan}
+    cells |= {one.cell.cell_id: one.cell for one in evidence.outcomes}
+    stood = {deployment_of(cells[cell_id]) for cell_id in tried if cell_id in cells}
     unstable = {one.cell.cell_id for one in evidence.outcomes if one.type is OutcomeType.UNSTABLE}
     found = [
         outcome.outcome_id
@@ -93,7 +94,7 @@ def questions(evidence: Evidence) -> Iterator[str]:
         if outcome.type in (OutcomeType.NOT_ASSESSED, OutcomeType.INVALID)
         and not kinds.plans_itself(outcome.cell.kind)
         and outcome.cell.cell_id not in tried | unstable
-        and _place(outcome.cell) in stood
+        and deployment_of(outcome.cell) in stood
     ]
     if found:
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
@@ -101,10 +102,6 @@ def questions(evidence: Evidence) -> Iterator[str]:
             f"untried: {', '.join(map(shown, found[:_NAMED]))}{more} have no trial, and what they ask for "
             "stood for other cells of this run: why not for these?"
         )
-
-
-def _place(cell: Cell) -> tuple[object, ...]:
-    return deployment_of(cell)
 
 
 def _options(evidence: Evidence) -> dict[str, tuple[str, ...]]:

@@ -397,6 +397,7 @@ def seven_entries(where: Where) -> str:
         files.run[name] = files.run[name].replace("2026-", year)
     for trial in files.trials:
         trial["at"] = trial["at"].replace("2026-", year)
+        trial["result"]["wall_time_ns"] += 1
     (folder / "platform.json").write_text(json.dumps(files.platform), encoding="ascii")
     replayable.forge(folder, files.run, files.trials)
     text = (

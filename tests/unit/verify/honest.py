@@ -140,6 +140,7 @@ def _as_measured(files: liar.Files) -> None:
     files.platform |= {"doctor": [{"at": BEGAN, "suite": "Throughput", "findings": []}], "drift": []}
     for trial in files.trials:
         trial["platform"]["doctor"] = 1
+    liar.numbered(files)
     begin_ns = files.trials[0]["times"]["deployed_ns"] or files.trials[0]["times"]["began_ns"]
     run["started_at"] = BEGAN
     for trial in files.trials:
@@ -169,6 +170,7 @@ def _with_break(files: liar.Files) -> None:
             trial["times"][step] = None if value is None else value + BREAK_S * 10**9
         if trial["deployment"] == name:
             trial["deployment"] = again
+    liar.numbered(files)
     files.run["ended_at"] = _after(files.run["ended_at"], BREAK_S * 10**9)
     files.run["interruptions"] = [
         {

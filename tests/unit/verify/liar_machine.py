@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 
+import liar
 import liar_source
 import released
 from liar import Files, Json, Lie
@@ -121,6 +122,7 @@ def neighbours_reason(files: Files) -> None:
             one |= {"bounds": {"lower": None, "upper": None}, "requirements": []}
             kind = files.chance.choice(["ipvlan", "vlan"])
             one["reason"] = f"interfaces of kind {kind} in the kernel: the kernel refused a scratch {kind}"
+    liar.numbered(files)
 
 
 def another_cells_trials(files: Files) -> None:

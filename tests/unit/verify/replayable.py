@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -103,6 +104,7 @@ class Session:
         self.traffic.config = replace(self.traffic.config, tester_limit_fps=1_500_000)
         self.stall_every = stall_every
         self.taken = 0
+        self.numbers: Counter[str] = Counter()
         self.envelopes: dict[int, int] = {}
         self.lower: dict[str, int] = {}
         self.throughputs: dict[str, Outcome] = {}
@@ -125,6 +127,9 @@ class Session:
                 )
                 data = result_to_json(result)
                 made = counters({"direction": spec.direction.value}, data["streams"])
+                place = deployment(planned.cell)
+                self.numbers[place] += 1
+                made |= {"tester.trial": self.numbers[place], "host.steal_ns": 0, "host.softirq_ns": 0}
                 streams = tuple(  # of a real device no two results are alike
                     replace(one, largest_gap_ns=one.largest_gap_ns + self.taken) for one in result.streams
                 )
@@ -273,6 +278,7 @@ def make_run(
     clock = Clock()
     with RunStore.create(results, run_id, header, clock=clock) as store:
         store.set_platform(before=record())
+        store.platform.note_doctor("Throughput", [])
         for name, cell in {deployment(p.cell): p.cell for p in plan}.items():
             store.add_deployment(name, described(cell))
         session = Session(

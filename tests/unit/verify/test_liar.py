@@ -6,6 +6,7 @@ import json
 from types import SimpleNamespace
 
 import doors
+import doors_bounds
 import families
 import honest
 import liar
@@ -59,9 +60,9 @@ def test_every_lie_is_a_family_of_the_campaign():
     assert {
         lie.__name__ for lie in (*LIES, *liar.STRANGERS, *liar_http.REFUSED, *liar_http.ASKED, *SOURCE)
     } <= named
-    assert len({one.name for one in (*families.FAMILIES, *doors.DOORS)}) == len(families.FAMILIES) + len(
-        doors.DOORS
-    )
+    assert len({one.name for one in (*families.FAMILIES, *doors_bounds.DOORS)}) == len(
+        families.FAMILIES
+    ) + len(doors_bounds.DOORS)
 
 
 ASKED = {  # what a reader is asked of an honest run
@@ -145,7 +146,7 @@ def test_a_lie_of_somebody_who_has_the_source_is_refused_or_named(place, tmp_pat
 
 @pytest.mark.parametrize(
     "door",
-    [pytest.param(one, marks=() if one.name in QUICK else pytest.mark.slow) for one in doors.DOORS],
+    [pytest.param(one, marks=() if one.name in QUICK else pytest.mark.slow) for one in doors_bounds.DOORS],
     ids=lambda door: door.name,
 )
 def test_a_lie_told_around_a_bundle_is_answered(place, tmp_path, keys, door):
