@@ -22,7 +22,7 @@ _EARLY_NS = 1_000_000  # choice: a window opens before its trial and closes afte
 _NAMED = "what the machine did beside it"
 
 
-@rule("VER-60", "", "each trial tells what its toolkit always tells of the machine beside it")
+@rule("VER-70", "", "each trial tells what its toolkit always tells of the machine beside it")
 def machine_told(evidence: Evidence) -> Iterator[Shortfall]:
     """A trial of the embedded tester has the machine's CPU time, and a look of the doctor before it."""
     for trial in _of_the_machine(evidence):
@@ -33,7 +33,7 @@ def machine_told(evidence: Evidence) -> Iterator[Shortfall]:
             yield where, "a look of the doctor before its suite", "none"
 
 
-@rule("VER-61", "", "what is told of the machine beside a trial is possible", exit_code=2)
+@rule("VER-71", "", "what is told of the machine beside a trial is possible", exit_code=2)
 def machine_possible(evidence: Evidence) -> Iterator[Shortfall]:
     """No count is negative, no part above its whole: CPUs in a window, steal of a CPU, frames of a pod."""
     cpus = _cpus(evidence)
@@ -43,7 +43,7 @@ def machine_possible(evidence: Evidence) -> Iterator[Shortfall]:
             yield f"trial {trial.trial.seq}: {what}", expected, found
 
 
-@rule("VER-65", "", "no trial is missing between those that the tester counted", exit_code=2)
+@rule("VER-75", "", "no trial is missing between those that the tester counted", exit_code=2)
 def trials_counted(evidence: Evidence) -> Iterator[Shortfall]:
     """The trials of a deployment have the numbers that the tester gave them, from 1 on, none left out."""
     if not _is_embedded(evidence):

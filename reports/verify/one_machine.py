@@ -31,7 +31,7 @@ _RELEASE = ("kernel", "release")
 _NAMED = 5
 
 
-@rule("VER-62", "", "the records of a run are of one machine, started once", exit_code=2)
+@rule("VER-72", "", "the records of a run are of one machine, started once", exit_code=2)
 def one_machine(evidence: Evidence) -> Iterator[Shortfall]:
     """Kernel, CPUs and memory are the same before and after, and in the record of the tester's own node."""
     run, platform = evidence.run, evidence.platform

@@ -30,7 +30,7 @@ _MADE_OF = {"bridge": ("bridge", "veth"), "ptp": ("veth",)}  # what its probe ma
 _NAMED = 5
 
 
-@rule("VER-63", "", "attachments are what the testbed's network options are", exit_code=2)
+@rule("VER-73", "", "attachments are what the testbed's network options are", exit_code=2)
 def options_as_defined(evidence: Evidence) -> Iterator[Shortfall]:
     """Plugins of an attachment are the option's, and its interface is of the kind that the plugin makes."""
     if evidence.run is None or evidence.platform is None:
@@ -54,7 +54,7 @@ def options_as_defined(evidence: Evidence) -> Iterator[Shortfall]:
                 )
 
 
-@rule("VER-64", "", "a cell without answer lacked what its network option needs")
+@rule("VER-74", "", "a cell without answer lacked what its network option needs")
 def reasons_fit(evidence: Evidence) -> Iterator[Shortfall]:
     """A reason that names a kind of interface names one of the cell's own option, and nothing had it."""
     if evidence.run is None or evidence.platform is None:

@@ -161,17 +161,17 @@ def share_untold(files: Files) -> None:
 
 
 REFUSED: dict[Lie, tuple[str, str]] = {  # base, rule
-    cpu_above_its_window: ("packets", "VER-61"),
-    window_cut: ("packets", "VER-61"),
-    part_above_the_whole: ("packets", "VER-61"),
-    steal_forgotten: ("packets", "VER-61"),
-    machine_untold: ("packets", "VER-60"),
-    doctor_untold: ("packets", "VER-60"),
-    losses_behind_the_pod: ("packets", "VER-61"),
-    another_kernel_before: ("packets", "VER-62"),
-    option_redefined: ("turns", "VER-63"),
-    option_called_another: ("turns", "VER-63"),
-    neighbours_reason: ("turns", "VER-64"),
+    cpu_above_its_window: ("packets", "VER-71"),
+    window_cut: ("packets", "VER-71"),
+    part_above_the_whole: ("packets", "VER-71"),
+    steal_forgotten: ("packets", "VER-71"),
+    machine_untold: ("packets", "VER-70"),
+    doctor_untold: ("packets", "VER-70"),
+    losses_behind_the_pod: ("packets", "VER-71"),
+    another_kernel_before: ("packets", "VER-72"),
+    option_redefined: ("turns", "VER-73"),
+    option_called_another: ("turns", "VER-73"),
+    neighbours_reason: ("turns", "VER-74"),
     another_cells_trials: ("packets", "VER-56"),
     share_untold: ("packets", "VER-39"),
 }

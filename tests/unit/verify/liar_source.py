@@ -287,7 +287,7 @@ def shifted(text: str, by_s: float) -> str:
 
 
 REFUSED: dict[Lie, tuple[str, str]] = {  # base, rule
-    set_aside_gone: ("packets", "VER-65"),
+    set_aside_gone: ("packets", "VER-75"),
     closing_gone: ("packets", "VER-08"),
     gaps_forgotten: ("packets", "VER-53"),
     stall_made_up: ("packets", "VER-53"),
