@@ -17,6 +17,7 @@ from bmwg.methodology.measurements.measurement import Cost, Measurement
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.throughput import imix_genome
 from bmwg.methodology.medium import cell_fps, ethernet_fps
+from bmwg.methodology.plan_size import bounded
 from bmwg.methodology.profiles import PathPlan, Profile
 from bmwg.methodology.records import MIN_IPV6_OCTETS, NOTHING, POD, WIRE, Cell, FrameFormat
 from bmwg.methodology.suites import DEFAULT_TESTS, Case
@@ -247,15 +248,21 @@ def duration_s(planned: Sequence[PlannedAnswer]) -> float:
 
 def _asked(
     profile: Profile, networks: Mapping[str, int | None], test_ids: Collection[str]
+) -> tuple[tuple[Case, Cell, str], ...]:
+    """Return each test with each of its cells, cell by cell. Raises ConfigError PRF-10 for too many."""
+    return tuple(bounded(_each_asked(profile, networks, test_ids)))
+
+
+def _each_asked(
+    profile: Profile, networks: Mapping[str, int | None], test_ids: Collection[str]
 ) -> Iterator[tuple[Case, Cell, str]]:
-    """Yield each test with each of its cells, cell by cell."""
     for suite in suites.suites():
         cases = suites.cases_of(suite, test_ids)
         if not cases:
             continue
         for plan in _paths(profile, suite):
             for name, missing in _networks(plan, networks):
-                for varied in axes.combinations(plan.axes):
+                for varied in bounded(axes.combinations(plan.axes)):
                     for size in plan.frame_octets:
                         for case in cases:
                             if case.path not in ("", plan.path) or (

@@ -28,6 +28,9 @@ BAREMETAL, POD, VM = "baremetal", "pod", "vm"
 UNIKERNEL = "unikernel"  # a machine without an agent
 ENGINES, GUEST = ("docker", "podman"), "kvm"  # forms of programs: the same pod by an engine; a QEMU guest
 POD_PREFIX = "pod_"  # a hosting form for each CNI option: `pod_<network option>`; no document ranks it
+TRIAL_NUMBER = (
+    "tester.trial"  # auxiliary count: which trial of its deployment it is, as the tester counts them
+)
 RESIDUAL_WAIT = "tester.residual_wait_ns"  # auxiliary count: from the last frame sent to reading the counts
 
 

@@ -7,7 +7,7 @@ no other commit. A profile is known as well where the installed toolkit ships it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -73,6 +73,12 @@ def profiles() -> Mapping[str, frozenset[str]]:
     return {name: frozenset(hashes) for name, hashes in found.items()}
 
 
+def of_release(commit: str | None) -> Mapping[str, Collection[str]]:
+    """Return the hashes of the profiles that a run by a commit can have: its release's, or of any."""
+    release = releases().get(commit or "")
+    return profiles() if release is None else release.profiles
+
+
 def unreleased(commit: str | None) -> str:
     """Say why a commit is no release that this toolkit knows; empty for one that is."""
     if commit is None:
@@ -92,9 +98,10 @@ def strangers(run: Mapping[str, Any] | None) -> tuple[str, ...]:
         name = profile["name"]
         added = kinds.kinds()[load].named_by_run if load in kinds.kinds() else frozenset()
         own = {key: value for key, value in profile.items() if key not in added}
-        if name in profiles() and sha256_of(own) not in profiles()[name]:
+        known = of_release(run["toolkit"]["commit"])
+        if name in profiles() and sha256_of(own) not in known.get(name, ()):
             said.append(
                 f"unknown profile: that of {load} is called {shown(name)} and holds something else than"
-                " the toolkit's profile of that name ever did"
+                " the toolkit's profile of that name did"
             )
     return tuple(filter(None, said))

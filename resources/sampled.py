@@ -14,7 +14,7 @@ from bmwg.drivers.record import deployment as record_of
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
-from bmwg.methodology.records import Cell, TrialResult, TrialSpec
+from bmwg.methodology.records import TRIAL_NUMBER, Cell, TrialResult, TrialSpec
 from bmwg.resources.deployment_identity import Records
 from bmwg.resources.platform import PlatformGuard, host_counts
 
@@ -52,6 +52,7 @@ class SampledTraffic(OfFrames):
         """Wrap a tester that is attached; `data_plane` is read closest to its trials."""
         self._traffic = traffic
         self._data_plane = data_plane
+        self._trials = 0
 
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver:
@@ -81,10 +82,14 @@ class SampledTraffic(OfFrames):
         return self._traffic.describe()
 
     def run(self, spec: TrialSpec, /) -> TrialResult:
-        """Run a trial; sums over CPUs and interfaces of this machine go to `auxiliary` as `host.*`."""
+        """Run a trial and number it; sums over this machine's CPUs and interfaces are `host.*` counts.
+
+        What the tester refused was no trial, and has no number.
+        """
         first = sample()
         before = self._data_plane.read() if self._data_plane else {}
         result = self._traffic.run(spec)
+        self._trials += 1
         extra = self._data_plane.used(before) if self._data_plane else []
-        extra += host_counts(between(first, sample()))
+        extra += [(TRIAL_NUMBER, self._trials), *host_counts(between(first, sample()))]
         return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *extra))))

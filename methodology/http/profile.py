@@ -12,6 +12,7 @@ from typing import Any
 
 from bmwg.methodology.http.records import CLUSTER_FORMS, FORMS, SLOW_FORMS, HttpCell, Workload
 from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.plan_size import bounded
 from bmwg.methodology.profile_files import ProfileFiles
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.methodology.repeated import Repetitions
@@ -99,10 +100,11 @@ class HttpProfile:
         return KeepAwake(self.data.get(_KEEP_AWAKE, KeepAwake.NONE))
 
     def plan(self) -> tuple[Planned, ...]:
-        """Return every cell of the profile, experiment by experiment, form by form."""
-        return tuple(
+        """Return every cell, experiment by experiment, form by form. ConfigError PRF-10 for too many."""
+        each = (
             planned for experiment in self.data["experiments"] for planned in _cells(self.data, experiment)
         )
+        return tuple(bounded(each))
 
     def with_networks(self, names: Sequence[str]) -> HttpProfile:
         """Return the profile with a form for each of these network options, where it measures pods."""

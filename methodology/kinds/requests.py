@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.http.records import KIND, HttpAnswer, HttpCell, Repetition, Workload
@@ -249,8 +250,13 @@ class _Requests:
 
     def wrong_profile(self, profile: Mapping[str, Any]) -> str:
         """Say what is wrong with a profile; empty when it can be planned by."""
-        found = problems(profile, "http_profile")
-        return str(found[0]) if found else ""
+        if found := problems(profile, "http_profile"):
+            return str(found[0])
+        try:
+            planned_by(profile)
+        except ConfigError as error:
+            return str(error)
+        return ""
 
     def plan(self, profile: Mapping[str, Any]) -> tuple[tuple[str, str, Cell], ...]:
         """Return all that a profile plans: test id, metric and cell of each answer."""

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.bundle.archive import ENVELOPE_PART, LIMITS, MANIFEST_PART
 from bmwg.reports.checker.strict import strict_json
-from bmwg.reports.store.files import not_written
+from bmwg.reports.store.files import not_written, opened
 from bmwg.reports.submissions.envelope import (
     STATEMENT_PAYLOAD,
     Sealed,
@@ -144,7 +144,7 @@ def check_signature(data: bytes, key: TrustedKey) -> None:
 
 def _key_octets(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             return file.read(_MAX_KEY_OCTETS)
     except OSError as error:
         raise _no_key(path, "a key file", error.strerror or str(error)) from error

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.reports.store.files import opened
 
 MAX_LINE_OCTETS = 1 << 20
 _LIMITS = {
@@ -70,7 +71,7 @@ class FolderFiles:
         """Return a whole file. Raises ConfigError STORE-02, BND-07."""
         limit = _LIMITS[name]
         try:
-            with (self._folder / name).open("rb") as file:
+            with opened(self._folder / name) as file:
                 data = file.read(limit + 1)
         except OSError as error:
             raise self._unreadable(name, error) from error
@@ -87,7 +88,7 @@ class FolderFiles:
         """Give the lines. Raises ConfigError STORE-02, BND-03 for one that is too long."""
         start = 0
         try:
-            with (self._folder / name).open("rb") as file:
+            with opened(self._folder / name) as file:
                 while line := file.readline(MAX_LINE_OCTETS + 2):
                     whole = line.endswith(b"\n")
                     if len(line) > MAX_LINE_OCTETS + 1:
@@ -100,7 +101,7 @@ class FolderFiles:
     def piece(self, name: str, start: int, octets: int) -> bytes:
         """Return a piece. Raises ConfigError STORE-02."""
         try:
-            with (self._folder / name).open("rb") as file:
+            with opened(self._folder / name) as file:
                 file.seek(start)
                 return file.read(octets)
         except OSError as error:

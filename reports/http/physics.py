@@ -22,6 +22,7 @@ from bmwg.reports.verify.timing import (
     Within,
     clock_question,
     contradictions,
+    in_order,
     moment,
     too_close,
     too_short,
@@ -80,6 +81,8 @@ def _counts(one: Repetition, planned: Planned) -> Iterator[Count]:
     cell = planned.cell
     yield Count(what="requests", found=one.requests, most=one.asked_requests)
     yield Count(what="failed", found=one.failed, most=max(one.requests, one.asked_requests))
+    yield from in_order("request_ns", one.request_ns)
+    yield from in_order("ttfb_ns", one.ttfb_ns)
     if one.hits is not None and one.proxied is not None:
         yield Count(what="hits", found=one.hits, most=one.proxied)
     if cell.workload is Workload.OPEN_LOOP and one.rate_rps is not None:

@@ -13,6 +13,8 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.schemas.validation import shown
 
 MAX_TEXT = 500  # characters of a foreign text that are kept
+MAX_NUMBER = 1e18  # choice: beyond any rate, count or time in ns, so that sums and products are finite
+MAX_ENTRIES = 5_000  # choice: of a list or mapping; files that were seen hold some hundreds
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Node:
         """Yield keys and values of a mapping."""
         if not isinstance(self.data, dict):
             raise self._wrong("a mapping")
+        self._few()
         for key in self.data:
             yield key, self.child(key)
 
@@ -61,15 +64,26 @@ class Node:
         """Yield the entries of a list."""
         if not isinstance(self.data, list):
             raise self._wrong("a list")
+        self._few()
         for number, entry in enumerate(self.data):
             yield Node(entry, self.file, f"{self.path}[{number}]")
+
+    def _few(self) -> None:
+        if len(self.data) > MAX_ENTRIES:
+            expected = f"at most {MAX_ENTRIES} entries"
+            raise ConfigError(
+                "IMP-03",
+                f"{self.file}: {self.path or '(document)'}",
+                expected=expected,
+                found=str(len(self.data)),
+            )
 
     def number(self, *, least: float | None = None) -> float:
         """Return a finite number. ConfigError IMP-03 for anything else, also for true and for text."""
         if isinstance(self.data, bool) or not isinstance(self.data, (int, float)):
             raise self._wrong("a number")
-        if isinstance(self.data, int) and abs(self.data) > 2**63:
-            raise self._wrong("a number below 2^63")
+        if abs(self.data) > MAX_NUMBER:
+            raise self._wrong(f"a number of at most {MAX_NUMBER:g}")
         value = float(self.data)
         if not math.isfinite(value) or (least is not None and value < least):
             raise self._wrong("a finite number" + (f", at least {least:g}" if least is not None else ""))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bmwg.reports.registry.check import acceptances
-from bmwg.reports.registry.entry import ACCEPTED, KEYS, PUBLISHED, Finding
+from bmwg.reports.registry.entry import ACCEPTED, EARLIER, KEYS, PUBLISHED, Finding
 from bmwg.reports.submissions.trust import BODY_KEY, LOGS
 
 
@@ -60,8 +60,7 @@ def _octets(path: Path) -> bytes:
 def _keys(root: Path) -> dict[str, frozenset[bytes]]:
     found: dict[str, set[bytes]] = {}
     for path in sorted((root / KEYS).glob("*.pem")):
-        head, _, last = path.stem.rpartition(".")
-        organization = head if head and last.isdigit() else path.stem
+        organization = path.stem.partition(EARLIER)[0]
         if path.is_file() and not path.is_symlink():
             found.setdefault(organization, set()).add(path.read_bytes())
     return {organization: frozenset(keys) for organization, keys in found.items()}

@@ -15,6 +15,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.reports.registry.entry import (
     ACCEPTED,
     BUNDLE,
+    EARLIER,
     KEYS,
     PUBLISHED,
     README,
@@ -111,7 +112,9 @@ def published(checked: Checked) -> list[Entry]:
 
 def keys_of(root: Path, organization: str) -> list[Path]:
     """Return the keys of an organization, the present one first, then those of earlier years."""
-    earlier = sorted((root / KEYS).glob(f"{organization}.[0-9]*.pem")) if (root / KEYS).is_dir() else []
+    earlier = (
+        sorted((root / KEYS).glob(f"{organization}{EARLIER}[0-9]*.pem")) if (root / KEYS).is_dir() else []
+    )
     return [path for path in (root / KEYS / f"{organization}.pem", *earlier) if _plain_file(path)]
 
 

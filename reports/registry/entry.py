@@ -3,7 +3,7 @@
     accepted.txt                     places in the order of acceptance, each with its time; only ever added to
     body.pem, keys.json, stamps/, announced/    what the body adds (reports/submissions/trust.py)
     pages/, index.md, index.html     the registry's own rendering, written by `bmwg registry index`
-    keys/<organization>.pem          and <organization>.1.pem, .2.pem ...: keys of its earlier years
+    keys/<organization>.pem          and <organization>_1.pem, _2.pem ...: keys of its earlier years
     published/<toolkit version>/<organization>/<product>-<version>-<profile>/README.md
                                                                             /submission.bmwg.tar
 
@@ -22,6 +22,7 @@ from bmwg.reports.submissions.standing import Standing
 
 PUBLISHED, KEYS = "published", "keys"
 ACCEPTED = "accepted.txt"
+EARLIER = "_"  # before the number of an earlier key: in the name of no organization
 PAGES, GENERATED = "pages", ("index.md", "index.html")
 BUNDLE, README = "submission.bmwg.tar", "README.md"
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,99}")

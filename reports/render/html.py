@@ -19,7 +19,7 @@ from bmwg.reports.render.text import NONE
 # a browser fetches nothing and runs nothing, whatever a page holds
 _POLICY = (
     '<meta http-equiv="Content-Security-Policy" '
-    "content=\"default-src 'none'; style-src 'unsafe-inline'\" />\n"
+    "content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\" />\n"
 )
 SETTINGS = {
     "file_insertion_enabled": False,

@@ -12,6 +12,7 @@ import fastjsonschema
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.reports.store import loads
+from bmwg.reports.store.files import opened
 from bmwg.schemas import load
 from bmwg.schemas.formats import READABLE, is_format, unreadable
 from bmwg.schemas.validation import problems, problems_of
@@ -147,7 +148,8 @@ def _compile(schema: dict[str, Any]) -> Callable[[Any], Any]:
 def read_bytes(path: Path) -> bytes:
     """Return a file's bytes. Raises ConfigError STORE-02 when it cannot be read."""
     try:
-        return path.read_bytes()
+        with opened(path) as file:
+            return file.read()
     except OSError as error:
         raise ConfigError(
             "STORE-02",

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from bmwg.methodology.errors import TestbedError, ToolkitBug
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a plain file for reading. Raises OSError, also for a FIFO or device, of which nobody waits."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "no plain file", str(path))
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

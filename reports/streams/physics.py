@@ -18,7 +18,7 @@ from bmwg.methodology.kinds.streams.records import (
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.repeated.physics import Physics
-from bmwg.reports.verify.timing import Count, Within
+from bmwg.reports.verify.timing import Count, Within, in_order
 
 _RATE_RATIO = 0.05  # choice: iperf3 paces by bursts, and both ends begin to count a little apart
 _PROGRAMS_EXACT_NS = 20_000_000  # choice: both ends end by timers of their own
@@ -52,6 +52,8 @@ def _counts(spec: StreamsSpec, result: StreamsResult) -> Iterator[Count]:
     if spec.transport is Transport.UDP and spec.exchange is Exchange.BULK:
         octets = result.sent_messages * spec.message_octets
         yield Count(what="sent_octets", found=result.sent_octets, least=octets, most=octets)
+    yield from in_order("round_trip_ns", result.round_trip_ns, result.mean_round_trip_ns)
+    yield from in_order("operation_ns", result.operation_ns)
     if spec.exchange is Exchange.ALL_TO_ALL:
         octets = result.operations * spec.leaving_octets
         yield Count(what="octets that left a pod", found=result.sent_octets, least=octets, most=octets)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
 from bmwg.methodology import suites
 from bmwg.methodology.kinds import registry as kinds
@@ -67,10 +68,12 @@ def _unanswered(evidence: Evidence) -> Iterator[str]:
 def _gaps(evidence: Evidence) -> Iterator[str]:
     """Name the numbers of deployments that the run used up and does not describe."""
     used = {number for name in (evidence.platform or {}).get("deployments", {}) if (number := _number(name))}
-    missing = sorted(set(range(1, max(used, default=0))) - used)
+    missing = max(used, default=0) - len(used)
     if missing:
+        first = islice((one for one in range(1, max(used)) if one not in used), _NAMED)
+        more = f" and {missing - _NAMED} more" if missing > _NAMED else ""
         yield (
-            f"deployments: number {_listed([str(one) for one in missing])} of {max(used)} is not described: "
+            f"deployments: number {', '.join(map(str, first))}{more} of {max(used)} is not described: "
             "did it fail to come up, or was it left out?"
         )
 

@@ -8,9 +8,10 @@ common; chi squared is computed of what is left.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from bmwg.reports.checker.delays import Delays
 from bmwg.reports.checker.evidence import Evidence, Trial
@@ -18,7 +19,9 @@ from bmwg.reports.checker.evidence import Evidence, Trial
 _NAMED = 5  # trials that a question names of more
 _BUCKETS = 48  # choice: of which chi squared tells
 _FRAMES = 20  # choice: of a bucket in both trials; with fewer chi squared is too small
-_CHANCE = 0.35  # choice: chi squared a bucket; the least of 300,000 honest pairs is 0.75
+_CHANCE = 0.35  # choice: chi squared a bucket, at most
+_QUANTILE = 6.0  # choice: standard deviations that chance is left: one of 10^9 pairs
+_MOST_PAIRS = 4_000_000  # choice: of a run, some seconds; four times those of the largest run that was seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +50,7 @@ def side_of(delays: Delays, bits: dict[int, int]) -> Side:
     return Side(delays=delays, there=dict(delays.fullest), buckets=buckets, full=full)
 
 
-def alike(one: Side, earlier: Sequence[Side]) -> bool:
+def alike(one: Side, earlier: Collection[Side]) -> bool:
     """Whether a stream is nearer to an earlier one than chance gives, but not equal."""
     buckets, full = one.buckets, one.full
     # with enough frames in both together, one of the two has at least half of them
@@ -64,11 +67,21 @@ def alike(one: Side, earlier: Sequence[Side]) -> bool:
     )
 
 
+@cache
+def _limit(buckets: int) -> float:
+    """Return the chi squared of so many buckets below which two samples of one distribution never lie.
+
+    By Wilson and Hilferty's quantile: of few buckets chance alone gives less than `_CHANCE` now and then.
+    """
+    spread = 2 / (9 * buckets)
+    return buckets * min(_CHANCE, (1 - spread - _QUANTILE * math.sqrt(spread)) ** 3)
+
+
 def _nearer_than_chance(first: Side, second: Side, most: int) -> bool:
     """Compare two streams by the buckets that both have, `most` of them with enough frames."""
     scale = math.sqrt(second.delays.frames / first.delays.frames)
-    too_much = _CHANCE * most
-    total = common = 0.0
+    too_much = _limit(most)
+    total, common = 0.0, 0
     for low, count in first.delays.fullest:
         other = second.there.get(low, 0)
         if other and count + other >= _FRAMES:
@@ -76,7 +89,7 @@ def _nearer_than_chance(first: Side, second: Side, most: int) -> bool:
             total += (count * scale - other / scale) ** 2 / (count + other)
             if total > too_much:
                 return False
-    return common >= _BUCKETS and total < _CHANCE * common
+    return common >= _BUCKETS and total < _limit(common)
 
 
 def near_copies(evidence: Evidence) -> Iterator[str]:
@@ -89,16 +102,23 @@ def near_copies(evidence: Evidence) -> Iterator[str]:
     for trial in evidence.trials:
         if not trial.fault and any(len(one.fullest) >= _BUCKETS for one in trial.delays):
             by_cell.setdefault((trial.cell_id, trial.metric), []).append(trial)
-    found = []
+    window = _MOST_PAIRS // max(1, sum(map(len, by_cell.values())))
+    found, cut = [], 0
     for mine in by_cell.values():
+        cut += max(0, len(mine) - 1 - window)
         bits: dict[int, int] = {}
-        earlier: defaultdict[int, list[Side]] = defaultdict(list)  # by the number of the stream
+        earlier: defaultdict[int, deque[Side]] = defaultdict(lambda: deque(maxlen=window))  # by stream
         for trial in mine:
             sides = [side_of(one, bits) for one in trial.delays]
             if any(alike(one, earlier[stream]) for stream, one in enumerate(sides)):
                 found.append(str(trial.trial.seq))
             for stream, one in enumerate(sides):
                 earlier[stream].append(one)
+    if cut:
+        yield (
+            f"copies: {cut} trials were held against the {window} of their cell before them alone, for there "
+            "are too many: was one of them made from an earlier one?"
+        )
     if found:
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         yield (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 
 _GAPS, _GAP_NS = "gaps_over_1ms", 1_000_000  # a tester's counter, and the gap that it counts from
+_STOLEN_NS = 200_000_000  # choice: so much is no rounding to ticks
 _ROUNDED_NS = 1_000  # choice: a tester counts in its own ticks
 
 
@@ -65,6 +67,23 @@ def tellings_agree(evidence: Evidence) -> Iterator[Shortfall]:
         if not trial.fault:
             yield from _of_gaps(trial)
             yield from _of_watches(trial)
+
+
+def questions(evidence: Evidence) -> Iterator[str]:
+    """Ask of watchdogs that never saw their CPU gone, though the machine says that its time was stolen."""
+    if evidence.run is None or evidence.run["simulated"] or not evidence.of_frames:
+        return
+    stolen_ns: Counter[int] = Counter()
+    seen: set[int] = set()
+    for trial in evidence.trials:
+        told = trial.trial.result.disturbance
+        if told is not None and not trial.fault:
+            stolen_ns.update(dict(told.steal_ns))
+            seen |= {one.cpu for one in told.watches if one.absences}
+    blind = [cpu for cpu, count_ns in sorted(stolen_ns.items()) if count_ns > _STOLEN_NS and cpu not in seen]
+    if blind:
+        times = ", ".join(f"CPU {cpu} ({stolen_ns[cpu] / 1e9:.1f} s)" for cpu in blind)
+        yield f"watchdogs: none ever saw {times} gone, whose time was stolen: did they watch?"
 
 
 def _of_gaps(trial: Trial) -> Iterator[Shortfall]:

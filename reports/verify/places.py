@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bmwg.methodology import neighbours, parallel
-from bmwg.methodology.records import NOTHING, Cell
+from bmwg.methodology.records import NOTHING, Cell, TrialResult
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.store.canonical import sha256_of
@@ -20,6 +20,7 @@ from bmwg.reports.verify.copies import near_copies
 _CHAIN = "chain"  # an axis, and what is told of it
 _AROUND = "wall_ns"  # time around a result of other loads than frames
 _NAMED = 5
+_PAUSE_NS = 10_000  # choice: shorter ones are what a clock tells in few steps
 
 
 @rule("VER-55", "", "each trial ran on a deployment of its cell's path, hosting, function, network and chain")
@@ -122,22 +123,38 @@ def nothing_twice(evidence: Evidence) -> Iterator[Shortfall]:
     for seq, results in _results(evidence):
         earlier = {first.setdefault(one, seq) for one in results} - {seq}
         if earlier:
-            yield f"trial {seq}", "a result of its own", f"the result of trial {min(earlier)}, to the ns"
+            yield f"trial {seq}", "a result of its own", f"what trial {min(earlier)} has, to the ns"
 
 
 def _results(evidence: Evidence) -> Iterator[tuple[int, tuple[object, ...]]]:
     """Give what was counted and measured, in parts of which none is ever equal to another trial's.
 
-    Of frames only the latencies count, which chance draws: counts alone are alike wherever nothing is lost,
-    and not each tester tells more than counts and a duration. Of other loads it is all that a result holds.
+    Of frames what chance draws counts: latencies, which of their rare values there were, and lengths of
+    pauses in ns. Counts alone are alike wherever nothing is lost, and not each tester tells more than counts
+    and a duration. Of other loads it is all that a result holds.
     """
     for trial in evidence.trials:
         if not trial.fault:
             told = [one for one in trial.delays if one.telling]
-            yield trial.trial.seq, tuple((one.frames, one.fingerprint, one.fullest) for one in told)
+            yield (
+                trial.trial.seq,
+                (
+                    *((one.frames, one.fingerprint, one.fullest) for one in told),
+                    *(one.rare for one in told if one.rare),
+                    *_pauses(trial.trial.result),
+                ),
+            )
     for execution in evidence.executions:
         if not execution.body.faults:
             yield execution.seq, (sha256_of(execution.body.result),)
+
+
+def _pauses(result: TrialResult) -> Iterator[tuple[int, int, int]]:
+    """Give the lengths in ns that a stream's tester measured, where there was a pause to measure."""
+    for stream in result.streams:
+        told = (stream.largest_gap_ns, stream.largest_lateness_ns, stream.effective_duration_ns)
+        if min(told) > _PAUSE_NS:
+            yield told
 
 
 def _but_for_time(evidence: Evidence) -> Iterator[str]:

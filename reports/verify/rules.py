@@ -10,11 +10,14 @@ from bmwg.methodology.former import replayable
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.procedures import version
-from bmwg.methodology.profiles.set_aside import stated, undeclared
+from bmwg.methodology.profiles.set_aside import MOST_SET_ASIDE, STALL_EVIDENCE, stated, undeclared
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.verify import (
     frames_told,
+    host_told,
+    one_machine,
+    options,
     other_kinds,
     physics,
     places,
@@ -212,6 +215,9 @@ def set_aside_declared(evidence: Evidence) -> Iterator[Shortfall]:
     """The profile in the header is one that this toolkit would have measured by (docs/adr/0260)."""
     if evidence.run is None or evidence.profile is None:
         return
+    for name in (STALL_EVIDENCE, MOST_SET_ASIDE):
+        if name not in evidence.profile.data["trial"]:
+            yield f"run.json: profile: trial: {name}", "its value, as each run's header has it", "none"
     for one in undeclared(stated(evidence.profile.data)):
         problem = one.problem
         yield f"run.json: profile: {problem.path} ({one.error_id})", problem.expected, problem.found
@@ -236,6 +242,9 @@ RULES: tuple[Rule[Evidence], ...] = (
     *turns.RULES,
     *told.RULES,
     *frames_told.RULES,
+    *host_told.RULES,
+    *one_machine.RULES,
+    *options.RULES,
     *places.RULES,
     *repetitions.RULES,
 )

@@ -6,9 +6,10 @@ knows which: each kind makes a list of `Execution`, and each rule reads such lis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from bmwg.reports.checker.findings import Shortfall
 
@@ -106,6 +107,24 @@ def contradictions(executions: Sequence[Execution]) -> Iterator[Shortfall]:
                 yield f"{one.where}: {count.what}", f"at least {count.least}", str(count.found)
             if count.most is not None and count.found > count.most:
                 yield f"{one.where}: {count.what}", f"at most {count.most}", str(count.found)
+
+
+def in_order(what: str, percentiles: Mapping[str, int], mean: int | None = None) -> Iterator[Count]:
+    """Give percentiles as counts: none above a higher one, and a mean that lies between least and most."""
+    known = [(rank, name) for name in percentiles if (rank := _rank(name)) is not None]
+    names = [name for _, name in sorted(known)]
+    for lower, name in pairwise(names):
+        yield Count(what=f"{what} {name}", found=percentiles[name], least=percentiles[lower])
+    if mean is not None and names:
+        least, most = percentiles.get("min"), percentiles.get("max")
+        yield Count(what=f"{what} mean", found=mean, least=least, most=most)
+
+
+def _rank(name: str) -> float | None:
+    if name in ("min", "max"):
+        return 0.0 if name == "min" else 100.0
+    share = name.removeprefix("p")
+    return float(share) if name.startswith("p") and share.replace(".", "", 1).isdecimal() else None
 
 
 def outside(executions: Sequence[Execution], began: str, ended: str | None) -> Iterator[Shortfall]:

@@ -20,10 +20,9 @@ from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.releases import strangers
-from bmwg.reports.verify import places, repetitions
+from bmwg.reports.verify import frames_told, one_machine, options, places, repetitions
 from bmwg.reports.verify.choices import choices
 from bmwg.reports.verify.earlier import by_earlier_rules
-from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
 from bmwg.reports.verify.rules import RULES
 from bmwg.reports.verify.trust import Signature
@@ -51,7 +50,7 @@ class Verification:
     checker's, computed here; None when the run could not be read. `questions` are what an honest run can have
     and a reader should ask about.
     `rendered` are the parts that came out here octet for octet as they stand in the bundle, `unchecked` those
-    whose content nobody compared: they may say anything.
+    whose content nobody compared: they may say and do anything.
     `strangers` say that the toolkit is no release, or which profile nobody here knows. `signature` is None
     where there is none that can be read. `standing` is what a body's word adds, where somebody asked for it.
     """
@@ -131,7 +130,6 @@ def _verify(
         submission = _attempt(lambda: submission_data(octets, SUBMISSION_FILE), findings)
     evidence = read_evidence(archive, submission)
     findings += [*evidence.findings, *_ruled(evidence)]
-    findings += _page(archive)
     judgement = _judged(evidence, findings)
     if document is not None and judgement is not None:
         findings += _manifest_agrees(document, evidence)
@@ -238,6 +236,9 @@ def _asked(evidence: Evidence) -> tuple[str, ...]:
         *questions(evidence),
         *rooms.questions(evidence),
         *places.questions(evidence),
+        *frames_told.questions(evidence),
+        *one_machine.questions(evidence),
+        *options.questions(evidence),
         *choices(evidence),
         *repetitions.questions(evidence),
     )
@@ -308,17 +309,6 @@ def _rendered(
             else:
                 same.append(name)
     return tuple(same)
-
-
-def _page(archive: Archive) -> list[Finding]:
-    """VER-36: the report is a page that neither acts nor reaches out, by whatever version it was rendered."""
-    if not archive.has("report.html"):
-        return []
-    try:
-        text = archive.octets("report.html").decode("utf-8")
-    except UnicodeDecodeError:
-        return [_finding("VER-36", "report.html", "a page in UTF-8", "other octets")]
-    return [_finding("VER-36", "report.html", "text, tables and drawings only", one) for one in acts(text)]
 
 
 def _finding(rule_id: str, where: str, expected: str, found: str) -> Finding:

@@ -6,6 +6,7 @@ A kind says how its file becomes cells; finding, checking and planning are the s
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -13,6 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from bmwg.methodology import neighbours
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.plan_size import bounded
 from bmwg.methodology.profile_files import ProfileFiles
 from bmwg.methodology.records import Cell
 from bmwg.methodology.repeated import Repetitions
@@ -74,11 +76,11 @@ class Profile(Generic[SpecT]):
     def plan(self) -> tuple[Planned[SpecT], ...]:
         """Return every cell, in the order in which its kind measures them, beside each neighbour in turn.
 
-        Raises ValueError for a neighbour that is none.
+        Raises ValueError for a neighbour that is none, ConfigError PRF-10 for too many cells.
         """
         return tuple(
             replace(one, cell=neighbours.beside(one.cell, name))
-            for one in self.cells(self.data)
+            for one in bounded(self.cells(self.data))
             for name in neighbours.listed(self.data)
         )
 
@@ -115,10 +117,10 @@ class Profiles(Generic[SpecT]):
             return str(found[0])
         try:
             plan = self.of(data).plan()
-        except ValueError as error:
+        except (ValueError, ConfigError) as error:
             return str(error)
-        names = [planned.cell.cell_id for planned in plan]
-        twice = next((name for name in names if names.count(name) > 1), "")
+        names = Counter(planned.cell.cell_id for planned in plan)
+        twice = next((name for name, count in names.items() if count > 1), "")
         return f"cell {twice} is planned twice" if twice else ""
 
     def names(self) -> list[str]:

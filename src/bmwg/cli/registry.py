@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -25,6 +25,8 @@ from bmwg.reports.submissions.names import slug
 from bmwg.reports.submissions.reproduction import candidate
 from bmwg.reports.submissions.trust import LOGS, Trust, announced_by, has_body, trust_of
 from bmwg.resources.provenance import GIT_DEADLINE_S
+
+_LINK = "120000"  # the mode of a link in a tree of git
 
 
 def add_parser(verbs: Any) -> None:
@@ -86,9 +88,7 @@ def _write(root: Path, checked: Checked) -> None:
         path = root / name
         if path.is_symlink():
             path.unlink()
-        for folder in (root / PAGES, *(one for one in path.parents if one.is_relative_to(root / PAGES))):
-            if folder.is_symlink():
-                raise ConfigError("REG-09", f"{folder}", expected="a folder", found="a link to one")
+        _unlinked(root, path)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, octets)
         path.chmod(0o644)  # it is published
@@ -96,26 +96,46 @@ def _write(root: Path, checked: Checked) -> None:
 
 
 def _checkout(folder: Path, ref: str, to: Path) -> None:
-    """Write the registry as it was at a commit. Raises ConfigError REG-09 where git cannot give it."""
-    packed = to / ".archive.tar"
-    command = ["git", "-C", str(folder), "archive", "--format=tar", f"--output={packed}"]
+    """Write the registry as it was at a commit. Raises ConfigError REG-09 where git cannot give it.
+
+    Its objects are read, not what `git archive` makes of them: attributes of the tree leave nothing out and
+    change no octet. Links are not written.
+    """
+    git = ["git", "-C", str(folder)]
     try:
-        subprocess.run(
-            [*command, "--end-of-options", ref, "."], check=True, capture_output=True, timeout=GIT_DEADLINE_S
-        )
-        with tarfile.open(packed) as archive:
-            for member in archive:
-                path = (to / member.name).resolve()
-                content = archive.extractfile(member) if member.isfile() else None
-                if content is not None and path.is_relative_to(to.resolve()):
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    with path.open("wb") as file:
-                        shutil.copyfileobj(content, file)
-    except (OSError, subprocess.SubprocessError, tarfile.TarError) as error:
+        commit = _asked([*git, "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}"]).strip()
+        for entry in filter(None, _asked([*git, "ls-tree", "-r", "-z", commit.decode("ascii")]).split(b"\0")):
+            said, _, name = entry.partition(b"\t")
+            mode, kind, blob = said.decode("ascii").split(" ")
+            path = (to / os.fsdecode(name)).resolve()
+            if kind == "blob" and mode != _LINK and path.is_relative_to(to.resolve()):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(_asked([*git, "cat-file", "blob", blob]))
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
         words = getattr(error, "stderr", b"") or str(error).encode("utf-8", "replace")
-        found = words.decode("utf-8", "replace").strip()
-        expected = "a commit of the registry that is not empty"
-        raise ConfigError("REG-09", f"{folder}: at {ref}", expected=expected, found=found) from error
+        raise _no_commit(folder, ref, words.decode("utf-8", "replace").strip()) from error
+    if not any(to.iterdir()):
+        raise _no_commit(folder, ref, "no file")
+
+
+def _asked(command: list[str]) -> bytes:
+    done = subprocess.run(command, check=True, capture_output=True, timeout=GIT_DEADLINE_S)
+    return done.stdout
+
+
+def _no_commit(folder: Path, ref: str, found: str) -> ConfigError:
+    expected = "a commit of the registry that is not empty"
+    return ConfigError("REG-09", f"{folder}: at {ref}", expected=expected, found=found)
+
+
+def _unlinked(root: Path, path: Path) -> Path:
+    """Return a path below a registry. Raises ConfigError REG-09 where a link leads elsewhere."""
+    for one in (path, *path.parents):
+        if one == root:
+            break
+        if one.is_symlink():
+            raise ConfigError("REG-09", f"{one}", expected="a folder or file of the registry", found="a link")
+    return path
 
 
 def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None, trust: Trust | None) -> Path:
@@ -127,17 +147,18 @@ def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None,
         found = "; ".join(seen.findings[:3]) or "no submission.yaml"
         raise ConfigError("REG-09", f"{bundle}", expected="a bundle that verifies, of a product", found=found)
     place = place_of(seen)
-    folder = root / place
+    folder = _unlinked(root, root / place)
+    own = _unlinked(root, root / KEYS / f"{slug(seen.organization)}.pem")
+    order = _unlinked(root, root / ACCEPTED)
     if folder.exists():
         raise ConfigError("REG-09", f"{folder}", expected="a place that is free", found="a submission")
     folder.mkdir(parents=True)
     shutil.copyfile(bundle, folder / BUNDLE)
     shutil.copyfile(readme, folder / README)
-    own = root / KEYS / f"{slug(seen.organization)}.pem"
     if key is not None and not own.exists():
         own.parent.mkdir(exist_ok=True)
         shutil.copyfile(key, own)
-    with (root / ACCEPTED).open("a", encoding="utf-8") as file:
+    with order.open("a", encoding="utf-8") as file:
         file.write(f"{place} {utc_text(datetime.now(UTC))}\n")
     return folder
 

@@ -168,7 +168,7 @@ def _beside(verified: Verification) -> str:
     if verified.rendered:
         said += f"; rendered anew here, the same: {', '.join(verified.rendered)}"
     if verified.unchecked:
-        said += f"; NOT CHECKED, may say anything: {', '.join(verified.unchecked)}"
+        said += f"; NOT CHECKED, do not open, may say and do anything: {', '.join(verified.unchecked)}"
     if not (verified.rendered or verified.unchecked or _of_folder(verified)):
         said += "; it holds no report"
     return said

@@ -222,8 +222,9 @@ def test_what_a_registry_does_not_publish(tmp_path: Path, examined: Examined, ru
         (lambda root: (root / PLACE / "README.md").write_text("x"), ["REG-14"]),
         (lambda root: (root / "accepted.txt").write_text("other\n"), ["REG-14"]),
         (lambda root: (root / "keys" / "example-org.pem").write_text("mine"), ["REG-15", "REG-16"]),
-        (lambda root: (root / "keys" / "example-org.1.pem").write_text("mine"), ["REG-16"]),
+        (lambda root: (root / "keys" / "example-org_1.pem").write_text("mine"), ["REG-16"]),
         (lambda root: (root / "keys" / "new-org.pem").write_text("theirs"), []),
+        (lambda root: (root / "keys" / "example-org.1.pem").write_text("theirs"), []),  # of "Example Org.1"
     ],
 )
 def test_a_change_takes_nothing_away(
@@ -236,8 +237,15 @@ def test_a_change_takes_nothing_away(
     assert [one.rule_id for one in changed(tmp_path / "before", tmp_path / "now")] == rule_ids
 
 
+def test_the_key_of_a_name_that_ends_in_a_number_signs_for_that_name_alone(tmp_path: Path) -> None:
+    registry(tmp_path)
+    (tmp_path / "keys" / f"{slug('Example Org.1')}.pem").write_text("theirs")
+    signed = lambda _bundle, key: replace(GOOD, trusted=key is not None and key.read_text() == "theirs")  # noqa: E731
+    assert [one.rule_id for one in check(tmp_path, signed).findings] == ["REG-08"]
+
+
 def test_a_key_of_earlier_years_still_verifies(tmp_path: Path) -> None:
     registry(tmp_path)
-    (tmp_path / "keys" / "example-org.1.pem").write_text("old key")
+    (tmp_path / "keys" / "example-org_1.pem").write_text("old key")
     signed = lambda _bundle, key: replace(GOOD, trusted=key is not None and key.read_text() == "old key")  # noqa: E731
     assert check(tmp_path, signed).findings == ()

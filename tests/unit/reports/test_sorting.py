@@ -92,7 +92,7 @@ def test_a_page_sorts_without_any_script_and_hostile_words_stay_words() -> None:
     groups = {attributes["name"] for tag, attributes in page.tags if tag == "input" and "name" in attributes}
     assert groups == {"t1-by", "t1-0"}
     policy = next(a["content"] for tag, a in page.tags if a.get("http-equiv") == "Content-Security-Policy")
-    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def test_a_long_value_breaks_its_line_instead_of_the_page() -> None:

@@ -193,9 +193,12 @@ def test_trials_carry_what_the_host_did_beside_the_testers_counts(made):
     spec = TrialSpec(frame_octets=64, load_fps=1, duration_s=1)
     with made.deployed("d-1") as traffic:
         counts = dict(traffic.run(spec).auxiliary)
+        assert [dict(traffic.run(spec).auxiliary)["tester.trial"] for _ in range(2)] == [2, 3]
     assert {"a", "z", "host.steal_ns", "host.softirq_ns", "host.foreign_frames"} <= counts.keys()
     assert list(counts) == sorted(counts)
     assert traffic.describe() == {"driver": "made"}
+    with made.deployed("d-2") as traffic:
+        assert dict(traffic.run(spec).auxiliary)["tester.trial"] == 1
 
 
 def test_the_doctor_looks_once_a_suite(made):

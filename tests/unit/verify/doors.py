@@ -287,7 +287,7 @@ def earlier_key(where: Where) -> str:
     """An honest organization with a new key: what it had signed by the one before stays listed."""
     place = _registry(where, organization="Example Networks", signer=where.key)
     keys = where.to / "registry" / "keys"
-    (keys / "example-networks.pem").rename(keys / "example-networks.1.pem")
+    (keys / "example-networks.pem").rename(keys / "example-networks_1.pem")
     make_key(where.to / "other")
     shutil.copy(where.to / "other.pub", keys / "example-networks.pem")
     checked = check(where.to / "registry", examine)
@@ -397,6 +397,7 @@ def seven_entries(where: Where) -> str:
         files.run[name] = files.run[name].replace("2026-", year)
     for trial in files.trials:
         trial["at"] = trial["at"].replace("2026-", year)
+        trial["result"]["wall_time_ns"] += 1
     (folder / "platform.json").write_text(json.dumps(files.platform), encoding="ascii")
     replayable.forge(folder, files.run, files.trials)
     text = (

@@ -18,12 +18,14 @@ import liar
 import liar_http
 import liar_kinds
 import liar_loads
+import liar_machine
 import liar_source
 
 from bmwg.cli.verify import lines
 
 _SORTED = ("proven from these files alone:", "only stated by who made them:", "not checked:")
 BROKEN = {"STORE-01", "VER-01", "VER-02", "VER-20", "VER-21"}  # what a liar with the key leaves whole
+_UNCHECKED = "NOT CHECKED, do not open, may say and do anything: "
 _PAGE = "<!DOCTYPE html><html><head><title>r</title></head><body><p>4 Mfps</p>{}</body></html>"
 _ACTIVE = (
     "<script>alert(1)</script>",
@@ -31,6 +33,11 @@ _ACTIVE = (
     '<svg onload="alert(1)"></svg>',
     '<iframe src="//example.net"></iframe>',
     '<style>@import "//example.net";</style>',
+    '<style/><img src="//example.net/x.png">',
+    "<svg><style>p { background: url&#40;//example.net&#41; }</style></svg>",
+    "<p style=\"background: image-set('//example.net' 1x)\">",
+    "<textarea><script>alert(1)</script>",
+    "<noembed><script>alert(1)</script>",
 )
 
 
@@ -119,11 +126,15 @@ FAMILIES: tuple[Family, ...] = (
     ),
     *(
         Family(name=lie.__name__, base=base, tell=partial(_source, lie), rules=frozenset({one}))
-        for lie, (base, one) in liar_source.REFUSED.items()
+        for lie, (base, one) in (*liar_source.REFUSED.items(), *liar_machine.REFUSED.items())
     ),
     *(
         Family(name=lie.__name__, base=base, tell=partial(_source, lie), named=said)
-        for lie, (base, said) in (*liar_source.ASKED.items(), *liar_source.SAID.items())
+        for lie, (base, said) in (
+            *liar_source.ASKED.items(),
+            *liar_source.SAID.items(),
+            *liar_machine.NAMED.items(),
+        )
     ),
     *(
         Family(
@@ -155,18 +166,18 @@ FAMILIES: tuple[Family, ...] = (
         Family(name=f"loads: {lie.__name__}", base=base, tell=partial(_loads, lie), rules=frozenset({one}))
         for lie, (base, one) in liar_loads.REFUSED.items()
     ),
-    Family(name="page that acts", base="ladder", tell=_active_page, rules=frozenset({"VER-36"})),
+    Family(name="page that acts", base="ladder", tell=_active_page, named=f"{_UNCHECKED}report.html"),
     Family(
         name="page with other figures",
         base="ladder",
         tell=_other_figures,
-        named="NOT CHECKED, may say anything: report.html",
+        named=f"{_UNCHECKED}report.html",
     ),
     Family(
         name="another output.xml",
         base="ladder",
         tell=_other_robot,
-        named="NOT CHECKED, may say anything: output.xml",
+        named=f"{_UNCHECKED}output.xml",
     ),
 )
 

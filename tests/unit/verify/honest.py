@@ -26,7 +26,7 @@ import replayable
 import runs
 import test_http_run
 
-from bmwg.methodology.cpu_watch import CpuWatch
+from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
 from bmwg.reports.bundle.make import folder_evidence, make_bundle, submission_data
@@ -40,7 +40,7 @@ TESTER_CPU, SUT_CPU = 0, 1
 _VETH = {"kind": {"value": "veth", "how": {"kind": "netlink", "from": "RTM_GETLINK"}}}
 _PORTS = {"schema": "record/1.0", "scope": "network", "fields": {"nic": {"p0": _VETH, "p1": _VETH}}}
 _GAP_NS = 1_000_000  # from which the tester counts gaps
-_BUCKETS = 400
+_BUCKETS, _TAIL = 400, 60
 
 
 class Lab(runs.Tester):
@@ -52,37 +52,60 @@ class Lab(runs.Tester):
         told = {name: count for name, count in result.auxiliary if name != "simulated"}
         counted = result_to_json(replace(result, streams=streams))["streams"]
         told |= replayable.counters(spec_to_json(spec), counted)
+        watched = None if result.disturbance is None else self._watched(result)
+        told |= self._beside(result, watched)
         told["gaps_over_1ms"] = sum(one.largest_gap_ns > _GAP_NS for one in streams)
         return replace(
             result,
             streams=streams,
             wall_time_ns=result.wall_time_ns + 1 + self._random.randrange(998),
             auxiliary=tuple(sorted(told.items())),
-            disturbance=None if result.disturbance is None else self._watched(result),
+            disturbance=watched,
         )
 
-    def _watched(self, result: TrialResult) -> Any:
+    def _beside(self, result: TrialResult, watched: HostDisturbance | None) -> dict[str, int]:
+        """Return what a machine with a pod and two CPUs would have done meanwhile."""
+        window_ns = result.wall_time_ns + 5_000_000
+        passed = sum(one.received_frames for one in result.streams)
+        stolen_ns = sum(count for _, count in watched.steal_ns) if watched else 0
+        return {
+            "host.steal_ns": stolen_ns + 10_000_000 * self._random.randrange(2),
+            "host.softirq_ns": window_ns // 2,
+            "host.dut.cpus.softirq_ns": window_ns // 3,
+            "host.dut.cpus.window_ns": window_ns,
+            "host.dut.pod0.net0.frames": passed,
+            "host.dut.pod0.net1.frames": passed,
+        }
+
+    def _watched(self, result: TrialResult) -> HostDisturbance:
         mine = result.disturbance
         assert mine is not None
         sut = CpuWatch(cpu=SUT_CPU, tester=False, absences=0, absent_ns=0, longest_ns=0)
-        return replace(mine, largest_stall_ns=((SUT_CPU, 0),), watches=(*mine.watches, sut))
+        stolen = ((TESTER_CPU, 20_000_000), (SUT_CPU, 0)) if mine.watches[0].absences else mine.steal_ns
+        return replace(mine, steal_ns=stolen, largest_stall_ns=((SUT_CPU, 0),), watches=(*mine.watches, sut))
 
     def _spread_out(self, stream: StreamCounts) -> StreamCounts:
         """Return a stream whose latencies chance spread over many buckets."""
-        frames, base_ns = stream.received_frames, self.config.latency_ns
-        counts: dict[int, int] = {}
+        base_ns, counts = self.config.latency_ns, dict[int, int]()
+        tail = stream.received_frames // 1000 and _TAIL
+        frames = stream.received_frames - tail
         for number in range(min(frames, _BUCKETS)):
             low_ns = base_ns + 16 * int(self._random.gammavariate(4.0, 20.0))
             share = (
                 frames // _BUCKETS if number else frames - (min(frames, _BUCKETS) - 1) * (frames // _BUCKETS)
             )
             counts[low_ns] = counts.get(low_ns, 0) + share
+        for _ in range(tail):  # the slowest frames are few in each bucket
+            low_ns = base_ns + 16 * int(400 + self._random.expovariate(1 / 400))
+            counts[low_ns] = counts.get(low_ns, 0) + 1
         buckets = tuple((low, low + 15, count) for low, count in sorted(counts.items()) if count)
         if not buckets:
             return stream
         return replace(
             stream,
             largest_gap_ns=stream.largest_gap_ns + self._random.randrange(1000),
+            largest_lateness_ns=stream.largest_lateness_ns + self._random.randrange(1000),
+            effective_duration_ns=stream.effective_duration_ns - self._random.randrange(100),
             latency=LatencyHistogram(
                 buckets=buckets,
                 sum_ns=sum((low + 7) * count for low, _, count in buckets),
@@ -114,6 +137,10 @@ def _as_measured(files: liar.Files) -> None:
     for name, deployment in files.platform["deployments"].items():
         deployment.pop("simulated", None)
         files.platform.setdefault("records", {}).setdefault(name, {})["tester"] = _PORTS
+    files.platform |= {"doctor": [{"at": BEGAN, "suite": "Throughput", "findings": []}], "drift": []}
+    for trial in files.trials:
+        trial["platform"]["doctor"] = 1
+    liar.numbered(files)
     begin_ns = files.trials[0]["times"]["deployed_ns"] or files.trials[0]["times"]["began_ns"]
     run["started_at"] = BEGAN
     for trial in files.trials:
@@ -143,6 +170,7 @@ def _with_break(files: liar.Files) -> None:
             trial["times"][step] = None if value is None else value + BREAK_S * 10**9
         if trial["deployment"] == name:
             trial["deployment"] = again
+    liar.numbered(files)
     files.run["ended_at"] = _after(files.run["ended_at"], BREAK_S * 10**9)
     files.run["interruptions"] = [
         {

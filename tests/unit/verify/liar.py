@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -214,6 +215,15 @@ PHYSICS: dict[Lie, str] = {
     longer_trials: "packets",
     times_moved: "packets",
 }
+
+
+def numbered(files: Files) -> None:
+    """Number the trials of each deployment as a tester counts them."""
+    count: Counter[str] = Counter()
+    for trial in files.trials:
+        if trial["kind"] == "frames":
+            count[trial["deployment"]] += 1
+            trial["result"]["auxiliary"]["tester.trial"] = count[trial["deployment"]]
 
 
 def read(folder: Path, seed: int = 0) -> Files:

@@ -88,6 +88,12 @@ def set_aside_gone(files: Files) -> None:
     _without(files, files.chance.sample(inner, max(1, len(inner) // 2)))
 
 
+def set_aside_renumbered(files: Files) -> None:
+    """The same, with the tester's own numbers closed over the gap."""
+    set_aside_gone(files)
+    liar.numbered(files)
+
+
 def _between(files: Files, trial: Json) -> bool:
     group = _groups(files)[trial["cell"], trial["metric"]]
     return trial is not group[0] and trial is not group[-1]
@@ -110,6 +116,7 @@ def cell_called_missing(files: Files) -> None:
             one |= {"type": "not_assessed", "values": [], "trials": [], "statement": "", "quality": []}
             one |= {"bounds": {"lower": None, "upper": None}, "requirements": []}
             one["reason"] = "plugin missing"
+    liar.numbered(files)
 
 
 def gaps_forgotten(files: Files) -> None:
@@ -251,6 +258,7 @@ def break_hidden(files: Files) -> None:
         for trial in files.trials:
             if trial["deployment"] in names[1:]:
                 trial["deployment"] = names[0]
+    liar.numbered(files)
 
 
 def neighbours_trials(files: Files) -> None:
@@ -279,6 +287,7 @@ def shifted(text: str, by_s: float) -> str:
 
 
 REFUSED: dict[Lie, tuple[str, str]] = {  # base, rule
+    set_aside_gone: ("packets", "VER-75"),
     closing_gone: ("packets", "VER-08"),
     gaps_forgotten: ("packets", "VER-53"),
     stall_made_up: ("packets", "VER-53"),
@@ -293,7 +302,7 @@ REFUSED: dict[Lie, tuple[str, str]] = {  # base, rule
     neighbours_trials: ("packets", "VER-35"),
 }
 ASKED: dict[Lie, tuple[str, str]] = {  # base, how a line before the sorted lists begins
-    set_aside_gone: ("packets", "question: time: "),
+    set_aside_renumbered: ("packets", "question: time: "),
     cell_called_missing: ("packets", "question: cells: "),
     own_profile: ("packets", "question: profile: "),
     break_hidden: ("resumed", "question: time: "),

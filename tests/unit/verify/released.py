@@ -21,14 +21,14 @@ MINE = Release(
     commit=replayable.COMMIT,
     run=newest("run"),
     procedures=dict(procedures.CURRENT),
-    profiles={"quick": ["1" * 64]},
+    profiles={name: sorted(hashes) for name, hashes in releases.shipped().items()},
 )
 OTHER = Release(
     version="0.0.9",
     commit="fedcba9876543210fedcba9876543210fedcba98",
     run=newest("run"),
     procedures={procedures.STANDING: procedures.version(procedures.STANDING) + 1},
-    profiles={},
+    profiles={"quick": ["1" * 64]},
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -36,7 +37,10 @@ TESTBED = {
     "schema": "testbed/1.0",
     "name": "made",
     "tester": {"driver": "simulated", "ports": ["tester/p0", "tester/p1"]},
-    "networks": {"bridge": {"driver": "cni"}, "ptp": {"driver": "cni"}},
+    "networks": {
+        name: {"driver": "cni", "conflist": {"name": name, "plugins": [{"type": name}]}}
+        for name in ("bridge", "ptp")
+    },
     "lab_ports": [],
 }
 DESCRIBED: dict[str, Any] = {}  # what drivers tell of each deployment, where a test asks for more
@@ -101,6 +105,7 @@ class Session:
         self.stall_every = stall_every
         self.odd = 37 * (seed - 7)  # two laboratories count nothing alike
         self.taken = 0
+        self.numbers: Counter[str] = Counter()
         self.envelopes: dict[int, int] = {}
         self.lower: dict[str, int] = {}
         self.throughputs: dict[str, Outcome] = {}
@@ -123,6 +128,9 @@ class Session:
                 )
                 data = result_to_json(result)
                 made = counters({"direction": spec.direction.value}, data["streams"])
+                place = deployment(planned.cell)
+                self.numbers[place] += 1
+                made |= {"tester.trial": self.numbers[place], "host.steal_ns": 0, "host.softirq_ns": 0}
                 streams = tuple(  # of a real device no two results are alike
                     replace(one, largest_gap_ns=one.largest_gap_ns + self.taken + self.odd)
                     for one in result.streams
@@ -203,6 +211,10 @@ def described(cell: Cell) -> dict[str, Any]:
     told: dict[str, Any] = {**DESCRIBED, "path": cell.path}
     if isinstance(hosting := told.get("hosting"), dict):
         told["hosting"] = {**hosting, "form": cell.hosting}
+    if cell.network in TESTBED["networks"]:
+        conflist = json.loads(json.dumps(TESTBED["networks"][cell.network]["conflist"]))
+        made = {"network": cell.network, "conflist": conflist, "interface": {"kind": "veth"}}
+        told["attachments"] = [made]
     return told
 
 
@@ -272,6 +284,7 @@ def make_run(
     clock = Clock(began)
     with RunStore.create(results, run_id, header, clock=clock) as store:
         store.set_platform(before=record())
+        store.platform.note_doctor("Throughput", [])
         for name, cell in {deployment(p.cell): p.cell for p in plan}.items():
             store.add_deployment(name, described(cell))
         session = Session(

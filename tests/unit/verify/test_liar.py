@@ -6,10 +6,12 @@ import json
 from types import SimpleNamespace
 
 import doors
+import doors_bounds
 import families
 import honest
 import liar
 import liar_http
+import liar_machine
 import liar_source
 import pytest
 
@@ -21,7 +23,6 @@ from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec, Valid
 from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.releases import unreleased
-from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import has_interfaces, within_line_rate
 from bmwg.reports.verify.trust import REQUIREMENT_UNMET, SIGNER_UNKNOWN, required
 from bmwg.reports.verify.verify import TRUSTED, verify_bundle, verify_folder
@@ -59,9 +60,9 @@ def test_every_lie_is_a_family_of_the_campaign():
     assert {
         lie.__name__ for lie in (*LIES, *liar.STRANGERS, *liar_http.REFUSED, *liar_http.ASKED, *SOURCE)
     } <= named
-    assert len({one.name for one in (*families.FAMILIES, *doors.DOORS)}) == len(families.FAMILIES) + len(
-        doors.DOORS
-    )
+    assert len({one.name for one in (*families.FAMILIES, *doors_bounds.DOORS)}) == len(
+        families.FAMILIES
+    ) + len(doors_bounds.DOORS)
 
 
 ASKED = {  # what a reader is asked of an honest run
@@ -123,7 +124,13 @@ def test_a_lie_about_chains_the_life_of_pods_or_sockets_is_refused(place, tmp_pa
     assert family.caught(verified), [str(one) for one in verified.findings]
 
 
-SOURCE = {**liar_source.REFUSED, **liar_source.ASKED, **liar_source.SAID}
+SOURCE = {
+    **liar_source.REFUSED,
+    **liar_source.ASKED,
+    **liar_source.SAID,
+    **liar_machine.REFUSED,
+    **liar_machine.NAMED,
+}
 # of these each commit tries one seed, of all others the campaign does
 QUICK = {"compared_with_edited_outcomes", "compared_unverified", "checked_out_by_somebody_else", "no_report"}
 
@@ -139,7 +146,7 @@ def test_a_lie_of_somebody_who_has_the_source_is_refused_or_named(place, tmp_pat
 
 @pytest.mark.parametrize(
     "door",
-    [pytest.param(one, marks=() if one.name in QUICK else pytest.mark.slow) for one in doors.DOORS],
+    [pytest.param(one, marks=() if one.name in QUICK else pytest.mark.slow) for one in doors_bounds.DOORS],
     ids=lambda door: door.name,
 )
 def test_a_lie_told_around_a_bundle_is_answered(place, tmp_path, keys, door):
@@ -189,44 +196,7 @@ def test_a_clock_that_was_set_is_a_question(place, tmp_path):
     assert {text.split(":")[0] for text in verified.questions} - {"plan"} == {"clock"}
 
 
-PAGE = "<!DOCTYPE html><html><head><title>r</title>{head}</head><body>{body}</body></html>"
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        "<script>alert(1)</script>",
-        "<SCRIPT/src=//x>",
-        "<p onclick=x>",
-        "<svg/onload=x>",
-        '<a href="https://example.net">more</a>',
-        '<a href="java&#115;cript:x">more</a>',
-        '<svg><use xlink:href="//x#a"/></svg>',
-        "<img src=x>",
-        "<iframe></iframe>",
-        '<p style="background:url(http://x)">',
-        "<style>p { background: url( '//x' ) }</style>",
-        "<style>@import 'x';</style>",
-        '<meta http-equiv="refresh" content="0;url=http://x">',
-        "<!--[if IE]><script>x</script><![endif]-->",
-        "<base href=//x>",
-    ],
-)
-def test_what_acts_or_reaches_out_is_found(part):
-    assert acts(PAGE.format(head="", body=part))
-
-
-def test_our_own_pages_neither_act_nor_reach_out(place):
-    for name in ("packets", "loads"):
-        assert acts((honest.run(place, name) / "report.html").read_text("utf-8")) == []
-
-
-def test_a_page_with_a_script_is_refused(place, tmp_path, keys):
-    page = PAGE.format(head="", body="<p>4 Mfps</p><script>alert(1)</script>")
-    folder = copied(place, "ladder", tmp_path)
-    bundle = liar.signed(folder, tmp_path / "lie.tar", keys["signer"], report=page)
-    verified = verify_bundle(bundle, load_public(keys["signer.pub"]))
-    assert [finding.rule_id for finding in verified.findings] == ["VER-36"]
+PAGE = "<!DOCTYPE html><html><head><title>r</title></head><body>{body}</body></html>"
 
 
 def test_parts_that_nobody_compared_are_named_in_the_verdict_line(place, tmp_path, keys):
@@ -234,11 +204,11 @@ def test_parts_that_nobody_compared_are_named_in_the_verdict_line(place, tmp_pat
     run_id = liar.read(folder).run["run_id"]
     robot = tmp_path / "output.xml"
     robot.write_text(f"<robot><msg>run {run_id}: 4 Mfps</msg></robot>", encoding="utf-8")
-    page = PAGE.format(head="", body="<p>4 Mfps</p>")
+    page = PAGE.format(body="<p>4 Mfps</p>")
     bundle = liar.signed(folder, tmp_path / "lie.tar", keys["signer"], report=page, robot=robot)
     said = lines(verify_bundle(bundle, load_public(keys["signer.pub"])), clauses=False)
     verdict = next(line for line in said if line.startswith("verified:"))
-    assert verdict.endswith("NOT CHECKED, may say anything: report.html, output.xml")
+    assert verdict.endswith("NOT CHECKED, do not open, may say and do anything: report.html, output.xml")
 
 
 @pytest.mark.parametrize("lie", liar.TIMES, ids=lambda lie: lie.__name__)

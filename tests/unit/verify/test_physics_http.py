@@ -56,6 +56,8 @@ def test_an_honest_repetition_is_within_every_bound() -> None:
         (Workload.AB, {"mean_request_ns": 5 * MS}, "mean_request_ns"),
         (Workload.JMETER, {"mean_request_ns": 20 * MS}, "time of all requests, ns"),
         (Workload.JMETER, {"request_ns": {"max": 3 * MS}}, "longest request, ns"),
+        (Workload.JMETER, {"request_ns": {"p50": 9 * MS, "p99": 8 * MS, "max": 30 * MS}}, "request_ns p99"),
+        (Workload.AB, {"ttfb_ns": {"p99.9": 9 * MS, "max": 8 * MS}}, "ttfb_ns max"),
         (Workload.AB, {"request_ns": {"max": 700 * MS}}, "longest request, ns"),
         (Workload.AB, {"requests": 101, "body_octets": 101_000, "mean_request_ns": 9_900_990}, "requests"),
         (Workload.AB, {"hits": 101}, "hits"),

@@ -53,6 +53,29 @@ def test_a_bundle_is_added_checked_and_never_changed(redacted, keys, tmp_path, c
     assert run("check", root) == 0
     assert run("check", root, "--against", "HEAD") == 1
     assert "REG-14" in capsys.readouterr().out
+    (root / ".gitattributes").write_text(
+        "published/** export-ignore\nkeys/** export-ignore\n", encoding="ascii"
+    )
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "second")
+    (root / "keys" / "example-networks.pem").write_bytes(keys["other.pub"].read_bytes())
+    next(root.glob("published/*/*/*/README.md")).write_text("## Reproduce\n\ny\n", encoding="ascii")
+    run("check", root, "--against", "HEAD")
+    said = capsys.readouterr().out
+    assert {"REG-14", "REG-15", "REG-16"} <= set(said.split())
+
+
+@pytest.mark.parametrize("name", ["published", "keys", "accepted.txt"])
+def test_nothing_is_added_through_a_link(redacted, keys, tmp_path, capsys, name):
+    root, readme, elsewhere = tmp_path / "registry", tmp_path / "README.md", tmp_path / "elsewhere"
+    root.mkdir()
+    elsewhere.mkdir()
+    readme.write_text("## Reproduce\n\nRun it.\n", encoding="ascii")
+    (root / name).symlink_to(elsewhere / "new" if name == "accepted.txt" else elsewhere)
+    add = ("add", root, "--bundle", redacted, "--key", keys["signer.pub"], "--readme", readme)
+    assert run(*add) == 2
+    assert "REG-09" in capsys.readouterr().err
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_a_bundle_that_shows_the_machine_is_refused(place, keys, tmp_path, capsys):
@@ -89,6 +112,7 @@ def test_one_journal_is_one_entry_whatever_it_is_called(copy_of, tmp_path, keys)
             files.run[name] = files.run[name].replace("2026-", f"20{26 + number}-")
         for trial in files.trials:
             trial["at"] = trial["at"].replace("2026-", f"20{26 + number}-")
+            trial["result"]["wall_time_ns"] += number
         mine = tmp_path / str(number)
         mine.mkdir()
         (mine / "platform.json").write_text(json.dumps(files.platform), encoding="ascii")
