@@ -114,8 +114,9 @@ class Repetition:
     (None: the client's own start would stand in it, and an idle guest uses CPU time too);
     `memory_octets` what they hold after it. `hits` of `proxied` requests came from the cache (None: not
     told). `faults` are sentences; a repetition with one proves nothing. `rate_rps` is the load of an open
-    loop in requests per second, whose `failed` holds late ones too. `warm_up_requests` are those that the
-    same client program sent before, for `warm_up_ns`: in none of the other numbers but `hits` and `proxied`.
+    loop in requests per second, offered for `duration_s`, whose `failed` holds late ones too.
+    `warm_up_requests` are those that the same client program sent before, for `warm_up_ns`: in none of the
+    other numbers but `hits` and `proxied`.
     `host` is what else the machine did meanwhile, as beside the trials of frames; `platform` what the line
     is bound to of platform.json: looks of the doctor and changes until then, and the hash.
     `unsent_requests` were due and not offered as asked by the generator's own fault. `generator` holds what
@@ -146,6 +147,7 @@ class Repetition:
     faults: tuple[str, ...] = ()
     deployment: str = ""
     rate_rps: int | None = None
+    duration_s: float | None = None
     warm_up_requests: int = 0
     warm_up_ns: int = 0
     host: Mapping[str, int] = field(default_factory=dict)

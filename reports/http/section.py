@@ -146,11 +146,12 @@ def _rates(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[str
             esc(f"{outcome.upper_rps} requests/s") if outcome.upper_rps is not None else NONE,
             esc(_percentiles(outcome.request_ns)),
             esc(sequence(outcome.repetitions)),
+            esc("; ".join(outcome.quality) or NONE),
         ]
         for outcome in outcomes
     ]
     head = ["hosting form", "object", "type", "highest rate with nothing failed or late", "lowest with some"]
-    head += ["request p50 / p95 / p99 at that rate", "trials"]
+    head += ["request p50 / p95 / p99 at that rate", "trials", "remarks"]
     return table(head, rows, "HTTP transactions per second (constant rate of arrivals)")
 
 
