@@ -163,6 +163,7 @@ class HttpAnswer:
 
     `time` is of one request (ns), over the valid repetitions, `total` that of all requests of a repetition as
     the documents print it (document 000); `values` are the means behind `time`, kept for comparisons.
+    `failed_ratio` (0..1) is of the requests of all repetitions, those set aside for failed ones as well.
     `rate_rps` is the highest load of an open loop at which nothing was lost, `upper_rps` the lowest at which
     something was. `reason` says why, for all types but MEASURED.
     """
@@ -175,6 +176,7 @@ class HttpAnswer:
     cpu_share: Interval | None = None
     memory_octets: Interval | None = None
     hit_ratio: float | None = None
+    failed_ratio: float | None = None
     request_ns: Mapping[str, int] = field(default_factory=dict)
     ttfb_ns: Mapping[str, int] = field(default_factory=dict)
     values: tuple[float, ...] = ()

@@ -148,6 +148,8 @@ def outcome_of(found: HttpAnswer, test_id: str) -> Outcome:
             values.append(Quantity(metric=f"{metric}.lossy", number=found.upper_rps, unit="requests/s"))
     elif found.type is OutcomeType.MEASURED and found.time is not None:
         values += quantities(metric, found.time, "ns")
+        if found.failed_ratio is not None:
+            values.append(Quantity(metric=f"{metric}.failed_ratio", number=found.failed_ratio, unit="ratio"))
     return Outcome(
         outcome_id=f"{test_id}:{cell.cell_id}",
         metric=metric,
@@ -191,7 +193,7 @@ def answer_of(planned: Planned, repetitions: Sequence[tuple[int, Repetition]]) -
     """Return what repetitions say to a planned cell; the platform is not asked."""
     if planned.rate is not None:
         return rate_search.outcome(planned.cell, repetitions, planned.rate)
-    return judge.outcome(planned.cell, repetitions, wanted=planned.least, planned=planned.repetitions)
+    return judge.outcome(planned.cell, repetitions, planned.asked)
 
 
 def planned_by(profile: Mapping[str, Any]) -> dict[str, Planned]:

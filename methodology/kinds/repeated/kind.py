@@ -122,7 +122,7 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
 
     def answered(self, planned: Planned[SpecT], executions: Sequence[Tried[ResultT]]) -> Outcome:
         """Return what a planned cell's executions answer; the platform is not asked."""
-        found = repeated.answered(executions, least=planned.asked.least, wanted=planned.asked.wanted)
+        found = repeated.answered(executions, planned.asked)
         measured = found.type is OutcomeType.MEASURED
         return Outcome(
             outcome_id=f"{planned.test_id}:{planned.cell.cell_id}",
