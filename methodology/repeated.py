@@ -19,11 +19,15 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried(Generic[R]):
-    """One repetition by its number in the journal. `problems` say why it is no measurement, if it is none."""
+    """One repetition by its number in the journal. `problems` say why it is no measurement, if it is none.
+
+    `deployment` is the id of what it ran on (empty: nobody told).
+    """
 
     seq: int
     result: R
     problems: tuple[str, ...] = ()
+    deployment: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +105,24 @@ def answered(tried: Sequence[Tried[R]], asked: Repetitions) -> Repeated[R]:
     remarks = [f"{aside} of {len(tried)} repetitions were invalid and set aside: {why}"] if aside else []
     if len(valid) < asked.wanted:
         remarks.append(f"{len(valid)} valid repetitions of the {asked.wanted} that were planned")
+    remarks += _within(valid)
     return Repeated(
         type=OutcomeType.MEASURED, valid=valid, invalid=invalid, trials=trials, quality=tuple(remarks)
     )
+
+
+def _within(valid: Sequence[Tried[R]]) -> list[str]:
+    """Say that an interval is of repetitions on the same deployments, where each had not one of its own.
+
+    Repetitions that follow each other are alike, and deployments differ as well: an interval of such
+    repetitions knows neither (docs/adr/0501).
+    """
+    deployments = len({one.deployment for one in valid})
+    if len(valid) < 2 or deployments == len(valid) or not all(one.deployment for one in valid):
+        return []
+    if deployments == 1:
+        return ["its interval is within one deployment, of repetitions taken as independent"]
+    return [f"its interval is within {deployments} deployments, of repetitions taken as independent"]
 
 
 def quantities(metric: str, found: Interval, unit: str) -> tuple[Quantity, ...]:

@@ -90,7 +90,10 @@ def outcome(cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], asked
     of the proxy: their share is then what is said, and the answer `unstable`.
     """
     mine = [(seq, rep) for seq, rep in repetitions if rep.cell_id == cell.cell_id and rep.phase == MEASURED]
-    tried = [Tried(seq=seq, result=rep, problems=problems(rep, cell)) for seq, rep in mine]
+    tried = [
+        Tried(seq=seq, result=rep, problems=problems(rep, cell), deployment=rep.deployment)
+        for seq, rep in mine
+    ]
     found = answered(tried, asked)
     failed, of = _failed([rep for _, rep in mine], cell)
     if failed and (failed > MOST_FAILED * of or not _measured_or_broken(found, cell)):

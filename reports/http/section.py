@@ -107,7 +107,8 @@ def _conditions(cell: HttpCell, source: str) -> str:
         )
     if not cell.workload.is_open_loop:
         parts.append(
-            "Mean and half-width of its 95 % confidence interval by Student's t over the repetitions."
+            "Mean and half-width of its 95 % confidence interval by Student's t over the repetitions, "
+            "on one deployment unless remarks say otherwise."
         )
     return " ".join(part for part in parts if part)
 
