@@ -177,7 +177,7 @@ def overloaded(scope: Scope) -> Answer:
         one.cell.cell_id: one.lower for one in scope.evidence.outcomes if one.metric == throughput.METRIC
     }
     cells = {one.cell.cell_id: one.cell for one in scope.outcomes}
-    valid = [t for t in scope.trials if t.trial.valid and t.cell_id in cells]
+    valid = [t for t in scope.trials if t.trial.valid and t.cell_id in cells and _overloads(t)]
     if not valid:
         return not_applicable("the run holds no valid trial of it")
     wrong = []
@@ -214,8 +214,16 @@ def reset_statements(scope: Scope) -> Answer:
     return held(not wrong, "a statement for each kind of reset", found)
 
 
+def _overloads(trial: Trial) -> bool:
+    """Whether a trial has two loads; one of the reduced load alone is a control."""
+    return trial.trial.result.spec.then_load_fps is not None
+
+
 def _repeated(scope: Scope) -> Answer:
-    least = min((sum(t.trial.valid for t in _trials(scope, one)) for one in scope.outcomes), default=0)
+    least = min(
+        (sum(t.trial.valid and _overloads(t) for t in _trials(scope, one)) for one in scope.outcomes),
+        default=0,
+    )
     return held(least > 1, "more than one trial", f"at least {least}")
 
 
