@@ -155,7 +155,7 @@ def a_result(disturbance: HostDisturbance | None, **counts: int) -> TrialResult:
     [
         {"largest_gap_ns": 9_000_000},  # within the send call of an inline device, the DUT's own
         {"largest_lateness_ns": 9_000_000},
-        {"tester_dropped_frames": 1_000},  # a DUT that releases what it held
+        {"tester_dropped_frames": 999},  # a DUT that releases what it held, and loses another
     ],
 )
 def test_what_a_dut_can_bring_about_is_no_excuse(counts: dict[str, int]) -> None:
@@ -163,6 +163,21 @@ def test_what_a_dut_can_bring_about_is_no_excuse(counts: dict[str, int]) -> None
     assert assess(lossy, BY_CPU).validity is Validity.VALID
     assert assess(lossy, TrialPolicy()).validity is Validity.TESTER_STALLED  # as it was
     assert assess(a_result(None, **counts), BY_CPU).validity is Validity.VALID  # nobody watched
+
+
+@pytest.mark.parametrize("dropped", [1_000, 1_500])
+def test_what_the_testers_queue_dropped_is_no_loss_of_the_dut_and_nothing_set_aside(dropped: int) -> None:
+    """The trial was valid, and the DUT had lost the frames."""
+    result = a_result(away(0), tester_dropped_frames=dropped)
+    found = assess(result, BY_CPU)
+    assert found.validity is Validity.SENT_SHORT
+    assert found.reason == f"the tester's own queue dropped {dropped} frames, and 1000 were lost"
+
+
+def test_a_queue_that_dropped_nothing_of_the_trial_is_no_shortfall() -> None:
+    assert assess(a_result(away(0), received_frames=100_000, tester_dropped_frames=9), BY_CPU).validity is (
+        Validity.VALID
+    )
 
 
 def test_a_cpu_that_was_gone_is_evidence_unless_its_watchdog_was_blind() -> None:
