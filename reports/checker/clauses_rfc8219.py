@@ -29,7 +29,8 @@ _LATENCY = ("latency.rfc8219",)
 _PDV = (PDV_METRIC,)
 _IPDV = (IPDV_METRIC, SAMPLE_METRIC)
 _ALL = (*_LATENCY, *_PDV, *_IPDV)
-_VIRTUAL = frozenset({"af_packet", "af_xdp", "virtio_user", "memif", "pcap", "veth", "tap"})
+_VIRTUAL = frozenset({"af_packet", "af_xdp", "xdp", "virtio_user", "memif", "pcap", "veth", "tap"})
+_PHYSICAL = frozenset({"pci"})  # other kinds are any interface: which one is a lab's, `lab_ports` says
 
 
 def _of(scope: Scope, beginnings: tuple[str, ...]) -> list[Outcome]:
@@ -100,7 +101,7 @@ def media_noted(scope: Scope) -> Answer:
     medium = scope.run["medium"]
     kind, rate = str(medium["kind"]), medium["line_rate_bps"]
     kinds = port_kinds(scope)
-    physical = bool(kinds - _VIRTUAL) or bool(scope.run["testbed"].get("lab_ports"))
+    physical = bool(kinds & _PHYSICAL) or bool(scope.run["testbed"].get("lab_ports"))
     noted = bool(rate) and kind not in _VIRTUAL if physical else True
     found = f"{kind}, {f'{rate} bit/s' if rate else 'no rate'}; ports of {', '.join(sorted(kinds)) or kind}"
     return held(noted, "the medium of the ports, with its rate where it is a physical one", found)
