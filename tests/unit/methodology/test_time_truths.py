@@ -175,3 +175,24 @@ def test_the_refusal_of_a_recovery_names_the_trials_without_an_overload() -> Non
     assert outcome.reason.startswith("330000 frames/s lose 10 of 198000000 frames without an overload")
     assert [trial.spec.then_load_fps is None for trial in bench.trials] == [True, False] * 10
     assert outcome.trials == tuple(range(1, 21))
+
+
+@pytest.mark.parametrize("name", ["delay_variation", "ipdv", "tagged_latency", "latency_rfc8219"])
+@pytest.mark.parametrize("what", ["lossy", "unstable"])
+def test_times_at_a_load_that_loses_or_is_none_are_no_plain_numbers(name: str, what: str) -> None:
+    """They were `measured` while the very streams lost frames, and at an unstable throughput."""
+    case, found = case_of(name), []
+    lossy = replace(case, timing=replace(case.timing, lossy_trials=frozenset(range(1, 60)), lost_frames=9))
+
+    def measure(asked: Asked) -> Answered:
+        assert asked.throughput is not None
+        if what == "unstable":
+            asked = replace(asked, throughput=replace(asked.throughput, type=OutcomeType.UNSTABLE))
+        found.append(measurement(name).measure(asked))
+        return found[-1]
+
+    findings(lossy if what == "lossy" else case, measure)
+    (outcome,) = found[0].outcomes
+    wanted = OutcomeType.UNSTABLE if what == "lossy" else OutcomeType.NOT_ASSESSED
+    assert (outcome.type, outcome.values) == (wanted, ())
+    assert ("streams at 600000 frames/s lost frames" in outcome.reason) == (what == "lossy")
