@@ -159,7 +159,7 @@ def outcome(
 
 
 def lose_too_often(streams: Sequence[JudgedTrial], may_lose: MayLose) -> str:
-    """Say that more streams at a load lost frames than trials at it may; empty where it is one to measure at."""
+    """Say that more streams at a load lost frames than trials at it may; empty where they do not."""
     lossy = sum(trial.loss_ratio > may_lose.loss_ratio for trial in streams)
     if not refused(lossy, len(streams), may_lose.share):
         return ""
