@@ -19,6 +19,7 @@ from bmwg.methodology.benchmarks.tagged_latency import (
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.records import Direction, FrameFormat, Outcome, OutcomeType, TrialSpec
 from bmwg.reports.checker.clauses_benchmarks import LATENCY_DEFINITIONS
+from bmwg.reports.checker.clauses_common import conditions
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, close, port_kinds, stated, throughputs
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
@@ -109,9 +110,11 @@ def media_noted(scope: Scope) -> Answer:
 
 @clause("RFC8219-5.1.1-01")
 def sizes(scope: Scope) -> Answer:
-    """All sizes of the list."""
-    found = {one.cell.frame_octets for one in scope.outcomes}
-    return held(found >= SIZES, "the sizes of the list", f"{sorted(found)}")
+    """All sizes of the list, in each condition."""
+    by_condition = conditions(scope.outcomes)
+    lacking = {name: sorted(SIZES - found) for (name, _), found in by_condition.items() if SIZES - found}
+    whole = bool(by_condition) and not lacking
+    return held(whole, "the sizes of the list in each condition", f"without {lacking or 'none'}")
 
 
 @clause("RFC8219-5.3-01")
@@ -181,7 +184,7 @@ def both_times(scope: Scope) -> Answer:
         trial.trial.seq
         for trial in trials
         for stream in trial.trial.result.streams
-        if len(stream.tagged_at_ns) < len(trial.trial.result.spec.tag_frames)
+        if not len(stream.tagged_at_ns) == len(stream.tagged_ns) >= len(trial.trial.result.spec.tag_frames)
         or any(
             at is None
             for at, took in zip(stream.tagged_at_ns, stream.tagged_ns, strict=True)

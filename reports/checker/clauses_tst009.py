@@ -95,14 +95,18 @@ def latency_at_throughput(scope: Scope) -> Answer:
     """Each latency was taken at its cell's throughput, and the tester says which way its times go."""
     loads: dict[str, set[int]] = {}
     for one in scope.evidence.outcomes:
-        if one.lower is not None and (
-            one.metric in _THROUGHPUTS or stated(one, throughput.METRIC) is not None
+        if (
+            one.lower is not None
+            and one.type is not OutcomeType.UNSTABLE
+            and (one.metric in _THROUGHPUTS or stated(one, throughput.METRIC) is not None)
         ):
             loads.setdefault(one.cell.cell_id, set()).add(one.lower.load_fps)
     timed = [
         one
         for one in scope.evidence.outcomes
-        if one.metric.startswith(_LATENCY) and one.type is not OutcomeType.NOT_ASSESSED
+        if one.metric.startswith(_LATENCY)
+        and one.type is not OutcomeType.NOT_ASSESSED
+        and not one.cell.qualifies_tester  # no device there: docs/adr/0458
     ]
     if not timed:
         return not_applicable("the run holds no latency")

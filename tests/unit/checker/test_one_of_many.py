@@ -6,9 +6,15 @@ import pytest
 import runs
 from cases_others import CABLED, ISOLATED
 from cases_rfc8219 import LATENCY as RFC8219
+from cases_rfc9971 import GOOD as RFC9971
+from cases_rfc9971 import TWO, goal, goals
 from cases_tst009 import GOOD as QUALIFIED
-from foreign import header, said
-from runs import TPUT, paths, run
+from cases_tst009 import TIMED
+from foreign import header, outcomes, put, said
+from runs import LATENCY_8219, TPUT, paths, run
+
+from bmwg.methodology.mlr.outcome import METRIC
+from bmwg.reports.checker.clauses_rfc8219 import SIZES
 
 TWO_SIZES = {"paths": paths(64, 128)}
 
@@ -81,3 +87,32 @@ def test_a_tester_that_is_qualified_last_was_not_before_use() -> None:
     """The row's text was not read, so that it fails nobody."""
     assert told(QUALIFIED, "TST009-12.1") == "met"
     assert told(said(QUALIFIED, wire_last), "TST009-12.1") == "not_assessed"
+    assert told(RFC9971, "RFC9971-4.9.1-02") == "met"
+    assert told(said(RFC9971, wire_last), "RFC9971-4.9.1-02") == "not_met"
+
+
+def test_the_sizes_of_one_condition_are_not_those_of_the_other() -> None:
+    sizes = {"paths": paths(*SIZES), "traffic": {"directions": ["forward", "both"]}}
+    whole = run(LATENCY_8219, profile=sizes)
+    assert told(whole, "RFC8219-5.1.1-01") == "met"
+    assert told(said(whole, less(direction="both")), "RFC8219-5.1.1-01") == "not_met"
+
+
+def test_no_exceeding_trial_is_for_the_goal_without_loss() -> None:
+    assert told(goals(goal(goal_loss_ratio=0.005)), "RFC9971-4.6.4-02") == "not_met"
+
+
+def test_one_result_of_a_goal_does_not_stand_for_one_of_none() -> None:
+    def other(data, trials, platform):
+        found = [one for one in data["outcomes"] if one["metric"].startswith(METRIC)]
+        found[-1]["metric"] = f"{METRIC}.ndr"
+
+    assert told(TWO, "RFC9971-4.6.8-01") == "met"
+    assert told(said(TWO, other), "RFC9971-4.6.8-01") == "not_met"
+
+
+def test_an_unstable_throughput_is_no_load_for_a_latency() -> None:
+    """The row's text was not read, so that it fails nobody."""
+    assert told(TIMED, "TST009-9-01") == "met"
+    unstable = outcomes("throughput", put(type="unstable", values=[], statement="as made", reason="as made"))
+    assert told(said(TIMED, unstable), "TST009-9-01") == "not_assessed"

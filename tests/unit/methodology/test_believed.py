@@ -10,6 +10,7 @@ import pytest
 from bmwg.methodology import throughput
 from bmwg.methodology.believed import believed, lossless_over_all, set_aside
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import (
     Bound,
@@ -22,7 +23,7 @@ from bmwg.methodology.records import (
     TrialSpec,
     Validity,
 )
-from bmwg.methodology.search import bisection
+from bmwg.methodology.search import bisection, tst009
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, TrialPolicy, assess, judge
 
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
@@ -126,6 +127,22 @@ def test_frames_that_were_never_sent_are_told_beside_the_load() -> None:
     trials = [trial(10, 100_000, 0, unsent=90)]
     found = believed(measured(100_000), trials, most_ratio=0.1, continued=False)
     assert found.quality == ("at 100000 frames/s 90 of 100000 intended frames were never sent",)
+
+
+@pytest.mark.parametrize("metric", [tst009.METRIC, f"{goal_outcomes.METRIC}.1f2d0l50e"])
+def test_an_answer_that_forgives_trials_says_how_many_lost_there_and_at_half_of_it(metric: str) -> None:
+    """A device that loses in a quarter of all trials at any load was a plain number with no line about it."""
+    lossy = [trial(10 + one, 100_000, one % 4 // 3) for one in range(8)]
+    half = [trial(30 + one, 50_000, one % 4 // 3) for one in range(4)]
+    found = believed(
+        replace(measured(100_000), metric=metric), [*lossy, *half], most_ratio=0.1, continued=False
+    )
+    assert (
+        "2 of 8 trials at 100000 frames/s lost more than allowed, and 1 of 4 at half of it" in found.quality
+    )
+    clean = [trial(10 + one, 100_000, 0) for one in range(8)]
+    found = believed(replace(measured(100_000), metric=metric), clean, most_ratio=0.1, continued=False)
+    assert found.quality == ()
 
 
 def test_the_qualification_of_the_tester_is_told_and_not_refused() -> None:
