@@ -9,7 +9,6 @@ from bmwg.methodology.benchmarks import back_to_back
 from bmwg.methodology.benchmarks.statistics import median
 from bmwg.methodology.mlr import engine
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal
-from bmwg.methodology.models import rates
 from bmwg.methodology.models.algorithms import (
     FRAME_OCTETS,
     MAX_LOAD_FPS,
@@ -35,7 +34,6 @@ _CLAIMS = (
     ("0.5 % loss, 60 s", Claim(loss_ratio=0.005, exceed_ratio=0.0, duration_s=60.0)),
     ("no loss, 0.5 s", Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=0.5)),
 )
-_RATE_PROFILES = ("quick", "paper")
 _STALLS_PER_S = (0, 2, 4, 8)
 _GRAIN = 0.005  # of a rate: a queue of the model that stands full between trials
 _DEPTHS = (16, 256, 4096, 65_536)
@@ -80,14 +78,6 @@ def methods_page(*, cases: int = CASES, seed: int = SEED) -> Page:
             " interval does not hold the device's rate."
         ),
         _shared(cases, seed),
-        Heading(text="Requests per second of proxies that mislead"),
-        Paragraph(
-            text="The search for a rate of requests, as two profiles have it, with the trials after it. A"
-            " plain number is wrong where what held in its longest trials is above the truth, the lowest rate"
-            " that lost is below it, or there is none. What quick cannot tell are states that last as long as"
-            " all of its trials, and loss that is rarer than their requests."
-        ),
-        _rates(cases, seed),
         Heading(text="What two goals cost"),
         _two_goals(cases, seed),
         Heading(text="Back-to-back frames against a queue of known depth"),
@@ -210,19 +200,6 @@ def _shared(cases: int, seed: int) -> Table:
             rows.append((*said, f"{median(traffic_s):.1f}"))
     columns = ("stalls a second", "search", "plain numbers", "of these wrong", "traffic s")
     return Table(title="Steady devices on a machine that takes CPUs away", columns=columns, rows=tuple(rows))
-
-
-def _rates(cases: int, seed: int) -> Table:
-    """Count plain and wrong numbers of the search for a rate of requests."""
-    rows = []
-    for profile in _RATE_PROFILES:
-        settings = rates.settings_of(profile)
-        for proxies in rates.PROXIES:
-            found = rates.counted(proxies, settings, cases=cases, seed=seed)
-            plain = f"{found.plain} of {cases}"
-            rows.append((proxies.name, profile, plain, f"{found.wrong}", f"{found.traffic_s:,.0f}"))
-    columns = ("proxy", "profile", "plain numbers", "of these wrong", "traffic s")
-    return Table(title="Requests per second against the truth", columns=columns, rows=tuple(rows))
 
 
 def _two_goals(cases: int, seed: int) -> Table:
