@@ -235,7 +235,7 @@ def test_a_cell_whose_time_is_over_ends_with_the_least_it_needs_and_says_so() ->
     assert runs.ended
     answer = runs.answer()
     assert answer.type is OutcomeType.MEASURED
-    assert answer.quality == ("3 valid repetitions of the 5 that were planned",)
+    assert answer.quality[0] == "3 valid repetitions of the 5 that were planned"
     patient = CellRuns(replace(entry, cell_limit_s=60.0), lambda rep: 1, runs.done)
     assert patient.answer().type is OutcomeType.MEASURED
     assert len(patient.done) == 3
