@@ -159,6 +159,8 @@ def believed(
         remarks.append(unsent)
     if policy is not None and (counted := counted_stalls.remark(outcome, trials, policy)):
         remarks.append(counted)
+    if lossy := _forgiven(outcome, trials):
+        remarks.append(lossy)
     if continued:
         remarks.append(CONTINUED)
     outcome = replace(outcome, quality=(*outcome.quality, *remarks))
@@ -187,6 +189,30 @@ def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
     if not reason:
         return outcome
     return replace(outcome, type=OutcomeType.UNSTABLE, values=(), statement=reason, reason=reason)
+
+
+def _forgiven(outcome: Outcome, trials: Sequence[JudgedTrial]) -> str:
+    """Say how many trials lost at an answer that forgives a share of them, and at half of it.
+
+    A device that loses in so many at any load has the same answer as one that loses at its limit. Nothing is
+    said where the trials after the search said it.
+    """
+    claim = goal_outcomes.claim(outcome.metric)
+    forgives = outcome.metric == tst009.METRIC or (claim is not None and claim.exceed_ratio > 0)
+    if not forgives or outcome.lower is None or outcome.type not in _CLAIMS:
+        return ""
+    load, ratio = outcome.lower.load_fps, claim.loss_ratio if claim is not None else 0.0
+    longest_s = max((trial.spec.duration_s for trial in trials), default=0.0)
+    duration_s = claim.duration_s if claim is not None else longest_s
+    counted = [trial for trial in trials if trial.valid and trial.spec.duration_s == duration_s]
+    at, half = ([one for one in counted if one.load == here] for here in (load, max(1, load // 2)))
+    lost_at, lost_half = (sum(one.loss_ratio > ratio for one in those) for those in (at, half))
+    if not lost_at + lost_half or any(f" trials at {load} " in text for text in outcome.quality):
+        return ""
+    return (
+        f"{lost_at} of {len(at)} trials at {load} frames/s lost more than allowed, and {lost_half} of"
+        f" {len(half)} at half of it"
+    )
 
 
 def _for_zero_loss(outcome: Outcome) -> bool:

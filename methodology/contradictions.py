@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bmwg.methodology.mlr.goal import Claim
+from bmwg.methodology.search.offer import Tried
 from bmwg.methodology.search.sequential import all_lossy_trials, refused
-from bmwg.methodology.trial import JudgedTrial
 
 APART = 1.25  # choice: loads this far apart do not change places by a machine's noise
 NEAR = 1.05  # choice: the load of a trial that has to forward what the answer says, or almost
@@ -21,13 +21,13 @@ _LEAST_DURATION = 0.5  # choice: of the longest trial; in a shorter one a buffer
 
 
 def contradiction(
-    trials: Sequence[JudgedTrial],
+    trials: Sequence[Tried],
     *,
     lower_fps: int | None,
     upper_fps: int | None,
     claim: Claim | None = None,
 ) -> str:
-    """Say which valid trials contradict bounds for zero loss (frames/s); empty when none does.
+    """Say which valid trials contradict bounds for zero loss; empty when none does.
 
     `lower_fps` is a load without loss, `upper_fps` the lowest with it, either None where there is none.
     With the `claim` of a goal its trials are those of its length, and a share of them may lose.
@@ -44,98 +44,100 @@ def contradiction(
     return _passed_above(valid, upper_fps, exceed_ratio) or _flat(valid, upper_fps, exceed_ratio)
 
 
-def _long(trials: Iterable[JudgedTrial]) -> list[JudgedTrial]:
+def _long(trials: Iterable[Tried]) -> list[Tried]:
     valid = [trial for trial in trials if trial.valid]
-    longest_s = max((trial.result.spec.duration_s for trial in valid), default=0.0)
-    return [trial for trial in valid if trial.result.spec.duration_s >= _LEAST_DURATION * longest_s]
+    longest_s = max((trial.spec.duration_s for trial in valid), default=0.0)
+    return [trial for trial in valid if trial.spec.duration_s >= _LEAST_DURATION * longest_s]
 
 
-def _of_length(trials: Iterable[JudgedTrial], duration_s: float) -> list[JudgedTrial]:
+def _of_length(trials: Iterable[Tried], duration_s: float) -> list[Tried]:
     return [
         trial
         for trial in trials
-        if trial.valid and _LEAST_DURATION * duration_s <= trial.result.spec.duration_s <= duration_s
+        if trial.valid and _LEAST_DURATION * duration_s <= trial.spec.duration_s <= duration_s
     ]
 
 
-def _lossy_below(trials: Sequence[JudgedTrial], lower_fps: int, exceed_ratio: float) -> str:
-    by_load: dict[int, list[JudgedTrial]] = {}
+def _lossy_below(trials: Sequence[Tried], lower_fps: int, exceed_ratio: float) -> str:
+    by_load: dict[int, list[Tried]] = {}
     for trial in trials:
-        if trial.result.spec.load_fps * APART <= lower_fps:
-            by_load.setdefault(trial.result.spec.load_fps, []).append(trial)
+        if trial.load * APART <= lower_fps:
+            by_load.setdefault(trial.load, []).append(trial)
     for load, found in sorted(by_load.items()):
         lossy = [trial.seq for trial in found if not trial.lossless]
         # a goal may forgive some trials, and a search then tried it again
         if len(lossy) == len(found) and len(lossy) >= all_lossy_trials(exceed_ratio):
             return (
-                f"{load} frames/s lost frames (trials {lossy}) and {lower_fps} frames/s lost none: the device"
-                " is not the same from load to load, or from trial to trial"
+                f"{_lost(load, found[0])} (trials {lossy}) and {lower_fps} {found[0].spec.unit} lost none:"
+                " the device is not the same from load to load, or from trial to trial"
             )
     return ""
 
 
-def _fell(trials: Sequence[JudgedTrial], lower_fps: int, upper_fps: int, exceed_ratio: float) -> str:
+def _lost(load: int, trial: Tried) -> str:
+    """Say that a load lost some of what it counts, in the unit of a trial."""
+    return f"{load} {trial.spec.unit} lost {trial.spec.unit.partition('/')[0]}"
+
+
+def _fell(trials: Sequence[Tried], lower_fps: int, upper_fps: int, exceed_ratio: float) -> str:
     """Trials at about the load of the answer that forwarded far less than that, and than they were sent.
 
     One is enough, unless the goal forgives a share of trials: then more than one in ten of them, by a law
     that refuses a device of one in ten in one of a hundred cases.
     """
-    near = [trial for trial in trials if trial.result.spec.load_fps <= NEAR * upper_fps]
+    near = [trial for trial in trials if trial.load <= NEAR * upper_fps]
     fallen = [(trial, fell) for trial in near if (fell := _fallen_fps(trial, lower_fps)) is not None]
     if not fallen or (exceed_ratio and not refused(len(fallen), len(near), _FALLS)):
         return ""
     trial, carried_fps = fallen[0]
+    unit = trial.spec.unit
     often = f", one of {len(fallen)} such trials" if exceed_ratio else ""
     return (
-        f"{trial.result.spec.load_fps} frames/s came through at {carried_fps:.0f} frames/s (trial"
-        f" {trial.seq}{often}) and {lower_fps} frames/s lost none: the device is not the same from trial to"
+        f"{trial.load} {unit} came through at {carried_fps:.0f} {unit} (trial"
+        f" {trial.seq}{often}) and {lower_fps} {unit} lost none: the device is not the same from trial to"
         " trial"
     )
 
 
-def _fallen_fps(trial: JudgedTrial, lower_fps: int) -> float | None:
-    for stream in trial.result.streams:
-        carried_fps = stream.received_frames / trial.result.spec.duration_s
-        if APART * stream.received_frames < stream.sent_frames and APART * carried_fps < lower_fps:
-            return carried_fps
-    return None
+def _fallen_fps(trial: Tried, lower_fps: int) -> float | None:
+    carried_fps = trial.carried_per_s
+    return carried_fps if APART * carried_fps < min(trial.sent_per_s, lower_fps) else None
 
 
-def _passed_above(trials: Sequence[JudgedTrial], upper_fps: int, exceed_ratio: float) -> str:
-    above = [trial for trial in trials if trial.result.spec.load_fps >= APART * upper_fps]
+def _passed_above(trials: Sequence[Tried], upper_fps: int, exceed_ratio: float) -> str:
+    above = [trial for trial in trials if trial.load >= APART * upper_fps]
     passed = [trial for trial in above if trial.lossless]
     if not refused(len(passed), len(above), _PASSES if exceed_ratio else 0.0):
         return ""
-    load, seq = passed[0].result.spec.load_fps, passed[0].seq
+    first = passed[0]
     return (
-        f"{load} frames/s lost none (trial {seq}) and {upper_fps} frames/s lost frames: the device is not the"
-        " same from load to load, or from trial to trial"
+        f"{first.load} {first.spec.unit} lost none (trial {first.seq}) and {_lost(upper_fps, first)}: the"
+        " device is not the same from load to load, or from trial to trial"
     )
 
 
-def _flat(trials: Sequence[JudgedTrial], upper_fps: int, exceed_ratio: float) -> str:
+def _flat(trials: Sequence[Tried], upper_fps: int, exceed_ratio: float) -> str:
     """Loss at the upper bound and far above it alike, in trials that forwarded more than that bound.
 
     One is enough, unless the goal forgives a share of trials: then as `_passed_above`.
     """
-    at = [trial for trial in trials if trial.result.spec.load_fps == upper_fps]
-    sent = sum(trial.result.sent_frames for trial in at)
-    lost = sum(trial.result.lost_frames for trial in at)
+    at = [trial for trial in trials if trial.load == upper_fps]
+    sent = sum(trial.sent for trial in at)
+    lost = sum(trial.lost for trial in at)
     if not lost:
         return ""
-    above = [trial for trial in trials if trial.result.spec.load_fps >= APART * upper_fps]
+    above = [trial for trial in trials if trial.load >= APART * upper_fps]
     alike = [
         trial
         for trial in above
         if not trial.lossless
-        and trial.result.loss_ratio <= FLAT * lost / sent
-        and min(stream.received_frames for stream in trial.result.streams) / trial.result.spec.duration_s
-        >= APART * upper_fps
+        and trial.loss_ratio <= FLAT * lost / sent
+        and trial.carried_per_s >= APART * upper_fps
     ]
     if not refused(len(alike), len(above), _PASSES if exceed_ratio else 0.0):
         return ""
-    first = alike[0]
+    first, unit = alike[0], alike[0].spec.unit
     return (
-        f"loss does not depend on load: a ratio of {lost / sent:.2g} at {upper_fps} frames/s and of"
-        f" {first.result.loss_ratio:.2g} at {first.result.spec.load_fps} frames/s (trial {first.seq})"
+        f"loss does not depend on load: a ratio of {lost / sent:.2g} at {upper_fps} {unit} and of"
+        f" {first.loss_ratio:.2g} at {first.load} {unit} (trial {first.seq})"
     )

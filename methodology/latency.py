@@ -125,7 +125,6 @@ def outcome(
     values: tuple[Quantity, ...] = ()
     quality: tuple[str, ...] = ()
     if streams:
-        lossy = sum(trial.loss_ratio > may_lose.loss_ratio for trial in streams)
         by_way = [
             (way, [trial.result.streams[place] for trial in streams])
             for place, way in enumerate(directions.ways(cell.direction))
@@ -137,12 +136,9 @@ def outcome(
             kind, reason = OutcomeType.INVALID, str(error)
         else:
             quality = (_length(streams, spec), *lost)
-            if refused(lossy, len(streams), may_lose.share):
+            if lossy := lose_too_often(streams, may_lose):
                 kind = OutcomeType.UNSTABLE
-                reason = statement = (
-                    f"{lossy} of {len(streams)} streams at {spec.load_fps} frames/s lost frames,"
-                    f" more than a load may at which {may_lose.share:.0%} of the trials do"
-                )
+                reason = statement = lossy
             else:
                 kind = OutcomeType.MEASURED
                 statement = f"at {spec.load_fps} frames/s per port and direction"
@@ -159,6 +155,17 @@ def outcome(
         reason=reason,
         requirements=REQUIREMENTS,
         quality=(*quality, *remarks),
+    )
+
+
+def lose_too_often(streams: Sequence[JudgedTrial], may_lose: MayLose) -> str:
+    """Say that more streams at a load lost frames than trials at it may; empty where they do not."""
+    lossy = sum(trial.loss_ratio > may_lose.loss_ratio for trial in streams)
+    if not refused(lossy, len(streams), may_lose.share):
+        return ""
+    return (
+        f"{lossy} of {len(streams)} streams at {streams[0].load} frames/s lost frames,"
+        f" more than a load may at which {may_lose.share:.0%} of the trials do"
     )
 
 

@@ -19,11 +19,15 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried(Generic[R]):
-    """One repetition by its number in the journal. `problems` say why it is no measurement, if it is none."""
+    """One repetition by its number in the journal. `problems` say why it is no measurement, if it is none.
+
+    `deployment` is the id of what it ran on (empty: nobody told).
+    """
 
     seq: int
     result: R
     problems: tuple[str, ...] = ()
+    deployment: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +58,14 @@ class Repetitions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeated(Generic[R]):
-    """What repetitions answer: the valid ones, and the numbers of all. `reason` is there unless MEASURED."""
+    """What repetitions answer: the valid ones, the others, and the numbers of all.
+
+    `reason` is there unless MEASURED.
+    """
 
     type: OutcomeType
     valid: tuple[Tried[R], ...]
+    invalid: tuple[Tried[R], ...]
     trials: tuple[int, ...]
     reason: str = ""
     quality: tuple[str, ...] = ()
@@ -73,22 +81,48 @@ def repeated(
     tried = list(done)
     while not asked.ended(tried, took_s()):
         tried.append(measure())
-    return answered(tried, least=asked.least, wanted=asked.wanted)
+    return answered(tried, asked)
 
 
-def answered(tried: Sequence[Tried[R]], *, least: int, wanted: int = 0) -> Repeated[R]:
-    """Return what repetitions answer. MEASURED needs `least` valid ones; fewer than `wanted` are remarked."""
+def answered(tried: Sequence[Tried[R]], asked: Repetitions) -> Repeated[R]:
+    """Return what repetitions answer: MEASURED needs the least number of valid ones, and few invalid ones.
+
+    What more invalid ones ended than are allowed is no answer of those that were left: nobody knows what the
+    others would have said. Fewer than wanted are remarked.
+    """
     valid = tuple(one for one in tried if not one.problems)
     trials = tuple(one.seq for one in tried)
-    if len(valid) < least:
-        reasons = dict.fromkeys(problem for one in tried for problem in one.problems)
-        reason = f"{len(valid)} of {least} repetitions are valid: {'; '.join(reasons) or 'none was run'}"
-        return Repeated(type=OutcomeType.INVALID, valid=valid, trials=trials, reason=reason)
-    aside = len(tried) - len(valid)
-    remarks = [f"{aside} of {len(tried)} repetitions were invalid and set aside"] if aside else []
-    if len(valid) < wanted:
-        remarks.append(f"{len(valid)} valid repetitions of the {wanted} that were planned")
-    return Repeated(type=OutcomeType.MEASURED, valid=valid, trials=trials, quality=tuple(remarks))
+    invalid = tuple(one for one in tried if one.problems)
+    aside = len(invalid)
+    why = "; ".join(dict.fromkeys(problem for one in tried for problem in one.problems))
+    reason = ""
+    if len(valid) < asked.least:
+        reason = f"{len(valid)} of {asked.least} repetitions are valid: {why or 'none was run'}"
+    elif aside > asked.max_invalid:
+        reason = f"{aside} of {len(tried)} repetitions were invalid, more than {asked.max_invalid}: {why}"
+    if reason:
+        return Repeated(type=OutcomeType.INVALID, valid=valid, invalid=invalid, trials=trials, reason=reason)
+    remarks = [f"{aside} of {len(tried)} repetitions were invalid and set aside: {why}"] if aside else []
+    if len(valid) < asked.wanted:
+        remarks.append(f"{len(valid)} valid repetitions of the {asked.wanted} that were planned")
+    remarks += _within(valid)
+    return Repeated(
+        type=OutcomeType.MEASURED, valid=valid, invalid=invalid, trials=trials, quality=tuple(remarks)
+    )
+
+
+def _within(valid: Sequence[Tried[R]]) -> list[str]:
+    """Say that an interval is of repetitions on the same deployments, where each had not one of its own.
+
+    Repetitions that follow each other are alike, and deployments differ as well: an interval of such
+    repetitions knows neither (docs/adr/0501).
+    """
+    deployments = len({one.deployment for one in valid})
+    if len(valid) < 2 or deployments == len(valid) or not all(one.deployment for one in valid):
+        return []
+    if deployments == 1:
+        return ["its interval is within one deployment, of repetitions taken as independent"]
+    return [f"its interval is within {deployments} deployments, of repetitions taken as independent"]
 
 
 def quantities(metric: str, found: Interval, unit: str) -> tuple[Quantity, ...]:

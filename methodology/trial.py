@@ -211,10 +211,14 @@ def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
 
 
 def _assess_by_cpu(result: TrialResult, policy: TrialPolicy, short: str) -> Assessment:
-    """Judge a trial whose procedure may hold: only a CPU that was gone excuses the tester."""
+    """Judge a trial whose procedure may hold: only a CPU that was gone excuses the tester.
+
+    A queue of the tester that drops is a load that it does not carry, whoever brought that about: where it
+    may have dropped all that was lost, the trial says nothing of the DUT.
+    """
     if reason := tester_absence(result, policy):
         return Assessment(validity=Validity.TESTER_STALLED, reason=reason)
-    if reason := short or _too_fast(result):
+    if reason := short or _too_fast(result) or _dropped_by_tester(result):
         return Assessment(validity=Validity.SENT_SHORT, reason=reason)
     return _assess_host(result, policy)
 
@@ -335,6 +339,16 @@ def _slow_bursts(stream: StreamCounts, spec: TrialSpec) -> str:
     if mean_ns > asked_ns * BURST_LENGTH_EXCESS + BURST_LENGTH_FLOOR_NS:
         return f"bursts took {mean_ns:.0f} ns from the first to the last frame, expected {asked_ns:.0f} ns"
     return ""
+
+
+def _dropped_by_tester(result: TrialResult) -> str:
+    """Say that the tester's own queues dropped as many frames as were lost; empty where more were lost."""
+    lossy = [stream for stream in result.streams if stream.lost_frames]
+    if not lossy or any(stream.lost_frames > stream.tester_dropped_frames for stream in lossy):
+        return ""
+    dropped = sum(stream.tester_dropped_frames for stream in lossy)
+    lost = sum(stream.lost_frames for stream in lossy)
+    return f"the tester's own queue dropped {dropped} frames, and {lost} were lost"
 
 
 def _too_fast(result: TrialResult) -> str:

@@ -12,6 +12,7 @@ METRIC = "frame_loss_ratio.rfc2544_26_3"
 UNIT = "1"  # a ratio, 0..1; reports print percent
 REQUIREMENTS = ("RFC2544-26.3-01", "RFC2544-26.3-02", "RFC2544-26.3-03")
 LARGEST_STEP = Fraction(1, 10)  # rfc2544-26.3
+MOST_CURVES = 6  # choice: what a reader tells apart in one graph
 _IN_SUCCESSION = 2  # rfc2544-26.3
 
 

@@ -200,7 +200,12 @@ class Overload:
 
 
 def recovery_outcome(
-    trials: Sequence[RecoveryTrial], cell: Cell, *, outcome_id: str, overload: Overload | None = None
+    trials: Sequence[RecoveryTrial],
+    cell: Cell,
+    *,
+    outcome_id: str,
+    overload: Overload | None = None,
+    controls: Sequence[JudgedTrial] = (),
 ) -> Outcome:
     """Return the average recovery time.
 
@@ -208,6 +213,7 @@ def recovery_outcome(
     then, so the answer is `unstable`; where the load was the medium's rate, the device carries all of it
     (`at_ceiling`). An `overload` below what RFC 2544 26.5 asks for, since the tester carries
     no more, makes it `tester_limited`: its statement has the time, for it is that of another overload.
+    `controls` offered the reduced load alone: where they lost frames, the last lost one may be any.
     """
     sequence = [trial.seq for trial in trials]
     calm = [trial.seq for trial in trials if trial.overload_lost_frames == 0]
@@ -229,6 +235,14 @@ def recovery_outcome(
         reason = f"frames were lost to the end of trials {lasting}: recovery takes longer than they do"
         broken = (OutcomeType.INVALID, reason)
         return _none(RECOVERY_METRIC, cell, outcome_id, sequence, broken, RECOVERY_REQUIREMENTS)
+    if lossy := [trial for trial in controls if trial.lost]:
+        lost, sent = sum(trial.lost for trial in controls), sum(trial.sent for trial in controls)
+        reason = (
+            f"{controls[0].load} frames/s lose {lost} of {sent} frames without an overload (trials"
+            f" {[trial.seq for trial in lossy]}): the last lost frame need not be the overload's"
+        )
+        why = (OutcomeType.UNSTABLE, reason)
+        return _none(RECOVERY_METRIC, cell, outcome_id, sequence, why, RECOVERY_REQUIREMENTS)
     found = spread([recovery_ms(trial) for trial in trials])
     quality = [f"average of {found.count}"]
     if overload is not None:

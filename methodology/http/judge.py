@@ -8,10 +8,11 @@ from statistics import median_low
 from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition, Workload
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.repeated import Tried, answered
+from bmwg.methodology.repeated import Repeated, Repetitions, Tried, answered
 from bmwg.methodology.student import Difference, difference, interval
 
 MEASURED = "measured"
+MOST_FAILED = 0.01  # choice: of all requests; with more, the others are those that a proxy had room for
 
 
 def problems(repetition: Repetition, cell: HttpCell) -> tuple[str, ...]:
@@ -82,19 +83,22 @@ def shortcomings(
     return tuple(found)
 
 
-def outcome(
-    cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], *, wanted: int, planned: int = 0
-) -> HttpAnswer:
+def outcome(cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], asked: Repetitions) -> HttpAnswer:
     """Answer a cell by its repetitions (with their sequence numbers); warm-ups take no part.
 
-    MEASURED needs `wanted` repetitions without a problem; fewer than `planned` are remarked.
+    A mean is of repetitions in which nothing failed. Where a proxy failed too many requests it says nothing
+    of the proxy: their share is then what is said, and the answer `unstable`.
     """
+    mine = [(seq, rep) for seq, rep in repetitions if rep.cell_id == cell.cell_id and rep.phase == MEASURED]
     tried = [
-        Tried(seq=seq, result=rep, problems=problems(rep, cell))
-        for seq, rep in repetitions
-        if rep.cell_id == cell.cell_id and rep.phase == MEASURED
+        Tried(seq=seq, result=rep, problems=problems(rep, cell), deployment=rep.deployment)
+        for seq, rep in mine
     ]
-    found = answered(tried, least=wanted, wanted=planned)
+    found = answered(tried, asked)
+    failed, of = _failed([rep for _, rep in mine], cell)
+    if failed and (failed > MOST_FAILED * of or not _measured_or_broken(found, cell)):
+        reason = f"{failed} of {of} requests failed ({failed / of:.2%}): a mean of the others is no answer"
+        return HttpAnswer(cell=cell, type=OutcomeType.UNSTABLE, repetitions=found.trials, reason=reason)
     if found.type is not OutcomeType.MEASURED:
         return HttpAnswer(cell=cell, type=found.type, repetitions=found.trials, reason=found.reason)
     reps = [one.result for one in found.valid]
@@ -109,12 +113,36 @@ def outcome(
         cpu_share=interval(shares) if len(shares) == len(reps) else None,
         memory_octets=interval([float(rep.memory_octets) for rep in reps]),
         hit_ratio=_hit_ratio(reps),
+        failed_ratio=failed / of if of else None,
         request_ns=_medians([rep.request_ns for rep in reps]),
         ttfb_ns=_medians([rep.ttfb_ns for rep in reps]),
         values=tuple(means),
         repetitions=found.trials,
         quality=found.quality,
     )
+
+
+def _failed(repetitions: Sequence[Repetition], cell: HttpCell) -> tuple[int, int]:
+    """Count the requests that a proxy which stood failed, and all that it was asked for."""
+    if cell.workload is Workload.START:
+        return 0, 0
+    stood = [rep for rep in repetitions if _stood(rep, cell)]
+    good = sum(max(0, rep.requests - rep.failed - rep.non_2xx) for rep in stood)
+    asked = sum(rep.asked_requests for rep in stood)
+    return max(0, asked - good), asked
+
+
+def _stood(repetition: Repetition, cell: HttpCell) -> bool:
+    """Whether nothing but requests failed: the probes before and after came through, counters agree."""
+    probed = len(repetition.probes) > 1 and all(probe == (200, True) for probe in repetition.probes)
+    requests = repetition.requests + repetition.warm_up_requests
+    strays = astray(workload=cell.workload, shares=repetition.shares, requests=requests)
+    return probed and not repetition.faults and not strays
+
+
+def _measured_or_broken(found: Repeated[Repetition], cell: HttpCell) -> bool:
+    """Whether there is an answer, or something else than failed requests is why there is none."""
+    return found.type is OutcomeType.MEASURED or not all(_stood(one.result, cell) for one in found.invalid)
 
 
 def drifted(outcome: HttpAnswer, changes: Sequence[Change]) -> HttpAnswer:

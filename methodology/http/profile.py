@@ -208,16 +208,19 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Pl
                         deadline_s=float(profile["deadline_s"]),
                         least_repetitions=min(profile.get("least_repetitions", repetitions), repetitions),
                         cell_limit_s=float(profile.get("cell_limit_s", math.inf)),
-                        rate=_rate(experiment, slow=slow),
+                        rate=_rate(profile, experiment, slow=slow),
                     )
                 )
     return made
 
 
-def _rate(experiment: Mapping[str, Any], *, slow: bool) -> Mapping[str, Any] | None:
+def _rate(
+    profile: Mapping[str, Any], experiment: Mapping[str, Any], *, slow: bool
+) -> Mapping[str, Any] | None:
     """Return the settings of the search for a rate on a form, as run and journal's answers keep them."""
     found = experiment.get("rate")
     if found is None:
         return None
     settings = {key: value for key, value in found.items() if key != "slow_max_rps"}
+    settings["indicative"] = profile["indicative"]
     return settings | ({"max_rps": found["slow_max_rps"]} if slow and "slow_max_rps" in found else {})

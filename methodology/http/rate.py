@@ -1,4 +1,4 @@
-"""Requests per second that a proxy carries without a failed or late one, by the search of any kind of load.
+"""Requests per second as a load: what a search offers, and repetitions of an open loop as its trials.
 
 Load is requests per second; sent are those that were due, lost those that failed, came late or could not
 leave. A generator that tells of its own limit (`unsent_requests`) was short, and no bound comes of it. The
@@ -8,15 +8,11 @@ Pure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from bmwg.methodology.http.judge import MEASURED
-from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition
-from bmwg.methodology.records import OutcomeType, Validity
-from bmwg.methodology.search import bisection
-from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
+from bmwg.methodology.http.records import Repetition
+from bmwg.methodology.records import Validity
 from bmwg.methodology.trial import Assessment
 
 UNIT = "requests/s"
@@ -95,19 +91,6 @@ class RateTrial:
         return (self.sent - self.lost) / self.spec.duration_s
 
 
-def goal(settings: Mapping[str, Any]) -> ThroughputGoal:
-    """Return what the search is to find, from a profile's `rate` entry; loads are requests per second."""
-    return ThroughputGoal(
-        offer=RequestRate(),
-        duration_s=float(settings["duration_s"]),
-        min_load_fps=settings["min_rps"],
-        max_load_fps=settings["max_rps"],
-        relative_width=float(settings["relative_width"]),
-        max_repeats=settings.get("max_repeats", 1),
-        short_limit=1,
-    )
-
-
 def judged(seq: int, repetition: Repetition, spec: RateSpec) -> RateTrial:
     """Return a repetition as a trial of the search."""
     good = max(0, repetition.requests - repetition.failed)
@@ -141,54 +124,3 @@ def assessed(*, asked_requests: int, unsent_requests: int, probes: Sequence[tupl
         reason = f"{unsent_requests} of {asked_requests} requests not offered as asked"
         return Assessment(validity=Validity.SENT_SHORT, reason=reason)
     return Assessment(validity=Validity.VALID)
-
-
-def search(measure: Callable[[int], tuple[int, Repetition]], settings: Mapping[str, Any]) -> SearchResult:
-    """Search; `measure` runs and records one repetition at so many requests per second."""
-
-    def one(spec: RateSpec) -> RateTrial:
-        seq, repetition = measure(spec.load)
-        return judged(seq, repetition, spec)
-
-    return bisection.search(one, goal(settings))
-
-
-def outcome(
-    cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], settings: Mapping[str, Any]
-) -> HttpAnswer:
-    """Answer a cell from its recorded repetitions, by the search run again over them."""
-    mine = [(seq, rep) for seq, rep in repetitions if rep.cell_id == cell.cell_id and rep.phase == MEASURED]
-    # a deployment that broke ends its search; the next one begins anew
-    last = mine[-1][1].deployment if mine else ""
-    left = iter([(seq, rep) for seq, rep in mine if rep.deployment == last])
-
-    def recorded(rate_rps: int) -> tuple[int, Repetition]:
-        seq, repetition = next(left)
-        if repetition.rate_rps != rate_rps:
-            raise ValueError(
-                f"repetition {seq}: at {repetition.rate_rps}/s, the search asks for {rate_rps}/s"
-            )
-        return seq, repetition
-
-    found = search(recorded, settings)
-    numbers = tuple(seq for seq, _ in mine)
-    if found.type is OutcomeType.MEASURED and found.lower is not None:
-        at_bound = [rep for seq, rep in mine if seq in found.lower.trials]
-        return HttpAnswer(
-            cell=cell,
-            type=found.type,
-            requests=at_bound[-1].asked_requests,
-            rate_rps=found.lower.load_fps,
-            upper_rps=found.upper.load_fps if found.upper else None,
-            request_ns=at_bound[-1].request_ns,
-            ttfb_ns=at_bound[-1].ttfb_ns,
-            repetitions=numbers,
-        )
-    reason = found.reason
-    if found.type is OutcomeType.TESTER_LIMITED and found.lower is not None:
-        reason = f"{reason}; no request was lost up to {found.lower.load_fps} requests/s"
-    reason = reason or {
-        OutcomeType.AT_CEILING: f"no request lost up to {settings['max_rps']} requests/s, the highest load",
-        OutcomeType.AT_FLOOR: f"requests were lost at {settings['min_rps']} requests/s, the lowest load",
-    }.get(found.type, "")
-    return HttpAnswer(cell=cell, type=found.type, repetitions=numbers, reason=reason)

@@ -114,8 +114,9 @@ class Repetition:
     (None: the client's own start would stand in it, and an idle guest uses CPU time too);
     `memory_octets` what they hold after it. `hits` of `proxied` requests came from the cache (None: not
     told). `faults` are sentences; a repetition with one proves nothing. `rate_rps` is the load of an open
-    loop in requests per second, whose `failed` holds late ones too. `warm_up_requests` are those that the
-    same client program sent before, for `warm_up_ns`: in none of the other numbers but `hits` and `proxied`.
+    loop in requests per second, offered for `duration_s`, whose `failed` holds late ones too.
+    `warm_up_requests` are those that the same client program sent before, for `warm_up_ns`: in none of the
+    other numbers but `hits` and `proxied`.
     `host` is what else the machine did meanwhile, as beside the trials of frames; `platform` what the line
     is bound to of platform.json: looks of the doctor and changes until then, and the hash.
     `unsent_requests` were due and not offered as asked by the generator's own fault. `generator` holds what
@@ -146,6 +147,7 @@ class Repetition:
     faults: tuple[str, ...] = ()
     deployment: str = ""
     rate_rps: int | None = None
+    duration_s: float | None = None
     warm_up_requests: int = 0
     warm_up_ns: int = 0
     host: Mapping[str, int] = field(default_factory=dict)
@@ -161,6 +163,7 @@ class HttpAnswer:
 
     `time` is of one request (ns), over the valid repetitions, `total` that of all requests of a repetition as
     the documents print it (document 000); `values` are the means behind `time`, kept for comparisons.
+    `failed_ratio` (0..1) is of the requests of all repetitions, those set aside for failed ones as well.
     `rate_rps` is the highest load of an open loop at which nothing was lost, `upper_rps` the lowest at which
     something was. `reason` says why, for all types but MEASURED.
     """
@@ -173,6 +176,7 @@ class HttpAnswer:
     cpu_share: Interval | None = None
     memory_octets: Interval | None = None
     hit_ratio: float | None = None
+    failed_ratio: float | None = None
     request_ns: Mapping[str, int] = field(default_factory=dict)
     ttfb_ns: Mapping[str, int] = field(default_factory=dict)
     values: tuple[float, ...] = ()

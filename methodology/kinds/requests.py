@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.http import judge, rate
+from bmwg.methodology.http import judge, rate, rate_search
 from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.http.records import KIND, HttpAnswer, HttpCell, Repetition, Workload
 from bmwg.methodology.kinds.kind import Body, Execution, Kind
@@ -31,7 +31,7 @@ _AXES = ("experiment", "workload", "proxies", "object_octets", "clients", "cache
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestsSpec:
-    """One repetition as asked for: so many requests, or `rate_rps` requests per second of an open loop.
+    """One repetition as asked for: so many requests, or `rate_rps` requests per second for `duration_s`.
 
     `number` counts the repetitions of a cell, warm-ups among them.
     """
@@ -42,9 +42,11 @@ class RequestsSpec:
     number: int
     asked_requests: int
     rate_rps: int | None
+    duration_s: float | None
 
 
 _SPEC = tuple(one.name for one in fields(RequestsSpec))
+_ASKED = ("number", "asked_requests", "rate_rps", "duration_s")
 _HEAD = ("cell_id", "phase", "deployment", "platform", "faults", "host")
 _RESULT = tuple(one.name for one in fields(Repetition) if one.name not in (*_SPEC, *_HEAD))
 
@@ -94,7 +96,9 @@ def metric_of(cell: HttpCell) -> str:
 
 def body_of(repetition: Repetition, cell: HttpCell) -> Body:
     """Return a repetition of a cell as a line of the journal holds it."""
-    asked = {name: getattr(repetition, name) for name in ("number", "asked_requests", "rate_rps")}
+    asked = {
+        name: getattr(repetition, name) for name in ("number", "asked_requests", "rate_rps", "duration_s")
+    }
     shape = {"workload": cell.workload.value, "object_octets": cell.object_octets, "clients": cell.clients}
     result = {name: getattr(repetition, name) for name in _RESULT}
     result |= {name: dict(result[name]) for name in ("request_ns", "ttfb_ns", "generator")}
@@ -114,7 +118,7 @@ def body_of(repetition: Repetition, cell: HttpCell) -> Body:
 def repetition_of(execution: Execution) -> Repetition:
     """Return the repetition that a line of the journal holds."""
     body, bound = execution.body, execution.platform
-    told = {name: body.spec[name] for name in ("number", "asked_requests", "rate_rps")}
+    told = {name: body.spec[name] for name in _ASKED}
     told |= {name: body.result[name] for name in _RESULT if name in body.result}
     told["probes"] = tuple((status, right) for status, right in told["probes"])
     if "shares" in told:
@@ -145,6 +149,8 @@ def outcome_of(found: HttpAnswer, test_id: str) -> Outcome:
             values.append(Quantity(metric=f"{metric}.lossy", number=found.upper_rps, unit="requests/s"))
     elif found.type is OutcomeType.MEASURED and found.time is not None:
         values += quantities(metric, found.time, "ns")
+        if found.failed_ratio is not None:
+            values.append(Quantity(metric=f"{metric}.failed_ratio", number=found.failed_ratio, unit="ratio"))
     return Outcome(
         outcome_id=f"{test_id}:{cell.cell_id}",
         metric=metric,
@@ -187,8 +193,8 @@ def details(
 def answer_of(planned: Planned, repetitions: Sequence[tuple[int, Repetition]]) -> HttpAnswer:
     """Return what repetitions say to a planned cell; the platform is not asked."""
     if planned.rate is not None:
-        return rate.outcome(planned.cell, repetitions, planned.rate)
-    return judge.outcome(planned.cell, repetitions, wanted=planned.least, planned=planned.repetitions)
+        return rate_search.outcome(planned.cell, repetitions, planned.rate)
+    return judge.outcome(planned.cell, repetitions, planned.asked)
 
 
 def planned_by(profile: Mapping[str, Any]) -> dict[str, Planned]:

@@ -17,7 +17,7 @@ from bmwg.methodology.benchmarks.delay_variation import (
     StreamsGoal,
 )
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
-from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
+from bmwg.methodology.measurements.remarks import held_to_load, load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, TrialSpec
 
@@ -61,6 +61,7 @@ class Pdv:
         outcome = delay_variation.pdv_outcome(
             ended, goal, asked.cell, outcome_id=asked.outcome_id, remarks=load_remark(asked.throughput)
         )
+        outcome = held_to_load(outcome, ended.trials, asked.profile.may_lose())
         return Answered(outcomes=(outcome,), error=ended.error)
 
 
@@ -102,6 +103,7 @@ class Ipdv:
         outcome = delay_variation.ipdv_outcome(
             ended, goal, asked.cell, outcome_id=asked.outcome_id, remarks=load_remark(asked.throughput)
         )
+        outcome = held_to_load(outcome, ended.trials, asked.profile.may_lose())
         return Answered(outcomes=(outcome,), error=ended.error)
 
 

@@ -19,7 +19,11 @@ _REDUCED_S = 60.0  # choice: as long as the overload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """Overload, then half of it, in one trial; the last lost frame tells the time."""
+    """Overload, then half of it, in one trial; the last lost frame tells the time.
+
+    Before each such trial half of the overload is offered alone, from rest and for as long: what loses frames
+    then is no recovery (docs/adr/0502).
+    """
 
     name: str = "recovery"
     needs_throughput: bool = True
@@ -43,17 +47,25 @@ class Recovery:
         """All repetitions."""
         spec = self._spec(profile, cell, max_load_fps, max_load_fps)
         trials = _repetitions(profile, self.name)
-        return Cost(trials=trials, traffic_s=trials * spec.total_s)
+        control_s = spec.total_s - spec.duration_s
+        return Cost(trials=2 * trials, traffic_s=trials * (spec.total_s + control_s))
 
     def measure(self, asked: Asked) -> Answered:
         """Run the repetitions."""
         spec = self._spec(asked.profile, asked.cell, asked.load_fps, asked.max_load_fps)
-        ended = asked.run(_repeated(spec, asked.profile, self.name))
-        found = [recovery.recovery_trial(trial) for trial in ended.found or ()]
+        ended = asked.run(_repeated(spec, asked.profile, self.name, _control(spec)))
+        found = [
+            recovery.recovery_trial(trial)
+            for trial in ended.found or ()
+            if trial.spec.then_load_fps is not None
+        ]
+        controls = [trial for trial in ended.found or () if trial.spec.then_load_fps is None]
         overload = recovery.Overload(
             throughput_fps=asked.load_fps, overload_fps=spec.load_fps, medium_fps=asked.medium_fps
         )
-        outcome = recovery.recovery_outcome(found, asked.cell, outcome_id=asked.outcome_id, overload=overload)
+        outcome = recovery.recovery_outcome(
+            found, asked.cell, outcome_id=asked.outcome_id, overload=overload, controls=controls
+        )
         return _answered(asked, ended, outcome)
 
     def _spec(self, profile: Profile, cell: Cell, throughput_fps: int, max_load_fps: int) -> TrialSpec:
@@ -142,23 +154,44 @@ def _constant(cell: Cell, load_fps: int, duration_s: float) -> TrialSpec:
     )
 
 
+def _control(spec: TrialSpec) -> TrialSpec:
+    """Return the load after an overload, without one."""
+    assert spec.then_load_fps is not None
+    assert spec.then_duration_s is not None
+    return replace(
+        spec,
+        load_fps=spec.then_load_fps,
+        duration_s=spec.then_duration_s,
+        then_load_fps=None,
+        then_duration_s=None,
+    )
+
+
 def _repetitions(profile: Profile, name: str) -> int:
     return int(settings(profile, name).get("repetitions", _REPETITIONS))
 
 
-def _repeated(spec: TrialSpec, profile: Profile, name: str) -> Procedure[Sequence[JudgedTrial]]:
-    """Take one valid trial for each repetition; fewer where the tester is short of the load, but not none."""
+def _repeated(
+    spec: TrialSpec, profile: Profile, name: str, control: TrialSpec | None = None
+) -> Procedure[Sequence[JudgedTrial]]:
+    """Take one valid trial for each repetition, and one of the control before it where there is one.
+
+    Fewer where the tester is short of the load, but not none.
+    """
     found: list[JudgedTrial] = []
     for number in range(_repetitions(profile, name)):
-        trial = yield from valid_trial(
-            spec,
-            f"repetition {number + 1}",
-            max_repeats=profile.policy.max_repeats,
-            short_limit=1 + profile.policy.max_repeats,
-        )
-        if trial is not None:
-            found.append(trial)
-    if not found:
+        for phase, asked in (("control", control), ("repetition", spec)):
+            if asked is None:
+                continue
+            trial = yield from valid_trial(
+                asked,
+                f"{phase} {number + 1}",
+                max_repeats=profile.policy.max_repeats,
+                short_limit=1 + profile.policy.max_repeats,
+            )
+            if trial is not None:
+                found.append(trial)
+    if not any(trial.spec == spec for trial in found):
         raise TesterShortError(f"the tester could not send {spec.load_fps} frames/s")
     return tuple(found)
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from bmwg.methodology import throughput
+from bmwg.methodology.latency import MayLose, lose_too_often
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
+from bmwg.methodology.trial import JudgedTrial
 
 _PLAIN_LOADS = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
 CONTINUED = "the run was cut off in the midst of these trials and continued"
@@ -29,6 +34,16 @@ def without_plain_load(cell: Cell, found: Outcome, outcome_id: str, metric: str)
         metric=metric,
         reason=f"the throughput of this cell is {found.type.value}, so that there is no load to measure at",
     )
+
+
+def held_to_load(outcome: Outcome, trials: Sequence[JudgedTrial], may_lose: MayLose) -> Outcome:
+    """Return an answer at a load, `unstable` where its valid trials lost frames more often than they may."""
+    if outcome.type is not OutcomeType.MEASURED:
+        return outcome
+    reason = lose_too_often([trial for trial in trials if trial.valid], may_lose)
+    if not reason:
+        return outcome
+    return replace(outcome, type=OutcomeType.UNSTABLE, values=(), statement=reason, reason=reason)
 
 
 def without_load(cell: Cell, found: Outcome, *, outcome_id: str, metric: str) -> Outcome:

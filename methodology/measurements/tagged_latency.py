@@ -8,7 +8,7 @@ from bmwg.methodology.benchmarks import tagged_latency
 from bmwg.methodology.benchmarks.tagged_latency import RFC8219_TAGS, STREAM_S, STREAMS, StreamsGoal
 from bmwg.methodology.latency import RFC2544_METRIC
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
-from bmwg.methodology.measurements.remarks import load_remark
+from bmwg.methodology.measurements.remarks import held_to_load, load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell
 
@@ -50,6 +50,9 @@ class TaggedLatency:
 
     def measure(self, asked: Asked) -> Answered:
         """Send the streams at the highest load without loss (RFC2544-26.2-01)."""
+        assert asked.throughput is not None
+        if lacks := without_plain_load(asked.cell, asked.throughput, asked.outcome_id, self.metric):
+            return Answered(outcomes=(lacks,))
         goal = self._goal(asked.profile, asked.cell, asked.load_fps)
         ended = asked.run(tagged_latency.procedure(goal))
         tags = {trial.seq: tagged_latency.tagged_frames(trial) for trial in ended.trials if trial.valid}
@@ -59,11 +62,9 @@ class TaggedLatency:
             else tagged_latency.rfc8219_outcome
         )
         outcome = judge(ended, tags, goal, outcome_id=asked.outcome_id)
-        assert asked.throughput is not None
-        return Answered(
-            outcomes=(replace(outcome, quality=(*outcome.quality, *load_remark(asked.throughput))),),
-            error=ended.error,
-        )
+        outcome = replace(outcome, quality=(*outcome.quality, *load_remark(asked.throughput)))
+        outcome = held_to_load(outcome, ended.trials, asked.profile.may_lose())
+        return Answered(outcomes=(outcome,), error=ended.error)
 
     def _goal(self, profile: Profile, cell: Cell, load_fps: int) -> StreamsGoal:
         said = settings(profile, _NAME)

@@ -25,7 +25,8 @@ class Timing:
 
     Each trial adds `drift_ns` to every delay. Above `limit_fps` the excess is lost; for `recovery_s` after an
     overload everything is. An act leaves it silent for `outage_s`. Trials are counted from 1: those of
-    `lossy_trials` lose `lost_frames` each, in those of `disturbed_trials` the tester's CPU is gone.
+    `lossy_trials` lose `lost_frames` each, in those of `disturbed_trials` the tester's CPU is gone. With
+    `strays` each trial of a load loses one frame near its end, whatever the load.
     """
 
     limit_fps: int
@@ -36,6 +37,7 @@ class Timing:
     lossy_trials: frozenset[int] = frozenset()
     lost_frames: int = 0
     disturbed_trials: frozenset[int] = frozenset()
+    strays: bool = False
 
     def delay_ns(self, place: int, frame: int, number: int) -> int:
         """Return the delay of a frame (from 0) of a direction (from 0) in a trial (from 1)."""
@@ -108,6 +110,8 @@ class TimedBench:
             found.append(_run(spec, began, round(timing.outage_s * spec.load_fps)))
         if number in timing.lossy_trials:
             found.append(_run(spec, 0, timing.lost_frames))
+        if timing.strays:
+            found.append(_run(spec, spec.intended_frames - spec.intended_frames // 100, 1))
         return tuple(sorted(found, key=lambda run: run.first_frame))
 
     def _times(self, spec: TrialSpec, runs: Sequence[LossRun]) -> LossTimes:

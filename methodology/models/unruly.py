@@ -5,6 +5,7 @@ Each states its truth as in `device`, None where there is none; a plain number i
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, field
 
@@ -134,3 +135,49 @@ class CorrelatedBursts:
     def truth_fps(self, claim: Claim) -> float | None:
         """Half of the limit, where no loss is allowed."""
         return None if claim.loss_ratio or claim.exceed_ratio else self.limit_fps / 2
+
+
+@dataclass(kw_only=True)
+class LossyTrials:
+    """A hard limit that loses a hundredth in a share of its trials, whatever the load."""
+
+    limit_fps: int
+    share: float
+
+    def passes(self, frames: int, duration_s: float, dice: random.Random) -> Passed:
+        """Lose by luck, and what is above the limit."""
+        lost = -(-frames // 100) if dice.random() < self.share else 0
+        return Passed(received=min(frames - lost, int(self.limit_fps * duration_s)))
+
+    def truth_fps(self, claim: Claim) -> float | None:
+        """The limit where so many trials may lose, else None."""
+        return float(self.limit_fps) if claim.exceed_ratio > self.share else None
+
+
+@dataclass(kw_only=True)
+class TwoStates:
+    """Carries `limit_fps` or half of it, each for `stay_s` of traffic in the mean, at random."""
+
+    limit_fps: int
+    stay_s: float
+    low: bool = field(default=False)
+    left_s: float | None = field(default=None)
+
+    def passes(self, frames: int, duration_s: float, dice: random.Random) -> Passed:
+        """Pass by the states that a trial meets, one after the other."""
+        load, at_s, lost = frames / duration_s, 0.0, 0.0
+        if self.left_s is None:
+            self.left_s = dice.expovariate(1 / self.stay_s)
+        while at_s < duration_s:
+            within_s = min(self.left_s, duration_s - at_s)
+            carried = self.limit_fps / 2 if self.low else self.limit_fps
+            lost += max(0.0, load - carried) * within_s
+            at_s += within_s
+            self.left_s -= within_s
+            if self.left_s <= 0:
+                self.low, self.left_s = not self.low, dice.expovariate(1 / self.stay_s)
+        return Passed(received=frames - min(frames, math.ceil(lost - 1e-6)))
+
+    def truth_fps(self, claim: Claim) -> float | None:
+        """Half of the limit where no trial may lose; else the states' share is no claim's."""
+        return self.limit_fps / 2 if not claim.exceed_ratio and not claim.loss_ratio else None

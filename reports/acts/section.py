@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from bmwg.methodology.kinds.acts.experiments import DRAIN, POLICY, SCALE, Answer, experiments, of_cell
-from bmwg.methodology.kinds.acts.kind import ACTS, removal_steps_of, steps_of
+from bmwg.methodology.kinds.acts.kind import (
+    ACTS,
+    each,
+    removal_steps_of,
+    since_asked,
+    since_removal,
+    steps_of,
+)
 from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import NOTHING, OutcomeType
@@ -80,8 +87,9 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             "one that went round it passed fewer routers); one is "
             "offered every few milliseconds from before the request until after the removal. "
             "The path began to forward between the frame before, which did not come, and this one: the "
-            "resolution. Medians with the interval of order statistics that covers them with at least 90 % "
-            "(of fewer than five values less, and it is said)."
+            "resolution. Medians over the executions, each of several of them by its own median, with the "
+            "interval of order statistics that covers them with at least 90 % (of fewer than five executions "
+            "less, and it is said), as far as executions are independent of each other."
         ),
         "",
     ]
@@ -138,6 +146,7 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
     for one in answers:
         measured = one.outcome.type is OutcomeType.MEASURED
         lives = _lives(one) if measured else []
+        results = one.results if measured else ()
         rows.append(
             [
                 esc(_place(one)),
@@ -151,8 +160,8 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
                     if measured
                     else NONE
                 ),
-                esc(_median([life.start_ns for life in lives])),
-                esc(_median([life.removal_ns for life in lives])),
+                esc(_median(each(results, lambda life: life.start_ns))),
+                esc(_median(each(results, lambda life: life.removal_ns))),
                 esc(_most([(life.first_frame_ns or 0) - (life.not_before_ns or 0) for life in lives])),
                 esc(sequence(one.outcome.trials)),
                 one.remarks,
@@ -172,14 +181,15 @@ def _drains(answers: Sequence[Answered]) -> list[str]:
     rows = []
     for one in answers:
         lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
+        results = one.results if lives else ()
         rows.append(
             [
                 esc(_place(one)),
                 one.type_cell,
                 esc(_count(one) if lives else NONE),
-                esc(_median([life.outage_ns for life in lives])),
+                esc(_median(each(results, lambda life: life.outage_ns))),
                 esc(", ".join(str(life.lost_frames) for life in lives) or NONE),
-                esc(_median([life.start_ns for life in lives])),
+                esc(_median(each(results, lambda life: life.start_ns))),
                 esc(_most([_loss_resolution_ns(life) for life in lives])),
                 esc(sequence(one.outcome.trials)),
                 one.remarks,
@@ -221,12 +231,11 @@ def _rate(one: Answered) -> str:
     half = one.values.get("half_width_95")
     spread = f" ± {half * 60:.2f}" if half is not None else ""
     words = f"n = {one.values['repetitions']} of {one.planned.spec.cycles} pods"
-    took = _median([result.wall_ns for result in one.results])
+    took = _median([float(result.wall_ns) for result in one.results])
     return f"{words} in {took}, {one.values['mean'] * 60:.2f}{spread} pods/min"
 
 
-def _median(found: Sequence[int | None]) -> str:
-    values = [float(value) for value in found if value is not None]
+def _median(values: Sequence[float]) -> str:
     if not values:
         return NONE
     told = median_interval(values)
@@ -243,15 +252,16 @@ def _steps(answers: Sequence[Answered]) -> list[str]:
     rows = []
     for one in answers:
         lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
+        results = one.results if lives else ()
         for step in steps_of(lives):
-            at = [life.steps[step] - life.asked_ns for life in lives]
+            at = each(results, since_asked(step))
             rows.append([esc(_place(one)), esc(_STEPS.get(step, step)), esc(_median(at))])
         if lives:
             rows.append(
                 [
                     esc(_place(one)),
                     esc(_FIRST.get(one.outcome.metric, "first forwarded frame")),
-                    esc(_median([life.start_ns for life in lives])),
+                    esc(_median(each(results, lambda life: life.start_ns))),
                 ]
             )
     return table(["path and option", "step", "time since the request"], rows, "A start by its steps")
@@ -262,8 +272,9 @@ def _removal_steps(answers: Sequence[Answered]) -> list[str]:
     rows = []
     for one in answers:
         lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
+        results = one.results if lives else ()
         for step in removal_steps_of(lives):
-            at = [life.removal_steps[step] - (life.remove_asked_ns or 0) for life in lives]
+            at = each(results, since_removal(step))
             rows.append([esc(_place(one)), esc(_STEPS.get(step, step)), esc(_median(at))])
     if not rows:
         return []
@@ -284,7 +295,7 @@ def _frames(answers: Sequence[Answered]) -> list[str]:
                     esc(sum(life.received_frames for life in lives)),
                     esc(sum(life.reordered_frames for life in lives)),
                     esc(sum(life.bypassed_frames for life in lives)),
-                    esc(_median([_still(life) for life in lives])),
+                    esc(_median(each(one.results, _still))),
                 ]
             )
     head = [

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from bmwg.methodology.measurements.throughput import FOUND_BY
-from bmwg.methodology.records import MIN_IPV6_OCTETS, Direction, FrameFormat, Outcome
+from bmwg.methodology.records import MIN_IPV6_OCTETS, Cell, Direction, FrameFormat, Outcome
 from bmwg.methodology.search import closing
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
@@ -136,10 +137,18 @@ def updates_alternate(scope: Scope) -> Answer:
 
 @clause("RFC2544-12-01")
 def one_pair_first(scope: Scope) -> Answer:
-    """Each condition was measured with one pair of addresses: one flow, to one network."""
-    kinds = {(outcome.cell.flows, outcome.cell.destination_networks) for outcome in scope.outcomes}
-    found = ", ".join(f"{flows} flows to {networks} networks" for flows, networks in sorted(kinds))
-    return held((1, 1) in kinds, "cells of one flow to one network", found)
+    """Each condition was measured with one pair of addresses, and so before it was with several."""
+    conditions: dict[Cell, dict[Cell, int]] = {}
+    for cell in dict.fromkeys(one.cell for one in scope.outcomes):
+        begun = min((t.trial.seq for t in scope.trials if t.cell_id == cell.cell_id), default=0)
+        conditions.setdefault(replace(cell, flows=1, destination_networks=1), {})[cell] = begun
+    wrong = [
+        one.cell_id
+        for one, begun in conditions.items()
+        if one not in begun or begun[one] > min(begun.values())
+    ]
+    found = f"{len(wrong)} of {len(conditions)} conditions otherwise {wrong[:3]}"
+    return held(not wrong, "each condition first with one flow to one network", found)
 
 
 @clause("RFC2544-13-01")
@@ -168,8 +177,11 @@ def routing_update_whole(scope: Scope) -> Answer:
 @clause("RFC2544-14-01")
 def both_directions(scope: Scope) -> Answer:
     """Each condition was measured with equal loads in both directions."""
-    directions = sorted({outcome.cell.direction.value for outcome in scope.outcomes})
-    return held(Direction.BOTH.value in directions, "cells of both directions", ", ".join(directions))
+    both = {one.cell for one in scope.outcomes if one.cell.direction is Direction.BOTH}
+    conditions = {replace(one.cell, direction=Direction.BOTH) for one in scope.outcomes}
+    wrong = sorted(cell.cell_id for cell in conditions - both)
+    found = f"{len(wrong)} of {len(conditions)} conditions without {wrong[:3]}"
+    return held(not wrong, "each condition in both directions", found)
 
 
 @clause("RFC2544-15-01")

@@ -44,15 +44,35 @@ def _places(evidence: Evidence) -> Answer:
     lab = testbed.get("lab_ports") or []
     if lab:
         return not_assessed(f"{len(lab)} lab ports: no file shows where their cables lead")
+    outside = sorted(name for port in ports for name in _ends(testbed, port) if not _made(testbed, name))
+    expected = "tester ports cabled to nodes that the run made, and no lab port"
+    return held(not outside, expected, f"on other nodes: {outside or 'none'}; no lab port")
+
+
+def _ends(testbed: Mapping[str, Any], port: object) -> set[str]:
+    """Return the nodes at which a tester's port ends by its cables; without one, where it says that it is.
+
+    A cable between two ports of the tester ends nowhere.
+    """
+    name = str(port.get("port")) if isinstance(port, Mapping) else str(port)
+    links = testbed.get("links")
+    cables = [one for one in links if isinstance(one, Mapping)] if isinstance(links, list) else []
+    ends = [str(one.get("b" if one.get("a") == name else "a")) for one in cables if name in _both(one)]
     nodes = testbed.get("nodes")
-    nodes = nodes if isinstance(nodes, dict) else {}
-    outside = [
-        name
-        for name in {str(port).partition("/")[0] for port in ports}
-        if isinstance(nodes.get(name), dict) and nodes[name].get("kind") not in MADE
-    ]
-    expected = "tester ports on nodes that the run made, and no lab port"
-    return held(not outside, expected, f"on other nodes: {sorted(outside) or 'none'}; no lab port")
+    own = name.partition("/")[0]
+    found = {end.partition("/")[0] for end in ends} - {own}
+    named = not ends or (isinstance(nodes, dict) and own in nodes)
+    return found | ({own} if named else set())
+
+
+def _both(link: Mapping[str, Any]) -> tuple[object, object]:
+    return link.get("a"), link.get("b")
+
+
+def _made(testbed: Mapping[str, Any], name: str) -> bool:
+    nodes = testbed.get("nodes")
+    node = nodes.get(name) if isinstance(nodes, dict) else None
+    return isinstance(node, dict) and node.get("kind") in MADE
 
 
 def _between_places(testbed: Mapping[str, Any]) -> Answer:

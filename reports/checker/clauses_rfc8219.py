@@ -19,6 +19,7 @@ from bmwg.methodology.benchmarks.tagged_latency import (
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.records import Direction, FrameFormat, Outcome, OutcomeType, TrialSpec
 from bmwg.reports.checker.clauses_benchmarks import LATENCY_DEFINITIONS
+from bmwg.reports.checker.clauses_common import conditions
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, close, port_kinds, stated, throughputs
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
@@ -29,7 +30,8 @@ _LATENCY = ("latency.rfc8219",)
 _PDV = (PDV_METRIC,)
 _IPDV = (IPDV_METRIC, SAMPLE_METRIC)
 _ALL = (*_LATENCY, *_PDV, *_IPDV)
-_VIRTUAL = frozenset({"af_packet", "af_xdp", "virtio_user", "memif", "pcap", "veth", "tap"})
+_VIRTUAL = frozenset({"af_packet", "af_xdp", "xdp", "virtio_user", "memif", "pcap", "veth", "tap"})
+_PHYSICAL = frozenset({"pci"})  # other kinds are any interface: which one is a lab's, `lab_ports` says
 
 
 def _of(scope: Scope, beginnings: tuple[str, ...]) -> list[Outcome]:
@@ -100,7 +102,7 @@ def media_noted(scope: Scope) -> Answer:
     medium = scope.run["medium"]
     kind, rate = str(medium["kind"]), medium["line_rate_bps"]
     kinds = port_kinds(scope)
-    physical = bool(kinds - _VIRTUAL) or bool(scope.run["testbed"].get("lab_ports"))
+    physical = bool(kinds & _PHYSICAL) or bool(scope.run["testbed"].get("lab_ports"))
     noted = bool(rate) and kind not in _VIRTUAL if physical else True
     found = f"{kind}, {f'{rate} bit/s' if rate else 'no rate'}; ports of {', '.join(sorted(kinds)) or kind}"
     return held(noted, "the medium of the ports, with its rate where it is a physical one", found)
@@ -108,9 +110,11 @@ def media_noted(scope: Scope) -> Answer:
 
 @clause("RFC8219-5.1.1-01")
 def sizes(scope: Scope) -> Answer:
-    """All sizes of the list."""
-    found = {one.cell.frame_octets for one in scope.outcomes}
-    return held(found >= SIZES, "the sizes of the list", f"{sorted(found)}")
+    """All sizes of the list, in each condition."""
+    by_condition = conditions(scope.outcomes)
+    lacking = {name: sorted(SIZES - found) for (name, _), found in by_condition.items() if SIZES - found}
+    whole = bool(by_condition) and not lacking
+    return held(whole, "the sizes of the list in each condition", f"without {lacking or 'none'}")
 
 
 @clause("RFC8219-5.3-01")
@@ -180,7 +184,7 @@ def both_times(scope: Scope) -> Answer:
         trial.trial.seq
         for trial in trials
         for stream in trial.trial.result.streams
-        if len(stream.tagged_at_ns) < len(trial.trial.result.spec.tag_frames)
+        if not len(stream.tagged_at_ns) == len(stream.tagged_ns) >= len(trial.trial.result.spec.tag_frames)
         or any(
             at is None
             for at, took in zip(stream.tagged_at_ns, stream.tagged_ns, strict=True)

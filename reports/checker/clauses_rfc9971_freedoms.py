@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.records import Validity
+from bmwg.methodology.records import Outcome, Validity
 from bmwg.reports.checker.proof import (
     NAMED,
     taken,
@@ -29,8 +29,15 @@ def freedoms_documented(scope: Scope) -> Answer:
 @clause("RFC9971-4.9.1-02")
 def tester_first(scope: Scope) -> Answer:
     """The tester alone was measured for the same traffic, and is the highest load."""
-    lacking = [one.cell.cell_id for one in scope.outcomes if scope.evidence.envelope_fps(one.cell) is None]
-    return held(not lacking, "the tester's own envelope as highest load", f"{len(lacking)} results without")
+    lacking = [one.cell.cell_id for one in scope.outcomes if not _qualified_before(scope, one)]
+    found = f"{len(lacking)} results without, or before it"
+    return held(not lacking, "the tester's own envelope first, as highest load", found)
+
+
+def _qualified_before(scope: Scope, one: Outcome) -> bool:
+    before = scope.evidence.qualification(one.cell)
+    ends = max(before.trials, default=0) if before is not None else 0
+    return scope.evidence.envelope_fps(one.cell) is not None and ends < min(one.trials, default=ends + 1)
 
 
 @clause("RFC9971-4.9.1-03")

@@ -68,7 +68,11 @@ def exceed_ratio(scope: Scope) -> Answer:
 @clause("RFC9971-4.6.4-02")
 def recommended_exceed(scope: Scope) -> Answer:
     """A half, or none for the goal of RFC 2544."""
-    return _goals_hold(scope, "0.5, or 0 for RFC 2544's goal", lambda goal: goal.exceed_ratio in (0, 0.5))
+    return _goals_hold(
+        scope,
+        "0.5, or 0 for RFC 2544's goal",
+        lambda goal: goal.exceed_ratio == 0.5 or (not goal.exceed_ratio and not goal.loss_ratio),
+    )
 
 
 @clause("RFC9971-4.6.5-03")
@@ -103,7 +107,8 @@ def goals_given(scope: Scope) -> Answer:
     """The results answer goals that the profile lists."""
     known = {goal.code for goal in goals(scope)}
     listed = [code for code in codes(scope) if code in known]
-    return held(bool(listed), "at least one search goal", f"{len(listed)} of {len(codes(scope))} are listed")
+    found = f"{len(listed)} of {len(codes(scope))} are listed"
+    return held(bool(listed) and len(listed) == len(codes(scope)), "results of listed search goals", found)
 
 
 @clause("RFC9971-4.6.8.2-02")

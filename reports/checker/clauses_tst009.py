@@ -8,7 +8,7 @@ from bmwg.methodology.records import Direction, Outcome, OutcomeType
 from bmwg.methodology.search import closing, tst009
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
 from bmwg.methodology.search.tst009 import METRIC, Tst009Goal, parameters
-from bmwg.methodology.throughput import UNIT
+from bmwg.methodology.throughput import ENVELOPE_METRIC, UNIT
 from bmwg.reports.checker.clauses_common import MIN_SIZES
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, stated, taken
@@ -95,14 +95,18 @@ def latency_at_throughput(scope: Scope) -> Answer:
     """Each latency was taken at its cell's throughput, and the tester says which way its times go."""
     loads: dict[str, set[int]] = {}
     for one in scope.evidence.outcomes:
-        if one.lower is not None and (
-            one.metric in _THROUGHPUTS or stated(one, throughput.METRIC) is not None
+        if (
+            one.lower is not None
+            and one.type is not OutcomeType.UNSTABLE
+            and (one.metric in _THROUGHPUTS or stated(one, throughput.METRIC) is not None)
         ):
             loads.setdefault(one.cell.cell_id, set()).add(one.lower.load_fps)
     timed = [
         one
         for one in scope.evidence.outcomes
-        if one.metric.startswith(_LATENCY) and one.type is not OutcomeType.NOT_ASSESSED
+        if one.metric.startswith(_LATENCY)
+        and one.type is not OutcomeType.NOT_ASSESSED
+        and not one.cell.qualifies_tester  # no device there: docs/adr/0458
     ]
     if not timed:
         return not_applicable("the run holds no latency")
@@ -119,9 +123,17 @@ def latency_at_throughput(scope: Scope) -> Answer:
 
 @clause("TST009-12.1")
 def tester_qualified(scope: Scope) -> Answer:
-    """The tester was measured alone for the same traffic first."""
-    lacking = sum(scope.evidence.envelope_fps(one.cell) is None for one in scope.outcomes)
-    return held(not lacking, "the tester's own envelope", f"{lacking} results without")
+    """The tester was measured alone for the same traffic, before any trial of it on the device."""
+    lacking = [one.outcome_id for one in scope.outcomes if not _qualified_first(scope, one)]
+    found = f"{len(lacking)} of {len(scope.outcomes)} results otherwise {lacking[:2]}"
+    return held(not lacking, "the tester's own envelope first", found)
+
+
+def _qualified_first(scope: Scope, one: Outcome) -> bool:
+    alone = scope.evidence.of(one.cell.qualification.cell_id, ENVELOPE_METRIC)
+    ends = max((trial.trial.seq for trial in alone), default=0)
+    begins = min((trial.trial.seq for trial in taken(scope, one)), default=ends + 1)
+    return scope.evidence.envelope_fps(one.cell) is not None and ends < begins
 
 
 @clause("TST009-12.3")

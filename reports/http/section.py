@@ -107,7 +107,8 @@ def _conditions(cell: HttpCell, source: str) -> str:
         )
     if not cell.workload.is_open_loop:
         parts.append(
-            "Mean and half-width of its 95 % confidence interval by Student's t over the repetitions."
+            "Mean and half-width of its 95 % confidence interval by Student's t over the repetitions, "
+            "on one deployment unless remarks say otherwise."
         )
     return " ".join(part for part in parts if part)
 
@@ -146,11 +147,12 @@ def _rates(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[str
             esc(f"{outcome.upper_rps} requests/s") if outcome.upper_rps is not None else NONE,
             esc(_percentiles(outcome.request_ns)),
             esc(sequence(outcome.repetitions)),
+            esc("; ".join(outcome.quality) or NONE),
         ]
         for outcome in outcomes
     ]
     head = ["hosting form", "object", "type", "highest rate with nothing failed or late", "lowest with some"]
-    head += ["request p50 / p95 / p99 at that rate", "trials"]
+    head += ["request p50 / p95 / p99 at that rate", "trials", "remarks"]
     return table(head, rows, "HTTP transactions per second (constant rate of arrivals)")
 
 

@@ -8,7 +8,8 @@ from bmwg.reports.render.definitions_benchmarks import BENCHMARKS
 _ALL_FRAMES = "no clause; RFC 2544 section 26.2 has a metric of its own"
 _LATENCY = (
     "time stamp at receive minus time stamp at send in the tester's software, over every received test frame "
-    "of the valid streams at the throughput (path wire: at a stated share of what the tester carries)"
+    "of the valid streams at the throughput (path wire: at a stated share of what the tester carries); the "
+    "embedded tester's stamps wrap after 13 s and more, so that a longer delay is told shorter"
 )
 _INTERVAL = "end of the interval of at least 95 % that the streams give for"
 

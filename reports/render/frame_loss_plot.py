@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bmwg.methodology.benchmarks.frame_loss import METRIC
+from bmwg.methodology.benchmarks.frame_loss import METRIC, MOST_CURVES
 from bmwg.methodology.benchmarks.frame_loss import axes as axes_of
 from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.facts import Facts, option
@@ -16,7 +16,7 @@ NAME = "frame-loss"
 def frame_loss_plot(facts: Facts) -> Plot | None:
     """Draw the curves of the first cells that have one; None where the run has none."""
     measured = [one for one in facts.outcomes if one.metric == METRIC and one.values]
-    shown = measured[: len(SERIES)]
+    shown = measured[:MOST_CURVES]
     if not shown:
         return None
 

@@ -41,7 +41,8 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
         esc(
             "Octets are those of the application: no header counts. Goodput is what arrived at the other "
             "end's program per second. Forward is from the first end to the second. Mean and half-width of "
-            "its 95 % confidence interval by Student's t over the executions."
+            "its 95 % confidence interval by Student's t over the executions, on the deployments that the "
+            "remarks name."
         ),
         "",
     ]
@@ -187,7 +188,7 @@ def _compared(run: Run, answers: Sequence[Answered]) -> list[str]:
                 esc(_SHOWN[shown.sign] if shown else "too few executions to tell"),
             ]
         )
-    head = ["path and option", "way", "load", "against", "ratio", "at 95 % (Welch)"]
+    head = ["path and option", "way", "load", "against", "ratio", "at 95 % (Welch), of these deployments"]
     return table(head, rows, "Options beside each other, as found")
 
 

@@ -30,6 +30,7 @@ from bmwg.reports.verify.timing import (
     too_short,
 )
 
+_WAYS = ("forward", "reverse")  # by the port that sends
 FORWARD, REVERSE = (0, 1), (1, 0)  # which of the two ports sends, which receives
 _RATE_RATIO = 1e-3  # choice: rounding of a load, and the ends of a short trial
 _NAMED = 6  # entries that a question names of more
@@ -227,6 +228,7 @@ def _against(names: list[str], counters: Mapping[str, int], result: TrialResult)
     ends = {Direction.FORWARD: both[:1], Direction.REVERSE: both[1:], Direction.BOTH: both}
     for stream, (out, into) in zip(result.streams, ends[result.spec.direction], strict=False):
         left = counters[f"{names[out]}.tx_packets"] + counters.get(f"{names[out]}.tx_dropped", 0)
+        left += counters.get(f"{_WAYS[out]}.queued_frames", 0)
         if stream.sent_frames > left:
             yield f"{names[out]}.tx_packets", f"at least {stream.sent_frames} frames, as were sent", str(left)
         came = counters.get(f"{names[into]}.rx_packets", 0)

@@ -67,7 +67,7 @@ def incomplete(lines: Sequence[Line], asked: Repetitions) -> tuple[str, str] | N
             return f"{asked.wanted} valid repetitions, and none after them", f"{good} of {len(lines)}"
         return None
     if len(lines) - good > asked.max_invalid:
-        return None
+        return f"at most {asked.max_invalid} repetitions that are not valid", f"{len(lines) - good}"
     expected = f"{asked.wanted} valid repetitions, or {asked.limit_s:g} s"
     if (took_s := _took_s(lines)) < asked.limit_s - _ENDED_S:
         return expected, f"{good} in {took_s:.1f} s"

@@ -14,8 +14,9 @@ from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.of_requests import RequestsWorkload, Served
 from bmwg.methodology.errors import DriverError, ToolkitBug, ToolkitError
-from bmwg.methodology.http import judge, rate
+from bmwg.methodology.http import judge, rate_search
 from bmwg.methodology.http.profile import Planned
+from bmwg.methodology.http.rate import RateSpec
 from bmwg.methodology.http.records import Repetition, RequestsLoad
 from bmwg.methodology.kinds.requests import REQUESTS, answer_of, body_of, metric_of, outcome_of
 from bmwg.methodology.records import Outcome
@@ -119,13 +120,13 @@ class CellRuns:
         """Search for the highest rate without a lost request. Raises DeploymentBrokenError."""
         assert self.planned.rate is not None
 
-        def one(rate_rps: int) -> tuple[int, Repetition]:
-            self._one(deployment, deployment_id, judge.MEASURED, 0, rate_rps)
+        def one(spec: RateSpec) -> tuple[int, Repetition]:
+            self._one(deployment, deployment_id, judge.MEASURED, 0, spec)
             return self.done[-1]
 
         self._earlier += self.done  # a new deployment begins a new search
         self.done = []
-        found = rate.search(one, self.planned.rate)
+        found = rate_search.search(one, self.planned.rate)
         if isinstance(found.error, DeploymentBrokenError):
             raise found.error
 
@@ -149,14 +150,14 @@ class CellRuns:
         deployment_id: str,
         phase: str,
         requests: int,
-        rate_rps: int | None = None,
+        rate: RateSpec | None = None,
     ) -> None:
         self._number += 1
         if self._leaks is not None:
             self._leaks.begin()
         began, first = time.monotonic_ns(), self.machines.sample()
         try:
-            found = self._measured(deployment, requests, rate_rps)
+            found = self._measured(deployment, requests, rate)
         except ToolkitError as error:  # a node or daemon that is gone
             found = {"faults": (one_line(error),)}
         if self._leaks is not None:
@@ -172,20 +173,21 @@ class CellRuns:
                 number=self._number,
                 phase=phase,
                 deployment=deployment_id,
-                rate_rps=rate_rps,
+                rate_rps=None if rate is None else rate.load,
+                duration_s=None if rate is None else rate.duration_s,
                 **{"asked_requests": requests, **found},
             )
         )
         if fault:
             raise DeploymentBrokenError(fault)
 
-    def _measured(self, deployment: Deployment, requests: int, rate_rps: int | None) -> dict[str, Any]:
+    def _measured(self, deployment: Deployment, requests: int, rate: RateSpec | None) -> dict[str, Any]:
         before = self._probes(deployment)
         first = deployment.counters() if deployment.grouped else []
         counted = deployment.counters()
         cpu_before, _ = deployment.usage()
         clients = self._driver
-        found = clients.run(self._load(requests, rate_rps)).as_fields()
+        found = clients.run(self._load(requests, rate)).as_fields()
         cpu_after, memory_octets = deployment.usage()
         counted_after = deployment.counters()
         after = self._probes(deployment)
@@ -202,7 +204,7 @@ class CellRuns:
             "proxied": found["requests"] + found["warm_up_requests"] if hits is not None else None,
         }
 
-    def _load(self, requests: int, rate_rps: int | None) -> RequestsLoad:
+    def _load(self, requests: int, rate: RateSpec | None) -> RequestsLoad:
         """Return what the clients are to ask for, of a closed loop or at a rate."""
         planned, settings = self.planned, self.planned.rate or {}
         common: dict[str, Any] = {
@@ -210,11 +212,11 @@ class CellRuns:
             "clients": planned.cell.clients,
             "within_s": planned.deadline_s,
         }
-        if rate_rps is None:
+        if rate is None:
             return RequestsLoad(requests=requests, warm_up_requests=planned.warm_up_requests, **common)
         return RequestsLoad(
-            rate_rps=rate_rps,
-            duration_s=settings["duration_s"],
+            rate_rps=rate.load,
+            duration_s=rate.duration_s,
             late_ms=settings["max_latency_ms"],
             requests_per_connection=settings.get("requests_per_connection", 1),
             **common,

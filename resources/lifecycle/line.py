@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bmwg.methodology.kinds.acts.experiments import POLICY, Answer, of_cell
+from bmwg.methodology.order_statistics import CONFIDENCE
 from bmwg.methodology.records import Outcome, OutcomeType
 
 
@@ -27,7 +28,7 @@ def line_of(outcome: Outcome) -> str:
         lost = f"{told['lost_frames.median']:.0f} frames lost"
         return f"measured  outage {out}, median, {lost}; first frame by the other pod after {first} {count}"
     ms = {name: told[name] / 1e6 for name in ("median", "median_low", "median_high", "removal.median")}
-    spread = f"({ms['median_low']:.0f} to {ms['median_high']:.0f})"
+    spread = f"({ms['median_low']:.0f} to {ms['median_high']:.0f}{_covers(told, '')})"
     until = "until all forward" if answer is Answer.BATCHES else "to the first frame"
     gone = f"removed in {ms['removal.median']:.0f} ms"
     return f"measured  {ms['median']:.0f} ms {until}, median {spread}; {gone} {count}"
@@ -35,4 +36,10 @@ def line_of(outcome: Outcome) -> str:
 
 def _ms(told: Mapping[str, float], name: str) -> str:
     middle, low, high = (told[f"{name}{part}"] / 1e6 for part in ("median", "median_low", "median_high"))
-    return f"{middle:.1f} ms ({low:.1f} to {high:.1f})"
+    return f"{middle:.1f} ms ({low:.1f} to {high:.1f}{_covers(told, name)})"
+
+
+def _covers(told: Mapping[str, float], name: str) -> str:
+    """Say with what probability an interval holds the median, where that is less than it is to be."""
+    covers = told[f"{name}median_covers"]
+    return f", {covers:.0%}" if covers < CONFIDENCE else ""

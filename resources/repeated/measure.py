@@ -117,7 +117,7 @@ class CellExecutions(Generic[SpecT, ResultT]):
             validity=found.validity,
             reason=found.reason,
         )
-        self.done.append(kind.tried(seq, spec, result))
+        self.done.append(kind.tried(seq, spec, result, stand.deployment_id))
         if fault:
             raise DeploymentBrokenError(fault)
         return self.done[-1]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from bmwg.methodology import repeated
@@ -52,47 +53,67 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
 
     def values(self, planned: Planned[ActsSpec], results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
         """Return times of starts or of outages, or pods a second, with what stands beside them."""
-        lives = [life for result in results for life in result.lives]
         metric, answer = planned.metric, of_cell(planned.cell).answer
-        starts = [float(life.start_ns) for life in lives if life.start_ns is not None]
         if answer is Answer.RATE:
             rates = [result.cycles_per_s or 0.0 for result in results]
             found = repeated.quantities(metric, interval(rates), "1/s")
-            return (*found, *_median(f"{metric}.start", starts), *_told(metric, lives))
+            return (*found, *_median(f"{metric}.start", each(results, _start)), *_told(metric, results))
         if answer is Answer.OUTAGES:
-            return _drained(metric, lives, starts)
+            return _drained(metric, results)
         if answer is Answer.BATCHES:
             batches = [float(result.batch_ns or 0) for result in results]
             found = (*repeated.quantities(metric, interval(batches), "ns"), *_median(metric, batches))
-            return (*found, *_median(f"{metric}.start", starts), *_told(metric, lives))
+            return (*found, *_median(f"{metric}.start", each(results, _start)), *_told(metric, results))
+        starts = each(results, _start)
         return (
             *repeated.quantities(metric, interval(starts), "ns"),
             *_median(metric, starts),
-            *_told(metric, lives),
+            *_told(metric, results),
         )
 
 
-def _drained(metric: str, lives: Sequence[Life], starts: Sequence[float]) -> tuple[Quantity, ...]:
+def _start(life: Life) -> int | None:
+    return life.start_ns
+
+
+def since_asked(step: str) -> Callable[[Life], int]:
+    """Return what tells when a start came to a step, ns since the request."""
+    return lambda life: life.steps[step] - life.asked_ns
+
+
+def since_removal(step: str) -> Callable[[Life], int]:
+    """Return what tells when a removal came to a step, ns since the request to remove."""
+    return lambda life: life.removal_steps[step] - (life.remove_asked_ns or 0)
+
+
+def each(results: Sequence[ActsResult], told: Callable[[Life], int | None]) -> list[float]:
+    """Return what each execution tells: the median of its lives, which are not independent of each other."""
+    by_result = [[value for life in result.lives if (value := told(life)) is not None] for result in results]
+    return [float(median(values)) for values in by_result if values]
+
+
+def _drained(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
     """Return outages, the frames that were lost in them, the first frames by the other pod, and the steps."""
-    outages = [float(life.outage_ns or 0) for life in lives]
+    outages = each(results, lambda life: life.outage_ns or 0)
     values = (*repeated.quantities(metric, interval(outages), "ns"), *_median(metric, outages))
-    values += _median(f"{metric}.lost_frames", [float(life.lost_frames) for life in lives], "frames")
-    values += _median(f"{metric}.first_frame", starts)
-    for step in steps_of(lives):
-        values += _median(f"{metric}.{step}", [float(life.steps[step] - life.asked_ns) for life in lives])
+    values += _median(f"{metric}.lost_frames", each(results, lambda life: life.lost_frames), "frames")
+    values += _median(f"{metric}.first_frame", each(results, _start))
+    return (*values, *_steps(metric, results))
+
+
+def _steps(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
+    values: tuple[Quantity, ...] = ()
+    for step in steps_of([life for result in results for life in result.lives]):
+        values += _median(f"{metric}.{step}", each(results, since_asked(step)))
     return values
 
 
-def _told(metric: str, lives: Sequence[Life]) -> tuple[Quantity, ...]:
+def _told(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
     """Return the medians of what stands beside a start: its steps, and the removal."""
-    values: tuple[Quantity, ...] = ()
-    for step in steps_of(lives):
-        values += _median(f"{metric}.{step}", [float(life.steps[step] - life.asked_ns) for life in lives])
-    for step in removal_steps_of(lives):
-        after = [float(life.removal_steps[step] - (life.remove_asked_ns or 0)) for life in lives]
-        values += _median(f"{metric}.removal.{step}", after)
-    removals = [float(life.removal_ns) for life in lives if life.removal_ns is not None]
-    return (*values, *_median(f"{metric}.removal", removals))
+    values = _steps(metric, results)
+    for step in removal_steps_of([life for result in results for life in result.lives]):
+        values += _median(f"{metric}.removal.{step}", each(results, since_removal(step)))
+    return (*values, *_median(f"{metric}.removal", each(results, lambda life: life.removal_ns)))
 
 
 def steps_of(lives: Sequence[Life]) -> tuple[str, ...]:
@@ -117,7 +138,11 @@ def _median(name: str, values: Sequence[float], unit: str = "ns") -> tuple[Quant
         return ()
     found = median_interval(values)
     told = {"median": found.median, "median_low": found.low, "median_high": found.high}
-    return tuple(Quantity(metric=f"{name}.{part}", number=number, unit=unit) for part, number in told.items())
+    covers = Quantity(metric=f"{name}.median_covers", number=found.covers, unit="ratio")
+    return (
+        *(Quantity(metric=f"{name}.{part}", number=number, unit=unit) for part, number in told.items()),
+        covers,
+    )
 
 
 ACTS = _Acts()

@@ -110,19 +110,20 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
             return Assessment(validity=Validity.FAULT, reason="; ".join(result.faults))
         return self.judged(spec, result)
 
-    def tried(self, seq: int, spec: SpecT, result: ResultT) -> Tried[ResultT]:
-        """Return an execution as a repetition of its cell."""
+    def tried(self, seq: int, spec: SpecT, result: ResultT, deployment_id: str = "") -> Tried[ResultT]:
+        """Return an execution as a repetition of its cell, on a deployment."""
         found = self.assessed(spec, result)
         problems = () if found.validity is Validity.VALID else (found.reason,)
-        return Tried(seq=seq, result=result, problems=problems)
+        return Tried(seq=seq, result=result, problems=problems, deployment=deployment_id)
 
     def retried(self, execution: Execution) -> Tried[ResultT]:
         """Return the same of a line of the journal."""
-        return self.tried(execution.seq, self.spec_of(execution.body), self.result_of(execution.body))
+        spec, result = self.spec_of(execution.body), self.result_of(execution.body)
+        return self.tried(execution.seq, spec, result, execution.deployment_id)
 
     def answered(self, planned: Planned[SpecT], executions: Sequence[Tried[ResultT]]) -> Outcome:
         """Return what a planned cell's executions answer; the platform is not asked."""
-        found = repeated.answered(executions, least=planned.asked.least, wanted=planned.asked.wanted)
+        found = repeated.answered(executions, planned.asked)
         measured = found.type is OutcomeType.MEASURED
         return Outcome(
             outcome_id=f"{planned.test_id}:{planned.cell.cell_id}",

@@ -107,6 +107,7 @@ def test_the_answer_has_the_mean_the_median_with_its_interval_and_each_step() ->
     assert told["pod_start.median"] == 1530 * MS
     # of seven, second and second last cover the median with 87.5 % only: it is the whole range
     assert (told["pod_start.median_low"], told["pod_start.median_high"]) == (1500 * MS, 3000 * MS)
+    assert told["pod_start.median_covers"] == pytest.approx(0.984375)
     assert told["pod_start.pod_asked.median"] == 10 * MS
     assert told["pod_start.container_running.median"] == 1430 * MS
     assert told["pod_start.removal.median"] == 600 * MS
@@ -119,6 +120,15 @@ def test_churn_is_pods_per_second_from_the_first_request_until_the_last_is_gone(
     took_s = (4 * 2300 + 2200) / 1000
     assert told["pod_churn.mean"] == pytest.approx(5 / took_s)
     assert told["pod_churn.start.median"] == 1500 * MS
+
+
+def test_lives_of_one_execution_are_one_value_of_the_interval_of_a_median() -> None:
+    """Fifteen lives of three executions made an interval of fifteen independent values."""
+    done = [ACTS.tried(seq, spec(CHURN, seq), result(1500 + seq, cycles=5)) for seq in range(1, 4)]
+    three = replace(CHURN, asked=replace(CHURN.asked, wanted=3, least=3))
+    told = values(ACTS.answered(three, done))
+    assert told["pod_churn.start.median_covers"] == 0.75
+    assert (told["pod_churn.start.median_low"], told["pod_churn.start.median_high"]) == (1501 * MS, 1503 * MS)
 
 
 def test_too_few_valid_ones_are_no_answer() -> None:
@@ -162,8 +172,7 @@ def test_an_execution_that_the_profile_does_not_ask_for_is_told() -> None:
 
 def test_what_changed_on_the_ground_makes_the_answer_invalid() -> None:
     lines = [execution(ACTS.body_of(spec(number=seq), result(), {}), seq=seq) for seq in range(1, 8)]
-    done = [ACTS.tried(one.seq, ACTS.spec_of(one.body), ACTS.result_of(one.body)) for one in lines]
-    stated = ACTS.answered(START, done)
+    stated = ACTS.answered(START, [ACTS.retried(one) for one in lines])
     assert ACTS.answer(QUICK.data, stated, lines, ()) == stated
     left = Change(path="nodes.dut1.nic.cni0", before="absent", after="there")
     found = ACTS.answer(QUICK.data, stated, lines, (left,))
@@ -416,7 +425,12 @@ def test_the_answer_of_drains_is_their_outage_beside_the_frames_that_were_lost()
     assert told["node_drain.lost_frames.median"] == 804
     assert told["node_drain.first_frame.median"] == 824 * MS
     assert told["node_drain.eviction_accepted.median"] == 5 * MS
-    assert {value.unit for value in outcome.values if "lost_frames" in value.metric} == {"frames"}
+    units = {value.metric.partition("lost_frames.")[2]: value.unit for value in outcome.values}
+    assert [units[name] for name in ("median", "median_low", "median_covers")] == [
+        "frames",
+        "frames",
+        "ratio",
+    ]
     assert "node_drain.removal.median" not in told
     assert "outage 804.0 ms" in line_of(outcome)
     assert "804 frames lost" in line_of(outcome)

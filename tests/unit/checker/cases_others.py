@@ -20,6 +20,17 @@ def _declared(**laboratory):
     return run(TPUT, submission=document | {"product": product, "laboratory": laboratory})
 
 
+def _cabled_to_a_host(data):
+    """Let the tester's first port be cabled to a host that the run did not make."""
+    data["testbed"]["nodes"].update(dut1={"kind": "ssh"})
+
+
+def _on_nothing(data):
+    """Let the tester's ports be on a node that nobody names."""
+    data["testbed"]["links"] = []
+
+
+CABLED = [said(GOOD, header(change)) for change in (_cabled_to_a_host, _on_nothing)]
 ELSEWHERE = said(GOOD, header(_elsewhere))
 ISOLATED = ("RFC8172-5-01", "RFC8204-6-01", "CINF08-7-01", "RFC6815-7-01", "RFC6815-5-02")
 

@@ -140,7 +140,10 @@ CASES: dict[str, Three] = {
         not_applicable=STANDARD,
         benchmark="throughput",
     ),
-    "RFC2544-12-01": tput(met=STANDARD, not_met=run(TPUT, profile={"traffic": {"flows": [256]}})),
+    "RFC2544-12-01": tput(
+        met=run(TPUT, profile={"traffic": {"flows": [1, 256]}}),
+        not_met=run(TPUT, profile={"traffic": {"flows": [256]}}),
+    ),
     "RFC2544-12-02": tput(met=SPREAD, not_met=run(TPUT, profile={"traffic": {"flows": [1, 256]}})),
     "RFC2544-12-03": tput(
         met=SPREAD,
@@ -221,7 +224,7 @@ CASES: dict[str, Three] = {
     ),
     "RFC2544-26.3-03": loss(met=run(LOSS), not_met=run(LOSS, device={"random_loss_ratio": 0.01})),
     "RFC2544-26.3-04": loss(met=run(LOSS), not_met=run(LOSS, broken=breaches.skips_loads)),
-    "RFC2544-26.3-05": loss(met=run(LOSS), not_met=STALLED_LOSS),
+    "RFC2544-26.3-05": loss(met=run(LOSS), not_met=run(LOSS, profile={"paths": paths(*range(64, 72))})),
     "RFC2544-26.3-06": loss(met=run(LOSS, testbed=MEDIUM), not_met=run(LOSS), not_applicable=STALLED_LOSS),
     "RFC2544-26.3-07": loss(
         met=run(LOSS),

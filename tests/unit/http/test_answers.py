@@ -235,7 +235,7 @@ def test_a_cell_whose_time_is_over_ends_with_the_least_it_needs_and_says_so() ->
     assert runs.ended
     answer = runs.answer()
     assert answer.type is OutcomeType.MEASURED
-    assert answer.quality == ("3 valid repetitions of the 5 that were planned",)
+    assert answer.quality[0] == "3 valid repetitions of the 5 that were planned"
     patient = CellRuns(replace(entry, cell_limit_s=60.0), lambda rep: 1, runs.done)
     assert patient.answer().type is OutcomeType.MEASURED
     assert len(patient.done) == 3
@@ -245,8 +245,8 @@ def test_a_cell_whose_time_is_over_ends_with_the_least_it_needs_and_says_so() ->
 def test_a_cell_with_fewer_valid_repetitions_than_it_needs_is_invalid() -> None:
     entry = replace(planned("native"), repetitions=5, least_repetitions=3, max_invalid=2)
     runs = CellRuns(entry, lambda rep: 1)
-    for failed in (0, 1, 1, 0, 1):
-        runs.keep(replace(repetition(entry.cell, 1_000_000), failed=failed))
+    for faults in ((), ("gone",), ("gone",), (), ("gone",)):
+        runs.keep(replace(repetition(entry.cell, 1_000_000), faults=faults))
     assert runs.ended
     assert runs.answer().type is OutcomeType.INVALID
 

@@ -9,6 +9,9 @@ import pytest
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.records import HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.repeated import Repetitions
+
+ONE, TWO = (Repetitions(wanted=count, least=count, max_invalid=1) for count in (1, 2))
 
 CELL = HttpCell(
     experiment="one_client",
@@ -60,9 +63,9 @@ def test_each_thing_that_went_wrong_is_a_problem(change: dict[str, object], word
 
 
 def test_an_answer_needs_all_repetitions_and_names_what_was_set_aside() -> None:
-    bad = replace(GOOD, failed=1)
+    bad = replace(GOOD, faults=("the client was gone",))
     answer = judge.outcome(
-        CELL, [(1, GOOD), (2, bad), (3, replace(GOOD, mean_request_ns=3_000_000))], wanted=2
+        CELL, [(1, GOOD), (2, bad), (3, replace(GOOD, mean_request_ns=3_000_000))], asked=TWO
     )
     assert answer.type is OutcomeType.MEASURED
     assert answer.time is not None
@@ -70,29 +73,60 @@ def test_an_answer_needs_all_repetitions_and_names_what_was_set_aside() -> None:
     assert answer.time.count == 2
     assert answer.hit_ratio == 0.5
     assert answer.repetitions == (1, 2, 3)
-    assert answer.quality == ("1 of 3 repetitions were invalid and set aside",)
+    assert answer.quality == ("1 of 3 repetitions were invalid and set aside: the client was gone",)
 
 
 def test_too_few_valid_repetitions_are_invalid_with_the_reason() -> None:
-    answer = judge.outcome(CELL, [(1, GOOD), (2, replace(GOOD, failed=1))], wanted=2)
+    answer = judge.outcome(CELL, [(1, GOOD), (2, replace(GOOD, faults=("gone",)))], asked=TWO)
     assert answer.type is OutcomeType.INVALID
     assert "1 of 2 repetitions are valid" in answer.reason
     assert answer.time is None
 
 
 def test_warm_ups_take_no_part() -> None:
-    answer = judge.outcome(CELL, [(1, replace(GOOD, phase="warm_up"))], wanted=1)
+    answer = judge.outcome(CELL, [(1, replace(GOOD, phase="warm_up"))], asked=ONE)
     assert answer.type is OutcomeType.INVALID
 
 
 def test_a_percentile_that_one_repetition_lacks_is_left_out() -> None:
     other = replace(GOOD, request_ns={"p50": 1100})
-    answer = judge.outcome(CELL, [(1, GOOD), (2, other)], wanted=2)
+    answer = judge.outcome(CELL, [(1, GOOD), (2, other)], asked=TWO)
     assert dict(answer.request_ns) == {"p50": 900}
 
 
 def test_a_share_of_the_cpu_that_one_repetition_does_not_tell_is_left_out() -> None:
-    answer = judge.outcome(CELL, [(1, GOOD), (2, replace(GOOD, cpu_share=None))], wanted=2)
+    answer = judge.outcome(CELL, [(1, GOOD), (2, replace(GOOD, cpu_share=None))], asked=TWO)
     assert answer.type is OutcomeType.MEASURED
     assert answer.cpu_share is None
-    assert judge.outcome(CELL, [(1, GOOD), (2, GOOD)], wanted=2).cpu_share is not None
+    assert judge.outcome(CELL, [(1, GOOD), (2, GOOD)], asked=TWO).cpu_share is not None
+
+
+FEW = replace(GOOD, asked_requests=1000, requests=1000, body_octets=1_000_000)
+
+
+@pytest.mark.parametrize("change", [{"failed": 3}, {"non_2xx": 3}, {"requests": 997}])
+def test_a_share_of_failed_requests_stands_beside_a_mean_of_the_others(change: dict[str, int]) -> None:
+    answer = judge.outcome(CELL, [(1, FEW), (2, FEW), (3, replace(FEW, **change))], asked=TWO)
+    assert answer.type is OutcomeType.MEASURED
+    assert answer.failed_ratio == 0.001
+    assert "1 of 3 repetitions were invalid and set aside: " in answer.quality[0]
+
+
+@pytest.mark.parametrize("failed", [40, 900])
+def test_many_failed_requests_are_the_answer_and_no_mean_of_survivors_is(failed: int) -> None:
+    answer = judge.outcome(CELL, [(1, FEW), (2, FEW), (3, replace(FEW, failed=failed))], asked=TWO)
+    assert answer.type is OutcomeType.UNSTABLE
+    assert answer.reason == (
+        f"{failed} of 3000 requests failed ({failed / 3000:.2%}): a mean of the others is no answer"
+    )
+
+
+def test_requests_that_fail_in_every_repetition_are_no_broken_procedure() -> None:
+    answer = judge.outcome(CELL, [(1, replace(FEW, failed=3)), (2, replace(FEW, failed=1))], asked=TWO)
+    assert answer.type is OutcomeType.UNSTABLE
+    assert answer.reason.startswith("4 of 2000 requests failed (0.20%)")
+
+
+def test_a_proxy_that_is_gone_is_no_share_of_failed_requests() -> None:
+    gone = replace(FEW, failed=1000, probes=((200, True), (0, False)))
+    assert judge.outcome(CELL, [(1, FEW), (2, gone), (3, gone)], asked=TWO).type is OutcomeType.INVALID

@@ -10,6 +10,7 @@ import pytest
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.orders import Shown, orders, savings
 from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition, Workload
+from bmwg.methodology.repeated import Repetitions
 from bmwg.methodology.student import contrast, difference, quantile
 
 
@@ -40,7 +41,8 @@ def measured(
         )
         for number, mean in enumerate(means_us)
     ]
-    return judge.outcome(cell, list(enumerate(reps, start=1)), wanted=len(reps))
+    asked = Repetitions(wanted=len(reps), least=len(reps), max_invalid=0)
+    return judge.outcome(cell, list(enumerate(reps, start=1)), asked=asked)
 
 
 def test_each_claim_of_order_is_told_as_its_interval_says() -> None:

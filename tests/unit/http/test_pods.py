@@ -18,6 +18,7 @@ from bmwg.methodology.http.orders import orders, savings
 from bmwg.methodology.http.profile import OTHER_PODS, HttpProfile
 from bmwg.methodology.http.records import FORMS, HttpAnswer, Repetition
 from bmwg.methodology.records import POD_PREFIX
+from bmwg.methodology.repeated import Repetitions
 from bmwg.reports.http import option_table
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.words import forms_of
@@ -82,9 +83,9 @@ def outcome(form: str, means_ns: tuple[int, ...]) -> HttpAnswer:
         for entry in with_pods("quick", "bridge", "ipvlan").plan()
         if (entry.cell.form, entry.cell.experiment) == (form, "one_client")
     )
-    return judge.outcome(
-        cell, list(enumerate((repetition(cell, mean) for mean in means_ns), start=1)), wanted=len(means_ns)
-    )
+    asked = Repetitions(wanted=len(means_ns), least=len(means_ns), max_invalid=0)
+    found = list(enumerate((repetition(cell, mean) for mean in means_ns), start=1))
+    return judge.outcome(cell, found, asked=asked)
 
 
 def repetition(cell: Any, mean_ns: int) -> Repetition:

@@ -15,7 +15,8 @@ from bmwg.drivers.traffic.trex.astf_sent import HttpSent
 from bmwg.drivers.workload import probe
 from bmwg.drivers.workload import trex_astf as astf
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.http import profile, rate
+from bmwg.methodology.http import profile, rate, rate_search
+from bmwg.methodology.http.rate import RateSpec
 from bmwg.methodology.http.records import HttpCell, Repetition, Workload
 from bmwg.methodology.kinds.requests import REQUESTS, body_of
 from bmwg.methodology.records import OutcomeType, Validity
@@ -104,8 +105,8 @@ def made(proxy_rps: int, trex_rps: int) -> list[tuple[int, Repetition]]:
     """Search over a proxy that loses above one rate with a generator that is short above another."""
     recorded: list[tuple[int, Repetition]] = []
 
-    def measure(rate_rps: int) -> tuple[int, Repetition]:
-        due = rate_rps * 2
+    def measure(spec: RateSpec) -> tuple[int, Repetition]:
+        rate_rps, due = spec.load, spec.intended
         seq = len(recorded) + 1
         one = Repetition(
             cell_id=CELL.cell_id,
@@ -113,28 +114,29 @@ def made(proxy_rps: int, trex_rps: int) -> list[tuple[int, Repetition]]:
             phase="measured",
             asked_requests=due,
             requests=due,
-            failed=1 if rate_rps > proxy_rps else 0,
+            failed=max(0, due - round(proxy_rps * spec.duration_s)),
             unsent_requests=5 if rate_rps > trex_rps else 0,
             probes=((200, True), (200, True)),
             deployment="d1",
             rate_rps=rate_rps,
+            duration_s=spec.duration_s,
         )
         recorded.append((seq, one))
         return recorded[-1]
 
-    rate.search(measure, SETTINGS)
+    rate_search.search(measure, SETTINGS)
     return recorded
 
 
 def test_a_generator_above_the_proxy_does_not_hide_its_limit() -> None:
-    found = rate.outcome(CELL, made(proxy_rps=300, trex_rps=600), SETTINGS)
+    found = rate_search.outcome(CELL, made(proxy_rps=300, trex_rps=600), SETTINGS)
     assert found.type is OutcomeType.MEASURED
     assert found.rate_rps is not None
     assert 250 < found.rate_rps <= 300
 
 
 def test_a_generator_below_the_proxy_is_said_and_no_number_of_the_proxy() -> None:
-    found = rate.outcome(CELL, made(proxy_rps=600, trex_rps=300), SETTINGS)
+    found = rate_search.outcome(CELL, made(proxy_rps=600, trex_rps=300), SETTINGS)
     assert found.type is OutcomeType.TESTER_LIMITED
     assert found.rate_rps is None
     assert "no request was lost up to" in found.reason
@@ -144,7 +146,7 @@ def test_a_generator_below_the_proxy_is_said_and_no_number_of_the_proxy() -> Non
 def test_a_short_repetition_is_never_a_bound() -> None:
     recorded = made(proxy_rps=600, trex_rps=300)
     short = next(one for _, one in recorded if one.unsent_requests)
-    spec = rate.goal(SETTINGS).spec(short.rate_rps or 0)
+    spec = rate_search.goal(SETTINGS).spec(short.rate_rps or 0)
     assert rate.judged(1, short, spec).validity is Validity.SENT_SHORT
 
 

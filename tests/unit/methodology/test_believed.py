@@ -10,6 +10,7 @@ import pytest
 from bmwg.methodology import throughput
 from bmwg.methodology.believed import believed, lossless_over_all, set_aside
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import (
     Bound,
@@ -22,7 +23,7 @@ from bmwg.methodology.records import (
     TrialSpec,
     Validity,
 )
-from bmwg.methodology.search import bisection
+from bmwg.methodology.search import bisection, tst009
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, TrialPolicy, assess, judge
 
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
@@ -128,6 +129,22 @@ def test_frames_that_were_never_sent_are_told_beside_the_load() -> None:
     assert found.quality == ("at 100000 frames/s 90 of 100000 intended frames were never sent",)
 
 
+@pytest.mark.parametrize("metric", [tst009.METRIC, f"{goal_outcomes.METRIC}.1f2d0l50e"])
+def test_an_answer_that_forgives_trials_says_how_many_lost_there_and_at_half_of_it(metric: str) -> None:
+    """A device that loses in a quarter of all trials at any load was a plain number with no line about it."""
+    lossy = [trial(10 + one, 100_000, one % 4 // 3) for one in range(8)]
+    half = [trial(30 + one, 50_000, one % 4 // 3) for one in range(4)]
+    found = believed(
+        replace(measured(100_000), metric=metric), [*lossy, *half], most_ratio=0.1, continued=False
+    )
+    assert (
+        "2 of 8 trials at 100000 frames/s lost more than allowed, and 1 of 4 at half of it" in found.quality
+    )
+    clean = [trial(10 + one, 100_000, 0) for one in range(8)]
+    found = believed(replace(measured(100_000), metric=metric), clean, most_ratio=0.1, continued=False)
+    assert found.quality == ()
+
+
 def test_the_qualification_of_the_tester_is_told_and_not_refused() -> None:
     wire = Outcome(
         outcome_id="id",
@@ -155,7 +172,7 @@ def a_result(disturbance: HostDisturbance | None, **counts: int) -> TrialResult:
     [
         {"largest_gap_ns": 9_000_000},  # within the send call of an inline device, the DUT's own
         {"largest_lateness_ns": 9_000_000},
-        {"tester_dropped_frames": 1_000},  # a DUT that releases what it held
+        {"tester_dropped_frames": 999},  # a DUT that releases what it held, and loses another
     ],
 )
 def test_what_a_dut_can_bring_about_is_no_excuse(counts: dict[str, int]) -> None:
@@ -163,6 +180,21 @@ def test_what_a_dut_can_bring_about_is_no_excuse(counts: dict[str, int]) -> None
     assert assess(lossy, BY_CPU).validity is Validity.VALID
     assert assess(lossy, TrialPolicy()).validity is Validity.TESTER_STALLED  # as it was
     assert assess(a_result(None, **counts), BY_CPU).validity is Validity.VALID  # nobody watched
+
+
+@pytest.mark.parametrize("dropped", [1_000, 1_500])
+def test_what_the_testers_queue_dropped_is_no_loss_of_the_dut_and_nothing_set_aside(dropped: int) -> None:
+    """The trial was valid, and the DUT had lost the frames."""
+    result = a_result(away(0), tester_dropped_frames=dropped)
+    found = assess(result, BY_CPU)
+    assert found.validity is Validity.SENT_SHORT
+    assert found.reason == f"the tester's own queue dropped {dropped} frames, and 1000 were lost"
+
+
+def test_a_queue_that_dropped_nothing_of_the_trial_is_no_shortfall() -> None:
+    assert assess(a_result(away(0), received_frames=100_000, tester_dropped_frames=9), BY_CPU).validity is (
+        Validity.VALID
+    )
 
 
 def test_a_cpu_that_was_gone_is_evidence_unless_its_watchdog_was_blind() -> None:

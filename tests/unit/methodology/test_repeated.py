@@ -41,7 +41,7 @@ def test_invalid_ones_are_repeated_kept_by_number_and_told() -> None:
     assert found.type is OutcomeType.MEASURED
     assert found.trials == tuple(range(1, 8))
     assert [one.seq for one in found.valid] == [2, 4, 5, 6, 7]
-    assert found.quality == ("2 of 7 repetitions were invalid and set aside",)
+    assert found.quality == ("2 of 7 repetitions were invalid and set aside: lost",)
 
 
 def test_too_many_invalid_ones_end_it_with_their_reasons_once_each() -> None:
@@ -49,6 +49,14 @@ def test_too_many_invalid_ones_end_it_with_their_reasons_once_each() -> None:
     assert found.type is OutcomeType.INVALID
     assert found.trials == (1, 2, 3, 4)
     assert found.reason == "1 of 3 repetitions are valid: lost; late"
+
+
+def test_more_invalid_ones_than_allowed_leave_no_answer_of_the_valid_ones() -> None:
+    """It was MEASURED, of the half that was left."""
+    found = run("", "", "", "lost", "late", "lost")
+    assert found.type is OutcomeType.INVALID
+    assert found.trials == (1, 2, 3, 4, 5, 6)
+    assert found.reason == "3 of 6 repetitions were invalid, more than 2: lost; late"
 
 
 def test_a_cell_whose_time_is_over_ends_with_the_least_and_says_so() -> None:
@@ -65,7 +73,7 @@ def test_what_stands_already_is_not_run_again() -> None:
 
 
 def test_nothing_that_was_run_is_no_answer() -> None:
-    found = answered([], least=1)
+    found = answered([], Repetitions(wanted=1, least=1, max_invalid=0))
     assert found.type is OutcomeType.INVALID
     assert found.reason == "0 of 1 repetitions are valid: none was run"
 
@@ -85,3 +93,19 @@ def test_a_mean_is_told_with_its_interval_and_how_many_it_is_of() -> None:
     assert values["m.half_width_95"][0] == pytest.approx(4.303 / 3**0.5, rel=1e-3)  # t(0.975, 2) = 4.303
     assert values["m.repetitions"] == (3, "repetitions")
     assert [one.metric for one in quantities("m", interval([1.0]), "ns")] == ["m.mean", "m.repetitions"]
+
+
+@pytest.mark.parametrize(
+    ("deployments", "remark"),
+    [
+        ("aaaaa", ("its interval is within one deployment, of repetitions taken as independent",)),
+        ("aabbb", ("its interval is within 2 deployments, of repetitions taken as independent",)),
+        ("abcde", ()),
+    ],
+)
+def test_an_interval_says_of_how_many_deployments_it_is(deployments: str, remark: tuple[str, ...]) -> None:
+    """Where deployments differ as repetitions do, 95 % of one held the mean of all in 66 of 100 cases."""
+    done = [
+        Tried(seq=seq, result=float(seq), deployment=name) for seq, name in enumerate(deployments, start=1)
+    ]
+    assert answered(done, ASKED).quality == remark

@@ -13,7 +13,7 @@ from bmwg.methodology.measurements.measurement import Answered, Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.models.time_truths import TimeCase, cases, findings
 from bmwg.methodology.models.timed import TimedBench, Timing
-from bmwg.methodology.records import TrialSpec
+from bmwg.methodology.records import OutcomeType, TrialSpec
 from bmwg.methodology.trial import JudgedTrial, TrialPolicy
 
 CASES = {f"{case.measurement}: {case.name}": case for case in cases()}
@@ -149,3 +149,50 @@ def test_the_model_counts_each_frame_once() -> None:
     # frames 4 to 9 came: 70, 900, 5, 70, 900, 5
     assert stream.latency.sum_ns == 2 * (5 + 70 + 900)
     assert stream.tagged_ns == (None, None, 70, 900, 5, 70, 900, 5)
+
+
+def test_a_device_that_loses_frames_at_half_of_an_overload_has_no_recovery_time() -> None:
+    """One that lost a frame in a million anywhere needed 44.6 s to recover."""
+    (case,) = [one for one in cases() if "2.1 ms after an overload" in one.name]
+    (steady,) = findings(case)
+    assert steady.holds
+    (stray,) = findings(replace(case, timing=replace(case.timing, strays=True)))
+    assert stray.found is None
+
+
+def test_the_refusal_of_a_recovery_names_the_trials_without_an_overload() -> None:
+    bench = TimedBench(timing=Timing(limit_fps=600_000, recovery_s=0.01, strays=True), policy=TrialPolicy())
+    answered = []
+
+    def measure(asked: Asked) -> Answered:
+        answered.append(measurement("recovery").measure(replace(asked, trial=bench.trial)))
+        return answered[-1]
+
+    (case,) = [one for one in cases() if "2.1 ms after an overload" in one.name]
+    findings(case, measure)
+    (outcome,) = answered[0].outcomes
+    assert outcome.type is OutcomeType.UNSTABLE
+    assert outcome.reason.startswith("330000 frames/s lose 10 of 198000000 frames without an overload")
+    assert [trial.spec.then_load_fps is None for trial in bench.trials] == [True, False] * 10
+    assert outcome.trials == tuple(range(1, 21))
+
+
+@pytest.mark.parametrize("name", ["delay_variation", "ipdv", "tagged_latency", "latency_rfc8219"])
+@pytest.mark.parametrize("what", ["lossy", "unstable"])
+def test_times_at_a_load_that_loses_or_is_none_are_no_plain_numbers(name: str, what: str) -> None:
+    """They were `measured` while the very streams lost frames, and at an unstable throughput."""
+    case, found = case_of(name), []
+    lossy = replace(case, timing=replace(case.timing, lossy_trials=frozenset(range(1, 60)), lost_frames=9))
+
+    def measure(asked: Asked) -> Answered:
+        assert asked.throughput is not None
+        if what == "unstable":
+            asked = replace(asked, throughput=replace(asked.throughput, type=OutcomeType.UNSTABLE))
+        found.append(measurement(name).measure(asked))
+        return found[-1]
+
+    findings(lossy if what == "lossy" else case, measure)
+    (outcome,) = found[0].outcomes
+    wanted = OutcomeType.UNSTABLE if what == "lossy" else OutcomeType.NOT_ASSESSED
+    assert (outcome.type, outcome.values) == (wanted, ())
+    assert ("streams at 600000 frames/s lost frames" in outcome.reason) == (what == "lossy")

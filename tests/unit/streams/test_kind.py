@@ -133,9 +133,7 @@ def test_what_the_journal_holds_keeps_to_the_schema_and_is_read_back() -> None:
 
 def test_an_answer_is_computed_again_from_the_lines_alone() -> None:
     lines = [line(number, result(octets)) for number, octets in OCTETS]
-    stated = STREAMS.answered(
-        TCP, [STREAMS.tried(number, spec(number=number), result(octets)) for number, octets in OCTETS]
-    )
+    stated = STREAMS.answered(TCP, [STREAMS.retried(one) for one in lines])
     assert STREAMS.answer(QUICK.data, stated, lines, ()) == stated
     changed = STREAMS.answer(
         QUICK.data, stated, lines, [Change(path="nic/net0/mtu", before="1500", after="9000")]

@@ -4,6 +4,8 @@ import pytest
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.traffic.embedded.result import read_result
+from bmwg.methodology.records import TrialSpec
 
 
 def ports(io):
@@ -30,3 +32,51 @@ def test_a_ring_that_still_holds_frames_is_opened_anew_once(tester, holds, io, t
     tester._fit_rings(ports(io), 64)
     tester._fit_rings(ports(io), 64)
     assert tester.plugged == times
+
+
+def counted(io, seen):
+    """Read a trial of 10 frames, of which 8 came and the sender's interface saw so many."""
+    came = min(8, seen)
+    stream = {
+        **dict.fromkeys(("duplicate_frames", "reordered_frames", "corrupt_frames", "foreign_frames"), 0),
+        **dict.fromkeys(("stale_frames", "beyond_window_frames", "backpressure_bursts"), 0),
+        **dict.fromkeys(("broadcast_sent_frames", "largest_burst_frames", "largest_lateness_ns"), 0),
+        "intended_frames": 10,
+        "sent_frames": 10,
+        "received_frames": came,
+        "effective_duration_ns": 1000,
+        "latency": {"buckets": [[1, 1, came]] if came else [], "sum_ns": came, "min_ns": 1, "max_ns": 1},
+    }
+    reply = {
+        **dict.fromkeys(("largest_gap_ns", "gaps_over_1ms", "loop_passes", "no_buffer_events"), 0),
+        "port_counters_before": [{"tx_packets": 0}] * 2,
+        "port_counters": [{"tx_packets": seen}, {"tx_packets": 0}],
+        "streams": [stream, None],
+        "unassigned_frames": [0, 0],
+        "wall_time_ns": 2000,
+        "residual_wait_ns": 0,
+        "real_time": True,
+        "aborted": False,
+        "extras": [],
+        "watchdogs": [],
+    }
+    result = read_result(TrialSpec(frame_octets=64, load_fps=10, duration_s=1.0), ports(io), reply, {})
+    kept = {key: value for key, value in result.auxiliary if key in ("forward.held_frames", QUEUED)}
+    return result.streams[0].sent_frames, result.streams[0].lost_frames, kept
+
+
+QUEUED = "forward.queued_frames"
+
+
+@pytest.mark.parametrize(
+    ("io", "seen", "sent", "lost", "kept"),
+    [
+        ("af_packet", 9, 9, 1, {"forward.held_frames": 1}),  # in the tester's own ring
+        ("xdp", 9, 10, 2, {"forward.held_frames": 0, QUEUED: 1}),  # in the ring of the DUT's interface
+        ("xdp", 10, 10, 2, {"forward.held_frames": 0, QUEUED: 0}),
+        ("xdp", 0, 0, 0, {"forward.held_frames": 10}),  # nothing left
+    ],
+)
+def test_frames_that_no_interface_saw_are_the_duts_where_it_has_the_ring(io, seen, sent, lost, kept):
+    """The DUT's were "never sent", and it had lost none."""
+    assert counted(io, seen) == (sent, lost, kept)

@@ -110,6 +110,6 @@ def _measured(store, experiment: str, forms) -> None:
             validity=one.validity,
             reason=one.reason,
         )
-        done[form].append(JOBS.tried(seq, spec(planned, number), came))
+        done[form].append(JOBS.tried(seq, spec(planned, number), came, one.deployment_id))
     for form, tried in done.items():
         store.add_outcome(JOBS.answered(forms[form], tried))

@@ -202,9 +202,10 @@ def _streams(to: Path, run_id: str, seed: int) -> Path:
             found = STREAMS.assessed(asked, came)
             assert found.validity is Validity.VALID, found.reason
             clock.took_s = came.wall_ns / 1e9 + 0.05
+            deployment = _deployed(store, "streams", planned.cell, known)
             seq = store.append(
                 cell_id=cell_id,
-                deployment_id=_deployed(store, "streams", planned.cell, known),
+                deployment_id=deployment,
                 metric=planned.metric,
                 test_id=planned.test_id,
                 phase=MEASURED,
@@ -212,7 +213,7 @@ def _streams(to: Path, run_id: str, seed: int) -> Path:
                 validity=found.validity,
                 reason=found.reason,
             )
-            tried.append(STREAMS.tried(seq, asked, came))
+            tried.append(STREAMS.tried(seq, asked, came, deployment))
         for one in plan:
             if one.cell.cell_id in here:
                 store.add_outcome(STREAMS.answered(one, done[one.cell.cell_id]))

@@ -70,7 +70,7 @@ def executed(store: RunStore, planned, deployment_id: str, results) -> None:
             validity=found.validity,
             reason=found.reason,
         )
-        done.append(ACTS.tried(seq, asked, one))
+        done.append(ACTS.tried(seq, asked, one, deployment_id))
     store.add_outcome(ACTS.answered(planned, done))
 
 

@@ -80,7 +80,7 @@ def made(tmp_path_factory):
                     validity=found.validity,
                     reason=found.reason,
                 )
-                done.append(STREAMS.tried(seq, asked, one))
+                done.append(STREAMS.tried(seq, asked, one, "streams-p2p-1"))
             store.add_outcome(STREAMS.answered(planned, done))
         store.close(None, "complete")
     write_report(store.folder)

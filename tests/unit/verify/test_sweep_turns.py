@@ -65,7 +65,7 @@ class Writer:
             validity=found.validity,
             reason=found.reason,
         )
-        mine.append(STREAMS.tried(seq, asked, came))
+        mine.append(STREAMS.tried(seq, asked, came, f"streams-{planned.cell.hosting}"))
 
     def keep(self, planned) -> None:
         self.store.add_outcome(STREAMS.answered(planned, self.done[planned.cell.cell_id]))
