@@ -7,38 +7,33 @@ from __future__ import annotations
 from bmwg.reports.registry.check import Checked, published
 from bmwg.reports.registry.entry import Entry
 from bmwg.reports.registry.names import shown
-from bmwg.reports.render.text import NONE, esc, table, title
+from bmwg.reports.render.blocks import Block, link, paragraph, table, title
+from bmwg.reports.render.text import NONE
 
 
-def index_page(checked: Checked) -> str:
-    """Return the page as reStructuredText, the same for the same registry."""
-    name = "Published benchmark submissions"
-    lines = ["=" * len(name), name, "=" * len(name), ""]
+def index_page(checked: Checked) -> list[Block]:
+    """Return the page, the same for the same registry."""
+    lines = title("Published benchmark submissions", 0)
     good = published(checked)
-    lines += [
-        esc(
-            f"{len(good)} of {len(checked.entries)} submissions verify and keep to the convention. "
-            "Verified is that every number follows from the recorded trials; who forges trials with the key "
-            "at hand is not found by that. Each has a page that this registry rendered itself."
-        ),
-        "",
-    ]
-    lines += title("Submissions", 1)
+    lines += paragraph(
+        f"{len(good)} of {len(checked.entries)} submissions verify and keep to the convention. "
+        "Verified is that every number follows from the recorded trials; who forges trials with the key "
+        "at hand is not found by that. Each has a page that this registry rendered itself."
+    )
+    lines += title("Submissions")
     head = ["organization", "product", "version", "toolkit", "profile", "run", "grades", "state", "folder"]
-    lines += table(head, map(_row, good)) or ["None.", ""]
+    lines += table(head, map(_row, good)) or paragraph("None.")
     if checked.findings:
-        lines += title("Findings", 1)
-        rows = [
-            [esc(one.rule_id), esc(one.place), esc(one.expected), esc(one.found)] for one in checked.findings
-        ]
+        lines += title("Findings")
+        rows = [[one.rule_id, one.place, one.expected, one.found] for one in checked.findings]
         lines += table(["rule", "where", "expected", "found"], rows)
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _row(entry: Entry) -> list[str]:
     seen = entry.examined
     if seen is None:
-        return [esc(entry.organization), *[NONE] * 7, esc(entry.place)]
+        return [entry.organization, *[NONE] * 7, entry.place]
     given = [
         one for one in seen.grades if one[2] not in ("not assessed", "coverage", "counted", "not graded")
     ]
@@ -51,9 +46,4 @@ def _row(entry: Entry) -> list[str]:
         seen.profile,
         seen.run_id,
     )
-    return [
-        *(esc(text) for text in texts),
-        esc(grades or NONE),
-        esc("; ".join(seen.state) or NONE),
-        f"`{esc(entry.place)} <{entry.page}>`__",
-    ]
+    return [*texts, grades or NONE, "; ".join(seen.state) or NONE, link(entry.place, entry.page)]
