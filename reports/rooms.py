@@ -15,25 +15,26 @@ from bmwg.methodology import offers
 from bmwg.methodology.errors import TestbedError
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding, Rule
+from bmwg.reports.render.blocks import Block
 from bmwg.reports.render.drawing import Plot
 from bmwg.reports.store import Run
 
 GROUP = "bmwg.reports"
-Figure = Callable[[str], list[str]]  # the lines of a plot by its name
+Figure = Callable[[str], list[Block]]  # a plot by its name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """What one kind of load tells. Each part is empty for a run that holds nothing of the kind.
 
-    `holds` tells whether the run has answers of it, or planned any. `section` are lines of the report, with
+    `holds` tells whether the run has answers of it, or planned any. `section` are blocks of the report, with
     figures; `summary` says in some words what the run holds; `plots` are the figures. `rules` are what
     `verify` asks of its trials, `questions` what a reader should ask.
     """
 
     kind: str
     holds: Callable[[Run], bool]
-    section: Callable[[Run, Figure], list[str]]
+    section: Callable[[Run, Figure], list[Block]]
     summary: Callable[[Run], str]
     plots: Callable[[Run], tuple[Plot, ...]]
     rules: tuple[Rule[Evidence], ...]
@@ -66,9 +67,9 @@ def told(run: Run) -> bool:
     return any(room.holds(run) for room in _of_run(run))
 
 
-def sections(run: Run, figure: Figure) -> list[str]:
-    """Return the lines of the report of all kinds of load that have rooms."""
-    return [line for room in _of_run(run) for line in room.section(run.of_load(room.kind), figure)]
+def sections(run: Run, figure: Figure) -> list[Block]:
+    """Return what the report tells of all kinds of load that have rooms."""
+    return [block for room in _of_run(run) for block in room.section(run.of_load(room.kind), figure)]
 
 
 def summaries(run: Run) -> str:

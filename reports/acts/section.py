@@ -16,7 +16,8 @@ from bmwg.methodology.kinds.acts.kind import (
 from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import NOTHING, OutcomeType
-from bmwg.reports.render.text import NONE, esc, nanoseconds, number_of, sequence, table, title
+from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.text import NONE, nanoseconds, number_of, sequence
 from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import Answered as AnsweredBy
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
@@ -72,38 +73,35 @@ _OF_DRAINS = (
 )
 
 
-def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
+def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
     """Return the section, empty for a run without acts."""
     if not has_answers(run, ACTS.name):
         return []
     answers = answers_of(run, ACTS)
-    lines = title(f"The life of {_nouns(answers)}", 1)
+    lines = title(f"The life of {_nouns(answers)}")
     if not answers:
-        return [*lines, "The run holds no answer.", ""]
-    lines += [
-        esc(
-            "A start lasts from the request for a path with a pod (or for a server and its ports, whose "
-            "networks stand already) to the first test frame that it has forwarded (known by its hop limit: "
-            "one that went round it passed fewer routers); one is "
-            "offered every few milliseconds from before the request until after the removal. "
-            "The path began to forward between the frame before, which did not come, and this one: the "
-            "resolution. Medians over the executions, each of several of them by its own median, with the "
-            "interval of order statistics that covers them with at least 90 % (of fewer than five executions "
-            "less, and it is said), as far as executions are independent of each other."
-        ),
-        "",
-    ]
+        return [*lines, *paragraph("The run holds no answer.")]
+    lines += paragraph(
+        "A start lasts from the request for a path with a pod (or for a server and its ports, whose "
+        "networks stand already) to the first test frame that it has forwarded (known by its hop limit: "
+        "one that went round it passed fewer routers); one is "
+        "offered every few milliseconds from before the request until after the removal. "
+        "The path began to forward between the frame before, which did not come, and this one: the "
+        "resolution. Medians over the executions, each of several of them by its own median, with the "
+        "interval of order statistics that covers them with at least 90 % (of fewer than five executions "
+        "less, and it is said), as far as executions are independent of each other."
+    )
     if any(one.outcome.metric == POLICY.metric for one in answers):
-        lines += [esc(_OF_POLICIES), ""]
+        lines += paragraph(_OF_POLICIES)
     if any(one.outcome.metric == DRAIN.metric for one in answers):
-        lines += [esc(_OF_DRAINS), ""]
+        lines += paragraph(_OF_DRAINS)
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment, known in experiments().items():
         mine = [one for one in answers if one.planned.test_id == known.test_id]
         if mine:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
-            lines += [esc(f"After {entry['source']}."), ""] if entry.get("source") else []
+            lines += paragraph(f"After {entry['source']}.") if entry.get("source") else []
             drained = _answer(mine[0]) is Answer.OUTAGES
             lines += _drains(mine) if drained else _answers(mine)
             lines += _steps(mine)
@@ -141,7 +139,7 @@ def _lives(one: Answered) -> list[Life]:
     return [life for result in one.results for life in result.lives]
 
 
-def _answers(answers: Sequence[Answered]) -> list[str]:
+def _answers(answers: Sequence[Answered]) -> list[Block]:
     rows = []
     for one in answers:
         measured = one.outcome.type is OutcomeType.MEASURED
@@ -149,21 +147,19 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
         results = one.results if measured else ()
         rows.append(
             [
-                esc(_place(one)),
+                _place(one),
                 one.type_cell,
-                esc(
-                    _rate(one)
-                    if measured and _answer(one) is Answer.RATE
-                    else _batch(one)
-                    if measured and _answer(one) is Answer.BATCHES
-                    else _count(one)
-                    if measured
-                    else NONE
-                ),
-                esc(_median(each(results, lambda life: life.start_ns))),
-                esc(_median(each(results, lambda life: life.removal_ns))),
-                esc(_most([(life.first_frame_ns or 0) - (life.not_before_ns or 0) for life in lives])),
-                esc(sequence(one.outcome.trials)),
+                _rate(one)
+                if measured and _answer(one) is Answer.RATE
+                else _batch(one)
+                if measured and _answer(one) is Answer.BATCHES
+                else _count(one)
+                if measured
+                else NONE,
+                _median(each(results, lambda life: life.start_ns)),
+                _median(each(results, lambda life: life.removal_ns)),
+                _most([(life.first_frame_ns or 0) - (life.not_before_ns or 0) for life in lives]),
+                sequence(one.outcome.trials),
                 one.remarks,
             ]
         )
@@ -176,7 +172,7 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
     return table(head, rows, f"Metric {answers[0].outcome.metric}")
 
 
-def _drains(answers: Sequence[Answered]) -> list[str]:
+def _drains(answers: Sequence[Answered]) -> list[Block]:
     """Return the outages of drained nodes, with the frames that were lost in them."""
     rows = []
     for one in answers:
@@ -184,14 +180,14 @@ def _drains(answers: Sequence[Answered]) -> list[str]:
         results = one.results if lives else ()
         rows.append(
             [
-                esc(_place(one)),
+                _place(one),
                 one.type_cell,
-                esc(_count(one) if lives else NONE),
-                esc(_median(each(results, lambda life: life.outage_ns))),
-                esc(", ".join(str(life.lost_frames) for life in lives) or NONE),
-                esc(_median(each(results, lambda life: life.start_ns))),
-                esc(_most([_loss_resolution_ns(life) for life in lives])),
-                esc(sequence(one.outcome.trials)),
+                _count(one) if lives else NONE,
+                _median(each(results, lambda life: life.outage_ns)),
+                ", ".join(str(life.lost_frames) for life in lives) or NONE,
+                _median(each(results, lambda life: life.start_ns)),
+                _most([_loss_resolution_ns(life) for life in lives]),
+                sequence(one.outcome.trials),
                 one.remarks,
             ]
         )
@@ -247,7 +243,7 @@ def _most(values: Sequence[int]) -> str:
     return nanoseconds(max(values)) if values else NONE
 
 
-def _steps(answers: Sequence[Answered]) -> list[str]:
+def _steps(answers: Sequence[Answered]) -> list[Block]:
     """Return when a start came to each step, from the request: median and interval."""
     rows = []
     for one in answers:
@@ -255,19 +251,19 @@ def _steps(answers: Sequence[Answered]) -> list[str]:
         results = one.results if lives else ()
         for step in steps_of(lives):
             at = each(results, since_asked(step))
-            rows.append([esc(_place(one)), esc(_STEPS.get(step, step)), esc(_median(at))])
+            rows.append([_place(one), _STEPS.get(step, step), _median(at)])
         if lives:
             rows.append(
                 [
-                    esc(_place(one)),
-                    esc(_FIRST.get(one.outcome.metric, "first forwarded frame")),
-                    esc(_median(each(results, lambda life: life.start_ns))),
+                    _place(one),
+                    _FIRST.get(one.outcome.metric, "first forwarded frame"),
+                    _median(each(results, lambda life: life.start_ns)),
                 ]
             )
     return table(["path and option", "step", "time since the request"], rows, "A start by its steps")
 
 
-def _removal_steps(answers: Sequence[Answered]) -> list[str]:
+def _removal_steps(answers: Sequence[Answered]) -> list[Block]:
     """Return when a removal came to each step, from the request to remove: median and interval."""
     rows = []
     for one in answers:
@@ -275,14 +271,14 @@ def _removal_steps(answers: Sequence[Answered]) -> list[str]:
         results = one.results if lives else ()
         for step in removal_steps_of(lives):
             at = each(results, since_removal(step))
-            rows.append([esc(_place(one)), esc(_STEPS.get(step, step)), esc(_median(at))])
+            rows.append([_place(one), _STEPS.get(step, step), _median(at)])
     if not rows:
         return []
     head = ["path and option", "step", "time since the request to remove"]
     return table(head, rows, "A removal by its steps")
 
 
-def _frames(answers: Sequence[Answered]) -> list[str]:
+def _frames(answers: Sequence[Answered]) -> list[Block]:
     """Return what came of the frames: those before a path is there, and after it is gone, are lost."""
     rows = []
     for one in answers:
@@ -290,12 +286,12 @@ def _frames(answers: Sequence[Answered]) -> list[str]:
         if lives:
             rows.append(
                 [
-                    esc(_place(one)),
-                    esc(sum(life.offered_frames for life in lives)),
-                    esc(sum(life.received_frames for life in lives)),
-                    esc(sum(life.reordered_frames for life in lives)),
-                    esc(sum(life.bypassed_frames for life in lives)),
-                    esc(_median(each(one.results, _still))),
+                    _place(one),
+                    sum(life.offered_frames for life in lives),
+                    sum(life.received_frames for life in lives),
+                    sum(life.reordered_frames for life in lives),
+                    sum(life.bypassed_frames for life in lives),
+                    _median(each(one.results, _still)),
                 ]
             )
     head = [

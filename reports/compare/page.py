@@ -1,4 +1,4 @@
-"""A comparison and a trend as reStructuredText, from which all forms are made. Sentences are computed."""
+"""A comparison and a trend as blocks, from which all forms are made. Sentences are computed."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from bmwg.reports.compare.fields import Difference
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.compare.statistics import ALPHA, CHANGE_ALPHA
 from bmwg.reports.compare.trend import Series, Trend
+from bmwg.reports.render.blocks import Block, banner, fold, paragraph, table, title
 from bmwg.reports.render.facts import cell_words
 from bmwg.reports.render.guest import guest_sentences
 from bmwg.reports.render.results import quantity_text
-from bmwg.reports.render.text import NONE, esc, fold, percent, table, title
+from bmwg.reports.render.text import NONE, percent
 
 _SHOWN = 400
 NOT_VERIFIED = "Not verified: these figures are what the files say; nobody computed them anew."
 
 
-def comparison_page(made: Comparison) -> str:
-    """Return the comparison as reStructuredText."""
-    name = esc("Comparison of " + ", ".join(side.name for side in made.sides))
-    lines = ["=" * len(name), name, "=" * len(name), ""]
+def comparison_page(made: Comparison) -> list[Block]:
+    """Return the comparison."""
+    lines = title("Comparison of " + ", ".join(side.name for side in made.sides), 0)
     lines += table(
         ["side", "runs", "testbed", "profile", "state"], map(_side, made.sides), "What is compared"
     )
-    lines += banner_lines(made)
-    lines += title("Numbers", 1)
+    for kind, text in banners(made):
+        lines += banner(kind, text)
+    lines += title("Numbers")
     lines += _numbers(made)
-    lines += title("What confounds", 1)
+    lines += title("What confounds")
     lines += _differences(
         [one for one in made.confounders if one.place is Place.ON_PATH],
         made.sides,
@@ -38,15 +39,15 @@ def comparison_page(made: Comparison) -> str:
     )
     if made.off_path:
         count = f"{len(made.off_path)} field{'s' if len(made.off_path) != 1 else ''}"
-        lines += [esc(f"{count} more differ on no path of these runs:"), ""]
+        lines += paragraph(f"{count} more differ on no path of these runs:")
         lines += _differences(made.off_path, made.sides, "", reasons=True)
-    lines += title("What is under test", 1)
+    lines += title("What is under test")
     lines += _differences(made.under_test, made.sides, "No field of what is under test differs.")
     if made.unknown:
         count = f"{len(made.unknown)} field{'s' if len(made.unknown) != 1 else ''}"
         lines += fold(
             f"{count} that no run knows: nothing shows that they are equal",
-            table(["field"], ([esc(path)] for path in made.unknown)),
+            table(["field"], ([path] for path in made.unknown)),
         )
     if made.passing:
         count = f"{len(made.passing)} field{'s' if len(made.passing) != 1 else ''}"
@@ -54,7 +55,7 @@ def comparison_page(made: Comparison) -> str:
             f"{count} that each run names or measures anew: no configuration",
             _differences(made.passing, made.sides, "", reasons=True),
         )
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _side(side: Side) -> list[str]:
@@ -63,11 +64,11 @@ def _side(side: Side) -> list[str]:
     runs = first.run_id if count == 1 else f"{count} runs, {first.run_id} to {last.run_id}"
     states = sorted({"simulated" if run.simulated else run.status for run in side.runs})
     return [
-        esc(side.name),
-        esc(runs),
-        esc(", ".join(sorted({str(run.testbed.get("name", NONE)) for run in side.runs}))),
-        esc(", ".join(sorted({str(run.profile["name"]) for run in side.runs}))),
-        esc(", ".join(states)),
+        side.name,
+        runs,
+        ", ".join(sorted({str(run.testbed.get("name", NONE)) for run in side.runs})),
+        ", ".join(sorted({str(run.profile["name"]) for run in side.runs})),
+        ", ".join(states),
     ]
 
 
@@ -97,67 +98,52 @@ def banners(made: Comparison) -> list[tuple[str, str]]:
     return told
 
 
-def banner_lines(made: Comparison) -> list[str]:
-    """Return the banners as lines of the page."""
-    return [
-        line
-        for kind, text in banners(made)
-        for line in (f".. container:: banner banner-{kind}", "", f"   {esc(text)}", "")
-    ]
-
-
 def _differences(
     found: Sequence[Difference], sides: Sequence[Side], none: str, *, reasons: bool = False
-) -> list[str]:
+) -> list[Block]:
     if not found:
-        return [esc(none), ""]
+        return paragraph(none)
     rows = [
         [
-            esc(one.path),
-            *(esc(" | ".join(one.values[side.name])) for side in sides),
-            esc(one.reason or NONE) if reasons else esc("waived" if one.waived else NONE),
+            one.path,
+            *(" | ".join(one.values[side.name]) for side in sides),
+            (one.reason or NONE) if reasons else ("waived" if one.waived else NONE),
         ]
         for one in found[:_SHOWN]
     ]
     head = ["field", *(side.name for side in sides), "why" if reasons else "waived"]
     lines = table(head, rows, f"{len(found)} field{'s' if len(found) != 1 else ''} that differ")
     if len(found) > _SHOWN:
-        lines += [esc(f"{len(found) - _SHOWN} more fields differ."), ""]
+        lines += paragraph(f"{len(found) - _SHOWN} more fields differ.")
     return lines
 
 
-def _numbers(made: Comparison) -> list[str]:
+def _numbers(made: Comparison) -> list[Block]:
     if made.mixed:
-        return [esc("Measured and simulated runs are never set side by side."), ""]
+        return paragraph("Measured and simulated runs are never set side by side.")
     rows = [
         [
-            esc(cell_words(row.cell)),
-            esc(row.metric),
-            esc(sample_text(row.samples[row.first], row)),
-            esc(f"{row.second}: {sample_text(row.samples[row.second], row)}"),
-            esc(change_text(row)),
-            esc(row.verdict),
+            cell_words(row.cell),
+            row.metric,
+            sample_text(row.samples[row.first], row),
+            f"{row.second}: {sample_text(row.samples[row.second], row)}",
+            change_text(row),
+            row.verdict,
         ]
         for row in made.rows[:_SHOWN]
     ]
     head = ["cell", "metric", made.sides[0].name, "against", "difference of medians", "verdict"]
-    lines = table(head, rows, "Cell by cell") or [esc("No cell stands in these runs."), ""]
+    lines = table(head, rows, "Cell by cell") or paragraph("No cell stands in these runs.")
     if len(made.rows) > _SHOWN:
-        lines += [esc(f"{len(made.rows) - _SHOWN} more comparisons are in the JSON form."), ""]
-    lines += [
-        line
-        for sentence in made.order
-        for line in (esc(f"{sentence} A change with time would look alike."), "")
-    ]
-    lines += [
-        esc(
-            "Method: an exact permutation test of the mean logarithm over the repeats of a cell (20000 drawn "
-            "deals where there are more), against the first side; a difference is shown when the "
-            "Benjamini-Hochberg procedure over all comparisons keeps the share of chance among the shown at "
-            f"{percent(ALPHA)}. Values are medians with smallest and largest."
-        ),
-        "",
-    ]
+        lines += paragraph(f"{len(made.rows) - _SHOWN} more comparisons are in the JSON form.")
+    for sentence in made.order:
+        lines += paragraph(f"{sentence} A change with time would look alike.")
+    lines += paragraph(
+        "Method: an exact permutation test of the mean logarithm over the repeats of a cell (20000 drawn "
+        "deals where there are more), against the first side; a difference is shown when the "
+        "Benjamini-Hochberg procedure over all comparisons keeps the share of chance among the shown at "
+        f"{percent(ALPHA)}. Values are medians with smallest and largest."
+    )
     return lines
 
 
@@ -188,42 +174,31 @@ def sample_text(sample: Sample, row: Row) -> str:
     return "; ".join(parts)
 
 
-def trend_page(made: Trend) -> str:
-    """Return the trend as reStructuredText."""
-    name = esc(f"Trend of testbed {made.testbed}")
-    lines = ["=" * len(name), name, "=" * len(name), ""]
+def trend_page(made: Trend) -> list[Block]:
+    """Return the trend."""
+    lines = title(f"Trend of testbed {made.testbed}", 0)
     count = len(made.runs)
-    lines += [esc(f"{count} runs, {made.runs[0].started_at} to {made.runs[-1].started_at}."), ""]
+    lines += paragraph(f"{count} runs, {made.runs[0].started_at} to {made.runs[-1].started_at}.")
     if made.runs[0].simulated:
-        lines += [
-            ".. container:: banner banner-simulated",
-            "",
-            f"   {esc('Simulated: no measurements.')}",
-            "",
-        ]
+        lines += banner("simulated", "Simulated: no measurements.")
     for text in guest_sentences(made.runs):
-        lines += [".. container:: banner banner-guest", "", f"   {esc(text)}", ""]
+        lines += banner("guest", text)
     changed = [one for one in made.series if one.changes]
-    lines += [
-        esc(
-            f"{len(changed)} of {len(made.series)} series changed their level. Method: the series is split "
-            "in two where the sum of squares between the parts is largest, again and again; a split counts "
-            f"when fewer than {percent(CHANGE_ALPHA)} of 1999 random orders of the same numbers part as far; "
-            "a level has at least 4 runs."
-        ),
-        "",
-    ]
+    lines += paragraph(
+        f"{len(changed)} of {len(made.series)} series changed their level. Method: the series is split "
+        "in two where the sum of squares between the parts is largest, again and again; a split counts "
+        f"when fewer than {percent(CHANGE_ALPHA)} of 1999 random orders of the same numbers part as far; "
+        "a level has at least 4 runs."
+    )
     rows = [
         [
-            esc(cell_words(one.cell)),
-            esc(one.metric),
+            cell_words(one.cell),
+            one.metric,
             str(len(one.numbers)),
             str(one.gaps),
-            esc(quantity_text(median(one.numbers), one.unit)),
-            esc(
-                f"{quantity_text(min(one.numbers), one.unit)} to {quantity_text(max(one.numbers), one.unit)}"
-            ),
-            esc(", ".join(change.run_id for change in one.changes) or NONE),
+            quantity_text(median(one.numbers), one.unit),
+            f"{quantity_text(min(one.numbers), one.unit)} to {quantity_text(max(one.numbers), one.unit)}",
+            ", ".join(change.run_id for change in one.changes) or NONE,
         ]
         for one in made.series[:_SHOWN]
     ]
@@ -236,14 +211,14 @@ def trend_page(made: Trend) -> str:
         "smallest to largest",
         "new level from",
     ]
-    lines += table(head, rows, "Series by cell") or [esc("No run gave a plain number."), ""]
+    lines += table(head, rows, "Series by cell") or paragraph("No run gave a plain number.")
     if changed:
-        lines += title("Changes of level", 1)
+        lines += title("Changes of level")
         lines += [line for one in changed for line in _changes(one)]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
-def _changes(one: Series) -> Iterable[str]:
+def _changes(one: Series) -> Iterable[Block]:
     yield from title(f"{one.metric}: {cell_words(one.cell)}", 2)
     rows = []
     for change in one.changes:
@@ -252,10 +227,10 @@ def _changes(one: Series) -> Iterable[str]:
         more = f", and {len(change.fields) - 20} more" if len(change.fields) > 20 else ""
         rows.append(
             [
-                esc(change.run_id),
-                esc(f"{quantity_text(change.before, one.unit)} to {quantity_text(change.after, one.unit)}"),
-                esc(("+" if ratio >= 0 else "") + percent(ratio, 2)),
-                esc(fields + more),
+                change.run_id,
+                f"{quantity_text(change.before, one.unit)} to {quantity_text(change.after, one.unit)}",
+                ("+" if ratio >= 0 else "") + percent(ratio, 2),
+                fields + more,
             ]
         )
     head = ["first run of the new level", "medians", "change", "fields that changed with that run"]

@@ -8,7 +8,8 @@ from typing import Any
 from bmwg.methodology.http.records import CLUSTER_FORMS, HttpAnswer, Repetition
 from bmwg.reports.http.option_table import limits_words
 from bmwg.reports.http.words import shape_words
-from bmwg.reports.render.text import NONE, esc, nanoseconds, table, title, whole
+from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.text import NONE, nanoseconds, whole
 from bmwg.reports.store import Run
 
 _DIGITS = 19  # of a digest, `sha256:` with it; platform.json has all of it
@@ -19,7 +20,7 @@ def cluster_section(
     outcomes: Sequence[HttpAnswer],
     repetitions: Sequence[tuple[int, Repetition]],
     words: Mapping[str, str],
-) -> list[str]:
+) -> list[Block]:
     """Return the tables; nothing for a run without a deployment on a cluster."""
     rows = list(dict.fromkeys(_rows(run, words)))
     if not rows:
@@ -32,8 +33,7 @@ def cluster_section(
     head += ["image", "until all of them served"]
     return [
         *title("Pods of Kubernetes", 2),
-        esc(about),
-        "",
+        *paragraph(about),
         *table(head, rows),
         *_share_table(outcomes, dict(repetitions), words),
     ]
@@ -52,14 +52,14 @@ def _rows(run: Run, words: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
         version = hosting["cluster"].get("version")
         for limits, asked, image in dict.fromkeys(_pod(one) for one in instances):
             yield (
-                esc(words[hosting["form"]]),
+                words[hosting["form"]],
                 whole(len(instances)),
-                esc(version if isinstance(version, str) else NONE),
-                esc(f"{group['by']}: {group['picks']}") if group else NONE,
-                esc(limits),
-                esc(asked),
-                esc(image),
-                esc(nanoseconds(sum(took))),
+                version if isinstance(version, str) else NONE,
+                f"{group['by']}: {group['picks']}" if group else NONE,
+                limits,
+                asked,
+                image,
+                nanoseconds(sum(took)),
             )
 
 
@@ -72,7 +72,7 @@ def _pod(instance: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _share_table(
     outcomes: Sequence[HttpAnswer], repetitions: Mapping[int, Repetition], words: Mapping[str, str]
-) -> list[str]:
+) -> list[Block]:
     """Return what each proxy behind one address had of the clients' requests, by their own counters."""
     rows = []
     for outcome in outcomes:
@@ -85,11 +85,11 @@ def _share_table(
         idle = max(sum(count == 0 for count in one) for one in shares)
         rows.append(
             [
-                esc(shape_words(outcome.cell, proxies=True)),
-                esc(words[outcome.cell.form]),
+                shape_words(outcome.cell, proxies=True),
+                words[outcome.cell.form],
                 whole(client),
                 whole(sum(each)),
-                esc(f"{min(each)} / {max(each)}"),
+                f"{min(each)} / {max(each)}",
                 whole(idle),
             ]
         )

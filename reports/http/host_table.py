@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.records import Repetition
-from bmwg.reports.render.text import NONE, esc, fold, percent, table, whole
+from bmwg.reports.render.blocks import Block, fold, table
+from bmwg.reports.render.text import NONE, percent, whole
 
 _FOREIGN = "host.foreign_frames"
 _COUNTS = {
@@ -26,7 +27,7 @@ _OF_SEVERAL = "Clients', proxies' and server's host together during the repetiti
 
 def host_table(
     repetitions: Sequence[Repetition], words: Mapping[str, str], *, several: bool = False
-) -> list[str]:
+) -> list[Block]:
     """Return the table, folded away; empty for a run whose repetitions have no samples.
 
     Shares are of one CPU over the repetitions' whole time, so two busy CPUs are 200 %. `several`: the samples
@@ -42,10 +43,10 @@ def host_table(
         stolen = _share(mine, "host.steal_ns")
         rows.append(
             [
-                esc(words[form]),
+                words[form],
                 whole(len(mine)),
-                esc(f"{stolen} / {percent(max(shares), 1)}") if shares else NONE,
-                esc(_share(mine, "host.softirq_ns")),
+                f"{stolen} / {percent(max(shares), 1)}" if shares else NONE,
+                _share(mine, "host.softirq_ns"),
                 *(_sum(mine, name) for name in _COUNTS),
             ]
         )

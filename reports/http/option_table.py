@@ -8,14 +8,15 @@ from typing import Any
 from bmwg.methodology.http.records import HttpAnswer
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.http.words import digits
-from bmwg.reports.render.text import NONE, esc, table, title
+from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.text import NONE
 from bmwg.reports.store import Run
 
 _HASH_DIGITS = 12  # enough to tell two apart; platform.json has all of it
 _MEBI = 1 << 20
 
 
-def option_section(run: Run, outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[str]:
+def option_section(run: Run, outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[Block]:
     """Return the table of the options that pods stood with; nothing for a run without pods."""
     forms = list(dict.fromkeys(o.cell.form for o in outcomes if o.cell.form.startswith(POD_PREFIX)))
     rows = [row for form in forms for row in dict.fromkeys(_rows(run, form, words[form]))]
@@ -29,7 +30,7 @@ def option_section(run: Run, outcomes: Sequence[HttpAnswer], words: Mapping[str,
     )
     head = ["hosting form", "networking model", "reached by", "CNI version", "plugins", "configuration"]
     head += ["limits of a pod's container"]
-    return [*title("Network options of the pods", 2), esc(about), "", *table(head, rows)]
+    return [*title("Network options of the pods", 2), *paragraph(about), *table(head, rows)]
 
 
 def _rows(run: Run, form: str, word: str) -> Iterator[tuple[str, ...]]:
@@ -41,13 +42,13 @@ def _rows(run: Run, form: str, word: str) -> Iterator[tuple[str, ...]]:
         for instance in evidence.get("instances") or ():
             versions = {str(one.get("cni_version")) for one in instance.get("attachments", ())}
             yield (
-                esc(word),
-                esc(option.get("networking_model") or NONE),
-                esc(hosting.get("reached_by") or NONE),
-                esc(", ".join(sorted(versions)) or NONE),
-                esc("; ".join(_plugin(one) for one in option.get("plugins", ())) or NONE),
-                esc(str(option.get("conflist_sha256", NONE))[:_HASH_DIGITS]),
-                esc(limits_words(instance.get("limits") or {})),
+                word,
+                option.get("networking_model") or NONE,
+                hosting.get("reached_by") or NONE,
+                ", ".join(sorted(versions)) or NONE,
+                "; ".join(_plugin(one) for one in option.get("plugins", ())) or NONE,
+                str(option.get("conflist_sha256", NONE))[:_HASH_DIGITS],
+                limits_words(instance.get("limits") or {}),
             )
 
 

@@ -8,14 +8,15 @@ from bmwg.methodology.http.orders import Saving, Shown, orders, savings
 from bmwg.methodology.http.records import HttpAnswer
 from bmwg.methodology.student import Difference
 from bmwg.reports.http.words import digits, several_proxies, shape_words
-from bmwg.reports.render.text import NONE, esc, percent, table, title
+from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.text import NONE, percent
 
 _TOO_FEW = "too few repetitions to tell"
 
 
 def order_section(
     outcomes: Sequence[HttpAnswer], words: Mapping[str, str], titles: Mapping[str, str]
-) -> list[str]:
+) -> list[Block]:
     """Return both tables below one title; nothing when no two forms have a time."""
     found, saved = orders(outcomes), savings(outcomes)
     if not found and not saved:
@@ -27,21 +28,21 @@ def order_section(
         "Welch's interval at 95 %, none corrected for the others beside it. A virtual machine under TCG says "
         "nothing of one under KVM."
     )
-    lines = [*title("The documents' order, as found", 2), esc(about), ""]
+    lines = [*title("The documents' order, as found", 2), *paragraph(about)]
     tally = {shown: sum(order.shown is shown for order in found) for shown in Shown}
     if found:
         told = ", ".join(f"{shown.value}: {count}" for shown, count in tally.items())
         open_ones = sum(order.shown is None for order in found)
         told += f", {_TOO_FEW}: {open_ones}" if open_ones else ""
-        lines += [esc(f"Of {len(found)} comparisons of forms {told}."), ""]
+        lines += paragraph(f"Of {len(found)} comparisons of forms {told}.")
     several = several_proxies([one for one in outcomes if one.time])
     rows = [
         [
-            esc(titles.get(order.cell.experiment, order.cell.experiment)),
-            esc(shape_words(order.cell, proxies=several)),
-            esc(f"{words[order.first]} before {words[order.second]}"),
-            esc(_gap(order.gap)),
-            esc(order.shown or _TOO_FEW),
+            titles.get(order.cell.experiment, order.cell.experiment),
+            shape_words(order.cell, proxies=several),
+            f"{words[order.first]} before {words[order.second]}",
+            _gap(order.gap),
+            order.shown or _TOO_FEW,
         ]
         for order in found
     ]
@@ -49,11 +50,11 @@ def order_section(
     lines += table(head, rows, "Order of the hosting forms")
     rows = [
         [
-            esc(titles.get(one.cell.experiment, one.cell.experiment)),
-            esc(shape_words(one.cell, proxies=several)),
-            esc(words[one.cell.form]),
-            esc(_saved(one.log_ratio, one.ratio)),
-            esc(_smallest(one.shown)) if _of_several(one, saved) else NONE,
+            titles.get(one.cell.experiment, one.cell.experiment),
+            shape_words(one.cell, proxies=several),
+            words[one.cell.form],
+            _saved(one.log_ratio, one.ratio),
+            _smallest(one.shown) if _of_several(one, saved) else NONE,
         ]
         for one in saved
     ]

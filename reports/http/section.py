@@ -27,8 +27,9 @@ from bmwg.reports.http.words import (
     where_words,
 )
 from bmwg.reports.published.figures import tables
-from bmwg.reports.render.results import TYPE_WORDS
-from bmwg.reports.render.text import NONE, esc, nanoseconds, number_of, percent, role, sequence, table, title
+from bmwg.reports.render.blocks import Block, paragraph, role, table, title
+from bmwg.reports.render.common_columns import badge
+from bmwg.reports.render.text import NONE, nanoseconds, number_of, percent, sequence
 from bmwg.reports.store import Run
 
 _PUBLISHED_FORMS = {
@@ -40,17 +41,17 @@ _PUBLISHED_FORMS = {
 _MEBI = 1 << 20
 
 
-def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: []) -> list[str]:
+def http_section(run: Run, figure: Callable[[str], list[Block]] = lambda name: []) -> list[Block]:
     """Return the section, empty for a run without HTTP experiments. Raises ConfigError as `answers_of`.
 
-    `figure` gives the lines of a plot by its name, none where the form of the report shows none.
+    `figure` gives a plot by its name, none where the form of the report shows none.
     """
     if not has_answers(run):
         return []
     outcomes = answers_of(run)
-    lines = title("HTTP proxy by hosting form", 1)
+    lines = title("HTTP proxy by hosting form")
     if not outcomes:
-        return [*lines, "The run holds no answer.", ""]
+        return [*lines, *paragraph("The run holds no answer.")]
     lines += _where(run)
     words = form_words(run)
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
@@ -59,7 +60,7 @@ def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: [])
         if mine:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
-            lines += [esc(_conditions(mine[0].cell, entry.get("source", ""))), ""]
+            lines += paragraph(_conditions(mine[0].cell, entry.get("source", "")))
             lines += _rates(mine, words) if mine[0].cell.workload.is_open_loop else _times(mine, words)
             lines += figure(plot_name(experiment))
             lines += _comparison(mine, words, entry.get("published", ""))
@@ -87,12 +88,12 @@ def http_summary(run: Run) -> str:
     return f"{told}; {where_words(run)}"
 
 
-def _where(run: Run) -> list[str]:
+def _where(run: Run) -> list[Block]:
     if not on_hosts(run):
         return []
     told = "The platform's record is that of the proxies' host; those of the clients' and the server's "
     told += "host stand with each deployment in platform.json. Starts hold the run's calls over SSH."
-    return [told, ""]
+    return paragraph(told)
 
 
 def _conditions(cell: HttpCell, source: str) -> str:
@@ -113,7 +114,7 @@ def _conditions(cell: HttpCell, source: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _times(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[str]:
+def _times(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[Block]:
     """Return the table of times: a row a size, a column a hosting form; the other way for many forms."""
     several = several_proxies(outcomes)
     by_shape = {(shape(o.cell), o.cell.form): o for o in outcomes}
@@ -124,30 +125,28 @@ def _times(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[str
     if len(used) > len(FORMS):  # with pods: too many for columns
         head = ["hosting form", *(shapes[place] for place in sorted(shapes))]
         rows = [
-            [esc(words[form]), *(_time(by_shape.get((place, form))) for place in sorted(shapes))]
-            for form in used
+            [words[form], *(_time(by_shape.get((place, form))) for place in sorted(shapes))] for form in used
         ]
         return table(head, rows, caption)
     head = ["" if started else "object", *(words[form] for form in used)]
     rows = [
-        [esc(shapes[place]), *(_time(by_shape.get((place, form))) for form in used)]
-        for place in sorted(shapes)
+        [shapes[place], *(_time(by_shape.get((place, form))) for form in used)] for place in sorted(shapes)
     ]
     return table(head, rows, caption)
 
 
-def _rates(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[str]:
+def _rates(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[Block]:
     """Return the highest rate without a lost request of each form, and what is known without one."""
     rows = [
         [
-            esc(words[outcome.cell.form]),
-            esc(shape_words(outcome.cell, proxies=False)),
-            role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type]),
-            esc(f"{outcome.rate_rps} requests/s") if outcome.rate_rps is not None else esc(outcome.reason),
-            esc(f"{outcome.upper_rps} requests/s") if outcome.upper_rps is not None else NONE,
-            esc(_percentiles(outcome.request_ns)),
-            esc(sequence(outcome.repetitions)),
-            esc("; ".join(outcome.quality) or NONE),
+            words[outcome.cell.form],
+            shape_words(outcome.cell, proxies=False),
+            badge(outcome.type),
+            f"{outcome.rate_rps} requests/s" if outcome.rate_rps is not None else outcome.reason,
+            f"{outcome.upper_rps} requests/s" if outcome.upper_rps is not None else NONE,
+            _percentiles(outcome.request_ns),
+            sequence(outcome.repetitions),
+            "; ".join(outcome.quality) or NONE,
         ]
         for outcome in outcomes
     ]
@@ -160,8 +159,8 @@ def _time(outcome: HttpAnswer | None) -> str:
     if outcome is None:
         return NONE
     if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
-        return role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type])
-    return esc(f"{_spread(outcome.time, 1e6)} ms (n\u00a0=\u00a0{outcome.time.count})")
+        return badge(outcome.type)
+    return f"{_spread(outcome.time, 1e6)} ms (n\u00a0=\u00a0{outcome.time.count})"
 
 
 def _spread(found: Interval, divisor: float) -> str:
@@ -169,7 +168,7 @@ def _spread(found: Interval, divisor: float) -> str:
     return f"{digits(found.mean / divisor, 4)}{half}"
 
 
-def _comparison(outcomes: Sequence[HttpAnswer], words: Mapping[str, str], published: str) -> list[str]:
+def _comparison(outcomes: Sequence[HttpAnswer], words: Mapping[str, str], published: str) -> list[Block]:
     """Return each form against native: ratio of means, what the statistics show, and the published ratio."""
     native = {shape(o.cell): o for o in outcomes if o.cell.form == "native"}
     several = several_proxies(outcomes)
@@ -181,11 +180,11 @@ def _comparison(outcomes: Sequence[HttpAnswer], words: Mapping[str, str], publis
         shown = judge.compared(outcome, base)
         rows.append(
             [
-                esc(shape_words(outcome.cell, proxies=several)),
-                esc(words[outcome.cell.form]),
-                esc(f"{outcome.time.mean / base.time.mean:.3f}"),
-                esc(_shown(shown.sign) if shown else "too few repetitions to tell"),
-                esc(_published(published, outcome.cell)),
+                shape_words(outcome.cell, proxies=several),
+                words[outcome.cell.form],
+                f"{outcome.time.mean / base.time.mean:.3f}",
+                _shown(shown.sign) if shown else "too few repetitions to tell",
+                _published(published, outcome.cell),
             ]
         )
     head = ["object", "hosting form", "time of native's", "at 95 % (Welch)", "published ratio"]
@@ -207,7 +206,7 @@ def _published(table_id: str, cell: HttpCell) -> str:
     return f"{figure.mean / base.mean:.3f}{machine}" if base and figure and base.mean else NONE
 
 
-def _details(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[str]:
+def _details(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[Block]:
     rows = []
     several = several_proxies(outcomes)
     for outcome in outcomes:
@@ -216,16 +215,16 @@ def _details(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[s
         cpu, memory = outcome.cpu_share, outcome.memory_octets
         rows.append(
             [
-                esc(shape_words(outcome.cell, proxies=several)),
-                esc(words[outcome.cell.form]),
-                esc(f"{_spread(outcome.total, 1e9)} s for {outcome.requests}"),
-                esc(_percentiles(outcome.request_ns)),
-                esc(_percentiles(outcome.ttfb_ns)),
-                esc(f"{_spread(cpu, 0.01)} %" if cpu else NONE),
-                esc(f"{_spread(memory, _MEBI)} MiB" if memory else NONE),
-                esc(percent(outcome.hit_ratio, 1) if outcome.hit_ratio is not None else NONE),
-                esc(sequence(outcome.repetitions)),
-                esc("; ".join(outcome.quality) or NONE),
+                shape_words(outcome.cell, proxies=several),
+                words[outcome.cell.form],
+                f"{_spread(outcome.total, 1e9)} s for {outcome.requests}",
+                _percentiles(outcome.request_ns),
+                _percentiles(outcome.ttfb_ns),
+                f"{_spread(cpu, 0.01)} %" if cpu else NONE,
+                f"{_spread(memory, _MEBI)} MiB" if memory else NONE,
+                percent(outcome.hit_ratio, 1) if outcome.hit_ratio is not None else NONE,
+                sequence(outcome.repetitions),
+                "; ".join(outcome.quality) or NONE,
             ]
         )
     head = ["object", "hosting form", "all requests", "request p50 / p95 / p99"]
@@ -241,13 +240,13 @@ def _percentiles(found: object) -> str:
     return " / ".join(nanoseconds(values[name]) if values[name] else "< 1\u00a0ms" for name in names) or NONE
 
 
-def _without(outcomes: Sequence[HttpAnswer]) -> list[str]:
+def _without(outcomes: Sequence[HttpAnswer]) -> list[Block]:
     """Return the cells without a number, with reason and the line that supplies what was missing."""
     rows = [
         [
-            esc(outcome.cell.cell_id),
-            role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type]),
-            esc(outcome.reason),
+            outcome.cell.cell_id,
+            badge(outcome.type),
+            outcome.reason,
             role("command", outcome.mend) if outcome.mend else NONE,
         ]
         for outcome in outcomes

@@ -10,8 +10,9 @@ from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.records import BAREMETAL, OutcomeType
 from bmwg.reports.published.figures import NATIVE, documents, tables
+from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.guest import accelerator_of, translated
-from bmwg.reports.render.text import NONE, esc, number_of, sequence, table, title
+from bmwg.reports.render.text import NONE, number_of, sequence
 from bmwg.reports.repeated import answers as repeated
 from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
@@ -48,23 +49,23 @@ _LIMITS = {  # of a cgroup, by version 1 and 2
 _CACHED = "A file that fits into memory is read from it and written to it: these are figures of memory."
 
 
-def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
+def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
     """Return the section, empty for a run without jobs."""
     if not has_answers(run, JOBS.name):
         return []
-    lines = title("Hosts and forms", 1)
+    lines = title("Hosts and forms")
     answers = answers_of(run, JOBS)
     if not answers:
-        return [*lines, "The run holds no answer.", ""]
+        return [*lines, *paragraph("The run holds no answer.")]
     seed = f" The seed is {run.order_seed}." if run.order_seed is not None else ""
-    lines += [esc(_HOW + seed), ""]
+    lines += paragraph(_HOW + seed)
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment in EXPERIMENTS:
         mine = [one for one in answers if one.planned.metric == experiment]
         if any(one.measured for one in mine):
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
-            lines += [esc(_conditions(mine[0], entry.get("source", ""))), ""]
+            lines += paragraph(_conditions(mine[0], entry.get("source", "")))
             lines += _answers(run, mine)
             lines += _beside_document(run, experiment, mine)
     lines += beside.lines(run, JOBS)
@@ -120,7 +121,7 @@ def _vectors(one: Answered) -> str:
     return f"{size}, more than {_CACHES} times the last cache ({cache:,})."
 
 
-def _answers(run: Run, answers: Sequence[Answered]) -> list[str]:
+def _answers(run: Run, answers: Sequence[Answered]) -> list[Block]:
     native = next((one for one in answers if one.outcome.cell.hosting == BAREMETAL and one.measured), None)
     rows = []
     for one in answers:
@@ -133,13 +134,13 @@ def _answers(run: Run, answers: Sequence[Answered]) -> list[str]:
             ratio = compared(one, native, name) if alike and native else None
             rows.append(
                 [
-                    esc(_form(run, one)),
-                    esc(name if one.measured else NONE),
+                    _form(run, one),
+                    name if one.measured else NONE,
                     one.type_cell,
-                    esc(_number(one, name if number else "", unit)),
-                    esc(_ratio(ratio) if one is not native else NONE),
-                    esc(_overhead(ratio) if one is not native else NONE),
-                    esc(sequence(one.outcome.trials)),
+                    _number(one, name if number else "", unit),
+                    _ratio(ratio) if one is not native else NONE,
+                    _overhead(ratio) if one is not native else NONE,
+                    sequence(one.outcome.trials),
                     one.remarks,
                 ]
             )
@@ -185,7 +186,7 @@ def _overhead(found: Against | None) -> str:
     return f"{1 - found.ratio:.1%} ({1 - found.high:.1%} to {1 - found.low:.1%}){shown}"
 
 
-def _beside_document(run: Run, experiment: str, answers: Sequence[Answered]) -> list[str]:
+def _beside_document(run: Run, experiment: str, answers: Sequence[Answered]) -> list[Block]:
     """Return the document's own table as ratios to its native, beside ours: never absolute numbers."""
     if experiment not in _PUBLISHED:
         return []
@@ -198,8 +199,8 @@ def _beside_document(run: Run, experiment: str, answers: Sequence[Answered]) -> 
     rows = []
     for item in shown.items:
         base = shown.figures[(item, NATIVE)].mean
-        row = [esc(item)] + [esc(f"{shown.figures[(item, form)].mean / base:.3f}") for form in theirs]
-        row += [esc(_ratio(compared(one, native, item)) if native else NONE) for one in forms]
+        row = [item] + [f"{shown.figures[(item, form)].mean / base:.3f}" for form in theirs]
+        row += [(_ratio(compared(one, native, item)) if native else NONE) for one in forms]
         rows.append(row)
     head = [
         "figure",
@@ -208,10 +209,10 @@ def _beside_document(run: Run, experiment: str, answers: Sequence[Answered]) -> 
     ]
     document = documents()[shown.document]
     caption = f"Ratios to native beside {document.authors}, table {shown.table_id}"
-    return [*table(head, rows, caption), esc(_NOT_SEEN), ""]
+    return [*table(head, rows, caption), *paragraph(_NOT_SEEN)]
 
 
-def _limits(run: Run, answers: Sequence[Answered]) -> list[str]:
+def _limits(run: Run, answers: Sequence[Answered]) -> list[Block]:
     """Return the limits of each form as its cgroup told them, once for all deployments that had the same."""
     deployments = run.platform.get("deployments", {})
     rows: dict[tuple[str, ...], None] = {}
@@ -222,4 +223,4 @@ def _limits(run: Run, answers: Sequence[Answered]) -> list[str]:
         if isinstance(found, Mapping) and found:
             rows[_form(run, one), *(str(found.get(name, NONE)) for name in _LIMITS)] = None
     head = ["form", *_LIMITS.values()]
-    return table(head, [[esc(each) for each in row] for row in rows], "Limits in force, as cgroups told them")
+    return table(head, rows, "Limits in force, as cgroups told them")

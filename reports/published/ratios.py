@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.published.figures import NATIVE, Figure, Table, documents, tables
-from bmwg.reports.render.text import NONE, esc, table, title
+from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.text import NONE
 from bmwg.reports.store import Run
 
 # form as the documents name it: hosting and network of our cell; None stands for any network
@@ -92,49 +93,44 @@ def _form_fits(cell: Cell, form: str, shown: Table) -> bool:
     return cell.hosting == hosting and (network is None or cell.network == network) and form in shown.forms
 
 
-def published_section(run: Run) -> list[str]:
+def published_section(run: Run) -> list[Block]:
     """Return a report's section: tables whose experiment the run made; nothing when there is none."""
     same = [one for one in tables().values() if any(_of(one, outcome) for outcome in run.outcomes)]
-    return [*title("Beside published figures", 1), *_tables(same, run.outcomes)] if same else []
+    return [*title("Beside published figures"), *_tables(same, run.outcomes)] if same else []
 
 
 def _of(shown: Table, outcome: Outcome) -> bool:
     return any(value.metric.startswith(f"{shown.table_id}.") for value in outcome.values)
 
 
-def published_page(run: Run | None = None) -> str:
+def published_page(run: Run | None = None) -> list[Block]:
     """Return all published tables as a page of ratios to native, beside a run's own where it has them."""
     name = "Published figures as ratios to native"
-    lines = ["=" * len(name), name, "=" * len(name), ""]
-    lines += _tables(list(tables().values()), run.outcomes if run else ())
-    return "\n".join(lines) + "\n"
+    return [*title(name, 0), *_tables(list(tables().values()), run.outcomes if run else ())]
 
 
-def _tables(chosen: Sequence[Table], outcomes: Sequence[Outcome]) -> list[str]:
-    lines = [
-        esc(
-            "Ratios to the native form of the same source. Absolute numbers of two machines are never set "
-            "side by side; half-widths of 95 % are those of the document's own intervals, to first order."
-        ),
-        "",
-    ]
+def _tables(chosen: Sequence[Table], outcomes: Sequence[Outcome]) -> list[Block]:
+    lines = paragraph(
+        "Ratios to the native form of the same source. Absolute numbers of two machines are never set "
+        "side by side; half-widths of 95 % are those of the document's own intervals, to first order."
+    )
     for one in chosen:
         document = documents()[one.document]
         lines += title(one.title, 2)
-        lines += [esc(f"{document.authors}: {document.title} ({document.kind}). Table {one.table_id}."), ""]
+        lines += paragraph(f"{document.authors}: {document.title} ({document.kind}). Table {one.table_id}.")
         rows = [
             [
-                esc(entry.item),
-                esc(entry.form),
-                esc(_told(entry.published, entry.half_width_95)),
-                esc(f"{entry.own:.3f}" if entry.own is not None else NONE),
+                entry.item,
+                entry.form,
+                _told(entry.published, entry.half_width_95),
+                f"{entry.own:.3f}" if entry.own is not None else NONE,
             ]
             for entry in ratios(one, outcomes)
         ]
         if rows:
             lines += table(["item", "form", "published ratio to native", "this run's ratio to native"], rows)
         else:
-            lines += ["This table has no native form, so no ratio can be told.", ""]
+            lines += paragraph("This table has no native form, so no ratio can be told.")
     return lines
 
 

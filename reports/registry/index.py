@@ -6,26 +6,24 @@ from __future__ import annotations
 
 from bmwg.reports.registry.check import Checked, published
 from bmwg.reports.registry.entry import Entry
-from bmwg.reports.render.text import NONE, esc, table, title
+from bmwg.reports.render.blocks import Block, Part, Rich, link, paragraph, table, title
+from bmwg.reports.render.text import NONE
 from bmwg.reports.submissions.names import shown
 from bmwg.reports.submissions.standing import PROVES
 
 
-def index_page(checked: Checked) -> str:
-    """Return the page as reStructuredText, the same for the same registry."""
-    name = "Published benchmark submissions"
-    lines = ["=" * len(name), name, "=" * len(name), ""]
+def index_page(checked: Checked) -> list[Block]:
+    """Return the page, the same for the same registry."""
+    lines = title("Published benchmark submissions", 0)
     good = published(checked)
-    lines += [
-        esc(
-            f"{len(good)} of {len(checked.entries)} submissions verify and keep to the convention. "
-            "Verified is that every number follows from the recorded trials; who forges trials with the key "
-            "at hand is not found by that. Each has a page that this registry rendered itself."
-        ),
-        "",
-    ]
-    lines += ["By product, function, network option, profile and level: `search <pages/search.html>`__.", ""]
-    lines += title("Submissions", 1)
+    lines += paragraph(
+        f"{len(good)} of {len(checked.entries)} submissions verify and keep to the convention. "
+        "Verified is that every number follows from the recorded trials; who forges trials with the key "
+        "at hand is not found by that. Each has a page that this registry rendered itself."
+    )
+    said = "By product, function, network option, profile and level: "
+    lines += paragraph(Rich(Part(text=said), *link("search", "pages/search.html").parts, Part(text=".")))
+    lines += title("Submissions")
     head = [
         "organization",
         "product",
@@ -38,28 +36,24 @@ def index_page(checked: Checked) -> str:
         "state",
         "folder",
     ]
-    lines += table(head, map(_row, good)) or ["None.", ""]
+    lines += table(head, map(_row, good)) or paragraph("None.")
     lines += _levels(good)
-    lines += title("Announced runs without a bundle", 1)
-    rows = [[esc(organization), esc(run.run_id), esc(run.words)] for organization, run in checked.unsubmitted]
-    lines += table(["organization", "run", "what was said of it"], rows) or ["None is known.", ""]
+    lines += title("Announced runs without a bundle")
+    rows = [[organization, run.run_id, run.words] for organization, run in checked.unsubmitted]
+    lines += table(["organization", "run", "what was said of it"], rows) or paragraph("None is known.")
     if checked.findings:
-        lines += title("Findings", 1)
-        rows = [
-            [esc(one.rule_id), esc(one.place), esc(one.expected), esc(one.found)] for one in checked.findings
-        ]
+        lines += title("Findings")
+        rows = [[one.rule_id, one.place, one.expected, one.found] for one in checked.findings]
         lines += table(["rule", "where", "expected", "found"], rows)
-    return "\n".join(lines) + "\n"
+    return lines
 
 
-def _levels(good: list[Entry]) -> list[str]:
+def _levels(good: list[Entry]) -> list[Block]:
     """Say what each level proves, and of each entry why it has no higher one."""
-    lines = title("Levels", 1)
-    lines += table(
-        ["level", "what it proves"], [[esc(level.value), esc(text)] for level, text in PROVES.items()]
-    )
+    lines = title("Levels")
+    lines += table(["level", "what it proves"], [[level.value, text] for level, text in PROVES.items()])
     rows = [
-        [esc(one.place), esc(standing.level.value), esc(standing.why_not or NONE)]
+        [one.place, standing.level.value, standing.why_not or NONE]
         for one in good
         if one.examined and (standing := one.examined.standing)
     ]
@@ -69,7 +63,7 @@ def _levels(good: list[Entry]) -> list[str]:
 def _row(entry: Entry) -> list[str]:
     seen = entry.examined
     if seen is None:
-        return [esc(entry.organization), *[NONE] * 8, esc(entry.place)]
+        return [entry.organization, *[NONE] * 8, entry.place]
     given = [
         one for one in seen.grades if one[2] not in ("not assessed", "coverage", "counted", "not graded")
     ]
@@ -83,9 +77,9 @@ def _row(entry: Entry) -> list[str]:
         seen.run_id,
     )
     return [
-        *(esc(text) for text in texts),
-        esc(seen.standing.level.value if seen.standing else NONE),
-        esc(grades or NONE),
-        esc("; ".join(seen.state) or NONE),
-        f"`{esc(entry.place)} <{entry.page}>`__",
+        *texts,
+        seen.standing.level.value if seen.standing else NONE,
+        grades or NONE,
+        "; ".join(seen.state) or NONE,
+        link(entry.place, entry.page),
     ]

@@ -16,8 +16,9 @@ from bmwg.reports.registry.check import Checked, published
 from bmwg.reports.registry.entry import BUNDLE, GENERATED, PAGES, Entry, Finding
 from bmwg.reports.registry.index import index_page
 from bmwg.reports.registry.site import site
+from bmwg.reports.render.blocks import Block, items, pairs, paragraph, title
 from bmwg.reports.render.report import form_of, html_of
-from bmwg.reports.render.text import NONE, esc, pairs, plain, title
+from bmwg.reports.render.text import NONE, plain
 from bmwg.reports.submissions.names import shown
 from bmwg.reports.submissions.standing import lines as level_lines
 
@@ -74,7 +75,7 @@ def entry_page(entry: Entry) -> bytes:
     return text.encode("utf-8")
 
 
-def _head(entry: Entry) -> list[str]:
+def _head(entry: Entry) -> list[Block]:
     """Return what stands before the report: whose it is, who signed, what that shows and what it does not."""
     seen = entry.examined
     if seen is None:
@@ -88,17 +89,9 @@ def _head(entry: Entry) -> list[str]:
         ("state", "; ".join(seen.state) or NONE),
         ("bundle", f"{entry.place}/{BUNDLE}"),
     ]
-    lines = [
-        ".. class:: lead",
-        "",
-        esc(
-            "This page was rendered by the registry from the trials and records of a signed bundle. "
-            "No page of the organization stands here. It hid the texts that begin with redacted or sealed."
-        ),
-        "",
-    ]
-    lines += pairs([(name, esc(text)) for name, text in rows], "Submission")
-    lines += title("What verifying it shows", 1)
-    for text in (*levels, *seen.said):
-        lines += [f"- {esc(text)}", ""]
-    return lines
+    said = (
+        "This page was rendered by the registry from the trials and records of a signed bundle. "
+        "No page of the organization stands here. It hid the texts that begin with redacted or sealed."
+    )
+    lines = [*paragraph(said, lead=True), *pairs(rows, "Submission")]
+    return [*lines, *title("What verifying it shows"), *items((*levels, *seen.said))]

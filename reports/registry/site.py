@@ -12,8 +12,9 @@ from itertools import combinations
 
 from bmwg.reports.compare.reproduce import Stated, reproduce
 from bmwg.reports.registry.entry import PAGES, Entry
+from bmwg.reports.render.blocks import Block, Part, Rich, link, paragraph, table, title
 from bmwg.reports.render.report import form_of
-from bmwg.reports.render.text import NONE, esc, table, title
+from bmwg.reports.render.text import NONE
 from bmwg.reports.submissions.names import shown
 from bmwg.reports.submissions.standing import Level
 
@@ -56,10 +57,9 @@ def badge(entry: Entry) -> str:
     return "".join(parts) + "\n"
 
 
-def search_page(entries: list[Entry]) -> str:
+def search_page(entries: list[Entry]) -> list[Block]:
     """Return the page on which entries stand by product, function, network option, profile and level."""
-    name = "Search"
-    lines = ["=" * len(name), name, "=" * len(name), ""]
+    lines = title("Search", 0)
     facets: Mapping[str, Callable[[Entry], Iterable[str]]] = {
         "Product": lambda one: [one.examined.product] if one.examined else [],
         "Network function": lambda one: one.examined.functions if one.examined else [],
@@ -70,29 +70,33 @@ def search_page(entries: list[Entry]) -> str:
         ),
     }
     for heading, values_of in facets.items():
-        lines += title(heading, 1)
+        lines += title(heading)
         found: dict[str, list[Entry]] = {}
         for entry in entries:
             for value in values_of(entry):
                 found.setdefault(value, []).append(entry)
-        rows = [[esc(shown(value)), "; ".join(map(_link, found[value]))] for value in sorted(found)]
-        lines += table([heading.lower(), "submissions"], rows) or ["None.", ""]
-    return "\n".join(lines) + "\n"
+        rows = [[shown(value), _links(found[value])] for value in sorted(found)]
+        lines += table([heading.lower(), "submissions"], rows) or paragraph("None.")
+    return lines
 
 
-def _link(entry: Entry) -> str:
-    away = entry.page.removeprefix(f"{PAGES}/")
-    return f"`{esc(f'{entry.organization} {entry.name} {entry.toolkit_version}')} <{away}>`__"
+def _links(entries: Iterable[Entry]) -> Rich:
+    parts: list[Part] = []
+    for entry in entries:
+        parts += [Part(text="; ")] if parts else []
+        name = f"{entry.organization} {entry.name} {entry.toolkit_version}"
+        parts += link(name, entry.page.removeprefix(f"{PAGES}/")).parts
+    return Rich(*parts)
 
 
-def _pairs(entries: list[Entry]) -> Iterator[tuple[str, str]]:
+def _pairs(entries: list[Entry]) -> Iterator[tuple[str, list[Block]]]:
     made = 0
     for one, other in combinations(entries, 2):
         if one.examined is None or other.examined is None or one.examined.product != other.examined.product:
             continue
         if (made := made + 1) > MAX_PAIRS:
             return
-        yield compare_name(one, other), compare_text(one, other)
+        yield compare_name(one, other), compare_page(one, other)
 
 
 def compare_name(one: Entry, other: Entry) -> str:
@@ -101,40 +105,25 @@ def compare_name(one: Entry, other: Entry) -> str:
     return f"{PAGES}/compare/{'--'.join(parts)}.html"
 
 
-def compare_text(one: Entry, other: Entry) -> str:
+def compare_page(one: Entry, other: Entry) -> list[Block]:
     """Return two entries side by side: what each states of a figure, and whether these meet."""
-    name = "Two submissions"
-    lines = [
-        "=" * len(name),
-        name,
-        "=" * len(name),
-        "",
-        esc(f"A: {one.place}"),
-        "",
-        esc(f"B: {other.place}"),
-        "",
-    ]
+    lines = title("Two submissions", 0)
+    lines += [*paragraph(f"A: {one.place}"), *paragraph(f"B: {other.place}")]
     first, second = (entry.examined.candidate if entry.examined else None for entry in (one, other))
     if first is None or second is None:
-        return "\n".join(lines) + "\n"
+        return lines
     found = reproduce(first.stated, second.stated)
-    lines += [esc(f"All in all: {found.agreement.value}, {found.why}."), ""]
+    lines += paragraph(f"All in all: {found.agreement.value}, {found.why}.")
     rows = [
-        [
-            esc(held.metric),
-            esc(held.cell_id),
-            _ends(held.first),
-            _ends(held.second),
-            esc(held.agreement.value),
-        ]
+        [held.metric, held.cell_id, _ends(held.first), _ends(held.second), held.agreement.value]
         for held in found.held
     ]
-    return "\n".join(lines + table(["metric", "cell", "A", "B", ""], rows)) + "\n"
+    return [*lines, *table(["metric", "cell", "A", "B", ""], rows)]
 
 
 def _ends(one: Stated) -> str:
-    return esc(f"{one.ends[0]:,.6g} to {one.ends[1]:,.6g} {one.unit}" if one.ends else one.why or NONE)
+    return f"{one.ends[0]:,.6g} to {one.ends[1]:,.6g} {one.unit}" if one.ends else one.why or NONE
 
 
-def _page(text: str, name: str) -> bytes:
-    return form_of(text, "html", name).encode("utf-8")
+def _page(blocks: list[Block], name: str) -> bytes:
+    return form_of(blocks, "html", name).encode("utf-8")

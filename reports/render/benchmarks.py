@@ -1,6 +1,6 @@
-"""The sections of benchmarks that have a module of their own: each gives its lines, or none.
+"""The sections of benchmarks that have a module of their own: each gives its blocks, or none.
 
-A new benchmark's table is a module with a function from facts to lines, and a line here.
+A new benchmark's table is a module with a function from facts to blocks, and a line here.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from bmwg.reports.render import (
     search_tables,
     soak_table,
 )
+from bmwg.reports.render.blocks import Block
 from bmwg.reports.render.facts import Facts
 
-SECTIONS: tuple[Callable[[Facts], list[str]], ...] = (
+SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
     search_tables.tst009,
     search_tables.mlrsearch,
     rfc9971_items.items,
@@ -40,12 +41,12 @@ SECTIONS: tuple[Callable[[Facts], list[str]], ...] = (
 FIGURES = {frame_loss_table.frame_loss: "frame-loss"}  # the plot that ends a section
 
 
-def sections(facts: Facts, figure: Callable[[str], list[str]] = lambda name: []) -> list[str]:
+def sections(facts: Facts, figure: Callable[[str], list[Block]] = lambda name: []) -> list[Block]:
     """Return the sections of what the run holds; of a benchmark that it does not hold, nothing.
 
-    `figure` gives the lines of a plot by its name, none where the form of the report shows none.
+    `figure` gives a plot by its name, none where the form of the report shows none.
     """
-    lines: list[str] = []
+    lines: list[Block] = []
     for section in SECTIONS:
         lines += section(facts)
         lines += figure(FIGURES[section]) if section in FIGURES else []

@@ -1,16 +1,38 @@
-"""The page's reStructuredText as plain blocks, for the forms beside HTML: mail, Markdown, RFCXML."""
+"""What a report consists of: sections yield these blocks, and each form is one writer of them.
+
+The functions make blocks of whatever a run holds: each text passes `plain`. No block holds the markup of a
+form, so each writer escapes for its own form alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
-from docutils import nodes
-from docutils.core import publish_doctree
+from bmwg.reports.render.text import NONE, plain
 
-from bmwg.methodology.errors import ToolkitBug
-from bmwg.reports.render.html import SETTINGS
-from bmwg.reports.render.quick_tables import quick_tables
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Words within a text: `role` is how they look, `target` the page of ours that they lead to."""
+
+    text: str
+    role: str = ""
+    target: str = ""
+
+
+class Rich(str):
+    """A text of which parts look otherwise; a form without looks takes it as the string that it is."""
+
+    __slots__ = ("parts",)
+    parts: tuple[Part, ...]
+
+    def __new__(cls, *parts: Part) -> Self:
+        """Join the parts."""
+        made = super().__new__(cls, "".join(part.text for part in parts))
+        made.parts = parts
+        return made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +45,25 @@ class Heading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paragraph:
-    """A paragraph; `banner` for what a reader has to know before any number."""
+    """A paragraph; `lead` for the first one of a page."""
 
     text: str
-    banner: bool = False
+    lead: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Banner:
+    """What a reader has to know before any number."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Items:
+    """A list of texts."""
+
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,78 +91,95 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Blocks that stand together, by a class of the style sheet."""
+
+    name: str
+    inside: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """A plot, by its file beside the report; its numbers stand in a table as well."""
 
     file: str
+    title: str
     caption: str
 
 
-Block = Heading | Paragraph | Grid | Code | Fold | Figure
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The titles of all sections, where a form links to them."""
 
 
-def blocks(text: str) -> tuple[Block, ...]:
-    """Return the blocks of a page in their order. Raises ToolkitBug REPORT-01 when it is not sound."""
-    try:
-        with quick_tables():
-            document = publish_doctree(text, settings_overrides=SETTINGS)
-    except Exception as error:  # docutils raises SystemMessage and others; the cause is kept
-        raise ToolkitBug(
-            "REPORT-01", "report: the blocks could not be made from its text", found=str(error)
-        ) from error
-    return tuple(_children(document, 1))
+Block = Heading | Paragraph | Banner | Items | Grid | Code | Fold | Group | Figure | Contents
 
 
-def _children(node: nodes.Element, level: int) -> Iterator[Block]:
-    for child in node.children:
-        if isinstance(child, nodes.Element):
-            yield from _block(child, level)
+def parts(text: str) -> tuple[Part, ...]:
+    """Return the parts of any text."""
+    return text.parts if isinstance(text, Rich) else (Part(text=text),)
 
 
-def _block(node: nodes.Element, level: int) -> Iterator[Block]:
-    match node:
-        case nodes.title():
-            yield Heading(level=level, text=_text(node))
-        case nodes.topic() if "contents" in node["classes"]:
-            return  # links within the page; the other forms have titles only
-        case nodes.section():
-            yield from _children(node, level + 1)
-        case nodes.paragraph():
-            yield Paragraph(text=_text(node))
-        case nodes.table():
-            yield _grid(node)
-        case nodes.literal_block():
-            yield Code(text=node.astext())
-        case nodes.figure():
-            image = next(iter(node.findall(nodes.image)))
-            yield Figure(file=str(image["uri"]), caption=" ".join(map(_text, node.findall(nodes.caption))))
-        case nodes.container() if "fold" in node["classes"]:
-            first, *rest = [child for child in node.children if isinstance(child, nodes.Element)]
-            inside = tuple(block for child in rest for block in _block(child, level))
-            yield Fold(summary=_text(first), inside=inside)
-        case nodes.container() if "banner" in node["classes"]:
-            yield Paragraph(text=_text(node), banner=True)
-        case nodes.bullet_list() | nodes.list_item() | nodes.container() | nodes.definition_list():
-            yield from _children(node, level)
-        case _:
-            if node.astext().strip() and not isinstance(node, nodes.comment):
-                yield Paragraph(text=_text(node))
+def flat(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks for a form that has neither groups nor links."""
+    for block in blocks:
+        if isinstance(block, Group):
+            yield from flat(block.inside)
+        elif not isinstance(block, Contents):
+            yield block
 
 
-def _grid(node: nodes.table) -> Grid:
-    caption = next((_text(title) for title in node.findall(nodes.title)), "")
-    heads = [row for head in node.findall(nodes.thead) for row in head.findall(nodes.row)]
-    bodies = [row for body in node.findall(nodes.tbody) for row in body.findall(nodes.row)]
-    return Grid(
-        caption=caption,
-        head=_cells(heads[0]) if heads else (),
-        rows=tuple(_cells(row) for row in bodies),
-    )
+def role(name: str, value: object) -> Rich:
+    """Return a value in one of the page's own roles (see `rst.ROLES`)."""
+    return Rich(Part(text=plain(value) or NONE, role=name))
 
 
-def _cells(row: nodes.row) -> tuple[str, ...]:
-    return tuple(_text(entry) for entry in row.findall(nodes.entry))
+def link(value: object, target: str) -> Rich:
+    """Return a value that leads to a page of ours."""
+    return Rich(Part(text=plain(value) or NONE, target=target))
 
 
-def _text(node: nodes.Element) -> str:
-    return " ".join(part for part in node.astext().replace("\n", " ").split(" ") if part)
+def words(value: object) -> str:
+    """Return a value as clean text that says something."""
+    return value if isinstance(value, Rich) else plain(value) or NONE
+
+
+def title(text: object, level: int = 1) -> list[Block]:
+    """Return the title of the document (level 0), or of a section of level 1 or 2."""
+    return [Heading(level=level + 1, text=words(text))]
+
+
+def paragraph(text: object, *, lead: bool = False) -> list[Block]:
+    """Return a paragraph."""
+    return [Paragraph(text=words(text), lead=lead)]
+
+
+def banner(kind: str, text: object) -> list[Block]:
+    """Return a sentence that stands out; `kind` is one of the style sheet's."""
+    return [Banner(kind=kind, text=words(text))]
+
+
+def items(texts: Iterable[object]) -> list[Block]:
+    """Return a list."""
+    return [Items(texts=tuple(map(words, texts)))]
+
+
+def table(head: Sequence[object], rows: Iterable[Sequence[object]], caption: str = "") -> list[Block]:
+    """Return a table; nothing when there is no row."""
+    cells = tuple(tuple(map(words, row)) for row in rows)
+    return [Grid(caption=plain(caption), head=tuple(map(words, head)), rows=cells)] if cells else []
+
+
+def pairs(rows: Iterable[tuple[object, object]], caption: str = "") -> list[Block]:
+    """Return a table of names and values."""
+    return [Grid(caption=plain(caption), head=(), rows=tuple((words(a), words(b)) for a, b in rows))]
+
+
+def code(lines: Iterable[object]) -> list[Block]:
+    """Return lines that are kept as they are."""
+    return [Code(text="\n".join(map(plain, lines)))]
+
+
+def fold(summary: object, body: Iterable[Block]) -> list[Block]:
+    """Return blocks that the reader opens; a form without that shows them open, or leaves them out."""
+    return [Fold(summary=words(summary), inside=tuple(body))]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bmwg.methodology.benchmarks.burst_interval import METRIC
 from bmwg.methodology.records import Outcome
+from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, bound, front, value
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.results import answer, remarks
-from bmwg.reports.render.text import NONE, esc, table, title, unit
+from bmwg.reports.render.text import NONE, unit
 
 
-def intervals(facts: Facts) -> list[str]:
+def intervals(facts: Facts) -> list[Block]:
     """Return a row for each size: interval without loss, interval with loss, and the mean loads of both."""
     outcomes = facts.of_metric(METRIC)
     if not outcomes:
@@ -19,7 +20,7 @@ def intervals(facts: Facts) -> list[str]:
     head = ("frames in a burst", "least interval without loss", "interval with loss")
     loads = ("mean load without loss", "mean load with loss")
     return [
-        *title("Bursty traffic (RFC 2544 section 21)", 1),
+        *title("Bursty traffic (RFC 2544 section 21)"),
         *table([*HEAD, *head, *loads, *TAIL], rows, f"Metric {METRIC}"),
         *remarks(outcomes),
     ]
@@ -28,9 +29,9 @@ def intervals(facts: Facts) -> list[str]:
 def _cells(one: Outcome) -> list[str]:
     lossy = value(one, f"{METRIC}.lossy")
     return [
-        esc(one.metric.removeprefix(f"{METRIC}.")),
+        one.metric.removeprefix(f"{METRIC}."),
         answer(one),
-        NONE if lossy is None else esc(unit(lossy, "ns")),
+        NONE if lossy is None else unit(lossy, "ns"),
         bound(one.lower),
         bound(one.upper),
     ]

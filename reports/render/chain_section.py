@@ -7,13 +7,15 @@ from typing import Any
 
 from bmwg.methodology import chains
 from bmwg.methodology.records import Cell, Outcome
+from bmwg.reports.render.blocks import Block, table, title
+from bmwg.reports.render.common_columns import type_badge
 from bmwg.reports.render.data_plane import brief
 from bmwg.reports.render.drawing import INK, MARKERS, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.extent import Extent, Known, extent
 from bmwg.reports.render.facts import THROUGHPUT, Facts, option
 from bmwg.reports.render.option_panels import Beside, beside
-from bmwg.reports.render.results import answer, tail, type_badge
-from bmwg.reports.render.text import NONE, esc, nanoseconds, table, title, unit
+from bmwg.reports.render.results import answer, tail
+from bmwg.reports.render.text import NONE, nanoseconds, unit
 
 NAME = "chains"
 _MOST_LINES = len(MARKERS)
@@ -38,8 +40,8 @@ def series_of(facts: Facts) -> Series:
     }
 
 
-def section(facts: Facts, figure: Sequence[str]) -> list[str]:
-    """Return the section; nothing for a run without chains. `figure`: the lines of its plot."""
+def section(facts: Facts, figure: Sequence[Block]) -> list[Block]:
+    """Return the section; nothing for a run without chains. `figure`: its plot."""
     series = series_of(facts)
     if not series:
         return []
@@ -56,20 +58,20 @@ def section(facts: Facts, figure: Sequence[str]) -> list[str]:
             link = links.get(outcome.outcome_id)
             rows.append(
                 [
-                    esc(option(outcome.cell)),
-                    esc(unit(outcome.cell.frame_octets, "octets")),
+                    option(outcome.cell),
+                    unit(outcome.cell.frame_octets, "octets"),
                     str(number),
                     type_badge(outcome),
                     answer(outcome),
-                    (esc(tail(found)) if found and tail(found) else NONE),
-                    (esc(brief(facts.use(outcome))) if facts.use(outcome) else NONE),
+                    (tail(found) if found and tail(found) else NONE),
+                    (brief(facts.use(outcome)) if facts.use(outcome) else NONE),
                     _activation(facts, outcome),
-                    NONE if link is None else esc(_SAID[link.holds]),
+                    NONE if link is None else _SAID[link.holds],
                 ]
             )
     head = ["path and option", "frame size", "functions", "type", "throughput per port and direction"]
     head += ["latency p50 / p99", "data plane at that throughput", "activation", "against the shorter chain"]
-    return [*title("Chains", 1), *figure, *table(head, rows, "Chains of functions by their length")]
+    return [*title("Chains"), *figure, *table(head, rows, "Chains of functions by their length")]
 
 
 def _activation(facts: Facts, outcome: Outcome) -> str:
@@ -85,7 +87,7 @@ def _activation(facts: Facts, outcome: Outcome) -> str:
         return NONE
     took, start = max(times)
     apart = f", {start:.2f}\u00a0s of it the start of the vSwitch" if start else ""
-    return esc(f"{took:.2f}\u00a0s{apart}")
+    return f"{took:.2f}\u00a0s{apart}"
 
 
 def chain_plot(facts: Facts) -> Plot | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bmwg.methodology.data_plane import Part, Use
 from bmwg.methodology.records import Outcome
-from bmwg.reports.render.facts import THROUGHPUT, Facts, option
-from bmwg.reports.render.results import type_badge
-from bmwg.reports.render.text import NONE, esc, nanoseconds, pairs, table, title, unit, whole
+from bmwg.reports.render.blocks import Block, pairs, table, title
+from bmwg.reports.render.common_columns import HEAD, front
+from bmwg.reports.render.facts import THROUGHPUT, Facts
+from bmwg.reports.render.text import NONE, nanoseconds, unit, whole
 
 NAMES = {
     "queues": "device queues (kernel threads)",
@@ -53,7 +54,7 @@ def cpus(number: float) -> str:
     return f"{number:.2f}\u00a0CPU{'' if f'{number:.2f}' == '1.00' else 's'}"
 
 
-def section(facts: Facts) -> list[str]:
+def section(facts: Facts) -> list[Block]:
     """Return the section; nothing for a run whose trials have no such counts."""
     rows = []
     for outcome in facts.of_metric(THROUGHPUT):
@@ -63,11 +64,11 @@ def section(facts: Facts) -> list[str]:
             rows.append(_row(outcome, use, of_search=at_load is None))
     if not rows:
         return []
-    head = ["path and option", "frame size", "type", "of which trials", "CPUs in use", "CPU time a frame"]
+    head = [*HEAD, "of which trials", "CPUs in use", "CPU time a frame"]
     head += ["by part: CPUs", "by part: memory", "cycles a frame", "soft interrupts", "upcalls"]
-    lines = title("CPU and memory of the data plane", 1)
+    lines = title("CPU and memory of the data plane")
     lines += table(head, rows, "What the data plane used while frames went through")
-    lines += pairs((name, esc(said)) for name, said in WORDS)
+    lines += pairs(WORDS)
     absent = _not_counted(facts)
     return [*lines, *table(["not counted", "reason", "deployments"], absent, "Not counted")]
 
@@ -83,17 +84,15 @@ def _row(outcome: Outcome, use: Use, *, of_search: bool) -> list[str]:
     held = [f"{_name(part)} {_octets(part)}" for part in use.parts if part.memory_octets is not None]
     window_ns = max(part.window_ns for part in use.parts)
     return [
-        esc(option(outcome.cell)),
-        esc(unit(outcome.cell.frame_octets, "octets")),
-        type_badge(outcome),
-        esc(which),
-        esc(cpus(use.cpus)),
-        NONE if each is None else esc(_time(each)),
-        esc("; ".join(_cpus_of(part) for part in use.parts)),
-        esc("; ".join(held)),
+        *front(outcome),
+        which,
+        cpus(use.cpus),
+        NONE if each is None else _time(each),
+        "; ".join(_cpus_of(part) for part in use.parts),
+        "; ".join(held),
         NONE if cycles is None else whole(round(cycles)),
-        NONE if use.softirq_ns is None else esc(cpus(use.softirq_ns / window_ns)),
-        NONE if use.upcalls is None else esc(f"{whole(use.upcalls)} of {whole(use.frames)} frames"),
+        NONE if use.softirq_ns is None else cpus(use.softirq_ns / window_ns),
+        NONE if use.upcalls is None else f"{whole(use.upcalls)} of {whole(use.frames)} frames",
     ]
 
 
@@ -119,4 +118,4 @@ def _not_counted(facts: Facts) -> list[list[str]]:
         absent = told.get("not_counted") if isinstance(told, dict) else None
         for what, reason in absent.items() if isinstance(absent, dict) else ():
             found[str(what), str(reason)] = found.get((str(what), str(reason)), 0) + 1
-    return [[esc(what), esc(reason), whole(count)] for (what, reason), count in sorted(found.items())]
+    return [[what, reason, whole(count)] for (what, reason), count in sorted(found.items())]

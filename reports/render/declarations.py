@@ -5,23 +5,21 @@ from __future__ import annotations
 from bmwg.methodology.errors import ToolkitError
 from bmwg.reports.checker.deviations import Declared, declared
 from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.text import NONE, esc, table, title
+from bmwg.reports.render.text import NONE
 from bmwg.reports.store import loads
 
 
-def deviations(facts: Facts) -> list[str]:
+def deviations(facts: Facts) -> list[Block]:
     """Return each declared deviation with its clause: the profile's, and those of the run's own file."""
-    lines = title("Declared deviations", 1)
+    lines = title("Declared deviations")
     entries, wrong = _declared(facts)
     if wrong:
-        lines += ["", esc(f"The declarations were refused ({wrong}): `bmwg verify` says why."), ""]
+        lines += paragraph(f"The declarations were refused ({wrong}): `bmwg verify` says why.")
     if not entries:
-        return [*lines, esc(f"Profile {facts.run.profile['name']} declares no deviation."), ""]
-    rows = [
-        [esc(one.requirement or NONE), esc(one.what or NONE), esc(one.why or NONE), esc(one.by)]
-        for one in entries
-    ]
+        return [*lines, *paragraph(f"Profile {facts.run.profile['name']} declares no deviation.")]
+    rows = [[one.requirement or NONE, one.what or NONE, one.why or NONE, one.by] for one in entries]
     head = ["requirement", "what differs", "why", "declared by"]
     return [*lines, *table(head, rows, f"{len(rows)} deviations")]
 

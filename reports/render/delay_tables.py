@@ -7,13 +7,14 @@ from bmwg.methodology.benchmarks.tagged_latency import TYPICAL_METRIC, WORST_MET
 from bmwg.methodology.directions import metric
 from bmwg.methodology.latency import RFC2544_METRIC
 from bmwg.methodology.records import Outcome
+from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, front, medium, rate, value
 from bmwg.reports.render.facts import Facts, told_ways
 from bmwg.reports.render.results import remarks
-from bmwg.reports.render.text import NONE, esc, nanoseconds, table, title
+from bmwg.reports.render.text import NONE, nanoseconds
 
 
-def rfc2544_latency(facts: Facts) -> list[str]:
+def rfc2544_latency(facts: Facts) -> list[Block]:
     """Return RFC 2544 26.2's table: a row for each frame size, with rate, media type and latency."""
     outcomes = [one for one in facts.outcomes if one.metric == RFC2544_METRIC]
     if not outcomes:
@@ -30,13 +31,13 @@ def rfc2544_latency(facts: Facts) -> list[str]:
     ]
     head = [*HEAD, "rate", "media", "latency (mean)", "least", "largest", *TAIL]
     return [
-        *title("Latency by tagged frames (RFC 2544 26.2)", 1),
+        *title("Latency by tagged frames (RFC 2544 26.2)"),
         *table(head, rows, f"Metric {RFC2544_METRIC}"),
         *remarks(outcomes),
     ]
 
 
-def rfc8219_latency(facts: Facts) -> list[str]:
+def rfc8219_latency(facts: Facts) -> list[Block]:
     """Return RFC 8219 7.2's table: typical and worst-case latency, each with percentiles over the streams."""
     outcomes = [one for one in facts.outcomes if one.metric == TYPICAL_METRIC]
     if not outcomes:
@@ -53,13 +54,13 @@ def rfc8219_latency(facts: Facts) -> list[str]:
     ]
     head = [*HEAD, "rate", "media", "typical (1st to 99th percentile)", "worst case (1st to 99th percentile)"]
     return [
-        *title("Typical and worst-case latency (RFC 8219 7.2)", 1),
+        *title("Typical and worst-case latency (RFC 8219 7.2)"),
         *table([*head, *TAIL], rows, f"Metrics {TYPICAL_METRIC} and {WORST_METRIC}"),
         *remarks(outcomes),
     ]
 
 
-def delay_variation(facts: Facts) -> list[str]:
+def delay_variation(facts: Facts) -> list[Block]:
     """Return RFC 8219 7.3's table: packet delay variation with its percentiles over the streams."""
     outcomes = [one for one in facts.outcomes if one.metric == PDV_METRIC]
     if not outcomes:
@@ -70,13 +71,13 @@ def delay_variation(facts: Facts) -> list[str]:
     ]
     head = [*HEAD, "rate", "media", "PDV (1st to 99th percentile)", *TAIL]
     return [
-        *title("Delay variation (RFC 8219 7.3)", 1),
+        *title("Delay variation (RFC 8219 7.3)"),
         *table(head, rows, f"Metric {PDV_METRIC}: 99.9th percentile less the least delay"),
         *remarks(outcomes),
     ]
 
 
-def neighbours(facts: Facts) -> list[str]:
+def neighbours(facts: Facts) -> list[Block]:
     """Return the delay variation between neighbours: medians over the streams of least, median, largest."""
     outcomes = [one for one in facts.outcomes if one.metric == SAMPLE_METRIC]
     if not outcomes:
@@ -94,7 +95,7 @@ def neighbours(facts: Facts) -> list[str]:
     ]
     head = [*HEAD, "rate", "media", "least", "median", "largest", *TAIL]
     return [
-        *title("Delay variation between neighbours (RFC 5481 4.1)", 1),
+        *title("Delay variation between neighbours (RFC 5481 4.1)"),
         *table(head, rows, f"Metric {SAMPLE_METRIC}: delay of a frame less that of the frame sent before it"),
         *remarks(outcomes),
     ]
@@ -107,11 +108,11 @@ def _each_way(outcomes: list[Outcome], family: str) -> list[tuple[Outcome, str]]
 
 def _time(outcome: Outcome, name: str) -> str:
     number = value(outcome, name)
-    return NONE if number is None else esc(nanoseconds(number))
+    return NONE if number is None else nanoseconds(number)
 
 
 def _with_range(outcome: Outcome, family: str, way: str) -> str:
     middle, low, high = (value(outcome, metric(family, way, end)) for end in ("", "p1", "p99"))
     if middle is None or low is None or high is None:
         return NONE
-    return esc(f"{nanoseconds(middle)} ({nanoseconds(low)} to {nanoseconds(high)})")
+    return f"{nanoseconds(middle)} ({nanoseconds(low)} to {nanoseconds(high)})"

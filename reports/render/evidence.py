@@ -9,72 +9,45 @@ from typing import Any
 
 from bmwg.methodology import directions
 from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.reports.render.blocks import Block, code, fold, pairs, paragraph, table, title
+from bmwg.reports.render.common_columns import HEAD, TAIL, front, remarks_of
 from bmwg.reports.render.definitions import DEFINITIONS, TYPES, VALIDITY, definition
 from bmwg.reports.render.facts import ENVELOPE, Facts, option
-from bmwg.reports.render.results import found, type_badge
-from bmwg.reports.render.text import (
-    NONE,
-    esc,
-    fold,
-    nanoseconds,
-    pairs,
-    percent,
-    plain,
-    sequence,
-    table,
-    title,
-    unit,
-    whole,
-)
+from bmwg.reports.render.results import found
+from bmwg.reports.render.text import NONE, nanoseconds, percent, plain, sequence, unit, whole
 from bmwg.reports.store import JournalTrial
 
 MAX_TRIAL_ROWS = 400  # choice: more rows are no reading; all trials are in the journal
 MAX_RECORD_ROWS = 400
 
 
-def _limited(rows: list[list[str]], limit: int, rest: str) -> tuple[list[list[str]], list[str]]:
+def _limited(rows: list[list[str]], limit: int, rest: str) -> tuple[list[list[str]], list[Block]]:
     if len(rows) <= limit:
         return rows, []
-    return rows[:limit], ["", esc(f"{len(rows) - limit} more {rest}"), ""]
+    return rows[:limit], paragraph(f"{len(rows) - limit} more {rest}")
 
 
-def validity(facts: Facts) -> list[str]:
+def validity(facts: Facts) -> list[Block]:
     """Return how many trials were valid, and what the set-aside ones would have changed."""
     total = len(facts.run.trials)
     rows = [
-        [esc(kind.value), whole(count), esc(percent(count / total)), esc(VALIDITY[kind.value])]
+        [kind.value, whole(count), percent(count / total), VALIDITY[kind.value]]
         for kind, count in facts.validity.items()
         if count
     ]
-    lines = [*title("Validity of the trials", 1)]
     if not rows:
         return []
+    lines = title("Validity of the trials")
     lines += table(["validity", "trials", "share", "meaning"], rows, f"{total} trials by validity")
-    aside = [(outcome, facts.set_aside(outcome)) for outcome in facts.of_search()]
     rows = []
-    for outcome, said in aside:
-        if not said.count:
-            continue
-        over_all = facts.over_all_trials(outcome)
-        rows.append(
-            [
-                esc(option(outcome.cell)),
-                esc(unit(outcome.cell.frame_octets, "octets")),
-                type_badge(outcome),
-                found(facts, outcome),
-                esc(unit(over_all, "frames/s")) if over_all is not None else esc("no lossless load"),
-                esc(f"{percent(said.ratio)}: {said}"),
-            ]
-        )
-    if rows:
-        head = [
-            "path and option",
-            "frame size",
-            "type",
-            "throughput, frames/s",
-            "highest lossless load over all trials",
-        ]
-        lines += table([*head, "set aside"], rows, "Answers for which trials were set aside")
+    for outcome in facts.of_search():
+        if (said := facts.set_aside(outcome)).count:
+            over_all = facts.over_all_trials(outcome)
+            highest = unit(over_all, "frames/s") if over_all is not None else "no lossless load"
+            aside = f"{percent(said.ratio)}: {said}"
+            rows.append([*front(outcome), found(facts, outcome), highest, aside])
+    head = [*HEAD, "throughput, frames/s", "highest lossless load over all trials", "set aside"]
+    lines += table(head, rows, "Answers for which trials were set aside")
     invalid = [trial for trial in facts.run.trials if trial.validity is not Validity.VALID]
     if invalid:
         rows, more = _limited(
@@ -88,17 +61,17 @@ def validity(facts: Facts) -> list[str]:
 def _invalid_row(trial: JournalTrial) -> list[str]:
     return [
         str(trial.seq),
-        esc(trial.cell_id),
-        esc(unit(trial.spec.load_fps, "frames/s")),
-        esc(percent(trial.loss_ratio)),
-        esc(trial.validity.value),
-        esc("; ".join(part for part in (trial.reason, trial.fault) if part)),
+        trial.cell_id,
+        unit(trial.spec.load_fps, "frames/s"),
+        percent(trial.loss_ratio),
+        trial.validity.value,
+        "; ".join(part for part in (trial.reason, trial.fault) if part),
     ]
 
 
-def search(facts: Facts) -> list[str]:
+def search(facts: Facts) -> list[Block]:
     """Return the trials of each search in the order they ran; the table behind the plot."""
-    lines: list[str] = []
+    lines: list[Block] = []
     left = MAX_TRIAL_ROWS
     unshown = 0
     for outcome in facts.of_search():
@@ -112,13 +85,13 @@ def search(facts: Facts) -> list[str]:
         rows = [
             [
                 str(trial.seq),
-                esc(trial.phase),
-                esc(unit(trial.spec.load_fps, "frames/s")),
-                esc(f"{trial.spec.duration_s:g}\u00a0s"),
+                trial.phase,
+                unit(trial.spec.load_fps, "frames/s"),
+                f"{trial.spec.duration_s:g}\u00a0s",
                 whole(trial.sent_frames),
                 whole(trial.sent_frames - trial.received_frames),
-                esc(percent(trial.loss_ratio)),
-                esc(trial.validity.value),
+                percent(trial.loss_ratio),
+                trial.validity.value,
             ]
             for trial in trials
         ]
@@ -126,39 +99,24 @@ def search(facts: Facts) -> list[str]:
         name = f"{option(outcome.cell)}, {outcome.cell.frame_octets} octets: {len(trials)} trials"
         lines += fold(name, table(head, rows))
     if unshown:
-        lines += ["", esc(f"{whole(unshown)} further trials of searches are in trials.jsonl."), ""]
+        lines += paragraph(f"{whole(unshown)} further trials of searches are in trials.jsonl.")
     return lines
 
 
-def tester(facts: Facts) -> list[str]:
+def tester(facts: Facts) -> list[Block]:
     """Return what the tester alone reached (the wire rung) and how exactly it sent."""
     if not facts.outcomes and not facts.run.trials:
         return []
-    lines = title("Tester: envelope and pacing", 1)
+    lines = title("Tester: envelope and pacing")
     wire = facts.of_metric(ENVELOPE)
     if wire:
         rows = [
-            [
-                esc(option(outcome.cell)),
-                esc(unit(outcome.cell.frame_octets, "octets")),
-                type_badge(outcome),
-                found(facts, outcome),
-                esc(sequence(outcome.trials)),
-                esc("; ".join(part for part in (outcome.reason, *outcome.quality) if part)),
-            ]
-            for outcome in wire
+            [*front(one), found(facts, one), sequence(one.trials), "; ".join(remarks_of(one))] for one in wire
         ]
-        head = [
-            "path",
-            "frame size",
-            "type",
-            "envelope per port and direction, frames/s",
-            "trials",
-            "remarks",
-        ]
+        head = ["path", *HEAD[1:], "envelope per port and direction, frames/s", *TAIL]
         lines += table(head, rows, "Envelope: the tester with nothing between its ports")
     else:
-        lines += ["The run holds no answer for the wire, so the tester's envelope is not known.", ""]
+        lines += paragraph("The run holds no answer for the wire, so the tester's envelope is not known.")
     rows = []
     for path in dict.fromkeys(outcome.cell.path for outcome in facts.outcomes):
         trials = [
@@ -169,7 +127,7 @@ def tester(facts: Facts) -> list[str]:
             and trial.intended_frames
         ]
         if trials:
-            rows.append([esc(path), whole(len(trials)), *_pacing(trials)])
+            rows.append([path, whole(len(trials)), *_pacing(trials)])
     if rows:
         head = ["path", "valid trials", "sent against intended", "lateness", "longest gap"]
         lines += table(head, rows, "Pacing over valid trials: median (smallest to largest)")
@@ -181,9 +139,9 @@ def _pacing(trials: list[JournalTrial]) -> list[str]:
     late = [trial.largest_lateness_ns for trial in trials]
     gaps = [trial.largest_gap_ns for trial in trials]
     return [
-        esc(f"{median(off):.1f} ({min(off):.1f} to {max(off):.1f})\u00a0ppm"),
-        esc(f"{nanoseconds(median(late))} ({nanoseconds(min(late))} to {nanoseconds(max(late))})"),
-        esc(f"{nanoseconds(median(gaps))} ({nanoseconds(min(gaps))} to {nanoseconds(max(gaps))})"),
+        f"{median(off):.1f} ({min(off):.1f} to {max(off):.1f})\u00a0ppm",
+        f"{nanoseconds(median(late))} ({nanoseconds(min(late))} to {nanoseconds(max(late))})",
+        f"{nanoseconds(median(gaps))} ({nanoseconds(min(gaps))} to {nanoseconds(max(gaps))})",
     ]
 
 
@@ -217,14 +175,14 @@ def _short(value: Any) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def platform(facts: Facts) -> list[str]:
+def platform(facts: Facts) -> list[Block]:
     """Return on what the run measured, each value with how it was got, and what each deployment was."""
     run = facts.run
-    lines = title("Platform", 1)
+    lines = title("Platform")
     before = list(_leaves(run.platform_before)) if run.platform_before is not None else []
     after = {name: value for name, value, _ in _leaves(run.platform_after)} if run.platform_after else {}
     if not before:
-        lines += ["The run holds no platform record.", ""]
+        lines += paragraph("The run holds no platform record.")
     else:
         unknown = sum(value == "unknown" for _, value, _ in before)
         inapplicable = sum(value == "not applicable" for _, value, _ in before)
@@ -234,15 +192,12 @@ def platform(facts: Facts) -> list[str]:
                 ("fields of the record before the run", whole(len(before))),
                 ("unknown, with the reason", whole(unknown)),
                 ("not applicable, with the reason", whole(inapplicable)),
-                (
-                    "other value after the run",
-                    whole(len(changed)) if after else esc("no record after the run"),
-                ),
+                ("other value after the run", whole(len(changed)) if after else "no record after the run"),
             ]
         )
         rows, more = _limited(
             [
-                [esc(name), esc(value), esc(after.get(name, NONE)) if name in changed else NONE, esc(how)]
+                [name, value, after.get(name, NONE) if name in changed else NONE, how]
                 for name, value, how in before
             ],
             MAX_RECORD_ROWS,
@@ -251,7 +206,7 @@ def platform(facts: Facts) -> list[str]:
         head = ["field", "value", "after the run, where it differs", "how it was got"]
         lines += fold("The platform record", [*table(head, rows), *more])
     rows = [
-        [esc(name), esc(field), esc(value)]
+        [name, field, value]
         for name, evidence in run.deployments.items()
         for field, value, _ in _leaves(evidence)
     ]
@@ -261,7 +216,7 @@ def platform(facts: Facts) -> list[str]:
             f"{len(run.deployments)} deployments", [*table(["deployment", "field", "value"], shown), *more]
         )
     rows = [
-        [str(number), esc(field), esc(value)]
+        [str(number), field, value]
         for number, driver in enumerate(run.drivers, start=1)
         for field, value, _ in _leaves(driver)
     ]
@@ -271,7 +226,7 @@ def platform(facts: Facts) -> list[str]:
     return lines
 
 
-def reproduction(facts: Facts) -> list[str]:
+def reproduction(facts: Facts) -> list[Block]:
     """Return the commands that repeat the run and those that check this one."""
     run = facts.run
     commands = []
@@ -283,11 +238,10 @@ def reproduction(facts: Facts) -> list[str]:
     commands.append(" ".join([*settings, "robot testcases/containerized/"]))
     commands.append(f"bmwg report {shlex.quote(plain(run.run_id))}")
     lines = [
-        *title("Reproduction", 1),
-        "The same testbed and profile, then this page anew from the files:",
-        "",
+        *title("Reproduction"),
+        *paragraph("The same testbed and profile, then this page anew from the files:"),
     ]
-    lines += ["::", "", *(f"   {plain(command)}" for command in commands), ""]
+    lines += code(commands)
     checks = [
         ("SHA-256 of the header", _grouped(run.header_sha256)),
         ("SHA-256 of the last journal line", _grouped(run.journal_hash)),
@@ -299,10 +253,10 @@ def reproduction(facts: Facts) -> list[str]:
 
 def _grouped(text: str) -> str:
     """Return a hash in groups of eight, so that a narrow page can break it."""
-    return esc(" ".join(text[start : start + 8] for start in range(0, len(text), 8)))
+    return " ".join(text[start : start + 8] for start in range(0, len(text), 8))
 
 
-def definitions(facts: Facts) -> list[str]:
+def definitions(facts: Facts) -> list[Block]:
     """Return what each metric, type and tag of validity in this run means."""
     used: dict[str, None] = {}
     for outcome in facts.outcomes:
@@ -315,10 +269,10 @@ def definitions(facts: Facts) -> list[str]:
         family = [key for key in DEFINITIONS if key.startswith(plain_name + ".")]
         if known:
             meaning = directions.of(known.meaning, way)
-            rows.append([esc(name), esc(known.unit), esc(meaning), esc(known.clause)])
+            rows.append([name, known.unit, meaning, known.clause])
         elif not family:
-            rows.append([esc(name), NONE, esc("this version holds no definition"), NONE])
-    lines = title("Definitions", 1)
+            rows.append([name, NONE, "this version holds no definition", NONE])
+    lines = title("Definitions")
     if rows:
         lines += table(["metric", "unit", "meaning", "clause"], rows, "Metrics")
     present = {outcome.type for outcome in facts.outcomes}
@@ -330,7 +284,5 @@ def definitions(facts: Facts) -> list[str]:
         if name == word or name.replace(" the ", " ") == word
     }
     if by_word:
-        lines += table(
-            ["type of an answer", "meaning"], [[esc(w), esc(m)] for w, m in by_word.items()], "Types"
-        )
+        lines += table(["type of an answer", "meaning"], [[w, m] for w, m in by_word.items()], "Types")
     return lines if rows or by_word else []

@@ -7,10 +7,11 @@ from typing import Any
 
 from bmwg.methodology.factors import stated
 from bmwg.methodology.factors.effects import Effect, Effects, effects_of
+from bmwg.reports.render.blocks import Block, items, paragraph, table, title
+from bmwg.reports.render.common_columns import type_badge
 from bmwg.reports.render.drawing import INK, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.facts import THROUGHPUT, Facts
-from bmwg.reports.render.results import type_badge
-from bmwg.reports.render.text import NONE, esc, number_of, table, title
+from bmwg.reports.render.text import NONE, number_of
 
 NAME = "factors"
 _MOST_ROWS = 30  # of the figure: choice, more is no reading
@@ -23,12 +24,12 @@ _MOVED = {
 _WITHIN_WIDTH = "clear of 1, and smaller than what the bounds of one answer leave open"
 
 
-def section(facts: Facts, figure: Sequence[str]) -> list[str]:
-    """Return the section; nothing for a run without a design. `figure`: the lines of its plot."""
+def section(facts: Facts, figure: Sequence[Block]) -> list[Block]:
+    """Return the section; nothing for a run without a design. `figure`: its plot."""
     found = _found(facts)
     if found is None:
         return []
-    lines = [*title("Effects of factors", 1), *_design(found), *_apart(facts), *_as_found(facts), *figure]
+    lines = [*title("Effects of factors"), *_design(found), *_apart(facts), *_as_found(facts), *figure]
     if found.main:
         lines += _effects("Effect of each factor on the throughput", found, found.main)
     if found.interactions:
@@ -45,7 +46,7 @@ def _found(facts: Facts) -> Effects | None:
     return effects_of(mine.of_metric(THROUGHPUT), (cell for cell in planned if cell not in apart))
 
 
-def _apart(facts: Facts) -> list[str]:
+def _apart(facts: Facts) -> list[Block]:
     """Tell how many answers take no part, since translated machines made them and others are native."""
     native, machines = facts.by_translation()
     left = len(machines.of_metric(THROUGHPUT))
@@ -55,10 +56,10 @@ def _apart(facts: Facts) -> list[str]:
         f"{number_of(left, 'answer')} through machines under {machines.accelerators()} take no part: held "
         "against native ones, they would tell what translation costs."
     )
-    return [esc(words), ""]
+    return paragraph(words)
 
 
-def _as_found(facts: Facts) -> list[str]:
+def _as_found(facts: Facts) -> list[Block]:
     """Tell what of the draft's factors was the machine's, the same for all cells (5.2.2)."""
     told = facts.run.platform_before or {}
     fields = told.get("fields", {})
@@ -72,12 +73,12 @@ def _as_found(facts: Facts) -> list[str]:
         f"{len(nodes) if isinstance(nodes, Mapping) else 'an untold number of'} NUMA "
         f"node{'' if isinstance(nodes, Mapping) and len(nodes) == 1 else 's'}."
     )
-    return [esc(words), ""]
+    return paragraph(words)
 
 
-def _design(found: Effects) -> list[str]:
+def _design(found: Effects) -> list[Block]:
     design, runs = found.design, len(found.replicates)
-    rows = [[esc(one.name), esc("; ".join(one.levels)), esc(one.levels[0])] for one in design.factors]
+    rows = [[one.name, "; ".join(one.levels), one.levels[0]] for one in design.factors]
     asked = len(design.combinations)
     spread = (
         f" The residual standard deviation is a factor of {found.spread:.3f}, from {found.freedom} degrees of"
@@ -102,17 +103,17 @@ def _design(found: Effects) -> list[str]:
             " hold for the others alone."
         )
     head = ["factor", "levels", "held against"]
-    return [esc(words), "", *table(head, rows, "Factors of the design and their levels")]
+    return [*paragraph(words), *table(head, rows, "Factors of the design and their levels")]
 
 
-def _effects(caption: str, found: Effects, effects: Sequence[Effect]) -> list[str]:
+def _effects(caption: str, found: Effects, effects: Sequence[Effect]) -> list[Block]:
     rows = [
         [
-            esc(found.design.name(one.term)),
-            esc(_levels(one)),
+            found.design.name(one.term),
+            _levels(one),
             f"{one.ratio:.3f}",
             NONE if one.low is None or one.high is None else f"{one.low:.3f} to {one.high:.3f}",
-            esc((_WITHIN_WIDTH if one.clear and not one.moved else _MOVED[one.moved]) + _if_nil(found, one)),
+            (_WITHIN_WIDTH if one.clear and not one.moved else _MOVED[one.moved]) + _if_nil(found, one),
         ]
         for one in effects
     ]
@@ -138,7 +139,7 @@ def _levels(one: Effect) -> str:
     return " \u00d7 ".join(pairs)
 
 
-def _limits(found: Effects) -> list[str]:
+def _limits(found: Effects) -> list[Block]:
     """Say what the design cannot tell apart, by name."""
     design = found.design
     lines = []
@@ -164,10 +165,10 @@ def _limits(found: Effects) -> list[str]:
         lines.append("Interactions of three and more factors are taken as nil.")
     if not lines:
         lines = ["The design tells all main effects and all interactions of two factors apart."]
-    return ["", *(line for sentence in lines for line in (f"- {esc(sentence)}", ""))]
+    return items(lines)
 
 
-def _stated(found: Effects) -> list[str]:
+def _stated(found: Effects) -> list[Block]:
     rows = []
     for one in found.main:
         told = stated.against(found.design, one)
@@ -176,17 +177,17 @@ def _stated(found: Effects) -> list[str]:
             words = {True: "found so", False: "found otherwise", None: "neither shown nor contradicted"}[
                 holds
             ]
-            rows.append([esc(said.requirement), esc(said.words), esc(_levels(one)), esc(words)])
+            rows.append([said.requirement, said.words, _levels(one), words])
     if not rows:
         return []
     head = ["row", "what the draft says", "level against level", "here"]
     return table(head, rows, "Effects that the draft states, against what was found")
 
 
-def _left_out(found: Effects) -> list[str]:
+def _left_out(found: Effects) -> list[Block]:
     if not found.left_out:
         return []
-    rows = [[esc(one.cell.cell_id), type_badge(one), esc(one.reason or "")] for one in found.left_out]
+    rows = [[one.cell.cell_id, type_badge(one), one.reason or ""] for one in found.left_out]
     return table(["cell", "type", "reason"], rows, "Answers of the design that are no plain numbers")
 
 

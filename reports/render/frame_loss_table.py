@@ -5,18 +5,19 @@ from __future__ import annotations
 from bmwg.methodology.benchmarks.frame_loss import METRIC, load_of
 from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.records import Outcome
+from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, front
 from bmwg.reports.render.facts import Facts, option
 from bmwg.reports.render.results import remarks
-from bmwg.reports.render.text import esc, percent, table, title, unit
+from bmwg.reports.render.text import percent, unit
 
 
-def frame_loss(facts: Facts) -> list[str]:
+def frame_loss(facts: Facts) -> list[Block]:
     """Return one table a cell with a row for each load, and what is said of each cell."""
     outcomes = [one for one in facts.outcomes if one.metric == METRIC]
     if not outcomes:
         return []
-    lines = title("Frame loss rate (RFC 2544 26.3)", 1)
+    lines = title("Frame loss rate (RFC 2544 26.3)")
     lines += table([*HEAD, *TAIL], [[*front(one), *back(one)] for one in outcomes], f"Metric {METRIC}")
     for one in outcomes:
         lines += _curve(one, facts)
@@ -38,9 +39,9 @@ def curve(outcome: Outcome, facts: Facts) -> list[tuple[float, int, float]]:
     return points
 
 
-def _curve(outcome: Outcome, facts: Facts) -> list[str]:
+def _curve(outcome: Outcome, facts: Facts) -> list[Block]:
     rows = [
-        [esc(percent(share, 1)), esc(unit(load, "frames/s")), esc(percent(loss))]
+        [percent(share, 1), unit(load, "frames/s"), percent(loss)]
         for share, load, loss in curve(outcome, facts)
     ]
     name = f"{option(outcome.cell)}, {unit(outcome.cell.frame_octets, 'octets')}"

@@ -6,37 +6,38 @@ from collections.abc import Sequence
 
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.reports.render import searches
+from bmwg.reports.render.blocks import Block, Group, Part, Rich, paragraph, table, title
+from bmwg.reports.render.common_columns import type_badge
 from bmwg.reports.render.data_plane import brief
 from bmwg.reports.render.facts import GLANCE_ROWS, Facts, short_words
-from bmwg.reports.render.results import central, found, tail, type_badge
-from bmwg.reports.render.text import NONE, esc, table, title
+from bmwg.reports.render.results import central, found, tail
+from bmwg.reports.render.text import NONE
 from bmwg.reports.render.unanswered import unanswered
 
 
-def glance(facts: Facts, figure: Sequence[str]) -> list[str]:
-    """Return the first section; nothing for a run without answers. `figure`: the lines of its plot."""
+def glance(facts: Facts, figure: Sequence[Block]) -> list[Block]:
+    """Return the first section; nothing for a run without answers. `figure`: its plot."""
     tried = [one for one in facts.at_a_glance() if one.type is not OutcomeType.NOT_ASSESSED]
     shown = tried[:GLANCE_ROWS]
     others = [outcome for outcome in facts.run.outcomes if outcome.cell.kind != FRAMES]
     if not shown and not others:
         return []
-    lines = title("At a glance", 1)
+    lines = title("At a glance")
     if shown:
-        body = [*figure, *_throughputs(facts, shown)]
-        lines += ["", ".. container:: glance", "", *(f"   {line}" if line else "" for line in body)]
+        lines.append(Group(name="glance", inside=(*figure, *_throughputs(facts, shown))))
     for said in dict.fromkeys(filter(None, map(searches.condition, facts.search_metrics(shown)))):
-        lines += ["", esc(said), ""]
-    why = [[esc(", ".join(one.cells)), esc(one.why), esc(one.helps)] for one in unanswered(facts)]
+        lines += paragraph(said)
+    why = [[", ".join(one.cells), one.why, one.helps] for one in unanswered(facts)]
     lines += table(["no number for", "because", "what helps"], why, "What has no number")
     lines += _others(others)
     all_tried = sum(one.type is not OutcomeType.NOT_ASSESSED for one in facts.of_search())
     left = all_tried - len(shown) + max(0, len(others) - GLANCE_ROWS)
     if left:
-        lines += ["", esc(f"{left} further answers stand in the sections below."), ""]
+        lines += paragraph(f"{left} further answers stand in the sections below.")
     return lines
 
 
-def _throughputs(facts: Facts, shown: Sequence[Outcome]) -> list[str]:
+def _throughputs(facts: Facts, shown: Sequence[Outcome]) -> list[Block]:
     """Return one row a cell: the load of each search, then what was measured at the first one's."""
     metrics = facts.search_metrics(shown)
     rows = []
@@ -44,8 +45,8 @@ def _throughputs(facts: Facts, shown: Sequence[Outcome]) -> list[str]:
         answers = facts.by_metric(outcome, metrics)
         loads = [NONE if one is None else _load(facts, one) for one in answers]
         latency = facts.latency_of(outcome.cell)
-        name, used = esc(short_words(outcome.cell)), brief(facts.use(outcome))
-        rows.append([name, *loads, _tail(latency), esc(used) if used else NONE])
+        name, used = short_words(outcome.cell), brief(facts.use(outcome))
+        rows.append([name, *loads, _tail(latency), used or NONE])
     head = ["path, option, octets", *searches.heads(metrics), "latency p50 / p99"]
     head.append("data plane at that throughput")
     if all(row[-1] == NONE for row in rows):  # nothing was counted
@@ -58,16 +59,17 @@ def _load(facts: Facts, outcome: Outcome) -> str:
     ends = found(facts, outcome)
     if outcome.type is OutcomeType.MEASURED:
         return ends
-    return f"{type_badge(outcome)} {ends}" if ends != NONE else type_badge(outcome)
+    badge = type_badge(outcome)
+    return Rich(*badge.parts, Part(text=f" {ends}")) if ends != NONE else badge
 
 
-def _others(outcomes: Sequence[Outcome]) -> list[str]:
+def _others(outcomes: Sequence[Outcome]) -> list[Block]:
     """Return one row an answer of another kind of load."""
     rows = [
         [
-            esc(outcome.cell.cell_id),
-            esc(outcome.metric),
-            esc(central(outcome)) if outcome.type is OutcomeType.MEASURED else type_badge(outcome),
+            outcome.cell.cell_id,
+            outcome.metric,
+            central(outcome) if outcome.type is OutcomeType.MEASURED else type_badge(outcome),
         ]
         for outcome in outcomes[:GLANCE_ROWS]
     ]
@@ -79,4 +81,4 @@ def _others(outcomes: Sequence[Outcome]) -> list[str]:
 def _tail(outcome: Outcome | None) -> str:
     if outcome is None or outcome.type is not OutcomeType.MEASURED:
         return NONE
-    return esc(tail(outcome) or NONE)
+    return tail(outcome) or NONE

@@ -16,8 +16,9 @@ from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.trials import TakenLines
 from bmwg.reports.checker.verdicts import ClauseVerdict, Verdict
+from bmwg.reports.render.blocks import Block, fold, items, paragraph, role, table, title
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.text import NONE, esc, fold, percent, role, table, title
+from bmwg.reports.render.text import NONE, percent
 from bmwg.reports.store import Run, read_run
 from bmwg.reports.store.read import JOURNAL_FILE
 
@@ -34,7 +35,7 @@ NAMES = {
     "LTD": "vsperf test design",
     "CINF08": "draft-ietf-bmwg-containerized-infra-08",
 }
-ROLES = {  # how a grade looks; a role is of `page.ROLES`
+ROLES = {  # how a grade looks; a role is of `rst.ROLES`
     Grade.UNCONDITIONAL: "type-measured",
     Grade.CONDITIONAL: "type-measured",
     Grade.NOT_COMPLIANT: "type-invalid",
@@ -77,18 +78,17 @@ def _judged(folder: Path, lines: TakenLines) -> Judgement | str:
         return type(error).__name__
 
 
-def grades(facts: Facts) -> list[str]:
+def grades(facts: Facts) -> list[Block]:
     """Return the section of grades and verdicts."""
     judgement = facts.judgement or read_judged(facts.run.folder)[1]
-    lines = title("Grades", 1)
+    lines = title("Grades")
     if isinstance(judgement, str):
-        return [*lines, esc(f"The run could not be judged ({judgement}): `bmwg verify` says why."), ""]
-    lines += [
-        "A grade is of the procedure, not of the device: a slow device can be graded well, a fast one badly.",
-        "What a submission block says of the product counts in a bundle alone.",
-        "",
-    ]
-    lines += [esc(f"{judgement.later_rules}."), ""] if judgement.later_rules else []
+        return [*lines, *paragraph(f"The run could not be judged ({judgement}): `bmwg verify` says why.")]
+    lines += paragraph(
+        "A grade is of the procedure, not of the device: a slow device can be graded well, a fast one badly. "
+        "What a submission block says of the product counts in a bundle alone."
+    )
+    lines += paragraph(f"{judgement.later_rules}.") if judgement.later_rules else []
     lines += _state(judgement)
     held = [one for one in judgement.grades if one.grade is not Grade.NOT_ASSESSED]
     lines += benchmarks([one for one in judgement.grades if one.document == "RFC2544"])
@@ -100,29 +100,29 @@ def grades(facts: Facts) -> list[str]:
     return lines
 
 
-def _state(judgement: Judgement) -> list[str]:
+def _state(judgement: Judgement) -> list[Block]:
     if not judgement.state:
-        return ["Nothing in the state of this run keeps it from being graded.", ""]
-    said = [f"- {esc(text)}" for text in judgement.state]
-    return ["No benchmark of this run can be graded as compliant, for the state of the run:", "", *said, ""]
+        return paragraph("Nothing in the state of this run keeps it from being graded.")
+    said = "No benchmark of this run can be graded as compliant, for the state of the run:"
+    return [*paragraph(said), *items(judgement.state)]
 
 
-def benchmarks(found: Sequence[DocumentGrade]) -> list[str]:
+def benchmarks(found: Sequence[DocumentGrade]) -> list[Block]:
     """Return the grades of benchmarks of RFC 2544, and what decides them, as the report prints them."""
     if all(one.grade is Grade.NOT_ASSESSED for one in found):
-        return [_NONE_HELD, ""]
+        return paragraph(_NONE_HELD)
     rows = [
         [
-            esc(one.benchmark),
+            one.benchmark,
             role(ROLES[one.grade], one.grade.value),
-            *(esc(_of_level(one, level)) for level in LEVELS),
-            esc(one.rests_on or NONE),
+            *(_of_level(one, level) for level in LEVELS),
+            one.rests_on or NONE,
         ]
         for one in found
     ]
     head = ["benchmark", "grade", "clauses with MUST", "clauses with SHOULD", "met without a measurement"]
     reasons = [
-        [esc(one.benchmark), esc(reason)]
+        [one.benchmark, reason]
         for one in found
         if one.grade is not Grade.NOT_ASSESSED
         for reason in _deciding(one)
@@ -140,35 +140,31 @@ def _deciding(one: DocumentGrade) -> list[str]:
     return [reason for reason in one.reasons if not reason.startswith("SHOULD")]
 
 
-def _counts(found: Sequence[DocumentGrade]) -> list[str]:
+def _counts(found: Sequence[DocumentGrade]) -> list[Block]:
     rows = [
-        [
-            esc(_name(one.document)),
-            *(esc(_of_level(one, level)) for level in LEVELS),
-            esc(one.rests_on or NONE),
-        ]
+        [_name(one.document), *(_of_level(one, level) for level in LEVELS), one.rests_on or NONE]
         for one in found
     ]
     head = ["document", "clauses with MUST", "clauses with SHOULD", "met without a measurement"]
     return table(head, rows, "Documents with the words of BCP 14: how many clauses were kept")
 
 
-def _coverages(found: Sequence[DocumentGrade]) -> list[str]:
+def _coverages(found: Sequence[DocumentGrade]) -> list[Block]:
     rows = []
     for one in found:
         counts = dict(one.counts)
         asked = counts.get("answered", 0) + counts.get("missing", 0)
         share = percent(counts.get("answered", 0) / asked, 1) if asked else NONE
-        rows.append([esc(_name(one.document)), *(str(counts.get(name, 0)) for name in _COVERAGE), esc(share)])
+        rows.append([_name(one.document), *(str(counts.get(name, 0)) for name in _COVERAGE), share])
     head = ["document", "answered", "not applicable", "missing", "answered of those that apply"]
     return table(head, rows, "Coverage: what these documents ask to be recorded, before the run")
 
 
-def _not_held(found: Sequence[DocumentGrade]) -> list[str]:
+def _not_held(found: Sequence[DocumentGrade]) -> list[Block]:
     if not found:
         return []
     said = ", ".join(f"{_name(one.document)} ({'; '.join(one.reasons)})" for one in found)
-    return ["", esc(f"Not assessed: {said}."), ""]
+    return paragraph(f"Not assessed: {said}.")
 
 
 def _name(document: str) -> str:
@@ -199,7 +195,7 @@ def _groups(verdicts: Iterable[ClauseVerdict]) -> Mapping[tuple[str, str], list[
     return groups
 
 
-def _clauses(document: str, benchmark: str, verdicts: Sequence[ClauseVerdict]) -> list[str]:
+def _clauses(document: str, benchmark: str, verdicts: Sequence[ClauseVerdict]) -> list[Block]:
     """Return each verdict with what it rests on; clauses that no rule assesses by their ids alone."""
     name = _name(document) if benchmark in NAMES else f"{_name(document)}, {benchmark}"
     counted = Counter(one.verdict for one in verdicts)
@@ -211,19 +207,19 @@ def _clauses(document: str, benchmark: str, verdicts: Sequence[ClauseVerdict]) -
     )
     rows = [
         [
-            esc(one.requirement),
-            esc(one.row.level.value),
-            esc(_verdict(one)),
-            esc(BASES[one.basis] if one.basis else NONE),
-            esc(one.expected or NONE),
-            esc(one.found or NONE),
+            one.requirement,
+            one.row.level.value,
+            _verdict(one),
+            BASES[one.basis] if one.basis else NONE,
+            one.expected or NONE,
+            one.found or NONE,
         ]
         for one in told
     ]
     head = ["clause", "level", "verdict", "rests on", "expected", "found"]
     body = table(head, rows, f"Verdicts: {name}")
     if silent:
-        body += ["", esc(f"No rule assesses: {', '.join(one.requirement for one in silent)}."), ""]
+        body += paragraph(f"No rule assesses: {', '.join(one.requirement for one in silent)}.")
     return fold(f"{name}: {said}", body)
 
 

@@ -10,32 +10,34 @@ from bmwg.methodology.kinds import registry
 from bmwg.methodology.record.coverage import Answer, coverage, run_records
 from bmwg.methodology.record.drift import run_drift
 from bmwg.methodology.records import Cell
-from bmwg.reports.render.text import esc, fold, table, title, whole
+from bmwg.reports.render.blocks import Block, Part, Rich, fold, paragraph, table, title
+from bmwg.reports.render.text import plain, whole
 from bmwg.reports.store.read import Run
 
 _MAX_ROWS = 40  # choice: what a reader looks through; the rest stands in platform.json
 
 
-def section(run: Run) -> list[str]:
+def section(run: Run) -> list[Block]:
     """Return the section; a run from before the doctor looked says so."""
-    lines = title("State of the platform", 1)
+    lines = title("State of the platform")
     if not run.platform or "base" not in run.platform:
-        return [*lines, "The run holds no platform record.", ""]
+        return [*lines, *paragraph("The run holds no platform record.")]
     return [*lines, *_order(run), *_awake(run), *_doctor(run), *_drift(run), *_coverage(run)]
 
 
-def _order(run: Run) -> list[str]:
+def _order(run: Run) -> list[Block]:
     """In which order each kind of load was measured; a run from before that drew none."""
     if run.order_seed is None:
         return []
     planned: dict[str, list[Cell]] = {}
     for one in run.plan:
         planned.setdefault(one.cell.kind, []).append(one.cell)
-    lines = []
+    lines: list[Block] = []
     for name, cells in planned.items():
         if said := _order_of(run.of_load(name), run.order_seed, name, cells):
-            lines += [f"{f'Of {name}, ' if len(planned) > 1 else ''}{esc(said)}.", ""]
-    return [line[:1].upper() + line[1:] for line in lines]
+            sentence = f"{f'Of {name}, ' if len(planned) > 1 else ''}{said}."
+            lines += paragraph(sentence[:1].upper() + sentence[1:])
+    return lines
 
 
 def _order_of(run: Run, seed: int, kind: str, cells: Collection[Cell]) -> str:
@@ -44,33 +46,31 @@ def _order_of(run: Run, seed: int, kind: str, cells: Collection[Cell]) -> str:
     return planning.order_seed_text(seed)
 
 
-def _awake(run: Run) -> list[str]:
+def _awake(run: Run) -> list[Block]:
     """What kept CPUs from halting: it is part of what was measured. A run from before that has nothing."""
     fields = (run.platform_before or {}).get("fields", {})
     told = fields.get("power", {}).get("kept_awake", {}).get("value")
     if told is None:
         return []
-    said = esc(keep_awake.sentence(told))
-    return [
-        f"While this run measured, {said}. A device that is to be measured with its sleep states needs "
-        "``keep_awake: none`` in the profile.",
-        "",
-    ]
+    said = plain(f"While this run measured, {keep_awake.sentence(told)}.")
+    needs = Part(text=f"{said} A device that is to be measured with its sleep states needs ")
+    there = Part(text=" in the profile.")
+    return paragraph(Rich(needs, Part(text="keep_awake: none", role="command"), there))
 
 
-def _doctor(run: Run) -> list[str]:
+def _doctor(run: Run) -> list[Block]:
     looks = run.platform.get("doctor", ())
     if not looks:
-        return ["The doctor did not look before this run.", ""]
+        return paragraph("The doctor did not look before this run.")
     suites: dict[tuple[str, str, str, str], list[str]] = {}
     for look in looks:
         for found in look["findings"]:
             key = (found["finding_id"], found["weight"], found["what"], found["breaks"])
             suites.setdefault((key[0], key[1], key[2], key[3]), []).append(look["suite"])
     if not suites:
-        return [f"The doctor looked before each suite ({whole(len(looks))}) and found nothing.", ""]
+        return paragraph(f"The doctor looked before each suite ({whole(len(looks))}) and found nothing.")
     rows = [
-        [esc(finding_id), esc(weight), esc(what), esc(breaks), esc(", ".join(dict.fromkeys(named)))]
+        [finding_id, weight, what, breaks, ", ".join(dict.fromkeys(named))]
         for (finding_id, weight, what, breaks), named in suites.items()
     ]
     head = ["finding", "weight", "what was found", "what it breaks", "before suite"]
@@ -78,10 +78,10 @@ def _doctor(run: Run) -> list[str]:
     return table(head, rows, f"What the doctor found; it looked {times}")
 
 
-def _drift(run: Run) -> list[str]:
+def _drift(run: Run) -> list[Block]:
     lines = []
     rows = [
-        [esc(change["path"]), esc(change["before"]), esc(change["after"]), esc(_touched(entry["outcomes"]))]
+        [change["path"], change["before"], change["after"], _touched(entry["outcomes"])]
         for entry in run.platform.get("drift", ())
         for change in entry["changes"]
     ]
@@ -89,16 +89,16 @@ def _drift(run: Run) -> list[str]:
         head = ["what changed", "before", "after", "invalid by it"]
         lines += table(head, rows[:_MAX_ROWS], "The platform changed during the run")
         if len(rows) > _MAX_ROWS:
-            lines += [f"{whole(len(rows) - _MAX_ROWS)} more changes stand in platform.json.", ""]
+            lines += paragraph(f"{whole(len(rows) - _MAX_ROWS)} more changes stand in platform.json.")
     elif "drift" in run.platform:
-        lines += ["Between the cells nothing on the machine or its deployments changed.", ""]
+        lines += paragraph("Between the cells nothing on the machine or its deployments changed.")
     try:
         whole_run = run_drift(run.platform)
     except (ToolkitError, KeyError, TypeError, AttributeError):
         return lines
     if whole_run:
         head = ["what changed", "before", "after"]
-        rows = [[esc(change.path), esc(change.before), esc(change.after)] for change in whole_run]
+        rows = [[change.path, change.before, change.after] for change in whole_run]
         lines += table(head, rows[:_MAX_ROWS], "Between the records before and after the run")
     return lines
 
@@ -107,26 +107,21 @@ def _touched(outcomes: list[str]) -> str:
     return ", ".join(outcomes) if outcomes else "no answer: it was between two deployments"
 
 
-def _coverage(run: Run) -> list[str]:
+def _coverage(run: Run) -> list[Block]:
     records = run_records(run.platform)
     if not records:
         return []
     try:
         score = coverage(records)
     except (KeyError, TypeError, AttributeError):
-        return ["The platform records cannot be scored: they are not in the form of this version.", ""]
-    lines = [
+        return paragraph("The platform records cannot be scored: they are not in the form of this version.")
+    lines = paragraph(
         f"Of {whole(len(score.rows))} configuration rows of RFC 8172, RFC 8204 and "
         f"draft-ietf-bmwg-containerized-infra the records answer {whole(score.count(Answer.ANSWERED))}; "
         f"{whole(score.count(Answer.NOT_APPLICABLE))} are not applicable, with the reason, and "
-        f"{whole(score.count(Answer.MISSING))} are missing.",
-        "",
-    ]
-    rows = [
-        [esc(row.row), esc(gap.path), esc(gap.reason), esc(gap.supply)]
-        for row in score.rows
-        for gap in row.gaps
-    ]
+        f"{whole(score.count(Answer.MISSING))} are missing."
+    )
+    rows = [[row.row, gap.path, gap.reason, gap.supply] for row in score.rows for gap in row.gaps]
     if rows:
         head = ["row", "fact", "why it is missing", "how it is supplied"]
         lines += fold("Missing rows", table(head, rows[:_MAX_ROWS]))

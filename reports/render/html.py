@@ -2,174 +2,186 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
+from itertools import count
 from typing import Any
 
 from docutils import nodes
-from docutils.core import publish_string
+from docutils.core import publish_from_doctree
+from docutils.utils import new_document
 from docutils.writers import html5_polyglot
 
-from bmwg.methodology.errors import ToolkitBug
+from bmwg.reports.render import blocks
 from bmwg.reports.render.drawing import Plot
-from bmwg.reports.render.quick_tables import quick_tables
 from bmwg.reports.render.sorting import sorting
 from bmwg.reports.render.text import NONE
 
 # a browser fetches nothing and runs nothing, whatever a page holds
-_POLICY = (
+_META = (
     '<meta http-equiv="Content-Security-Policy" '
-    "content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\" />\n"
+    "content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\" />\n",
+    '<meta name="color-scheme" content="light dark" />\n',
 )
-SETTINGS = {
-    "file_insertion_enabled": False,
-    "raw_enabled": False,
+_SETTINGS = {
     "_disable_config": True,
-    "embed_stylesheet": True,
     "stylesheet_path": "",
-    "stylesheet": "",
-    "output_encoding": "utf-8",
-    "input_encoding": "unicode",
     "report_level": 2,
     "halt_level": 2,
     "traceback": True,  # an error is raised, not printed
-    "warning_stream": False,
     "datestamp": None,
     "generator": False,
     "source_link": False,
     "xml_declaration": False,
-    "language_code": "en",
-    "smart_quotes": False,
     "toc_backlinks": False,
-    "sectsubtitle_xform": False,
-    "doctitle_xform": True,
     "initial_header_level": 2,
-    "math_output": "MathML",
-    "line_length_limit": 1_000_000,
 }
+_ATTRIBUTES = "html"  # of a node: attributes of its element that docutils has no names for
 
 
-def html(text: str, plots: Mapping[str, Plot]) -> str:
-    """Return the page. Raises ToolkitBug REPORT-01 when our own text is not sound reStructuredText."""
-    try:
-        with quick_tables():
-            made = publish_string(text, writer=_writer(plots), settings_overrides=SETTINGS)
-    except Exception as error:  # docutils raises SystemMessage and others; the cause is kept
-        raise ToolkitBug(
-            "REPORT-01", "report: the page could not be made from its text", found=str(error)
-        ) from error
-    return made if isinstance(made, str) else made.decode("utf-8")
-
-
-def _texts(table: nodes.table, part: type[nodes.Element]) -> list[list[str]]:
-    """Return the texts of a table's head or body, row by row: a cell of ours holds no table of its own."""
-    groups = [group for group in table.children if isinstance(group, nodes.tgroup)]
-    rows = [
-        row
-        for group in groups
-        for found in group.children
-        if isinstance(found, part)
-        for row in found.children
-    ]
-    return [[entry.astext() for entry in row.children] for row in rows]
-
-
-def _writer(plots: Mapping[str, Plot]) -> html5_polyglot.Writer:
-    style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
-
-    class Translator(html5_polyglot.HTMLTranslator):
-        """Puts our plots, tables and folds in place of docutils' own."""
-
-        def __init__(self, document: nodes.document) -> None:
-            super().__init__(document)
-            self.head_names: list[str] = []
-            self.meta.append(_POLICY)
-            self.tables = 0
-            self.sortable = False
-            self.sorted_rows: Iterator[tuple[str, str]] = iter(())
-            self.stylesheet = [f"<style>\n{style}</style>\n"]
-            self.meta.append('<meta name="color-scheme" content="light dark" />\n')
-
-        def visit_image(self, node: nodes.image) -> None:
-            name = str(node["uri"]).rsplit("/", 1)[-1].removesuffix(".svg")
-            self.body.append(plots[name].svg)
-
-        def depart_image(self, node: nodes.image) -> None:
-            """Nothing is open."""
-
-        def visit_table(self, node: nodes.table) -> None:
-            head, body = _texts(node, nodes.thead), _texts(node, nodes.tbody)
-            self.head_names = [name for row in head for name in row]
-            caption = next(
-                (f": {found.astext()}" for found in node.children if isinstance(found, nodes.title)), ""
-            )
-            self.tables += 1
-            self.sorted_rows = iter(())
-            made = sorting(self.head_names, body, f"t{self.tables}")
-            if made is not None:
-                self.sorted_rows = iter(made.rows)
-                count = len(self.head_names)
-                self.body.append(f'<div class="sortable" style="--n:{count}">\n{made.controls}')
-            self.sortable = made is not None
-            label = f"Table {self.tables}{caption}"  # a landmark's name has to be its own
-            self.body.append(
-                f'<div class="wide" role="region" tabindex="0" aria-label="{self.attval(label)}">\n'
-            )
-            super().visit_table(node)
-
-        def depart_table(self, node: nodes.table) -> None:
-            super().depart_table(node)
-            self.body.append("</div>\n</div>\n" if self.sortable else "</div>\n")
-
-        def visit_row(self, node: nodes.row) -> None:
-            super().visit_row(node)
-            if isinstance(node.parent, nodes.tbody) and (marks := next(self.sorted_rows, None)):
-                classes, style = marks
-                self._mark("<tr", (f'class="{classes}" ' if classes else "") + f'style="{style}"')
-
-        def visit_colgroup(self, node: nodes.Element) -> None:
-            """Column widths are the browser's affair."""
-
-        def visit_entry(self, node: nodes.entry) -> None:
-            row: Any = node.parent
-            column: int = row.column
-            super().visit_entry(node)
-            if isinstance(row.parent, nodes.thead):
-                self._mark("<th", 'scope="col"')
-            elif self.head_names:
-                self._mark("<td", f'data-label="{self.attval(self.head_names[column])}"')
-                if node.astext() == NONE:
-                    self._mark("<td", 'class="none"')
-            else:
-                self._mark("<th", 'scope="row"')
-
-        def _mark(self, tag: str, attribute: str) -> None:
-            self.body[-1] = self.body[-1].replace(tag, f"{tag} {attribute}", 1)
-
-        def visit_container(self, node: nodes.container) -> None:
-            if "fold" in node["classes"]:
-                self.body.append("<details>\n")
-            else:
-                super().visit_container(node)
-
-        def depart_container(self, node: nodes.container) -> None:
-            if "fold" in node["classes"]:
-                self.body.append("</details>\n")
-            else:
-                super().depart_container(node)
-
-        def visit_paragraph(self, node: nodes.paragraph) -> None:
-            if "fold-summary" in node["classes"]:
-                self.body.append("<summary>")
-            else:
-                super().visit_paragraph(node)
-
-        def depart_paragraph(self, node: nodes.paragraph) -> None:
-            if "fold-summary" in node["classes"]:
-                self.body.append("</summary>\n")
-            else:
-                super().depart_paragraph(node)
-
+def html(page: Sequence[blocks.Block], plots: Mapping[str, Plot]) -> str:
+    """Return the page."""
     writer = html5_polyglot.Writer()
-    writer.translator_class = Translator
-    return writer
+    writer.translator_class = _Translator
+    document = _Tree(plots).document(page)
+    made: bytes = publish_from_doctree(document, writer=writer, settings_overrides=_SETTINGS)
+    return made.decode("utf-8")
+
+
+class _Translator(html5_polyglot.HTMLTranslator):
+    """Adds our style and attributes."""
+
+    def __init__(self, document: nodes.document) -> None:
+        super().__init__(document)
+        style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+        self.stylesheet = [f"<style>\n{style}</style>\n"]
+        self.meta += _META
+        self.supported_block_tags = {"details", "summary"}
+
+    def starttag(
+        self, node: Any, tagname: str, suffix: str = "\n", empty: bool = False, **attributes: Any
+    ) -> str:
+        """Return the tag with the attributes of the node."""
+        return super().starttag(node, tagname, suffix, empty, **attributes, **node.get(_ATTRIBUTES, {}))
+
+
+class _Tree:
+    """Makes the tree that docutils writes; `numbers` are those of the tables."""
+
+    def __init__(self, plots: Mapping[str, Plot]) -> None:
+        self.plots = plots
+        self.numbers = count(1)
+
+    def document(self, page: Iterable[blocks.Block]) -> nodes.document:
+        """Return the whole tree; a heading opens a section in the one above it."""
+        document = new_document("")
+        within: list[nodes.Element] = [document]
+        contents: list[nodes.topic] = []
+        for block in page:
+            match block:
+                case blocks.Heading():
+                    del within[max(1, block.level - 1) :]
+                    if block.level > 1:
+                        within[-1] += (section := nodes.section())
+                        within.append(section)
+                    place: Any = within[-1]
+                    place += nodes.title("", block.text)
+                    place["names"].append(nodes.fully_normalize_name(block.text))
+                    document.note_implicit_target(place, place)
+                    document.setdefault("title", block.text)
+                case blocks.Contents():
+                    heading = nodes.title("", "Contents")
+                    contents.append(nodes.topic("", heading, classes=["contents"], names=["contents"]))
+                    within[-1] += contents[-1]
+                case _:
+                    within[-1] += self.node(block)
+        for topic in contents:
+            document.note_implicit_target(topic, topic)
+            topic.append(nodes.bullet_list("", *_links(document)))
+        return document
+
+    def node(self, block: blocks.Block) -> nodes.Element:
+        """Return the node of a block that opens no section."""
+        match block:
+            case blocks.Paragraph():
+                return _paragraph(block.text, *(["lead"] if block.lead else []))
+            case blocks.Banner():
+                return _container(_paragraph(block.text), classes=["banner", f"banner-{block.kind}"])
+            case blocks.Items():
+                return nodes.bullet_list("", *(nodes.list_item("", _paragraph(text)) for text in block.texts))
+            case blocks.Code():
+                return nodes.literal_block(block.text, block.text)
+            case blocks.Figure():
+                name = block.file.rsplit("/", 1)[-1].removesuffix(".svg")
+                caption = nodes.caption("", "", *_inline(block.caption))
+                return nodes.figure("", nodes.raw("", self.plots[name].svg, format="html"), caption)
+            case blocks.Group():
+                return _container(*map(self.node, block.inside), classes=[block.name])
+            case blocks.Fold():
+                summary = _container(*_inline(block.summary), classes=["summary"])
+                return _container(summary, *map(self.node, block.inside), classes=["details"])
+            case blocks.Grid():
+                return self.table(block)
+            case _:
+                raise TypeError(f"{block} stands within another block")
+
+    def table(self, grid: blocks.Grid) -> nodes.Element:
+        """Return a table in a region that can be scrolled; a long one with what sorts and filters it."""
+        number = next(self.numbers)
+        width = len(grid.head or grid.rows[0])
+        group = nodes.tgroup(cols=width)
+        group += [nodes.colspec(colwidth=1, stub=not grid.head and not column) for column in range(width)]
+        if grid.head:
+            head = [_entry(name, html={"scope": "col"}) for name in grid.head]
+            group += nodes.thead("", nodes.row("", *head))
+        body = [_row(grid, row) for row in grid.rows]
+        group += nodes.tbody("", *body)
+        title = [nodes.title("", grid.caption)] if grid.caption else []
+        looks = ["colwidths-auto", "cards" if grid.head else "pairs"]
+        label = f"Table {number}{f': {grid.caption}' if grid.caption else ''}"  # a landmark's own name
+        region = _container(nodes.table("", *title, group, classes=looks), classes=["wide"])
+        region[_ATTRIBUTES] = {"role": "region", "tabindex": "0", "aria-label": label}
+        made = sorting(grid.head, grid.rows, f"t{number}")
+        if made is None:
+            return region
+        for row, (classes, style) in zip(body, made.rows, strict=True):
+            row["classes"] += classes.split()
+            row[_ATTRIBUTES] = {"style": style}
+        controls = nodes.raw("", made.controls, format="html")
+        return _container(controls, region, classes=["sortable"], html={"style": f"--n:{width}"})
+
+
+def _links(document: nodes.document) -> Iterator[nodes.list_item]:
+    for section in (child for child in document.children if isinstance(child, nodes.section)):
+        to = nodes.reference("", section[0].astext(), refid=section["ids"][0], internal=True)
+        yield nodes.list_item("", nodes.paragraph("", "", to))
+
+
+def _container(*children: nodes.Node, **attributes: Any) -> nodes.container:
+    return nodes.container("", *children, **attributes)
+
+
+def _paragraph(text: str, *classes: str) -> nodes.paragraph:
+    return nodes.paragraph("", "", *_inline(text), classes=list(classes))
+
+
+def _inline(text: str) -> Iterator[nodes.Node]:
+    for part in blocks.parts(text):
+        if part.role:
+            yield nodes.inline("", part.text, classes=[part.role])
+        elif part.target:
+            yield nodes.reference("", part.text, refuri=part.target)
+        else:
+            yield nodes.Text(part.text)
+
+
+def _row(grid: blocks.Grid, cells: Sequence[str]) -> nodes.row:
+    if not grid.head:
+        return nodes.row("", _entry(cells[0], html={"scope": "row"}), *map(_entry, cells[1:]))
+    labels = ({"data-label": name} for name in grid.head)
+    return nodes.row("", *(_entry(cell, html=label) for cell, label in zip(cells, labels, strict=True)))
+
+
+def _entry(text: str, **attributes: Any) -> nodes.entry:
+    classes = ["none"] if text == NONE and "data-label" in attributes.get("html", {}) else []
+    return nodes.entry("", _paragraph(text), classes=classes, **attributes)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bmwg.methodology import directions
 from bmwg.methodology.latency import HIGH, LOW
-from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity
-from bmwg.reports.render.facts import LATENCY, Facts, option, percentiles, told_ways
-from bmwg.reports.render.results import counted, quantity_text, remarks, remarks_of, type_badge
-from bmwg.reports.render.text import NONE, esc, sequence, table, title, unit
+from bmwg.methodology.records import Cell, OutcomeType, Quantity
+from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.common_columns import HEAD, TAIL, back, front, rate
+from bmwg.reports.render.facts import LATENCY, Facts, percentiles, told_ways
+from bmwg.reports.render.results import quantity_text, remarks
+from bmwg.reports.render.text import NONE
 
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "max", "mean")
 _BESIDE = ("p50", "p99")
@@ -19,32 +20,20 @@ _NOTE = (
 )
 
 
-def latency(facts: Facts) -> list[str]:
+def latency(facts: Facts) -> list[Block]:
     """Return latency of each cell at the load of its streams, each percentile with its interval."""
     outcomes = facts.of_metric(LATENCY)
     rows = []
     for outcome, way in ((one, way) for one in outcomes for way in told_ways(one, LATENCY)):
         values = percentiles(outcome, way)
-        row = [
-            esc(directions.of(option(outcome.cell), way)),
-            esc(unit(outcome.cell.frame_octets, "octets")),
-            type_badge(outcome),
-            esc(_loads(facts, outcome)),
-            *(esc(_with_interval(values, name)) if name in values else NONE for name in PERCENTILES),
-            esc(own_latency(facts, outcome.cell, way) or NONE),
-        ]
-        rows.append([*row, esc(sequence(outcome.trials)), counted(remarks_of(outcome))])
+        told = (_with_interval(values, name) if name in values else NONE for name in PERCENTILES)
+        own = own_latency(facts, outcome.cell, way) or NONE
+        rows.append([*front(outcome, way), rate(outcome, facts), *told, own, *back(outcome)])
     if not rows:
         return []
-    head = ["path and option", "frame size", "type", "load", *PERCENTILES]
-    head += ["of which the tester's own, p50 / p99", "trials", "remarks"]
-    return [
-        *title("Latency", 1),
-        *table(head, rows, f"Metrics {LATENCY}.*"),
-        "",
-        esc(_NOTE),
-        *remarks(outcomes),
-    ]
+    head = [*HEAD, "load", *PERCENTILES, "of which the tester's own, p50 / p99", *TAIL]
+    shown = table(head, rows, f"Metrics {LATENCY}.*")
+    return [*title("Latency"), *shown, *paragraph(_NOTE), *remarks(outcomes)]
 
 
 def own_latency(facts: Facts, cell: Cell, way: str) -> str:
@@ -56,12 +45,7 @@ def own_latency(facts: Facts, cell: Cell, way: str) -> str:
         return ""
     values = percentiles(found, way)
     pair = [quantity_text(values[name].number, values[name].unit) for name in _BESIDE if name in values]
-    return f"{' / '.join(pair)} at {_loads(facts, found)}"
-
-
-def _loads(facts: Facts, outcome: Outcome) -> str:
-    loads = sorted({facts.run.trial(seq).spec.load_fps for seq in outcome.trials})
-    return ", ".join(unit(load, "frames/s") for load in loads)
+    return f"{' / '.join(pair)} at {rate(found, facts)}"
 
 
 def _with_interval(values: Mapping[str, Quantity], name: str) -> str:

@@ -6,7 +6,18 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from bmwg.reports.render.ascii import ascii_only
-from bmwg.reports.render.blocks import Block, Code, Figure, Fold, Grid, Heading, Paragraph
+from bmwg.reports.render.blocks import (
+    Banner,
+    Block,
+    Code,
+    Figure,
+    Fold,
+    Grid,
+    Heading,
+    Items,
+    Paragraph,
+    flat,
+)
 
 COLUMNS = 72  # choice: what mailing lists and RFCs keep to
 _GAP = "  "
@@ -16,7 +27,7 @@ _LEAST = 6  # columns that a wrapped cell needs
 def mail_text(blocks: Sequence[Block]) -> str:
     """Return the text. Folds and plots are named with what they hold, and left to the other forms."""
     lines: list[str] = []
-    for block in blocks:
+    for block in flat(blocks):
         lines += [*_lines(block), ""]
     text = "\n".join(line.rstrip() for line in lines)
     while "\n\n\n\n" in text:
@@ -32,10 +43,13 @@ def _lines(block: Block) -> Iterator[str]:
                 yield ""
             yield from title
             yield {1: "=", 2: "-"}.get(block.level, "~") * max(map(len, title))
-        case Paragraph(banner=True):
+        case Banner():
             yield from _wrapped(block.text, "*** ", "    ")
         case Paragraph():
             yield from _wrapped(block.text)
+        case Items():
+            for text in block.texts:
+                yield from _wrapped(text, "- ", "  ")
         case Code():
             yield from (
                 part

@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bmwg.reports.render.blocks import Block, Code, Figure, Fold, Grid, Heading, Paragraph
+from bmwg.reports.render.blocks import (
+    Banner,
+    Block,
+    Code,
+    Figure,
+    Fold,
+    Grid,
+    Heading,
+    Items,
+    Paragraph,
+    flat,
+)
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~&!@$]|:(?=/))")
 _START = re.compile(r"^([-+=#]|\d+(?=[.)]))")
@@ -13,7 +24,7 @@ _START = re.compile(r"^([-+=#]|\d+(?=[.)]))")
 
 def markdown(blocks: Sequence[Block]) -> str:
     """Return the Markdown. Folds stand open under a bold line, plots link to the files beside the report."""
-    return "\n\n".join("\n".join(_lines(block)) for block in blocks) + "\n"
+    return "\n\n".join("\n".join(_lines(block)) for block in flat(blocks)) + "\n"
 
 
 def escaped(text: str) -> str:
@@ -30,10 +41,12 @@ def _lines(block: Block) -> Iterator[str]:
     match block:
         case Heading():
             yield f"{'#' * min(6, block.level)} {escaped(block.text)}"
-        case Paragraph(banner=True):
+        case Banner():
             yield f"> **{escaped(block.text)}**"
         case Paragraph():
             yield escaped(block.text)
+        case Items():
+            yield from (f"- {escaped(text)}" for text in block.texts)
         case Code():
             fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block.text)), default=0))
             yield from (fence, block.text, fence)

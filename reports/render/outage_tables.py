@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from bmwg.methodology.benchmarks import back_to_back, recovery
 from bmwg.methodology.measurements import modifiers
 from bmwg.methodology.records import Outcome
+from bmwg.reports.render.blocks import Block, code, fold, paragraph, table, title
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, bound, front, rate, value
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.results import answer, remarks
-from bmwg.reports.render.text import NONE, esc, fold, plain, table, title, unit
+from bmwg.reports.render.text import NONE, plain, unit
 
 _Cells = Callable[[Outcome], list[str]]
 
 
-def bursts(facts: Facts) -> list[str]:
+def bursts(facts: Facts) -> list[Block]:
     """Return RFC 9004's table: average, least, largest and spread of the burst, and the buffer times."""
 
     def cells(one: Outcome) -> list[str]:
@@ -39,7 +40,7 @@ def bursts(facts: Facts) -> list[str]:
     )
 
 
-def recoveries(facts: Facts) -> list[str]:
+def recoveries(facts: Facts) -> list[Block]:
     """Return RFC 2544 26.5's table."""
     metric = recovery.RECOVERY_METRIC
     return _section(
@@ -51,12 +52,12 @@ def recoveries(facts: Facts) -> list[str]:
     )
 
 
-def resets(facts: Facts) -> list[str]:
+def resets(facts: Facts) -> list[Block]:
     """Return RFC 6201's table: what was reset, and how long nothing was forwarded."""
 
     def cells(one: Outcome) -> list[str]:
         return [
-            esc(one.metric.removeprefix(f"{recovery.RESET_METRIC}.").replace("_", " ")),
+            one.metric.removeprefix(f"{recovery.RESET_METRIC}.").replace("_", " "),
             *_spread(one, one.metric),
         ]
 
@@ -64,12 +65,12 @@ def resets(facts: Facts) -> list[str]:
     return _section(facts, recovery.RESET_METRIC, "Reset (RFC 6201, RFC 2544 26.6)", head, cells)
 
 
-def modified(facts: Facts) -> list[str]:
+def modified(facts: Facts) -> list[Block]:
     """Return the throughput beside each modifier of RFC 2544 section 11."""
 
     def cells(one: Outcome) -> list[str]:
         name = one.metric.removeprefix(f"{modifiers.METRIC}.").replace("_", " ")
-        return [esc(name), answer(one), bound(one.lower), bound(one.upper)]
+        return [name, answer(one), bound(one.lower), bound(one.upper)]
 
     head = ("modifier", "throughput per port and direction", "lower bound", "upper bound")
     lines = _section(
@@ -78,7 +79,7 @@ def modified(facts: Facts) -> list[str]:
     return [*lines, *_commands(facts)] if lines else []
 
 
-def _commands(facts: Facts) -> list[str]:
+def _commands(facts: Facts) -> list[Block]:
     """Return the commands that made the filters, each text once with the deployments that it stood on."""
     texts: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for deployment, evidence in facts.run.deployments.items():
@@ -89,23 +90,19 @@ def _commands(facts: Facts) -> list[str]:
                 if isinstance(rules, list):
                     key = (plain(text.get("command", "")), tuple(plain(line) for line in rules))
                     texts.setdefault(key, []).append(deployment)
-    lines: list[str] = []
+    lines: list[Block] = []
     for (command, rules), deployments in texts.items():
         said = f"{command}, on {len(set(deployments))} deployments: {', '.join(dict.fromkeys(deployments))}"
-        lines += ["", esc(said), "", "::", "", *(f"   {rule}" for rule in rules), ""]
+        lines += [*paragraph(said), *code(rules)]
     return fold("The commands that made the filters (RFC 2544 section 11.4)", lines) if lines else []
 
 
-def _section(facts: Facts, metric: str, heading: str, head: tuple[str, ...], cells: _Cells) -> list[str]:
+def _section(facts: Facts, metric: str, heading: str, head: tuple[str, ...], cells: _Cells) -> list[Block]:
     outcomes = facts.of_metric(metric)
     if not outcomes:
         return []
     rows = [[*front(one), *cells(one), *back(one)] for one in outcomes]
-    return [
-        *title(heading, 1),
-        *table([*HEAD, *head, *TAIL], rows, f"Metric {metric}"),
-        *remarks(outcomes),
-    ]
+    return [*title(heading), *table([*HEAD, *head, *TAIL], rows, f"Metric {metric}"), *remarks(outcomes)]
 
 
 def _spread(one: Outcome, metric: str) -> list[str]:
@@ -114,4 +111,4 @@ def _spread(one: Outcome, metric: str) -> list[str]:
 
 def _number(one: Outcome, metric: str, unit_name: str) -> str:
     number = value(one, metric)
-    return NONE if number is None else esc(unit(number, unit_name))
+    return NONE if number is None else unit(number, unit_name)

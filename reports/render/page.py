@@ -1,4 +1,4 @@
-"""Puts the page together as reStructuredText: first numbers, then state and evidence, last definitions."""
+"""Puts the page together: first numbers, then state and evidence, last definitions."""
 
 from __future__ import annotations
 
@@ -23,36 +23,23 @@ from bmwg.reports.render import (
     results,
     statements,
 )
+from bmwg.reports.render.blocks import Block, Contents, Figure, banner, paragraph, title
 from bmwg.reports.render.drawing import TRANSLATED, Plot
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.text import esc, number_of, title
+from bmwg.reports.render.text import number_of, plain
 
-ROLES = (
-    "command",
-    "type-measured",
-    "type-at-floor",
-    "type-at-ceiling",
-    "type-tester-limited",
-    "type-unstable",
-    "type-invalid",
-    "type-not-assessed",
-)
 PLOT_FOLDER = "plots"
 
 
-def page(facts: Facts, plots: Iterable[Plot], head: Iterable[str] = ()) -> str:
-    """Return the whole report as reStructuredText; `head` are lines that stand before all of it."""
+def page(facts: Facts, plots: Iterable[Plot], head: Iterable[Block] = ()) -> list[Block]:
+    """Return the whole report; `head` are blocks that stand before all of it."""
     by_name = {plot.name: plot for plot in plots}
-    name = esc(f"Benchmark report {facts.run.run_id}")
-    lines = ["=" * len(name), name, "=" * len(name), ""]
-    for role in ROLES:
-        lines += [f".. role:: {role}", ""]
-    lines += head
+    lines = [*title(f"Benchmark report {facts.run.run_id}", 0), *head]
     lines += _first_words(facts)
     lines += glance.glance(facts, _plot(by_name, option_plot.NAME))
     if not facts.outcomes:
         lines += rooms.sections(facts.run, lambda name: _plot(by_name, name))
-    lines += ["", ".. contents:: Contents", "   :depth: 1", "   :backlinks: none", ""]
+    lines.append(Contents())
     lines += results.summary(facts)
     lines += grades.grades(facts)
     lines += [*results.throughput(facts), *_plot(by_name, "throughput")]
@@ -73,25 +60,25 @@ def page(facts: Facts, plots: Iterable[Plot], head: Iterable[str] = ()) -> str:
     lines += evidence.validity(facts)
     lines += evidence.tester(facts)
     if searched := [*_plot(by_name, "search"), *evidence.search(facts)]:
-        lines += [*title("Searches as they went", 1), *searched]
+        lines += [*title("Searches as they went"), *searched]
     lines += guard.section(facts.run)
     lines += evidence.platform(facts)
     lines += declarations.deviations(facts)
     lines += evidence.reproduction(facts)
     lines += evidence.definitions(facts)
-    return "\n".join(lines) + "\n"
+    return lines
 
 
-def _first_words(facts: Facts) -> list[str]:
-    banners = [
-        (kind, [f".. container:: banner banner-{kind}", "", f"   {esc(sentence)}", ""])
-        for kind, sentence in results.banner(facts)
-    ]
-    lines = [line for kind, text in banners if kind == results.GUEST_BANNER for line in text]
-    lines += [".. class:: lead", "", esc(_what(facts)), ""]
-    lines += [line for kind, text in banners if kind != results.GUEST_BANNER for line in text]
+def _first_words(facts: Facts) -> list[Block]:
+    banners = results.banner(facts)
+    lines: list[Block] = []
+    for kind, sentence in banners:
+        lines += banner(kind, sentence) if kind == results.GUEST_BANNER else []
+    lines += paragraph(_what(facts), lead=True)
+    for kind, sentence in banners:
+        lines += banner(kind, sentence) if kind != results.GUEST_BANNER else []
     for note in facts.run.notes:
-        lines += [".. container:: banner banner-missing", "", f"   {esc(note)}", ""]
+        lines += banner("missing", note)
     return lines
 
 
@@ -108,17 +95,11 @@ def _what(facts: Facts) -> str:
     )
 
 
-def _plot(plots: dict[str, Plot], name: str) -> list[str]:
+def _plot(plots: dict[str, Plot], name: str) -> list[Block]:
     """Return a figure, and after it that of translated machines, where there are."""
-    return [line for one in (name, name + TRANSLATED) if one in plots for line in _figure(plots[one])]
+    return [_figure(plots[one]) for one in (name, name + TRANSLATED) if one in plots]
 
 
-def _figure(plot: Plot) -> list[str]:
-    return [
-        "",
-        f".. figure:: {PLOT_FOLDER}/{plot.name}.svg",
-        f"   :alt: {esc(plot.title)}",
-        "",
-        f"   {esc(plot.title)}. {esc(plot.description)}",
-        "",
-    ]
+def _figure(plot: Plot) -> Figure:
+    caption = plain(f"{plot.title}. {plot.description}")
+    return Figure(file=f"{PLOT_FOLDER}/{plot.name}.svg", title=plain(plot.title), caption=caption)

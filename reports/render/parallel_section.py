@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from bmwg.methodology import parallel
 from bmwg.methodology.records import Direction, Outcome
-from bmwg.reports.render.facts import Facts, option
-from bmwg.reports.render.results import answer, type_badge
-from bmwg.reports.render.text import NONE, esc, table, title, unit, whole
+from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.common_columns import HEAD, front
+from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.results import answer
+from bmwg.reports.render.text import NONE, unit, whole
 
-_HEAD = ("path and option", "frame size", "type", "throughput of all chains", "trials at")
+_HEAD = (*HEAD, "throughput of all chains", "trials at")
 _HEAD_EACH = ("chain", "direction", "offered", "received", "lost", "received a second")
 
 
-def section(facts: Facts) -> list[str]:
+def section(facts: Facts) -> list[Block]:
     """Return the section; nothing for a run without such chains."""
     rows = [
         row
@@ -28,17 +30,15 @@ def section(facts: Facts) -> list[str]:
         "another. Counts are of the trials of the lower bound, or of the upper one where there is no lower."
     )
     return [
-        *title("Chains beside each other", 1),
-        esc(said),
+        *title("Chains beside each other"),
+        *paragraph(said),
         *table((*_HEAD, *_HEAD_EACH), rows, "Each chain by itself, and all together"),
     ]
 
 
 def _rows(facts: Facts, outcome: Outcome) -> list[list[str]]:
     head = [
-        esc(option(outcome.cell)),
-        esc(unit(outcome.cell.frame_octets, "octets")),
-        type_badge(outcome),
+        *front(outcome),
         answer(outcome),
     ]
     bound = outcome.lower or outcome.upper
@@ -46,12 +46,12 @@ def _rows(facts: Facts, outcome: Outcome) -> list[list[str]]:
     shares = parallel.shares(results)
     if bound is None or not shares:
         return [[*head, *[NONE] * (1 + len(_HEAD_EACH))]]
-    head.append(esc(unit(bound.load_fps, "frames/s")))
+    head.append(unit(bound.load_fps, "frames/s"))
     names = [">".join(functions) for functions in parallel.of(outcome.cell)]
     rows = []
     for stream in sorted({share.stream for share in shares}):
         mine = [share for share in shares if share.stream == stream]
-        way = esc(str(_way(outcome.cell.direction, stream)))
+        way = str(_way(outcome.cell.direction, stream))
         together = parallel.Share(
             stream=stream,
             number=len(mine),
@@ -63,12 +63,12 @@ def _rows(facts: Facts, outcome: Outcome) -> list[list[str]]:
             rows.append(
                 [
                     *head,
-                    esc(name),
+                    name,
                     way,
-                    esc(whole(share.offered_frames)),
-                    esc(whole(share.received_frames)),
-                    esc(whole(share.lost_frames)),
-                    esc(unit(round(share.received_fps), "frames/s")),
+                    whole(share.offered_frames),
+                    whole(share.received_frames),
+                    whole(share.lost_frames),
+                    unit(round(share.received_fps), "frames/s"),
                 ]
             )
     return rows

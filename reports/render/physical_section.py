@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bmwg.methodology import physical
+from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.facts import THROUGHPUT, Facts, option
-from bmwg.reports.render.text import esc, table, title, unit
+from bmwg.reports.render.text import unit
 
 _HEAD = ("path and option", "what is counted", "tried", "what equals the device")
 _CARRIES = {True: "carries it", False: "does not", None: "not decided"}
 
 
-def section(facts: Facts) -> list[str]:
+def section(facts: Facts) -> list[Block]:
     """Return the section; nothing for a profile that names no device. Native answers alone are held to it."""
     device = physical.device_of(facts.run.profile)
     if device is None:
@@ -23,19 +24,20 @@ def section(facts: Facts) -> list[str]:
         f"{unit(device.frame_octets, 'octets')}, as told by {device.source}. It was not measured here. A "
         "number carries it where its lower bound is as high, and does not where its upper bound is no higher."
     )
-    lines = [*title("Beside a physical device", 1), esc(said), ""]
+    lines = [*title("Beside a physical device"), *paragraph(said)]
     if not found:
         return [
             *lines,
-            esc("No answer of this run varies functions beside each other, or CPUs of a pod, at that size."),
-            "",
+            *paragraph(
+                "No answer of this run varies functions beside each other, or CPUs of a pod, at that size."
+            ),
         ]
     rows = [
         [
-            esc(option(one.alike)),
-            esc(one.way),
-            esc(", ".join(f"{each.number}: {_CARRIES[each.carries]}" for each in one.tried)),
-            esc(_words(one)),
+            option(one.alike),
+            one.way,
+            ", ".join(f"{each.number}: {_CARRIES[each.carries]}" for each in one.tried),
+            _words(one),
         ]
         for one in found
     ]

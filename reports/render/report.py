@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from bmwg.reports.render.blocks import blocks
+from bmwg.reports.render.blocks import Block
 from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.grades import read_judged
@@ -16,6 +16,7 @@ from bmwg.reports.render.markdown import markdown
 from bmwg.reports.render.page import PLOT_FOLDER, page
 from bmwg.reports.render.plots import plots
 from bmwg.reports.render.rfcxml import rfcxml
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.store.files import not_written, write_atomically
 
 HTML_FILE = "report.html"
@@ -36,10 +37,10 @@ def write_report(run_dir: Path) -> Path:
     """
     told = facts(*read_judged(run_dir))
     made = {plot.name: plot for plot in plots(told)}
-    text = page(told, made.values())
-    content = html(text, made)
+    blocks = page(told, made.values())
+    content = html(blocks, made)
     _write_plots(run_dir, made)
-    write_atomically(run_dir / TEXT_FILE, text.encode("utf-8"))
+    write_atomically(run_dir / TEXT_FILE, restructured(blocks).encode("utf-8"))
     write_atomically(run_dir / HTML_FILE, content.encode("utf-8"))
     _let_caller_read(run_dir)
     return run_dir / HTML_FILE
@@ -58,8 +59,8 @@ def _let_caller_read(run_dir: Path) -> None:
         path.chmod(mode)
 
 
-def html_of(run_dir: Path, head: Iterable[str]) -> str:
-    """Return the page of a run with lines before all of it, and write nothing. Raises as `write_report`."""
+def html_of(run_dir: Path, head: Iterable[Block]) -> str:
+    """Return the page of a run with blocks before all of it, and write nothing. Raises as `write_report`."""
     told = facts(*read_judged(run_dir))
     made = {plot.name: plot for plot in plots(told)}
     return html(page(told, made.values(), head), made)
@@ -92,18 +93,18 @@ def write_form(run_dir: Path, form: str) -> Path:
     return file
 
 
-def form_of(text: str, form: str, name: str) -> str:
+def form_of(blocks: Sequence[Block], form: str, name: str) -> str:
     """Return a page without plots in one of the forms. `name` parts the anchors of RFCXML sections."""
     match form:
         case "rst":
-            return text
+            return restructured(blocks)
         case "html":
-            return html(text, {})
+            return html(blocks, {})
         case "text":
-            return mail_text(blocks(text))
+            return mail_text(blocks)
         case "md":
-            return markdown(blocks(text))
+            return markdown(blocks)
         case "rfcxml":
-            return rfcxml(blocks(text), name)
+            return rfcxml(blocks, name)
         case _:
             raise LookupError(f"form {form!r}: expected one of {', '.join(FILES)}")

@@ -8,10 +8,12 @@ from dataclasses import replace
 
 from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
-from bmwg.methodology.records import FRAMES, Bound, Cell, Outcome, OutcomeType
+from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
 from bmwg.methodology.throughput import interval, is_wide
 from bmwg.reports import rooms
 from bmwg.reports.releases import releases
+from bmwg.reports.render.blocks import Block, fold, pairs, paragraph, role, table, title
+from bmwg.reports.render.common_columns import HEAD, TAIL, TYPE_WORDS, back, bound, front, remarks_of
 from bmwg.reports.render.extent import extent
 from bmwg.reports.render.facts import (
     LATENCY,
@@ -23,38 +25,10 @@ from bmwg.reports.render.facts import (
     told_ways,
 )
 from bmwg.reports.render.guest import guest_sentence
-from bmwg.reports.render.text import (
-    NONE,
-    esc,
-    fold,
-    nanoseconds,
-    pairs,
-    percent,
-    role,
-    sequence,
-    table,
-    title,
-    unit,
-)
+from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
 from bmwg.reports.store.run import CABLES
 
 GUEST_BANNER = "guest"  # stands before everything else
-TYPE_WORDS = {
-    OutcomeType.MEASURED: "measured",
-    OutcomeType.AT_FLOOR: "at the floor",
-    OutcomeType.AT_CEILING: "at the ceiling",
-    OutcomeType.TESTER_LIMITED: "tester limited",
-    OutcomeType.UNSTABLE: "unstable",
-    OutcomeType.INVALID: "invalid",
-    OutcomeType.NOT_ASSESSED: "not assessed",
-}
-
-
-def type_badge(outcome: Outcome) -> str:
-    """Return the type of an outcome as a badge."""
-    return role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type])
-
-
 _CENTRES = ("", ".lossless", ".median", ".mean")  # of what a metric's name names; the first that is there
 _SCALES = {"bit/s": (1e6, "Mbit/s"), "octets/s": (1e6, "MB/s"), "flop/s": (1e9, "Gflop/s")}
 
@@ -76,14 +50,14 @@ def central(outcome: Outcome) -> str:
 def answer(outcome: Outcome) -> str:
     """Return the value of a measured outcome, else its statement; never a bare figure for another type."""
     if outcome.type is OutcomeType.MEASURED:
-        values = "; ".join(esc(quantity_text(value.number, value.unit)) for value in outcome.values)
-        return values + esc(beside_wide(outcome)) if is_wide(outcome) else values
-    return esc(outcome.statement) if outcome.statement else NONE
+        values = "; ".join(quantity_text(value.number, value.unit) for value in outcome.values)
+        return values + beside_wide(outcome) if is_wide(outcome) else values
+    return outcome.statement if outcome.statement else NONE
 
 
 def found(facts: Facts, outcome: Outcome) -> str:
     """Return what a search found, as figure and summary say it; its type stands beside."""
-    return esc(replace(extent(facts, outcome), word=""))
+    return str(replace(extent(facts, outcome), word="")) or NONE
 
 
 def beside_wide(outcome: Outcome) -> str:
@@ -148,32 +122,32 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
     return [(GUEST_BANNER, sentence), *found] if sentence else found
 
 
-def summary(facts: Facts) -> list[str]:
+def summary(facts: Facts) -> list[Block]:
     """Return the state of the run: where, when and with what it was made, and its answers by type."""
     rows = []
     each = (*facts.outcomes, *(one for one in facts.run.outcomes if one.cell.kind != FRAMES))
     for metric in dict.fromkeys(outcome.metric for outcome in each):
         counted = Counter(outcome.type for outcome in each if outcome.metric == metric)
-        rows.append([esc(metric), *(str(counted[kind]) for kind in OutcomeType), str(counted.total())])
+        rows.append([metric, *(str(counted[kind]) for kind in OutcomeType), str(counted.total())])
     head = ["metric", *(TYPE_WORDS[kind] for kind in OutcomeType), "answers"]
     counted_types = table(head, rows, "Answers by metric and type")
     if not rows and not rooms.told(facts.run):
-        counted_types = ["", "The run holds no answer.", ""]
-    return [*title("State of the run", 1), *_run_facts(facts), *counted_types]
+        counted_types = paragraph("The run holds no answer.")
+    return [*title("State of the run"), *_run_facts(facts), *counted_types]
 
 
-def _run_facts(facts: Facts) -> list[str]:
+def _run_facts(facts: Facts) -> list[Block]:
     run = facts.run
     commit = run.toolkit_commit[:12] if run.toolkit_commit else "unknown"
     unreleased = "" if run.toolkit_commit in releases() else ": an unreleased toolkit"
     rows = [
-        ("run", esc(run.run_id)),
-        ("testbed", esc(run.testbed.get("name", NONE))),
-        ("profile", esc(run.profile["name"])),
-        ("toolkit", esc(f"{run.toolkit_version}, commit {commit}{unreleased}")),
-        ("begun", esc(run.started_at)),
-        ("ended", esc(run.ended_at or NONE)),
-        ("medium", esc(_medium(facts))),
+        ("run", run.run_id),
+        ("testbed", run.testbed.get("name", NONE)),
+        ("profile", run.profile["name"]),
+        ("toolkit", f"{run.toolkit_version}, commit {commit}{unreleased}"),
+        ("begun", run.started_at),
+        ("ended", run.ended_at or NONE),
+        ("medium", _medium(facts)),
     ]
     if run.trials:
         rows.append(("trials in the journal", str(len(run.trials))))
@@ -182,7 +156,7 @@ def _run_facts(facts: Facts) -> list[str]:
     return [*pairs(rows), *_interruptions(facts)]
 
 
-def _interruptions(facts: Facts) -> list[str]:
+def _interruptions(facts: Facts) -> list[Block]:
     """Return one row for each time that the run was cut off: when, why, and what was under way."""
     rows = []
     for entry in facts.run.interruptions:
@@ -190,7 +164,7 @@ def _interruptions(facts: Facts) -> list[str]:
         lost = f"{trial['cell']}, {trial['phase']} at {trial['load_fps']} frames/s" if trial else NONE
         ended = entry["ended_at"] or f"after {entry['last_sign_at']}"
         cells = (ended, entry["noticed_at"], entry["reason"], str(entry["after_trial"]), lost)
-        rows.append([esc(cell) for cell in cells])
+        rows.append(cells)
     if not rows:
         return []
     head = ["cut off", "continued", "reason", "after trial", "trial under way, not used"]
@@ -206,63 +180,31 @@ def _medium(facts: Facts) -> str:
     return f"{facts.run.medium_kind}, {unit(rate, 'bit/s')}"
 
 
-def _bound(bound: Bound | None) -> str:
-    if bound is None:
-        return NONE
-    return esc(f"{unit(bound.load_fps, 'frames/s')} (trial {sequence(bound.trials)})")
-
-
-def throughput(facts: Facts) -> list[str]:
+def throughput(facts: Facts) -> list[Block]:
     """Return the throughput of each path, option and frame size; bounds name their trials."""
     outcomes = facts.of_metric(THROUGHPUT)
     has_maximum = facts.run.line_rate_bps is not None
     rows = []
     for outcome in outcomes:
-        cell = outcome.cell
-        row = [
-            esc(option(cell)),
-            esc(unit(cell.frame_octets, "octets")),
-            type_badge(outcome),
-            found(facts, outcome),
-        ]
+        row = [*front(outcome), found(facts, outcome)]
         if has_maximum:
-            row.append(esc(unit(facts.theoretical_fps(cell.frame_octets) or 0, "frames/s")))
-        row += [_bound(outcome.lower), _bound(outcome.upper), esc(sequence(outcome.trials))]
-        rows.append([*row, counted(remarks_of(outcome))])
-    head = ["path and option", "frame size", "type", "throughput per port and direction, frames/s"]
+            row.append(unit(facts.theoretical_fps(outcome.cell.frame_octets) or 0, "frames/s"))
+        rows.append([*row, bound(outcome.lower), bound(outcome.upper), *back(outcome)])
+    head = [*HEAD, "throughput per port and direction, frames/s"]
     head += ["theoretical maximum"] if has_maximum else []
-    head += ["lower bound", "upper bound", "trials", "remarks"]
+    head += ["lower bound", "upper bound", *TAIL]
     if not rows:
         return []
-    return [*title("Throughput", 1), *table(head, rows, f"Metric {THROUGHPUT}"), *remarks(outcomes)]
+    return [*title("Throughput"), *table(head, rows, f"Metric {THROUGHPUT}"), *remarks(outcomes)]
 
 
-def remarks_of(outcome: Outcome) -> tuple[str, ...]:
-    """Return what has to be read with an answer: the reason of its type, and the remarks on its quality."""
-    return tuple(part for part in (outcome.reason, *outcome.quality) if part)
-
-
-def counted(said: Sequence[str]) -> str:
-    """Say how many remarks stand below a table."""
-    return esc(f"{len(said)}, below") if said else NONE
-
-
-def remarks(outcomes: Sequence[Outcome]) -> list[str]:
+def remarks(outcomes: Sequence[Outcome]) -> list[Block]:
     """Return the remarks on answers, one a row: within the table of answers they would make it unreadable."""
-    rows = [
-        [
-            esc(option(outcome.cell)),
-            esc(unit(outcome.cell.frame_octets, "octets")),
-            type_badge(outcome),
-            esc(said),
-        ]
-        for outcome in outcomes
-        for said in remarks_of(outcome)
-    ]
+    rows = [[*front(outcome), said] for outcome in outcomes for said in remarks_of(outcome)]
     if not rows:
         return []
     count = f"{len(rows)} remark{'s' if len(rows) != 1 else ''} on these answers"
-    return fold(count, table(["path and option", "frame size", "type", "remark"], rows))
+    return fold(count, table([*HEAD, "remark"], rows))
 
 
 def _compared(cell: Cell) -> tuple[int, str, str, int, int]:
@@ -270,11 +212,11 @@ def _compared(cell: Cell) -> tuple[int, str, str, int, int]:
     return (cell.frame_octets, cell.direction, cell.frame_format, cell.flows, cell.destination_networks)
 
 
-def ladder_section(facts: Facts) -> list[str]:
+def ladder_section(facts: Facts) -> list[Block]:
     """Return the ladder: each rung's throughput against the rung below, only between measured numbers."""
     outcomes = [o for o in facts.of_search() if stands_on(o.cell)]
     kinds = dict.fromkeys(_compared(o.cell) for o in outcomes)
-    lines = title("Cost of each layer", 1)
+    lines = title("Cost of each layer")
     rows = []
     for kind in sorted(kinds):
         same = [o for o in outcomes if _compared(o.cell) == kind]
@@ -283,8 +225,11 @@ def ladder_section(facts: Facts) -> list[str]:
     if not rows:
         return []
     if all(row[4:7] == [NONE] * 3 for row in rows):
-        return [*lines, "No two rungs of the ladder have numbers between which a ratio means anything.", ""]
-    head = ["path and option", "frame size", "type", "throughput, frames/s", "of the rung below"]
+        return [
+            *lines,
+            *paragraph("No two rungs of the ladder have numbers between which a ratio means anything."),
+        ]
+    head = [*HEAD, "throughput, frames/s", "of the rung below"]
     head += ["cost of this layer", "of the wire", "remarks"]
     return [*lines, *table(head, rows, "Ratio of throughput to the rung below and to the wire")]
 
@@ -292,14 +237,12 @@ def ladder_section(facts: Facts) -> list[str]:
 def _rung(facts: Facts, rung: Rung) -> list[str]:
     outcome = rung.outcome
     return [
-        esc(option(outcome.cell)),
-        esc(unit(outcome.cell.frame_octets, "octets")),
-        type_badge(outcome),
+        *front(outcome),
         found(facts, outcome),
-        esc(percent(rung.to_below, 1)) if rung.to_below is not None else NONE,
-        esc(percent(1 - rung.to_below, 1)) if rung.to_below is not None else NONE,
-        esc(percent(rung.to_wire, 1)) if rung.to_wire is not None else NONE,
-        esc(rung.note.replace("_", " ")) if rung.note else NONE,
+        percent(rung.to_below, 1) if rung.to_below is not None else NONE,
+        percent(1 - rung.to_below, 1) if rung.to_below is not None else NONE,
+        percent(rung.to_wire, 1) if rung.to_wire is not None else NONE,
+        rung.note.replace("_", " ") if rung.note else NONE,
     ]
 
 
@@ -315,19 +258,19 @@ def tail(outcome: Outcome) -> str:
     return "; ".join(told)
 
 
-def missing(facts: Facts) -> list[str]:
+def missing(facts: Facts) -> list[Block]:
     """Return what was not assessed and why, and what was planned and not reached."""
-    lines = title("Not assessed", 1)
+    lines = title("Not assessed")
     lacking = facts.not_assessed()
     if not lacking and not facts.never_reached:
         return []
     if lacking:
         rows = [
             [
-                esc(option(outcome.cell)),
-                esc(unit(outcome.cell.frame_octets, "octets")),
-                esc(outcome.metric),
-                esc(outcome.reason),
+                option(outcome.cell),
+                unit(outcome.cell.frame_octets, "octets"),
+                outcome.metric,
+                outcome.reason,
                 role("command", facts.run.mends[outcome.outcome_id])
                 if outcome.outcome_id in facts.run.mends
                 else NONE,
@@ -339,7 +282,7 @@ def missing(facts: Facts) -> list[str]:
         )
     if facts.never_reached:
         rows = [
-            [esc(option(p.cell)), esc(unit(p.cell.frame_octets, "octets")), esc(p.metric), esc(p.test_id)]
+            [option(p.cell), unit(p.cell.frame_octets, "octets"), p.metric, p.test_id]
             for p in facts.never_reached
         ]
         lines += table(["path and option", "frame size", "metric", "test"], rows, "Planned and not reached")

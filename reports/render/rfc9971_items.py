@@ -11,18 +11,19 @@ from bmwg.methodology.mlr.stated import interface_shares, load_shape
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import profile_of
 from bmwg.methodology.records import Outcome, Validity
+from bmwg.reports.render.blocks import Block, pairs
 from bmwg.reports.render.facts import ENVELOPE, Facts
-from bmwg.reports.render.text import NONE, esc, pairs, percent, unit
+from bmwg.reports.render.text import NONE, percent, unit
 
 
-def items(facts: Facts) -> list[str]:
+def items(facts: Facts) -> list[Block]:
     """Return the items of a run with goals; nothing of another run."""
     outcomes = facts.of_metric(METRIC)
     if not outcomes:
         return []
     rows = [*_traffic(facts, outcomes), *_limits(facts, outcomes), *_phases(facts)]
     rows += _definitions(facts, outcomes)
-    return pairs([(name, esc(said)) for name, said in rows], "Report items of RFC 9971")
+    return pairs(rows, "Report items of RFC 9971")
 
 
 def _traffic(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str]]:

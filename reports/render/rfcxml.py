@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
 from bmwg.reports.render.ascii import ascii_only
-from bmwg.reports.render.blocks import Block, Code, Figure, Fold, Grid, Heading, Paragraph
+from bmwg.reports.render.blocks import (
+    Banner,
+    Block,
+    Code,
+    Figure,
+    Fold,
+    Grid,
+    Heading,
+    Items,
+    Paragraph,
+    flat,
+)
 
 _TABLE_COLUMNS = 66  # what a table may take in the text form of an RFC, indented by three
 _CODE_COLUMNS = 69
@@ -17,7 +28,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9-]+")
 def rfcxml(blocks: Sequence[Block], run_id: str) -> str:
     """Return the section as XML text. Anchors begin with the run's id, so sections of several runs fit."""
     maker = _Maker(prefix=f"run-{_NO_NAME.sub('-', run_id)}")
-    for block in blocks:
+    for block in flat(blocks):
         maker.add(block)
     Xml.indent(maker.root, space=" ")
     return Xml.tostring(maker.root, encoding="unicode") + "\n"
@@ -44,10 +55,14 @@ class _Maker:
                 section = Xml.SubElement(self.open[-1][1], "section", {"anchor": self.anchor()})
                 _text(Xml.SubElement(section, "name"), block.text)
                 self.open.append((block.level, section))
-            case Paragraph(banner=True):
+            case Banner():
                 _text(Xml.SubElement(Xml.SubElement(parent, "t"), "strong"), block.text)
             case Paragraph():
                 _text(Xml.SubElement(parent, "t"), block.text)
+            case Items():
+                items = Xml.SubElement(parent, "ul")
+                for text in block.texts:
+                    _text(Xml.SubElement(items, "li"), text)
             case Code():
                 code = Xml.SubElement(parent, "sourcecode")
                 code.text = "\n" + ascii_only(_broken(block.text)) + "\n"

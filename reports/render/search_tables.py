@@ -9,15 +9,16 @@ from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import profile_of
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.search import tst009 as search
+from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, bound, front, value
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.results import answer, remarks
-from bmwg.reports.render.text import esc, percent, table, title, unit
+from bmwg.reports.render.text import percent, unit
 
 _GOAL_METRIC = f"{goal_outcome.METRIC}."
 
 
-def tst009(facts: Facts) -> list[str]:
+def tst009(facts: Facts) -> list[Block]:
     """Return the throughput by binary search with loss verification."""
     outcomes = facts.of_metric(search.METRIC)
     if not outcomes:
@@ -30,14 +31,10 @@ def tst009(facts: Facts) -> list[str]:
         "next load, failed",
         *TAIL,
     ]
-    return [
-        *title("Throughput by TST009", 1),
-        *table(head, rows, f"Metric {search.METRIC}"),
-        *remarks(outcomes),
-    ]
+    return [*title("Throughput by TST009"), *table(head, rows, f"Metric {search.METRIC}"), *remarks(outcomes)]
 
 
-def mlrsearch(facts: Facts) -> list[str]:
+def mlrsearch(facts: Facts) -> list[Block]:
     """Return the goal results of RFC 9971: bounds, conditional throughput, regular or not."""
     outcomes = facts.of_metric(goal_outcome.METRIC)
     if not outcomes:
@@ -45,7 +42,7 @@ def mlrsearch(facts: Facts) -> list[str]:
     rows = [_goal_row(one) for one in outcomes]
     head = [*HEAD, "goal", "conditional throughput", "relevant lower bound", "relevant upper bound"]
     return [
-        *title("Conditional throughput by search goal (RFC 9971)", 1),
+        *title("Conditional throughput by search goal (RFC 9971)"),
         *_goals(facts, outcomes),
         *table([*head, *TAIL], rows, f"Metrics {_GOAL_METRIC}*, per port and direction"),
         *remarks(outcomes),
@@ -54,12 +51,12 @@ def mlrsearch(facts: Facts) -> list[str]:
 
 def _goal_row(one: Outcome) -> list[str]:
     number = value(one, one.metric)
-    shown = esc(unit(number, "frames/s")) if number is not None else answer(one)
+    shown = unit(number, "frames/s") if number is not None else answer(one)
     code = one.metric.removeprefix(_GOAL_METRIC)
-    return [*front(one), esc(code), shown, bound(one.lower), bound(one.upper), *back(one)]
+    return [*front(one), code, shown, bound(one.lower), bound(one.upper), *back(one)]
 
 
-def _goals(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[str]:
+def _goals(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[Block]:
     """Return the attributes of each goal, which RFC 9971 4.6.7 wants reported."""
     wanted = dict.fromkeys(one.metric.removeprefix(_GOAL_METRIC) for one in outcomes)
     profile = _profile(facts)
@@ -68,14 +65,14 @@ def _goals(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[str]:
     goals = {goal.code: goal for goal in profile.searching("mlrsearch").search.goals}
     rows = [
         [
-            esc(code),
-            esc(goal.name),
-            esc(f"{goal.goal_final_trial_duration_s:g} s"),
-            esc(f"{goal.goal_duration_sum_s:g} s"),
-            esc(percent(goal.goal_loss_ratio)),
-            esc(percent(goal.goal_exceed_ratio)),
-            esc(percent(goal.goal_width)),
-            esc(f"{goal.initial_trial_duration_s:g} s"),
+            code,
+            goal.name,
+            f"{goal.goal_final_trial_duration_s:g} s",
+            f"{goal.goal_duration_sum_s:g} s",
+            percent(goal.goal_loss_ratio),
+            percent(goal.goal_exceed_ratio),
+            percent(goal.goal_width),
+            f"{goal.initial_trial_duration_s:g} s",
         ]
         for code in wanted
         if (goal := goals.get(code)) is not None
@@ -84,7 +81,7 @@ def _goals(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[str]:
     return table([*head, "initial trial duration"], rows, "Search goals (RFC 9971 4.6.7)")
 
 
-def mixes(facts: Facts) -> list[str]:
+def mixes(facts: Facts) -> list[Block]:
     """Return what the genomes of the run stand for: order and proportions (RFC 6985 4 and 6)."""
     genomes = dict.fromkeys(one.cell.imix for one in facts.outcomes if one.cell.imix)
     if not genomes:
@@ -94,14 +91,12 @@ def mixes(facts: Facts) -> list[str]:
         mix = imix.parse(genome)
         shares = ", ".join(f"{octets} octets {percent(float(share), 1)}" for octets, share in mix.proportions)
         letters = ", ".join(f"{letter} = {octets}" for letter, octets in mix.table)
-        rows.append(
-            [esc(genome), esc(letters), esc(shares), esc(f"{float(mix.mean_octets):.2f} octets"), _ORDER]
-        )
+        rows.append([genome, letters, shares, f"{float(mix.mean_octets):.2f} octets", _ORDER])
     head = ["genome", "letters", "share of the frames", "mean frame", "where it applies"]
-    return [*title("Mixes of frame sizes (RFC 6985)", 1), *table(head, rows, "Genomes")]
+    return [*title("Mixes of frame sizes (RFC 6985)"), *table(head, rows, "Genomes")]
 
 
-_ORDER = esc("each sending port repeats the sequence from its first frame on")
+_ORDER = "each sending port repeats the sequence from its first frame on"
 
 
 def _profile(facts: Facts) -> Profile | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bmwg.methodology.benchmarks.soak import METRIC
 from bmwg.methodology.records import Outcome
+from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, front, rate, value
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.results import remarks
-from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, table, title
+from bmwg.reports.render.text import NONE, nanoseconds, percent
 
 
-def soak(facts: Facts) -> list[str]:
+def soak(facts: Facts) -> list[Block]:
     """Return one row a cell."""
     outcomes = [one for one in facts.outcomes if one.metric == METRIC]
     if not outcomes:
@@ -31,7 +32,7 @@ def soak(facts: Facts) -> list[str]:
     ]
     head = [*HEAD, "load", "frames lost", "worst interval", "lossy intervals", "longest run of them"]
     return [
-        *title("Soak", 1),
+        *title("Soak"),
         *table([*head, "valid intervals", "drift of the mean latency", *TAIL], rows, f"Metric {METRIC}"),
         *remarks(outcomes),
     ]
@@ -39,16 +40,16 @@ def soak(facts: Facts) -> list[str]:
 
 def _share(outcome: Outcome, metric: str) -> str:
     number = value(outcome, metric)
-    return NONE if number is None else esc(percent(number))
+    return NONE if number is None else percent(number)
 
 
 def _count(outcome: Outcome, metric: str) -> str:
     number = value(outcome, metric)
-    return NONE if number is None else esc(str(number))
+    return NONE if number is None else str(number)
 
 
 def _drift(outcome: Outcome) -> str:
     number = value(outcome, "soak.latency_drift")
     if number is None:
         return NONE
-    return esc(f"{'-' if number < 0 else '+'}{nanoseconds(abs(number))}")
+    return f"{'-' if number < 0 else '+'}{nanoseconds(abs(number))}"

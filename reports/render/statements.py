@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 
 from bmwg.methodology import directions
 from bmwg.methodology.records import Cell, FrameFormat, Outcome, OutcomeType, Validity
+from bmwg.reports.render.blocks import Block, fold, paragraph, table, title
 from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
 from bmwg.reports.render.results import quantity_text
-from bmwg.reports.render.text import NONE, esc, fold, percent, table, title, unit, whole
+from bmwg.reports.render.text import NONE, percent, unit, whole
 
 PROTOCOLS = {
     FrameFormat.ETHERNET: "Ethernet, no further protocol",
@@ -24,43 +25,36 @@ _NOT_MEASURED = "not measured"
 _SHOWN_MATRICES = 40  # choice: more is no reading
 
 
-def statement(facts: Facts) -> list[str]:
+def statement(facts: Facts) -> list[Block]:
     """Return the single-value statements of RFC 2544 section 26.1, one for each measured throughput."""
     measured = [o for o in facts.of_metric(THROUGHPUT) if o.type is OutcomeType.MEASURED]
     others = len(facts.of_metric(THROUGHPUT)) - len(measured)
     if not facts.of_metric(THROUGHPUT):
         return []
-    lines = title("Statement in the form of RFC 2544 section 26.1", 1)
+    lines = title("Statement in the form of RFC 2544 section 26.1")
     if not measured:
-        return [*lines, "No throughput of this run is a plain number, so none can be stated.", ""]
+        return [*lines, *paragraph("No throughput of this run is a plain number, so none can be stated.")]
     rows = [
         [
-            esc(option(outcome.cell)),
-            esc(unit(outcome.values[0].number, outcome.values[0].unit)),
-            esc(unit(outcome.cell.frame_octets, "octets")),
-            esc(_limit(facts, outcome.cell)),
-            esc(_protocol(outcome.cell)),
+            option(outcome.cell),
+            unit(outcome.values[0].number, outcome.values[0].unit),
+            unit(outcome.cell.frame_octets, "octets"),
+            _limit(facts, outcome.cell),
+            _protocol(outcome.cell),
         ]
         for outcome in measured
     ]
-    head = [
-        "path and option",
-        "maximum frame rate",
-        "frame size",
-        "theoretical limit of the medium",
-        "protocol",
-    ]
-    lines += table(head, rows, "Measured maximum frame rate, per port and direction")
+    head = ["path and option", "maximum frame rate", "frame size", "theoretical limit of the medium"]
+    lines += table([*head, "protocol"], rows, "Measured maximum frame rate, per port and direction")
     durations = sorted({facts.run.trial(seq).spec.duration_s for o in measured for seq in _proof(o)})
     if durations and durations[0] < FULL_TRIAL_S:
         asked = f"{FULL_TRIAL_S:g}\u00a0s"
-        lines += [
-            "",
-            esc(f"The trials behind them lasted {_span(durations)}; RFC 2544 section 24 asks for {asked}."),
-        ]
+        lines += paragraph(
+            f"The trials behind them lasted {_span(durations)}; RFC 2544 section 24 asks for {asked}."
+        )
     if others:
-        lines += ["", esc(f"{others} further answers are no plain number and give no such value.")]
-    return [*lines, ""]
+        lines += paragraph(f"{others} further answers are no plain number and give no such value.")
+    return lines
 
 
 def _proof(outcome: Outcome) -> tuple[int, ...]:
@@ -82,12 +76,12 @@ def _protocol(cell: Cell) -> str:
     return PROTOCOLS[cell.frame_format] + tag
 
 
-def matrices(facts: Facts) -> list[str]:
+def matrices(facts: Facts) -> list[Block]:
     """Return RFC 8172 section 4.4's matrices: 3x4 for coverage, then 3x3 with results, one a capacity.
 
     A capacity is what was put under load and with how much at once: path, option, directions and flows.
     """
-    lines = title("Matrices of RFC 8172 section 4.4", 1)
+    lines = title("Matrices of RFC 8172 section 4.4")
     groups: dict[str, list[Outcome]] = {}
     for outcome in facts.outcomes:
         if not outcome.cell.qualifies_tester and outcome.type is not OutcomeType.NOT_ASSESSED:
@@ -99,7 +93,7 @@ def matrices(facts: Facts) -> list[str]:
         caption = f"Capacity: {name}, {_capacity(groups[name][0].cell)}"
         lines += fold(caption, table(["stage", *CRITERIA], _results(facts, groups[name]), caption))
     if len(groups) > _SHOWN_MATRICES:
-        lines += ["", esc(f"{len(groups) - _SHOWN_MATRICES} further capacities are in run.json."), ""]
+        lines += paragraph(f"{len(groups) - _SHOWN_MATRICES} further capacities are in run.json.")
     return lines
 
 
@@ -121,18 +115,13 @@ def _coverage(facts: Facts, groups: dict[str, list[Outcome]]) -> list[list[str]]
         accuracy = "reordered, duplicate and corrupt frames" if in_operation and facts.run.trials else NONE
         reliability = "answers that are plain numbers, validity of trials" if in_operation else NONE
         scale = f"{capacities} number{'s' if capacities != 1 else ''} of flows and directions"
-        rows.append(
-            [esc(stage), esc(speed), esc(accuracy), esc(reliability), esc(scale if in_operation else NONE)]
-        )
+        rows.append([stage, speed, accuracy, reliability, scale if in_operation else NONE])
     return rows
 
 
 def _results(facts: Facts, outcomes: Sequence[Outcome]) -> list[list[str]]:
     operation = [_speed(outcomes), _accuracy(facts, outcomes), _reliability(facts, outcomes)]
-    return [
-        [esc(stage), *(esc(text) for text in (operation if stage == "operation" else [_NOT_MEASURED] * 3))]
-        for stage in STAGES
-    ]
+    return [[stage, *(operation if stage == "operation" else [_NOT_MEASURED] * 3)] for stage in STAGES]
 
 
 def _speed(outcomes: Iterable[Outcome]) -> str:

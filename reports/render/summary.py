@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from bmwg.methodology.disturbed import HINT, hardly_usable
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.reports.render import searches
+from bmwg.reports.render.common_columns import TYPE_WORDS
 from bmwg.reports.render.extent import extent
 from bmwg.reports.render.facts import Facts, facts, short_words
-from bmwg.reports.render.results import TYPE_WORDS, banner, central, tail
+from bmwg.reports.render.results import banner, central, tail
 from bmwg.reports.render.text import plain
 from bmwg.reports.render.unanswered import unanswered
 from bmwg.reports.store import Run

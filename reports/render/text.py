@@ -1,19 +1,14 @@
-"""Words into reStructuredText: everything that comes from a run is escaped here, and nowhere else.
-
-Numbers get their unit here too; a ratio becomes percent only here.
-"""
+"""Values as text of a report: numbers get their unit here, and a ratio becomes percent only here."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 NONE = "—"  # a field that has no value
 MAX_CHARACTERS = 1500  # choice: a longer text is cut, and shows it
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _BREAKS = re.compile(r"[ \t\n\r\x0b\x0c\x1c-\x1f\x85\u2028\u2029]+")  # what any reader takes for a line's end
-_MARKUP = re.compile(r"([\\*`|_:<@\[])")
-_ENUMERATOR = re.compile(r"^(\w+)([.)])")
 
 
 def plain(value: object) -> str:
@@ -21,55 +16,6 @@ def plain(value: object) -> str:
     text = str(value).encode("utf-8", "replace").decode("utf-8")
     text = _CONTROL.sub("\ufffd", _BREAKS.sub(" ", text)).strip()
     return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
-
-
-def esc(value: object) -> str:
-    """Return a value as reStructuredText that reads as exactly that text, whatever it holds."""
-    text = plain(value)
-    if not text:
-        return NONE
-    head = "" if text[0].isalnum() or text[0] in "\\*`|_:<@[" else "\\"
-    text = head + _MARKUP.sub(r"\\\1", text)
-    return _ENUMERATOR.sub(r"\1\\\2", text)
-
-
-def role(name: str, value: object) -> str:
-    """Return a value in one of the page's own roles (see `page.ROLES`)."""
-    return f":{name}:`{esc(value)}`"
-
-
-def title(text: str, level: int) -> list[str]:
-    """Return a section title of level 1 or 2."""
-    line = esc(text)
-    return ["", line, {1: "=", 2: "-"}[level] * max(4, len(line)), ""]
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> list[str]:
-    """Return a list table of ready one-line cells (`esc`, `role`); nothing when there is no row."""
-    rows = list(rows)
-    if not rows:
-        return []
-    lines = ["", f".. list-table:: {esc(caption) if caption else ''}".rstrip(), "   :header-rows: 1"]
-    lines += ["   :widths: auto", "   :class: cards", ""]
-    for cells in (tuple(esc(name) for name in head), *rows):
-        for number, cell in enumerate(cells):
-            lines.append(f"   {'*' if number == 0 else ' '} - {cell}")
-    return [*lines, ""]
-
-
-def pairs(rows: Iterable[tuple[str, str]], caption: str = "") -> list[str]:
-    """Return a table of names and values; the names are ours, the values ready reStructuredText."""
-    lines = ["", f".. list-table:: {esc(caption) if caption else ''}".rstrip(), "   :stub-columns: 1"]
-    lines += ["   :widths: auto", "   :class: pairs", ""]
-    for name, value in rows:
-        lines += [f"   * - {esc(name)}", f"     - {value}"]
-    return [*lines, ""]
-
-
-def fold(summary: str, body: Iterable[str]) -> list[str]:
-    """Return a block that the reader opens; a reader without that sees it open."""
-    lines = ["", ".. container:: fold", "", "   .. class:: fold-summary", "", f"   {esc(summary)}", ""]
-    return [*lines, *(f"   {line}" if line else "" for line in body), ""]
 
 
 def whole(number: float | int) -> str:

@@ -10,8 +10,9 @@ from bmwg.methodology import neighbours
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
 from bmwg.methodology.records import Outcome, OutcomeType, Validity
-from bmwg.reports.render.results import TYPE_WORDS
-from bmwg.reports.render.text import NONE, esc, role, table
+from bmwg.reports.render.blocks import Block, role, table
+from bmwg.reports.render.common_columns import badge
+from bmwg.reports.render.text import NONE
 from bmwg.reports.store import Run
 
 
@@ -42,13 +43,13 @@ class Answered(Generic[SpecT, ResultT]):
     def type_cell(self) -> str:
         """The answer's type as a table shows it."""
         found = self.outcome.type
-        return role(f"type-{found.value.replace('_', '-')}", TYPE_WORDS[found])
+        return badge(found)
 
     @property
     def remarks(self) -> str:
         """Reason and remarks as a table shows them."""
         reason = (self.outcome.reason,) if self.outcome.reason else ()
-        return esc("; ".join((*reason, *self.outcome.quality)) or NONE)
+        return "; ".join((*reason, *self.outcome.quality)) or NONE
 
 
 def has_answers(run: Run, kind: str) -> bool:
@@ -86,13 +87,13 @@ def answers_of(
     return tuple(found)
 
 
-def without_numbers(run: Run, answers: Sequence[Answered[SpecT, ResultT]], kind: str) -> list[str]:
+def without_numbers(run: Run, answers: Sequence[Answered[SpecT, ResultT]], kind: str) -> list[Block]:
     """Return a table of the cells that have none: why, and what supplies what they lacked."""
     rows = [
         [
-            esc(one.outcome.cell.cell_id),
+            one.outcome.cell.cell_id,
             one.type_cell,
-            esc(one.outcome.reason),
+            one.outcome.reason,
             role("command", mend) if (mend := run.mends.get(one.outcome.outcome_id, "")) else NONE,
         ]
         for one in answers

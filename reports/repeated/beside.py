@@ -13,7 +13,8 @@ from statistics import geometric_mean
 from bmwg.methodology import neighbours
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import SpecT
-from bmwg.reports.render.text import NONE, esc, sequence, table, title
+from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.text import NONE, sequence
 from bmwg.reports.repeated.answers import Answered, answers_of, without_numbers
 from bmwg.reports.store import Run
 
@@ -29,7 +30,7 @@ _HOW = (
 )
 
 
-def lines(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> list[str]:
+def lines(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> list[Block]:
     """Return the part of a kind's section; empty where nothing ran beside a neighbour."""
     mine = answers_of(run, kind, beside=True)
     if not mine:
@@ -44,13 +45,13 @@ def lines(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> list[str]:
         base = alone.get(neighbours.alone(one.outcome.cell).cell_id)
         rows.append(
             [
-                esc(neighbours.alone(one.outcome.cell).cell_id),
-                esc(f"{name}: {neighbours.parts(name)[0].what}"),
-                esc(_mean(base) if base and base.measured else NONE),
-                esc(_mean(one)),
-                esc(_ratio(one, base) if base and base.measured else NONE),
-                esc(_work([works[seq] for seq in one.outcome.trials if seq in works])),
-                esc(sequence(one.outcome.trials)),
+                neighbours.alone(one.outcome.cell).cell_id,
+                f"{name}: {neighbours.parts(name)[0].what}",
+                _mean(base) if base and base.measured else NONE,
+                _mean(one),
+                _ratio(one, base) if base and base.measured else NONE,
+                _work([works[seq] for seq in one.outcome.trials if seq in works]),
+                sequence(one.outcome.trials),
             ]
         )
     head = [
@@ -64,8 +65,7 @@ def lines(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> list[str]:
     ]
     return [
         *title("Beside neighbours", 2),
-        esc(_HOW),
-        "",
+        *paragraph(_HOW),
         *table(head, rows, "Measured alone and beside a neighbour"),
         *without_numbers(run, mine, f"{kind.name} beside neighbours"),
     ]

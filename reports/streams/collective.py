@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult
 from bmwg.reports.published.figures import documents, tables
-from bmwg.reports.render.text import NONE, esc, nanoseconds, table
+from bmwg.reports.render.blocks import Block, paragraph, table
+from bmwg.reports.render.text import NONE, nanoseconds
 from bmwg.reports.store import Run
 from bmwg.reports.streams.answers import Answered
 
@@ -41,7 +42,7 @@ def sharing(result: StreamsResult) -> str:
     return f"{processes} processes on {cpus} CPUs{': indicative, they take turns' if crowded else ''}"
 
 
-def lines(run: Run, answers: Sequence[Answered]) -> list[str]:
+def lines(run: Run, answers: Sequence[Answered]) -> list[Block]:
     """Return how the times were made, and the document's six rows with ours below; empty for other loads."""
     if not answers or answers[0].planned.spec.exchange is not Exchange.ALL_TO_ALL:
         return []
@@ -49,15 +50,15 @@ def lines(run: Run, answers: Sequence[Answered]) -> list[str]:
     document = documents()[shown.document]
     rows = []
     for item in shown.items:
-        row = [esc(item), esc(f"{document.authors}, published")]
+        row = [item, f"{document.authors}, published"]
         for form in shown.forms:
             figure = shown.figures.get((item, form))
-            row.append(esc(f"{figure.mean:.2f}") if figure else NONE)
+            row.append(f"{figure.mean:.2f}" if figure else NONE)
         rows.append([*row, NONE])
         rows += [_ours(item, one, len(shown.forms)) for one in answers if _place(run, one) == item]
     head = ["place", "of", *shown.forms, "here"]
     words = f"All-to-all operations in {shown.unit}: document 003 and this run"
-    return [esc(_HOW), "", esc(_OTHERS), "", *table(head, rows, words)]
+    return [*paragraph(_HOW), *paragraph(_OTHERS), *table(head, rows, words)]
 
 
 def _place(run: Run, one: Answered) -> str:
@@ -71,4 +72,4 @@ def _ours(item: str, one: Answered, forms: int) -> list[str]:
     cell, spec = one.outcome.cell, one.planned.spec
     what = f"{cell.path}, {cell.network}: {spec.pods} pods, processes a pod: {spec.parallel}"
     number = f"{one.values['mean'] / _NS_PER_MS:.2f}" if "mean" in one.values else one.outcome.type.value
-    return [esc(item), esc(what), *[NONE] * forms, esc(number)]
+    return [item, what, *[NONE] * forms, number]

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.vnics import AXIS
+from bmwg.reports.render.blocks import Block, table
 from bmwg.reports.render.guest import accelerator_of, translated
-from bmwg.reports.render.text import NONE, esc, table
+from bmwg.reports.render.text import NONE
 from bmwg.reports.store import Run
 from bmwg.reports.streams.answers import Answered, interface_at
 
@@ -25,7 +26,7 @@ def apart(run: Run, one: Answered) -> str:
     return accelerator_of(run, one.deployment) if translated(run, one.deployment) else ""
 
 
-def lines(run: Run, answers: Sequence[Answered]) -> list[str]:
+def lines(run: Run, answers: Sequence[Answered]) -> list[Block]:
     """Return the layers of each deployment with pods in guests: machine, vNIC, tap, with their offloads."""
     rows = []
     seen = set()
@@ -40,12 +41,12 @@ def lines(run: Run, answers: Sequence[Answered]) -> list[str]:
             layers = ", ".join(f"{key} {machine[key]}" for key in _SHOWN if key in machine)
             rows.append(
                 [
-                    esc(f"{cell.path}, {cell.network}"),
-                    esc(name),
-                    esc(layers or NONE),
-                    esc(f"{vnic.get('kind', '')} (driver {vnic.get('driver', 'not told')})"),
-                    esc(_offloads(run, one.deployment, name, str(vnic.get("interface", ""))) or NONE),
-                    esc(_offloads(run, one.deployment, host, tap) or NONE),
+                    f"{cell.path}, {cell.network}",
+                    name,
+                    layers or NONE,
+                    f"{vnic.get('kind', '')} (driver {vnic.get('driver', 'not told')})",
+                    _offloads(run, one.deployment, name, str(vnic.get("interface", ""))) or NONE,
+                    _offloads(run, one.deployment, host, tap) or NONE,
                 ]
             )
     head = ["path and option", "machine", "its layer", "vNIC", "the vNIC's offloads", "its tap's offloads"]

@@ -8,7 +8,8 @@ from typing import Any
 
 from bmwg.methodology.kinds.streams.records import StreamsResult
 from bmwg.methodology.records import GUEST
-from bmwg.reports.render.text import NONE, esc, percent, table
+from bmwg.reports.render.blocks import Block, paragraph, table
+from bmwg.reports.render.text import NONE, percent
 from bmwg.reports.store import Run
 from bmwg.reports.streams import turns
 from bmwg.reports.streams.answers import Answered
@@ -48,7 +49,7 @@ def translated(run: Run, one: Answered) -> str:
     return "" if not found or name == _KVM else name.upper()
 
 
-def lines(run: Run, forms: Mapping[str, Sequence[Answered]]) -> list[str]:
+def lines(run: Run, forms: Mapping[str, Sequence[Answered]]) -> list[Block]:
     """Return the places of both ends by form, and what was said of machines."""
     rows, words = [], []
     for form, answers in forms.items():
@@ -57,12 +58,12 @@ def lines(run: Run, forms: Mapping[str, Sequence[Answered]]) -> list[str]:
         if not told:
             continue
         assert ended is not None
-        rows.append([esc(form), esc(_client(told)), esc(_server(told)), esc(_way(told))])
+        rows.append([form, _client(told), _server(told), _way(told)])
         words += [name for name in (translated(run, ended),) if name]
     if not rows:
         return []
     head = ["form of the server", "client's program", "server's program", "between them"]
-    said = [esc(_TRANSLATED.format(accelerator="/".join(sorted(set(words))))), ""] if words else []
+    said = paragraph(_TRANSLATED.format(accelerator="/".join(sorted(set(words))))) if words else []
     return [*said, *table(head, rows, "Where the programs of both ends ran")]
 
 
@@ -124,7 +125,7 @@ def _way(told: Mapping[str, Any]) -> str:
     return "; ".join(f"{one.get('at')}: {one.get('what')}" for one in told.get("hops", ()))
 
 
-def cpu_lines(run: Run, found: Mapping[str, Mapping[int, Answered]], base: str | None) -> list[str]:
+def cpu_lines(run: Run, found: Mapping[str, Mapping[int, Answered]], base: str | None) -> list[Block]:
     """Return goodput per CPU time of the server's program by form and size; empty where nothing tells it."""
     shares = [share for by_size in found.values() for one in by_size.values() for share in _shares(one)]
     if not shares:
@@ -132,11 +133,11 @@ def cpu_lines(run: Run, found: Mapping[str, Mapping[int, Answered]], base: str |
     sizes = sorted({size for by_size in found.values() for size in by_size})
     rows = []
     for size in sizes:
-        row = [esc(f"{size}")]
+        row = [f"{size}"]
         for form, by_size in found.items():
-            row.append(esc(_per_cpu_words(by_size.get(size))))
+            row.append(_per_cpu_words(by_size.get(size)))
             if form != base:
-                row.append(esc(_ratio(run, by_size.get(size), found[base].get(size) if base else None)))
+                row.append(_ratio(run, by_size.get(size), found[base].get(size) if base else None))
         rows.append(row)
     head = ["size"]
     for form in found:
@@ -144,7 +145,7 @@ def cpu_lines(run: Run, found: Mapping[str, Mapping[int, Answered]], base: str |
     words = "Goodput per second of CPU time of the server's program, and the share of its CPU that it had"
     least, most = min(shares), max(shares)
     so = _IN_TURNS if turns.claimed(run) else _IN_A_ROW
-    said = [esc(_GIVEN.format(least=percent(least, 0), most=percent(most, 0), so=so)), ""]
+    said = paragraph(_GIVEN.format(least=percent(least, 0), most=percent(most, 0), so=so))
     return [*(said if most > _UNEVEN * least else []), *table(head, rows, f"{words} (medians)")]
 
 

@@ -12,8 +12,9 @@ from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, Stre
 from bmwg.methodology.records import POD, OutcomeType
 from bmwg.methodology.student import difference
 from bmwg.methodology.vnics import AXIS
+from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.guest import accelerator_of
-from bmwg.reports.render.text import NONE, esc, nanoseconds, number_of, percent, sequence, table, title, unit
+from bmwg.reports.render.text import NONE, nanoseconds, number_of, percent, sequence, unit
 from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
@@ -29,30 +30,27 @@ _OFFLOADS = {
 _INTERFACE = "net0"
 
 
-def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
+def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
     """Return the section, empty for a run without streams."""
     if not has_answers(run, STREAMS.name):
         return []
-    lines = title("Transport between pods and hosts", 1)
+    lines = title("Transport between pods and hosts")
     answers = answers_of(run, STREAMS)
     if not answers:
-        return [*lines, "The run holds no answer.", ""]
-    lines += [
-        esc(
-            "Octets are those of the application: no header counts. Goodput is what arrived at the other "
-            "end's program per second. Forward is from the first end to the second. Mean and half-width of "
-            "its 95 % confidence interval by Student's t over the executions, on the deployments that the "
-            "remarks name."
-        ),
-        "",
-    ]
+        return [*lines, *paragraph("The run holds no answer.")]
+    lines += paragraph(
+        "Octets are those of the application: no header counts. Goodput is what arrived at the other "
+        "end's program per second. Forward is from the first end to the second. Mean and half-width of "
+        "its 95 % confidence interval by Student's t over the executions, on the deployments that the "
+        "remarks name."
+    )
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment in EXPERIMENTS:
         mine = [one for one in answers if _experiment(one) == experiment]
         if mine:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
-            lines += [esc(_conditions(mine[0], entry.get("source", ""))), ""]
+            lines += paragraph(_conditions(mine[0], entry.get("source", "")))
             lines += sweeps.lines(run, experiment, mine, figure) if experiment in SWEPT else []
             lines += _answers(run, mine)
             lines += _compared(run, mine)
@@ -115,19 +113,19 @@ def _way(spec: StreamsSpec) -> str:
     return words.get(spec.exchange, spec.way.value)
 
 
-def _answers(run: Run, answers: Sequence[Answered]) -> list[str]:
+def _answers(run: Run, answers: Sequence[Answered]) -> list[Block]:
     rows = []
     for one in answers:
         spec, results = one.planned.spec, one.results
         rows.append(
             [
-                esc(_place(run, one)),
-                esc(_way(spec)),
-                esc(_settings(one)),
+                _place(run, one),
+                _way(spec),
+                _settings(one),
                 one.type_cell,
-                esc(_number(one)),
-                esc(_beside(one, results)),
-                esc(sequence(one.outcome.trials)),
+                _number(one),
+                _beside(one, results),
+                sequence(one.outcome.trials),
                 one.remarks,
             ]
         )
@@ -162,7 +160,7 @@ def _beside(one: Answered, results: Sequence[StreamsResult]) -> str:
     return f"{fmean(resent):.0f} segments sent again, mean" if resent else NONE
 
 
-def _compared(run: Run, answers: Sequence[Answered]) -> list[str]:
+def _compared(run: Run, answers: Sequence[Answered]) -> list[Block]:
     """Return each option against the first one of the same load: ratio, and what the statistics show.
 
     Translated machines stand beside each other alone.
@@ -180,12 +178,12 @@ def _compared(run: Run, answers: Sequence[Answered]) -> list[str]:
             continue  # the sweep's own table has it, by blocks
         rows.append(
             [
-                esc(_place(run, one)),
-                esc(_way(one.planned.spec)),
-                esc(_settings(one)),
-                esc(_place(run, base)),
-                esc(f"{one.values['mean'] / base.values['mean']:.3f}"),
-                esc(_SHOWN[shown.sign] if shown else "too few executions to tell"),
+                _place(run, one),
+                _way(one.planned.spec),
+                _settings(one),
+                _place(run, base),
+                f"{one.values['mean'] / base.values['mean']:.3f}",
+                _SHOWN[shown.sign] if shown else "too few executions to tell",
             ]
         )
     head = ["path and option", "way", "load", "against", "ratio", "at 95 % (Welch), of these deployments"]
@@ -203,7 +201,7 @@ def _samples(one: Answered) -> list[float]:
     return [result.goodput_bps for result in one.results]
 
 
-def _crossed(answers: Sequence[Answered]) -> list[str]:
+def _crossed(answers: Sequence[Answered]) -> list[Block]:
     """Return what each interface on the way carried of the last execution, per octet that arrived."""
     rows = []
     for one in answers:
@@ -212,9 +210,9 @@ def _crossed(answers: Sequence[Answered]) -> list[str]:
         last = one.results[-1]
         rows.append(
             [
-                esc(one.outcome.cell.cell_id),
-                esc(unit(last.received_octets, "octets")),
-                esc(", ".join(f"{at.at} {at.octets / last.received_octets:.3f}" for at in last.crossings)),
+                one.outcome.cell.cell_id,
+                unit(last.received_octets, "octets"),
+                ", ".join(f"{at.at} {at.octets / last.received_octets:.3f}" for at in last.crossings),
             ]
         )
     head = ["cell", "arrived in the last execution", "carried by each interface, per octet that arrived"]
@@ -222,7 +220,7 @@ def _crossed(answers: Sequence[Answered]) -> list[str]:
     return table(head, rows, words)
 
 
-def _in_force(run: Run, answers: Sequence[Answered]) -> list[str]:
+def _in_force(run: Run, answers: Sequence[Answered]) -> list[Block]:
     rows = []
     seen = set()
     for one in answers:
@@ -234,7 +232,7 @@ def _in_force(run: Run, answers: Sequence[Answered]) -> list[str]:
         row = (cell.path, cell.network, one.planned.spec.transport.value, settings, offloads(nic))
         if row not in seen:
             seen.add(row)
-            rows.append([esc(part or NONE) for part in row])
+            rows.append([part or NONE for part in row])
     head = ["path", "option", "transport", "as the programs found them", "the first pod's interface"]
     return table(head, rows, "Settings in force")
 

@@ -12,8 +12,9 @@ from bmwg.methodology.kinds.streams.records import StreamsResult, Transport
 from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
 from bmwg.methodology.student import difference
 from bmwg.reports.published.figures import NATIVE, documents, tables
+from bmwg.reports.render.blocks import Block, paragraph, table
 from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot
-from bmwg.reports.render.text import NONE, esc, percent, table
+from bmwg.reports.render.text import NONE, percent
 from bmwg.reports.repeated.answers import answers_of
 from bmwg.reports.store import Run
 from bmwg.reports.streams import places, turns
@@ -80,8 +81,8 @@ def form_of(run: Run, one: Answered) -> str:
 
 
 def lines(
-    run: Run, experiment: str, answers: Sequence[Answered], figure: Callable[[str], list[str]]
-) -> list[str]:
+    run: Run, experiment: str, answers: Sequence[Answered], figure: Callable[[str], list[Block]]
+) -> list[Block]:
     """Return tables of one swept experiment: numbers, ratios to native, areas, and sizes in force."""
     found = curves(run, answers)
     shown = [form for form, by_size in found.items() if any(one.measured for one in by_size.values())]
@@ -92,27 +93,24 @@ def lines(
     held = {form: found[form] for form in shown if form not in alone}
     rows = []
     for size in sizes:
-        row = [esc(f"{size}")]
+        row = [f"{size}"]
         for form in shown:
             one = found[form].get(size)
-            row.append(esc(_number(one) if one else NONE))
+            row.append(_number(one) if one else NONE)
             if form != base and form not in alone:
-                row.append(esc(_ratio(run, one, found[base].get(size)) if one and base else NONE))
+                row.append(_ratio(run, one, found[base].get(size)) if one and base else NONE)
             if spec.transport is Transport.UDP:
-                row.append(esc(_okay(one)))
-        row.append(esc(_effective([found[form][size] for form in shown if size in found[form]])))
+                row.append(_okay(one))
+        row.append(_effective([found[form][size] for form in shown if size in found[form]]))
         rows.append(row)
     head = [_SIZE[SWEPT[experiment]]]
     for form in shown:
         head += [f"{form}, Mbit/s"] + ([f"{form} : native"] if form not in {base, *alone} else [])
         head += ["okay rate"] if spec.transport is Transport.UDP else []
     out = [
-        esc(_NOT_SEEN[spec.transport]),
-        "",
-        esc(_EQUAL if _limited(run, answers) else _UNEQUAL),
-        "",
-        esc(_IN_TURNS if turns.claimed(run) else _IN_A_ROW),
-        "",
+        *paragraph(_NOT_SEEN[spec.transport]),
+        *paragraph(_EQUAL if _limited(run, answers) else _UNEQUAL),
+        *paragraph(_IN_TURNS if turns.claimed(run) else _IN_A_ROW),
     ]
     out += places.lines(run, {form: list(by_size.values()) for form, by_size in found.items()})
     besides = _besides(run, held, base) if base else {}
@@ -123,12 +121,7 @@ def lines(
         else []
     )
     areas = [
-        [
-            esc(form),
-            esc(f"{min(one.ratios)} to {max(one.ratios)}"),
-            esc(f"{one.area:+.0f}"),
-            esc(f"{one.mean_excess:+.3f}"),
-        ]
+        [form, f"{min(one.ratios)} to {max(one.ratios)}", f"{one.area:+.0f}", f"{one.mean_excess:+.3f}"]
         for form, one in besides.items()
     ]
     words = "Signed area between each curve and native (the document's verdict): above is positive"
@@ -140,7 +133,7 @@ def lines(
     ]
 
 
-def _beside_document(run: Run, found: Mapping[str, Mapping[int, Answered]], base: str) -> list[str]:
+def _beside_document(run: Run, found: Mapping[str, Mapping[int, Answered]], base: str) -> list[Block]:
     """Return the document's one table as ratios to its native, beside ours of the same size."""
     shown = tables()[_PUBLISHED]
     (item,) = shown.items
@@ -150,7 +143,7 @@ def _beside_document(run: Run, found: Mapping[str, Mapping[int, Answered]], base
         if form != NATIVE:
             mine = found.get(_OURS.get(form, form), {}).get(_PUBLISHED_SIZE)
             ours = _ratio(run, mine, found[base].get(_PUBLISHED_SIZE)) if mine else NONE
-            rows.append([esc(form), esc(f"{shown.figures[(item, form)].mean / native:.3f}"), esc(ours)])
+            rows.append([form, f"{shown.figures[(item, form)].mean / native:.3f}", ours])
     caption = f"Ratios to native at {_PUBLISHED_SIZE} octets beside {documents()[shown.document].authors}"
     head = ["form", "published, one execution", "here"]
     return table(head, rows, f"{caption}, table {shown.table_id}")

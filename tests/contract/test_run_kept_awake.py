@@ -11,6 +11,7 @@ from bmwg.drivers import awake
 from bmwg.methodology.keep_awake import KeepAwake, sentence
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.render import guard
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.store import read_run
 from bmwg.resources.bench import Bench
 from bmwg.resources.settings import Settings
@@ -55,7 +56,7 @@ def test_what_is_held_stands_in_both_records_and_in_the_report(asked, tmp_path):
         assert held.reason
     for record in (run.platform_before, run.platform_after):
         assert fact(record, "kept_awake")["value"] == held.as_json()
-    assert sentence(held.as_json()) in " ".join(guard.section(run)).replace("\\", "")
+    assert sentence(held.as_json()) in restructured(guard.section(run)).replace("\\", "")
 
 
 def test_each_trial_tells_the_limit_that_was_in_force_and_is_bound_to_what_was_held(tmp_path):

@@ -17,6 +17,7 @@ from bmwg.reports.compare.page import NOT_VERIFIED
 from bmwg.reports.compare.screen import comparison_screen
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.published.ratios import published_page
+from bmwg.reports.render.blocks import banner
 from bmwg.reports.render.report import form_of
 from bmwg.reports.verify.verify import verify_folder
 
@@ -96,24 +97,24 @@ def handle(chosen: argparse.Namespace) -> int:
     sides = [read_side(name, place, left_out=left_out) for name, place in named]
     if not chosen.unverified:
         sides = [_verified(side, left_out) for side in sides]
-    told = _banner(NOT_VERIFIED) if chosen.unverified else ""
+    told = banner("interrupted", NOT_VERIFIED) if chosen.unverified else []
     for error in left_out or ():
         print(f"left out: {error}", file=sys.stderr)
     if left_out:
-        told += _banner(f"Runs left out, since they do not verify: {len(left_out)}.")
+        told += banner("interrupted", f"Runs left out, since they do not verify: {len(left_out)}.")
     if chosen.published:
         if form == "json" or chosen.trend or [len(side.runs) for side in sides] != [1]:
             raise ConfigError(
                 "CMP-07", "--published", expected="one run, no --trend, a form of text", found="other"
             )
-        text = form_of(published_page(sides[0].runs[0]) + told, form, "published")
+        text = form_of([*published_page(sides[0].runs[0]), *told], form, "published")
         code = 0
     elif chosen.trend:
         found = trend([run for side in sides for run in side.runs])
         if form == "json":
             text = _trend_json(found, len(left_out or ()))
         else:
-            text = form_of(trend_page(found) + told, form, "trend")
+            text = form_of([*trend_page(found), *told], form, "trend")
         code = 0
     else:
         made = compare(sides, waive=chosen.waive, under_test=(*UNDER_TEST, *chosen.under_test))
@@ -147,10 +148,6 @@ def _in_form(made: Comparison, form: str) -> str:
     if form == "screen":
         return comparison_screen(made)
     return _json(made) if form == "json" else form_of(comparison_page(made), form, "compare")
-
-
-def _banner(text: str) -> str:
-    return f"\n.. container:: banner banner-interrupted\n\n   {text}\n"
 
 
 def _verified(side: Side, left_out: list[ToolkitError] | None) -> Side:

@@ -34,6 +34,7 @@ from runs import LATENCY, MEDIUM, TPUT, paths
 from bmwg.reports.checker.documents import DocumentGrade, Grade
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.render.grades import benchmarks
+from bmwg.reports.render.rst import restructured
 
 SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
 BENCHMARK = "throughput"
@@ -168,7 +169,7 @@ def main() -> int:
         runs.ROOT[:] = [folder]
         whole = earned()
         print("Left out of account: simulated, no frame was sent; a toolkit with a commit.\n")
-        print("\n".join(benchmarks([grade_of(whole)])))
+        print(restructured(benchmarks([grade_of(whole)])))
         wrong = grade_of(whole).grade is not Grade.UNCONDITIONAL
         print("One breach each:\n")
         for row, (tests, changes) in BREACHES.items():

@@ -9,10 +9,12 @@ import pytest
 import runs
 
 from bmwg.reports.render import delay_tables
+from bmwg.reports.render.blocks import Block, Grid
 from bmwg.reports.render.facts import Facts, facts
 from bmwg.reports.render.latency_table import latency
 from bmwg.reports.render.plots import plots
 from bmwg.reports.render.results import summary, throughput
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.render.statements import statement
 from bmwg.reports.store import read_run
 
@@ -34,16 +36,10 @@ def told() -> Facts:
     return facts(read_run(Path(evidence.files.where)))
 
 
-def rows_in(lines: list[str]) -> list[list[str]]:
+def rows_in(section: list[Block]) -> list[list[str]]:
     """Return the rows of a section's first table, each with its cells; the head is the first."""
-    rows: list[list[str]] = []
-    for line in plain("\n".join(lines)).splitlines():
-        bare = line.strip()
-        if bare.startswith("* - "):
-            rows.append([bare.removeprefix("* - ")])
-        elif bare.startswith("- ") and rows:
-            rows[-1].append(bare.removeprefix("- "))
-    return [row for row in rows if len(row) == len(rows[0])]  # not those of the remarks' table
+    grid = next(one for one in section if isinstance(one, Grid))
+    return [[plain(cell) for cell in row] for row in (grid.head, *grid.rows)]
 
 
 def with_size(rows: list[list[str]], size: int) -> list[list[str]]:
@@ -70,7 +66,7 @@ def test_one_size_is_no_graph(told):
 
 
 def test_protocol_size_and_medium_stand_beside_the_throughput(told):
-    text = "\n".join([*statement(told), *summary(told)])
+    text = restructured([*statement(told), *summary(told)])
     for said in ("UDP over IPv4", "64 octets", "512 octets", told.run.medium_kind):
         assert said in plain(text)
 
@@ -104,7 +100,7 @@ def test_a_table_of_delays_has_its_columns_and_a_row_for_each_size(told, section
 
 
 def test_the_table_of_all_frames_has_no_medium(told):
-    text = plain("\n".join(latency(told)))
+    text = plain(restructured(latency(told)))
     assert "media" not in text
     assert told.run.medium_kind not in text
 

@@ -21,6 +21,7 @@ from bmwg.reports.http import charts, words
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.host_table import host_table
 from bmwg.reports.render.report import write_report
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.read import JOURNAL_FILE
 from bmwg.resources.http_proxy.measure import CellRuns
@@ -135,7 +136,7 @@ def test_the_page_tells_what_the_machine_did_meanwhile() -> None:
         for steal in (0, 20_000_000)
     ]
     warm_up = replace(told[1], phase="warm_up", host={"host.steal_ns": 90_000_000})
-    text = "\n".join(host_table([*told, warm_up], words))
+    text = restructured(host_table([*told, warm_up], words))
     assert "NATIVE" in text
     assert "10\u00a0% / 20\u00a0%" in text  # of all, and most in one
     assert "5\u00a0%" in text

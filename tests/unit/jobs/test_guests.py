@@ -14,6 +14,7 @@ from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import PROFILES
 from bmwg.methodology.records import BAREMETAL, GUEST
 from bmwg.reports.jobs import section
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.repeated.answers import Answered
 from bmwg.resources.hosts import places
 
@@ -37,7 +38,7 @@ def answered(hosting: str, factor: float) -> Answered:
 def test_a_translated_guest_is_held_against_nothing(accelerator, held):
     machines = {"machines": {"vm0": {"accelerator": accelerator}}}
     run = SimpleNamespace(platform={"deployments": {BAREMETAL: {}, GUEST: machines}})
-    text = "\n".join(section._answers(run, [answered(BAREMETAL, 1.0), answered(GUEST, 0.5)]))
+    text = restructured(section._answers(run, [answered(BAREMETAL, 1.0), answered(GUEST, 0.5)]))
     text = text.replace("\\", "")
     assert f"kvm ({accelerator.upper()})" in text
     assert ("0.500" in text) is held

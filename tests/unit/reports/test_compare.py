@@ -18,6 +18,7 @@ from bmwg.methodology.records import Bound, Cell, OutcomeType, Quantity
 from bmwg.reports.compare import Side, compare, comparison_page, read_side
 from bmwg.reports.compare.comparison import _check_under_test
 from bmwg.reports.compare.screen import COLUMNS, _fitted, comparison_screen
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.store import RunStore, read_run
 
 
@@ -29,7 +30,7 @@ def test_equal_platforms_show_a_difference_that_repeats_carry(tmp_path: Path) ->
     assert row.ratio == pytest.approx(110_100 / 100_250)
     assert row.verdict == "B is higher than A (p = 0.0286)"
     assert made.order == ()
-    page = comparison_page(made)
+    page = restructured(comparison_page(made))
     assert "+9.83" in page
     assert "exact permutation test" in page
 
@@ -44,7 +45,7 @@ def test_one_run_a_side_shows_numbers_and_no_difference(tmp_path: Path) -> None:
 
 def test_three_repeats_a_side_are_too_few_and_the_page_says_so(tmp_path: Path) -> None:
     made = compare([side("A", tmp_path, SLOW[:3]), side("B", tmp_path, FAST[:3])])
-    assert "too few repeats (3 and 3" in comparison_page(made)
+    assert "too few repeats (3 and 3" in restructured(comparison_page(made))
 
 
 def test_overlapping_repeats_show_no_difference(tmp_path: Path) -> None:
@@ -117,7 +118,7 @@ def test_the_number_of_a_wide_interval_is_never_told_alone_and_gives_no_ratio(tm
     assert "100,250 [99k-126k]" in screen
     single = [Side(name=one.name, runs=one.runs[:1]) for one in made.sides]
     assert "100,000..125,000" in comparison_screen(compare(single))
-    assert "loss from 125" in comparison_page(compare(single))
+    assert "loss from 125" in restructured(comparison_page(compare(single)))
 
 
 def test_a_waived_confounder_lets_the_numbers_through_and_stays_on_the_page(tmp_path: Path) -> None:
@@ -126,7 +127,7 @@ def test_a_waived_confounder_lets_the_numbers_through_and_stays_on_the_page(tmp_
         made = compare(sides, waive=[name])
         assert throughput_row(made).ratio is not None
         assert [one.waived for one in made.confounders] == [True]
-    assert "1 field that confounds was waived by name" in comparison_page(made)
+    assert "1 field that confounds was waived by name" in restructured(comparison_page(made))
 
 
 def test_waivers_are_checked(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from made_parts import THROUGHPUT
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.compare import trend, trend_page
 from bmwg.reports.compare.statistics import change_points, difference_p, least_p, shown
+from bmwg.reports.render.rst import restructured
 
 
 def test_the_test_is_exact_for_small_sides() -> None:
@@ -89,7 +90,7 @@ def test_a_trend_names_the_run_and_the_fields_that_changed(tmp_path: Path) -> No
     assert change.run_id == "run08"
     assert (change.before, change.after) == (100_100, 90_100)
     assert [field.path for field in change.fields] == ["platform/kernel/release"]
-    page = trend_page(made)
+    page = restructured(trend_page(made))
     assert "platform/kernel/release" in page
     assert "run08" in page
 

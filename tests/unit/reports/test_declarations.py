@@ -10,6 +10,7 @@ from made_run import realistic_run
 from bmwg.reports.render.declarations import deviations
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.report import write_report
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.store import read_run
 
 DECLARED = """schema: deviations/1.0
@@ -28,12 +29,12 @@ def folder(tmp_path: Path) -> Path:
 
 def test_declarations_of_the_run_stand_beside_those_of_the_profile(folder: Path) -> None:
     (folder / "deviations.yaml").write_text(DECLARED)
-    text = "\n".join(deviations(facts(read_run(folder))))
+    text = restructured(deviations(facts(read_run(folder))))
     refused = "were refused" in text
     assert refused or "the lab" in text
     page = write_report(folder).read_text()
     assert "<script>haste" not in page
     (folder / "deviations.yaml").write_text("schema: deviations/1.0\ndeviations: 7\n")
-    told = "\n".join(deviations(facts(read_run(folder))))
+    told = restructured(deviations(facts(read_run(folder))))
     assert "were refused (DEV-0" in told
     assert str(folder) not in told

@@ -6,22 +6,49 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
+from docutils import nodes
+from docutils.core import publish_doctree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_parts import THROUGHPUT, Maker, cell, header
+from test_render import Page
 
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.render.blocks import Code, Fold, Grid, Heading, Paragraph, blocks
+from bmwg.reports.render.blocks import (
+    Block,
+    Code,
+    Fold,
+    Grid,
+    Group,
+    Heading,
+    Items,
+    Paragraph,
+    Part,
+    Rich,
+    banner,
+    code,
+    flat,
+    fold,
+    items,
+    link,
+    pairs,
+    paragraph,
+    title,
+)
 from bmwg.reports.render.facts import facts
+from bmwg.reports.render.html import html
 from bmwg.reports.render.mail import COLUMNS, mail_text
 from bmwg.reports.render.markdown import escaped, markdown
 from bmwg.reports.render.page import page
 from bmwg.reports.render.report import FILES, write_form
 from bmwg.reports.render.rfcxml import rfcxml
+from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.text import plain
 from bmwg.reports.store import RunStore, read_run
 
 HOSTILE = (
@@ -115,7 +142,7 @@ def test_rfcxml_is_one_section_whose_anchors_are_unique(told: Path) -> None:
     assert anchors[0] == f"run-{told.name}"
     assert {element.tag for element in root.iter()} <= {
         *("section", "name", "t", "strong", "table", "thead", "tbody", "tr", "th", "td"),
-        *("dl", "dt", "dd", "sourcecode"),
+        *("dl", "dt", "dd", "ul", "li", "sourcecode"),
     }
 
 
@@ -157,23 +184,64 @@ def test_no_text_breaks_a_form(texts: list[str]) -> None:
         Paragraph(text=clean[0]),
         Grid(caption="t", head=tuple("abcd"[: len(clean)]), rows=(clean,)),
         Fold(summary="s", inside=()),
+        Items(texts=clean),
         Code(text="a --b" + " word" * 40),
     )
     assert mail_text(made).isascii()
     assert markdown(made)
 
 
-def test_blocks_hold_every_table_of_the_page(made_folder: Path) -> None:
-    text = page(facts(read_run(made_folder)), ())
-    found = list(blocks(text))
-    grids = [block for block in found if isinstance(block, Grid)]
-    grids += [g for block in found if isinstance(block, Fold) for g in block.inside if isinstance(g, Grid)]
-    assert len(grids) == text.count(".. list-table::")
-    assert rfcxml(found, "a b").startswith('<section anchor="run-a-b">')
+def grids_of(within: Iterable[Block]) -> Iterator[Grid]:
+    for block in within:
+        if isinstance(block, Grid):
+            yield block
+        elif isinstance(block, Fold | Group):
+            yield from grids_of(block.inside)
+
+
+def test_rst_and_html_read_as_the_blocks_that_they_were_made_of(told: Path) -> None:
+    made = page(facts(read_run(told)), ())
+    rows = [row for grid in grids_of(made) for row in (grid.head, *grid.rows) if row]
+    assert len(rows) > 20
+    tree = publish_doctree(
+        restructured(made), settings_overrides={"report_level": 2, "halt_level": 2, "raw_enabled": False}
+    )
+    assert [[cell.astext() for cell in row] for row in tree.findall(nodes.row)] == [list(row) for row in rows]
+    assert Page(html(made, {})).rows == [[" ".join(cell.split()) for cell in row] for row in rows]
+    titles = [block.text for block in made if isinstance(block, Heading)]
+    assert [
+        title.astext() for title in tree.findall(nodes.title) if isinstance(title.parent, nodes.section)
+    ] == titles[1:]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_form_takes_a_text_for_markup(text: str) -> None:
+    one = Rich(Part(text=plain(text), role="command"), Part(text=f" {plain(text)}"))
+    made = [
+        *title(text, 0),
+        *banner("fine", text),
+        *paragraph(one, lead=True),
+        *title(f"{text} {text}"),
+        *items([text, one]),
+        *fold(text, [*pairs([(text, link(text, "a/b.html"))]), *code([text])]),
+    ]
+    tree = publish_doctree(
+        restructured(made), settings_overrides={"report_level": 2, "halt_level": 2, "raw_enabled": False}
+    )
+    expected = " ".join(plain(text).split())
+    for kind, count in ((nodes.title, 2), (nodes.paragraph, 7), (nodes.literal_block, 1)):
+        found = [" ".join(node.astext().split()) for node in tree.findall(kind)]
+        assert len(found) == count
+        assert set(found) <= {expected, f"{expected} {expected}"}
+    shown = Page(html(made, {}))
+    assert not {"script", "b", "strong", "em", "img"} & {tag for tag, _ in shown.tags}
+    assert [dict(rest)["href"] for tag, rest in shown.tags if tag == "a"] == ["a/b.html"]
+    assert " ".join("".join(shown.text).split()).count(expected) >= 10
+    assert Xml.fromstring(rfcxml(made, "x")).tag == "section"
 
 
 def test_the_statement_has_the_four_parts_of_rfc_2544_26_1(made_folder: Path) -> None:
-    grids = [block for block in blocks(page(facts(read_run(made_folder)), ())) if isinstance(block, Grid)]
+    grids = [block for block in flat(page(facts(read_run(made_folder)), ())) if isinstance(block, Grid)]
     stated = next(grid for grid in grids if grid.caption.startswith("Measured maximum frame rate"))
     assert stated.head[1:] == (
         *("maximum frame rate", "frame size", "theoretical limit of the medium"),
@@ -183,32 +251,32 @@ def test_the_statement_has_the_four_parts_of_rfc_2544_26_1(made_folder: Path) ->
     measured = [o for o in run.outcomes if o.metric == THROUGHPUT and o.type is OutcomeType.MEASURED]
     assert len(stated.rows) == len(measured)
     assert all(row[3] == "none (veth)" and row[4] == "UDP over IPv4" for row in stated.rows)
-    paragraphs = [block.text for block in blocks(page(facts(run), ())) if isinstance(block, Paragraph)]
+    paragraphs = [block.text for block in flat(page(facts(run), ())) if isinstance(block, Paragraph)]
     assert any("lasted 1\u00a0s; RFC 2544 section 24 asks for 60\u00a0s" in text for text in paragraphs)
 
 
 def test_a_line_rate_gives_the_theoretical_limit(tmp_path: Path) -> None:
     with RunStore.create(tmp_path, "wire", header(medium_kind="pci", line_rate_bps=10_000_000_000)) as store:
         Maker(store).measured(cell("pvp", "bridge"), 900_000, 1_000_000)
-    grids = [block for block in blocks(page(facts(read_run(store.folder)), ())) if isinstance(block, Grid)]
+    grids = [block for block in flat(page(facts(read_run(store.folder)), ())) if isinstance(block, Grid)]
     stated = next(grid for grid in grids if grid.caption.startswith("Measured maximum frame rate"))
     assert stated.rows[0][3] == "14,880,952\u00a0frames/s"
 
 
 def test_matrices_hold_results_in_three_columns_and_scale_only_in_coverage(made_folder: Path) -> None:
-    found = blocks(page(facts(read_run(made_folder)), ()))
+    found = list(flat(page(facts(read_run(made_folder)), ())))
     coverage = next(b for b in found if isinstance(b, Grid) and b.caption == "Coverage, without results")
     assert coverage.head == ("stage", "speed", "accuracy", "reliability", "scale")
     assert [row[0] for row in coverage.rows] == ["activation", "operation", "de-activation"]
     assert set(coverage.rows[0][1:]) == {"—"}
     folds = [b for b in found if isinstance(b, Fold) and b.summary.startswith("Capacity: ")]
-    assert len({fold.summary for fold in folds}) == len(folds) > 4
-    for fold in folds:
-        (grid,) = fold.inside
+    assert len({each.summary for each in folds}) == len(folds) > 4
+    for each in folds:
+        (grid,) = each.inside
         assert isinstance(grid, Grid)
         assert grid.head == ("stage", "speed", "accuracy", "reliability")
         assert grid.rows[0][1:] == ("not measured",) * 3
-    bridge = next(fold for fold in folds if fold.summary == "Capacity: pvp bridge, one direction, 1 flow")
+    bridge = next(each for each in folds if each.summary == "Capacity: pvp bridge, one direction, 1 flow")
     grid = next(iter(bridge.inside))
     assert isinstance(grid, Grid)
     assert "64\u00a0octets: throughput 317,187\u00a0frames/s" in grid.rows[1][1]

@@ -21,9 +21,8 @@ from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.trials import TakenLines
 from bmwg.reports.checker.verdicts import Verdict
 from bmwg.reports.render import grades as module
-from bmwg.reports.render.blocks import Fold, Grid, Heading, Paragraph, blocks
+from bmwg.reports.render.blocks import Block, Fold, Grid, Heading, Items, Paragraph
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.page import ROLES
 from bmwg.reports.render.report import write_form
 from bmwg.reports.store import read_run
 
@@ -36,9 +35,8 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def section(folder: Path) -> list[object]:
-    lines = [f".. role:: {name}\n" for name in ROLES] + module.grades(facts(read_run(folder)))
-    return list(blocks("\n".join(lines) + "\n"))
+def section(folder: Path) -> list[Block]:
+    return module.grades(facts(read_run(folder)))
 
 
 def grids(folder: Path) -> dict[str, Grid]:
@@ -97,7 +95,8 @@ def test_a_run_that_cannot_be_graded_says_why_first(tmp_path: Path) -> None:
     simulated = replayable.make_run(tmp_path)
     first = [one.text for one in section(simulated) if isinstance(one, Paragraph)]
     assert "No benchmark of this run can be graded as compliant, for the state of the run:" in first
-    assert any(text.startswith("simulated: no frame") for text in first)
+    (states,) = [one.texts for one in section(simulated) if isinstance(one, Items)]
+    assert any(text.startswith("simulated: no frame") for text in states)
     told = grids(simulated)["RFC 2544 section 5, for each of its benchmarks"]
     assert not any("compliant" in row[1] for row in told.rows)
 
@@ -105,7 +104,7 @@ def test_a_run_that_cannot_be_graded_says_why_first(tmp_path: Path) -> None:
 def test_a_run_without_such_a_benchmark_says_so(run_folder: Path) -> None:
     run = read_run(run_folder)
     lines = module.benchmarks([one for one in judge(folder_evidence(run_folder)).grades if not one.counts])
-    assert lines == [module._NONE_HELD, ""]
+    assert lines == [Paragraph(text=module._NONE_HELD)]
     assert run.outcomes
 
 

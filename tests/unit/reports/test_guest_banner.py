@@ -15,6 +15,7 @@ from bmwg.reports.render.facts import facts
 from bmwg.reports.render.plots import plots
 from bmwg.reports.render.report import FILES, write_form
 from bmwg.reports.render.results import banner
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.store import Run, RunStore, read_run
 
@@ -94,6 +95,6 @@ def test_a_comparison_of_runs_in_guests_says_so(tmp_path: Path) -> None:
     sides = [
         Side(name=name, runs=(read_run(in_guest(tmp_path, "tcg", name=f"made-{name}")),)) for name in "AB"
     ]
-    page = comparison_page(compare(sides)).replace("\\", "")
+    page = restructured(comparison_page(compare(sides))).replace("\\", "")
     assert page.count(TCG) == 1
     assert page.index(TCG) < page.index("Cell by cell")

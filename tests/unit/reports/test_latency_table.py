@@ -6,6 +6,7 @@ from made_parts import LATENCY, Clock, Maker, cell, header
 from bmwg.methodology.records import OutcomeType, Quantity
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.latency_table import latency, own_latency
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.store import RunStore, read_run
 
 POD, WIRE = cell("pvp"), cell("wire")
@@ -33,7 +34,7 @@ def told(tmp_path):
 
 
 def test_each_percentile_has_its_interval(told):
-    page = "\n".join(latency(told))
+    page = restructured(latency(told))
     assert "24 µs (23 µs to 27 µs)" in page.replace("\u00a0", " ")
     assert "90 µs (at least 70 µs)" in page.replace("\u00a0", " ")
 

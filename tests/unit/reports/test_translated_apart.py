@@ -14,6 +14,7 @@ from bmwg.reports.render.factor_section import section
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.plots import plots
 from bmwg.reports.render.report import write_report
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.store import RunStore, read_run
 
 SIZES = (64, 1518)
@@ -85,7 +86,7 @@ def test_a_translated_answer_takes_no_part_in_a_design_of_native_ones(tmp_path: 
         store.add_deployment("pvp-vm-none", {"machine": {"accelerator": "tcg"}})
     told = facts(read_run(store.folder))
     assert len(told.of_metric(THROUGHPUT)) == 9
-    page = "\n".join(section(told, [])).replace("\\", "")
+    page = restructured(section(told, [])).replace("\\", "")
     assert "3 answers through machines under TCG take no part" in page
     assert "6 answers are plain numbers" in page
     assert "vm" not in page.split("take no part")[0]

@@ -23,6 +23,7 @@ from bmwg.methodology.kinds.streams.records import (
     Way,
 )
 from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.repeated.answers import Answered
 from bmwg.reports.streams import collective
 from bmwg.reports.streams.physics import PHYSICS
@@ -214,7 +215,7 @@ def test_the_documents_six_rows_stand_beside_ours_and_say_whose_they_are() -> No
         planned=planned, outcome=outcome, results=tuple(results), deployment="d-1", by_number={}
     )
     stood = {"deployments": {"d-1": {"endpoints": [{"node": "dut1"}, {"node": "dut1"}]}}}
-    page = "\n".join(collective.lines(SimpleNamespace(platform=stood), [answer])).replace("\\", "")
+    page = restructured(collective.lines(SimpleNamespace(platform=stood), [answer])).replace("\\", "")
     for words in ("20.11", "531.39", "BMP2VMP same host", "2 pods, processes a pod: 2", "2.17"):
         assert words in page
     assert "4 processes on 2 CPUs: indicative" in collective.beside(results)

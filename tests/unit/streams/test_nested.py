@@ -20,6 +20,7 @@ from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult
 from bmwg.methodology.records import NOTHING, POD
 from bmwg.methodology.vnics import AXIS, KINDS
 from bmwg.reports.render.guest import OF_PODS, guest_sentence, guest_words
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.repeated.answers import Answered
 from bmwg.reports.streams import section
 from bmwg.resources.pod_to_pod.bench import _place, between_looks
@@ -174,10 +175,10 @@ def test_a_translated_machine_stands_beside_no_native_figure(accelerator, compar
             "records": {},
         }
     )
-    text = "\n".join(section._compared(run, answers))
+    text = restructured(section._compared(run, answers))
     assert text.count("* - bmp2vmp") == compared
     assert f"vNIC e1000, {accelerator.upper()}" in text
-    layers = "\n".join(section.nested.lines(run, answers))
+    layers = restructured(section.nested.lines(run, answers))
     assert "virtio (driver virtio_net)" in layers.replace("\\", "")
 
 

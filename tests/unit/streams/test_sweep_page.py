@@ -16,6 +16,7 @@ from bmwg.methodology.kinds.streams.profile import PROFILES
 from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult
 from bmwg.methodology.records import BAREMETAL, GUEST, UNIKERNEL
 from bmwg.reports.render.drawing import draw_plot
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.render.text import percent
 from bmwg.reports.repeated.answers import Answered
 from bmwg.reports.streams import places, sweeps, turns
@@ -76,7 +77,7 @@ def page(machine=None, profile=MappingProxyType({})) -> str:
     deployments = {form: dict(DEPLOYMENT) for form in faster}
     deployments |= {UNIKERNEL: {**DEPLOYMENT, "machine": machine}} if machine else {}
     run = SimpleNamespace(platform={"deployments": deployments}, profile=profile)
-    return "\n".join(sweeps.lines(run, "socket_sizes", answers, lambda name: [])).replace("\\", "")
+    return restructured(sweeps.lines(run, "socket_sizes", answers, lambda name: [])).replace("\\", "")
 
 
 def rows(text: str) -> list[str]:

@@ -32,6 +32,7 @@ from bmwg.reports.registry.against import changed
 from bmwg.reports.registry.check import place_of, published
 from bmwg.reports.registry.index import index_page
 from bmwg.reports.render.report import write_report
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.submissions.names import slug
 from bmwg.reports.verify.trust import SIGNER_UNKNOWN
 
@@ -297,7 +298,7 @@ def earlier_key(where: Where) -> str:
 def script_of_a_name(where: Where) -> str:
     """An organization whose whole name is written in letters that look Latin: the index names the script."""
     _registry(where, organization="\u0410\u0441\u043c\u0435", signer=where.key)
-    return index_page(check(where.to / "registry", examine))
+    return restructured(index_page(check(where.to / "registry", examine)))
 
 
 def no_report(where: Where) -> str:

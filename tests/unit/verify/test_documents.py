@@ -20,7 +20,7 @@ from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import Scope, Verdict
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.rfc9971_items import items
-from bmwg.reports.render.text import esc
+from bmwg.reports.render.rst import esc, restructured
 from bmwg.reports.store import read_run
 
 MET, NOT_MET = Verdict.MET, Verdict.NOT_MET
@@ -109,7 +109,7 @@ def test_the_definition_of_loss_is_the_one_that_stands_in_the_outcomes(evidence)
 
 def test_the_report_tells_what_rfc_9971_asks_for(evidence):
     told = facts(read_run(Path(evidence.files.where)))
-    text = "\n".join(items(told))
+    text = restructured(items(told))
     for word in (
         "relative to the upper bound",
         "one interface",

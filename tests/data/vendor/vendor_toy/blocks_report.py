@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Shortfall, rule
-from bmwg.reports.render.text import esc, table, title
+from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.rooms import Figure, Room
 from bmwg.reports.store import Run
 from vendor_toy import blocks
@@ -18,15 +18,14 @@ def _holds(run: Run) -> bool:
     return any(one.cell.kind == blocks.KIND for one in (*run.plan, *run.outcomes))
 
 
-def _section(run: Run, figure: Figure) -> list[str]:
+def _section(run: Run, figure: Figure) -> list[Block]:
     answers = run.of_kind(blocks.KIND)
     if not answers:
         return []
     rows = [
-        [esc(one.cell.cell_id), esc(f"{one.values[0].number:.0f}" if one.values else one.reason)]
-        for one in answers
+        [one.cell.cell_id, f"{one.values[0].number:.0f}" if one.values else one.reason] for one in answers
     ]
-    return [*title("Blocks hashed", 1), *table(["cell", "blocks/s"], rows, "Blocks a second")]
+    return [*title("Blocks hashed"), *table(["cell", "blocks/s"], rows, "Blocks a second")]
 
 
 def _summary(run: Run) -> str:
