@@ -146,9 +146,10 @@ def cells(
     names and the file lacks is planned as missing. `frame_octets` keeps only these sizes. What runs at the
     throughput of a cell follows it. IPv6 frames have at least `MIN_IPV6_OCTETS`.
     """
+    chosen = [case for case in suites.cases() if case.test_id in test_ids]
     by_deployment: dict[tuple[object, ...], list[PlannedAnswer]] = {}
     seen: set[tuple[str, str]] = set()
-    for case, cell, missing in _asked(profile, networks, test_ids):
+    for case, cell, missing in _asked(profile, networks, chosen):
         if frame_octets is not None and cell.frame_octets not in frame_octets:
             continue
         for planned in answers(profile, case.measurement, case.test_id, cell, missing, max_load_fps):
@@ -166,7 +167,7 @@ def answers_of(
     """Return every answer that one test asks for, also those that another test asks for too."""
     return tuple(
         planned
-        for one, cell, missing in _asked(profile, networks, (case.test_id,))
+        for one, cell, missing in _asked(profile, networks, (case,))
         for planned in answers(profile, one.measurement, one.test_id, cell, missing)
     )
 
@@ -247,19 +248,22 @@ def duration_s(planned: Sequence[PlannedAnswer]) -> float:
 
 
 def _asked(
-    profile: Profile, networks: Mapping[str, int | None], test_ids: Collection[str]
+    profile: Profile, networks: Mapping[str, int | None], chosen: Iterable[Case]
 ) -> tuple[tuple[Case, Cell, str], ...]:
-    """Return each test with each of its cells, cell by cell. Raises ConfigError PRF-10 for too many."""
-    return tuple(bounded(_each_asked(profile, networks, test_ids)))
+    """Return each test with each of its cells, cell by cell; it need not be installed.
+
+    Raises ConfigError PRF-10 for too many.
+    """
+    return tuple(bounded(_each_asked(profile, networks, chosen)))
 
 
 def _each_asked(
-    profile: Profile, networks: Mapping[str, int | None], test_ids: Collection[str]
+    profile: Profile, networks: Mapping[str, int | None], chosen: Iterable[Case]
 ) -> Iterator[tuple[Case, Cell, str]]:
-    for suite in suites.suites():
-        cases = suites.cases_of(suite, test_ids)
-        if not cases:
-            continue
+    by_suite: dict[str, list[Case]] = {}
+    for one in chosen:
+        by_suite.setdefault(one.suite, []).append(one)
+    for suite, cases in by_suite.items():
         for plan in _paths(profile, suite):
             for name, missing in _networks(plan, networks):
                 for varied in bounded(axes.combinations(plan.axes)):
@@ -270,9 +274,9 @@ def _each_asked(
                             ):
                                 continue
                             for cell in _cells(profile, plan, case, name, networks.get(name), size):
-                                one = _varied(cell, varied)
-                                if one and measurement(case.measurement).applies(profile, one):
-                                    yield case, one, missing or _too_small(one)
+                                made = _varied(cell, varied)
+                                if made and measurement(case.measurement).applies(profile, made):
+                                    yield case, made, missing or _too_small(made)
 
 
 def _too_small(cell: Cell) -> str:

@@ -224,11 +224,6 @@ def case(test_id: str, among: Sequence[Case] | None = None) -> Case | None:
     return next((one for one in among or cases() if one.test_id == test_id), None)
 
 
-def cases_of(suite: str, test_ids: Collection[str]) -> tuple[Case, ...]:
-    """Return those cases of a suite whose tests were asked for, in their order."""
-    return tuple(one for one in cases() if one.suite == suite and one.test_id in test_ids)
-
-
 def owner(measurement: str, path: str, test_ids: Collection[str] = ()) -> str | None:
     """Return the test under which a measurement on a path is recorded: asked for, else the first there is.
 

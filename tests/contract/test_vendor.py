@@ -105,7 +105,7 @@ def test_its_path_its_network_and_its_kind_of_load_are_measured_in_one_run(run):
     found = {one["metric"]: one for one in answers[FRAMES]}
     assert found["toy_loss"]["type"] == OutcomeType.MEASURED, found["toy_loss"]
     assert found["toy_loss"]["values"][0]["unit"] == "frames"
-    assert "reset.rfc6201.bridge_pause" in found
+    assert "reset.rfc6201.bridge-pause" in found
     by_path = {one["cell"]["path"]: one for one in answers[FRAMES] if one["metric"] in LOADS}
     assert set(by_path) == {"wire", "l2-node", "pvp"}
     assert all(one["type"] in FOUND for one in by_path.values()), by_path
@@ -118,7 +118,7 @@ def test_its_path_its_network_and_its_kind_of_load_are_measured_in_one_run(run):
     journal = [one for one in lines if one["kind"] == FRAMES]
     by_bridge = {line["test"] for line in journal if "/baremetal/" in line["cell"]}
     assert by_bridge == {"TOY-TPUT-1.1", "TOY-LOSS-1.1"}
-    acted = [line["result"]["auxiliary"] for line in journal if line["spec"].get("act") == "bridge_pause"]
+    acted = [line["result"]["auxiliary"] for line in journal if line["spec"].get("act") == "bridge-pause"]
     assert acted
     assert all(dict(one)["act.ended_ns"] > dict(one)["act.began_ns"] for one in acted)
     arrived = {

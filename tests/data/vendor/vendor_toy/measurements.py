@@ -73,4 +73,4 @@ def _procedure(profile: Profile, cell: Cell) -> Procedure[JudgedTrial | None]:
     return (yield from valid_trial(spec, "load", max_repeats=limit - 1, short_limit=limit))
 
 
-MEASUREMENTS: tuple[Measurement, ...] = (LossAtALoad(), Reset(kind="bridge_pause"))
+MEASUREMENTS: tuple[Measurement, ...] = (LossAtALoad(), Reset(kind="bridge-pause"))
