@@ -96,7 +96,7 @@ def _form_fits(cell: Cell, form: str, shown: Table) -> bool:
 def published_section(run: Run) -> list[Block]:
     """Return a report's section: tables whose experiment the run made; nothing when there is none."""
     same = [one for one in tables().values() if any(_of(one, outcome) for outcome in run.outcomes)]
-    return [*title("Beside published figures"), *_tables(same, run.outcomes)] if same else []
+    return [*title("Beside published figures"), *_tables(same, run.outcomes, 2)] if same else []
 
 
 def _of(shown: Table, outcome: Outcome) -> bool:
@@ -106,17 +106,17 @@ def _of(shown: Table, outcome: Outcome) -> bool:
 def published_page(run: Run | None = None) -> list[Block]:
     """Return all published tables as a page of ratios to native, beside a run's own where it has them."""
     name = "Published figures as ratios to native"
-    return [*title(name, 0), *_tables(list(tables().values()), run.outcomes if run else ())]
+    return [*title(name, 0), *_tables(list(tables().values()), run.outcomes if run else (), 1)]
 
 
-def _tables(chosen: Sequence[Table], outcomes: Sequence[Outcome]) -> list[Block]:
+def _tables(chosen: Sequence[Table], outcomes: Sequence[Outcome], level: int) -> list[Block]:
     lines = paragraph(
         "Ratios to the native form of the same source. Absolute numbers of two machines are never set "
         "side by side; half-widths of 95 % are those of the document's own intervals, to first order."
     )
     for one in chosen:
         document = documents()[one.document]
-        lines += title(one.title, 2)
+        lines += title(one.title, level)
         lines += paragraph(f"{document.authors}: {document.title} ({document.kind}). Table {one.table_id}.")
         rows = [
             [
