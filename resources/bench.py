@@ -197,6 +197,7 @@ class Bench:
             envelope_fps=envelope_fps,
             throughput=found,
             medium_fps=cell_fps(line_rate_bps, cell),
+            refuse=trials.refuse,
         )
         outcomes = trials.measure(kind, asked)
         for outcome in outcomes if trials.broken else session.platform.judged(outcomes):

@@ -83,7 +83,7 @@ class CellMeasurement:
             self._note_bounds(before)
             self._display.estimate.sent(self._planned.cell.cell_id, spec.duration_s)
             return before
-        refuse_beyond(spec, self._limits.capabilities, self._tester)
+        self.refuse(spec)
         learning = self._policy.learning
         learning_ns = learnt_ns = None
         if learning is Learning.TRIAL or (learning is Learning.DEPLOYMENT and not self._learnt):
@@ -142,6 +142,10 @@ class CellMeasurement:
         rested_s = (self._clock.monotonic_ns() - ended_ns) / 1e9
         self._clock.sleep(max(0.0, self._policy.restabilize_s - rested_s))
         return judged
+
+    def refuse(self, spec: TrialSpec) -> None:
+        """Raise LackingError CAP-01 where the tester cannot do a trial."""
+        refuse_beyond(spec, self._limits.capabilities, self._tester)
 
     def measure(self, kind: Measurement, asked: Asked) -> list[Outcome]:
         """Let a measurement ask for its trials; return its outcomes with what must stand beside them."""

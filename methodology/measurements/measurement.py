@@ -22,7 +22,8 @@ class Asked:
     `max_load_fps` is the highest load to try (frames/s per port and direction), `envelope_fps` the load up to
     which the tester is qualified for this traffic (None while it is being qualified). `throughput` is the
     standing outcome of the same cell, for a measurement that needs one. `medium_fps` is the medium's
-    theoretical rate for this traffic (None: it has none).
+    theoretical rate for this traffic (None: it has none). `refuse` raises LackingError where the tester
+    cannot do a trial: for a measurement whose first trial would not tell.
     """
 
     profile: Profile
@@ -33,6 +34,7 @@ class Asked:
     envelope_fps: int | None = None
     throughput: Outcome | None = None
     medium_fps: int | None = None
+    refuse: Callable[[TrialSpec], None] = lambda spec: None
 
     @property
     def maximum_fps(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import recovery
+from bmwg.methodology.capabilities import LackingError
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.profiles import Profile
@@ -53,7 +54,12 @@ class Recovery:
     def measure(self, asked: Asked) -> Answered:
         """Run the repetitions."""
         spec = self._spec(asked.profile, asked.cell, asked.load_fps, asked.max_load_fps)
-        ended = asked.run(_repeated(spec, asked.profile, self.name, _control(spec)))
+        try:
+            asked.refuse(spec)
+        except LackingError as error:
+            ended: Run[Sequence[JudgedTrial]] = Run(trials=(), reason=error.what, error=error)
+        else:
+            ended = asked.run(_repeated(spec, asked.profile, self.name, _control(spec)))
         found = [
             recovery.recovery_trial(trial)
             for trial in ended.found or ()

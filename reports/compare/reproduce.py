@@ -13,7 +13,7 @@ from enum import StrEnum
 from statistics import NormalDist
 
 from bmwg.methodology.latency import HIGH, LOW
-from bmwg.methodology.records import WIRE, Outcome, OutcomeType
+from bmwg.methodology.records import FRAMES_PER_S, WIRE, Outcome, OutcomeType
 from bmwg.methodology.throughput import interval
 from bmwg.reports.compare.comparison import SAME_LOAD_RATIO, headline_of
 
@@ -79,7 +79,7 @@ def stated_by(
 ) -> dict[tuple[str, str], Stated]:
     """Return what a run states of devices, by metric and cell id; of the tester alone there is nothing.
 
-    `loads` gives the load (frames/s) of an outcome's latencies by outcome id.
+    `loads` gives the load of an outcome's latencies by outcome id.
     """
     found: dict[tuple[str, str], Stated] = {}
     for outcome in outcomes:
@@ -118,7 +118,7 @@ def _held(key: tuple[str, str], first: Stated, second: Stated | None, factor: fl
     elif first.unit != second.unit:
         why = f"units {first.unit} and {second.unit}"
     elif first.load_fps and second.load_fps and abs(second.load_fps / first.load_fps - 1) > SAME_LOAD_RATIO:
-        why = f"taken at different loads, {first.load_fps} and {second.load_fps} frames/s"
+        why = f"taken at different loads, {first.load_fps} and {second.load_fps} {FRAMES_PER_S}"
     else:
         apart = max(mine[0], other[0]) > min(mine[1], other[1])
         agreement = Agreement.DIFFERS if apart else Agreement.AGREES

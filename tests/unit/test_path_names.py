@@ -13,7 +13,7 @@ ROOMS = ("methodology", "drivers", "resources", "reports", "src/bmwg/cli")
 COMMON = (WIRE, "node", "chain")  # words of the records as well
 ALLOWED = (
     "methodology/suites.py",
-    "methodology/kinds/acts/profile.py",
+    "methodology/kinds/acts/experiments.py",
     "methodology/kinds/streams/profile.py",
     "methodology/chains.py",
     "methodology/parallel.py",

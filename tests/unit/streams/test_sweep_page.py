@@ -15,6 +15,7 @@ from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import PROFILES
 from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult
 from bmwg.methodology.records import BAREMETAL, GUEST, UNIKERNEL
+from bmwg.reports.render.blocks import paragraph
 from bmwg.reports.render.drawing import draw_plot
 from bmwg.reports.render.rst import restructured
 from bmwg.reports.render.text import percent
@@ -212,8 +213,8 @@ def guest_page(accelerator: str) -> str:
         platform={"deployments": {BAREMETAL: DEPLOYMENT, GUEST: guest}}, profile=PROFILES.load("guests").data
     )
     answers = [answered(one, faster) for one in PLAN if one.cell.hosting in faster]
-    lines = sweeps.lines(run, "socket_sizes", answers, lambda name: [f"figure {name}"])
-    return " ".join("\n".join(lines).replace("\\", "").split())
+    lines = sweeps.lines(run, "socket_sizes", answers, lambda name: paragraph(f"figure {name}"))
+    return " ".join(restructured(lines).replace("\\", "").split())
 
 
 def test_a_guest_under_tcg_stands_beside_native_in_no_ratio_and_no_plot() -> None:

@@ -22,6 +22,7 @@ from bmwg.reports.registry.against import changed
 from bmwg.reports.registry.check import place_of
 from bmwg.reports.registry.index import index_page
 from bmwg.reports.registry.site import SEARCH, compare_name, site
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.submissions.announcements import require_one_history
 from bmwg.reports.submissions.countersign import countersigned
@@ -55,7 +56,7 @@ def cherry_picked(world: World) -> Case:
     (root / "published").mkdir()
     trust = trust_of(root)
     found = check(root, examiner(root, trust), trust.announced)
-    case.said.append(index_page(found))
+    case.said.append(restructured(index_page(found)))
     return case
 
 
@@ -424,7 +425,7 @@ def test_the_registry_shows_levels_and_reproductions(fresh: World) -> None:
     levels = {one.organization: one.examined.standing.level for one in found.entries if one.examined}
     assert levels == {"example-networks": Level.REPRODUCED, "second-lab": Level.CHALLENGED}
     assert not {one.rule_id for one in found.findings} & {"REG-04", "REG-07", "REG-08"}
-    assert "reproduced" in index_page(found)
+    assert "reproduced" in restructured(index_page(found))
     made = site(found.entries)
     first, second = found.entries
     assert "reproduced 2026-02-01" in made[first.badge].decode("ascii")

@@ -12,13 +12,13 @@ import doors
 import honest
 import liar
 import replayable
-from bmwg.reports.registry.names import slug
 from doors import Door, Where, told
 
 from bmwg.cli.registry import examine
 from bmwg.methodology.profiles.reading import load_profile
 from bmwg.reports.bundle.signing import make_key
 from bmwg.reports.registry import check
+from bmwg.reports.submissions.names import slug
 
 _GIT = ("-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "commit.gpgsign=false")
 

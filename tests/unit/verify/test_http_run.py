@@ -297,7 +297,9 @@ def test_an_unknown_version_of_a_procedure_is_named(run):
     document = json.loads((run / "run.json").read_text())
     document["procedures"]["processing_time"] = 9
     chained(run, journal_of(run), document)
-    assert rules(verify_folder(run)) == {"VER-13"}
+    found = rules(verify_folder(run))
+    assert "VER-13" in found
+    assert found <= {"VER-13", "VER-50"}  # and no release that is listed here has it
 
 
 def test_a_redacted_bundle_verifies_by_its_commitments(made, tmp_path):

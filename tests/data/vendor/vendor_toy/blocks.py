@@ -155,7 +155,7 @@ def tried(seq: int, body: Body) -> Tried[BlocksResult]:
 
 def answered(planned: Planned, executions: Sequence[Tried[BlocksResult]]) -> Outcome:
     """Return what a cell's executions answer."""
-    found = repeated.answered(executions, least=planned.asked.least, wanted=planned.asked.wanted)
+    found = repeated.answered(executions, planned.asked)
     values = ()
     if found.type is OutcomeType.MEASURED:
         values = repeated.quantities(METRIC, interval([one.result.per_s for one in found.valid]), BLOCKS.unit)
