@@ -24,7 +24,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> parties.World:
     return made
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Have the toolkit know the commit of made runs as a release."""
     with made_releases.listed(tmp_path_factory.mktemp("releases")):
