@@ -32,8 +32,10 @@ for point in found.entry_points:
     offered = point.load()
     if point.group in ("bmwg.kinds", "bmwg.reports", "bmwg.rooms"):
         fits = (offered.name if point.group == "bmwg.kinds" else offered.kind) == point.name
+    elif point.group in ("bmwg.cases", "bmwg.measurements"):
+        fits = isinstance(offered, tuple)
     else:
-        fits = isinstance(offered, tuple) if point.group == "bmwg.cases" else callable(offered)
+        fits = isinstance(offered.test_id, str) if point.group == "bmwg.acts" else callable(offered)
     if not fits:
         sys.exit(f"{point} is not what its group asks for")
     if not sys.modules[point.module].__file__.startswith(str(found.locate_file("").resolve())):
