@@ -57,7 +57,7 @@ def measured(folder, monkeypatch, form, acts, experiment="one_client"):
         return seq
 
     monkeypatch.setattr(HttpBench, "_record", acting)
-    monkeypatch.setattr(profiles, "load", lambda name: plan(form, experiment))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: plan(form, experiment))
     tag = name_of_test(experiment, form)
     bench = HttpBench.open(Settings(results=folder, run_id="r"), {tag})
     try:
@@ -110,7 +110,7 @@ def test_what_other_forms_leave_on_the_node_is_no_drift(tmp_path, monkeypatch):
     for stress, entry in enumerate(chosen):  # in the second with load: another deployment of the same name
         entry |= {"forms": list(forms), "objects": OBJECTS[:1], "warm_up_requests": 0, "stress_cpus": stress}
     data |= {"experiments": chosen, "repetitions": 2, "least_repetitions": 2}
-    monkeypatch.setattr(profiles, "load", lambda name: HttpProfile(name="tiny", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: HttpProfile(name="tiny", data=data))
     tags = {(entry["id"], form): name_of_test(entry["id"], form) for entry in chosen for form in forms}
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), set(tags.values()))
     try:

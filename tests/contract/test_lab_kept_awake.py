@@ -52,7 +52,7 @@ def test_each_host_holds_it_before_any_record_and_until_the_run_ends(
 ) -> None:
     before = awake.current()  # what the suite holds
     data = {**load("quick").data, "keep_awake": asked}
-    monkeypatch.setattr(profiles, "load", lambda name: HttpProfile(name="quick", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: HttpProfile(name="quick", data=data))
     with lab_hosts(tmp_path / "lab", monkeypatch) as lab:
         bench = opened(lab, tmp_path)
         try:

@@ -52,7 +52,7 @@ def make_tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = next(one for one in data["experiments"] if one["id"] == EXPERIMENT)
     entry |= {"objects": OBJECTS, "pod_octets": [1000], "warm_up_requests": 0}
     data |= {"experiments": [entry], "repetitions": 2, "slow_repetitions": 2, "least_repetitions": 2}
-    monkeypatch.setattr(profiles, "load", lambda name: HttpProfile(name="tiny", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: HttpProfile(name="tiny", data=data))
 
 
 @pytest.fixture

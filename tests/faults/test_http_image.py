@@ -27,7 +27,7 @@ TEST_ID = name_of_test("one_client", FORM)
 
 @pytest.fixture(autouse=True)
 def one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiles, "load", lambda name: tiny(FORM, requests=50))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: tiny(FORM, requests=50))
 
 
 def file_with(folder: Path, image: Path) -> Path:

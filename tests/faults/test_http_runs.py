@@ -99,7 +99,7 @@ def test_what_is_killed_in_mid_run_is_an_invalid_repetition_and_a_new_deployment
 ) -> None:
     testbed = tmp_path / "testbed.yaml"
     testbed.write_text(f"{embedded_file().read_text()}\n{vms}\n")
-    monkeypatch.setattr(profiles, "load", lambda name: tiny(form, requests=requests))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: tiny(form, requests=requests))
     test_id = name_of_test("one_client", form)
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r", testbed=testbed), {test_id})
     try:
@@ -124,7 +124,7 @@ def test_what_is_killed_in_mid_run_is_an_invalid_repetition_and_a_new_deployment
 def test_a_client_program_that_is_absent_is_not_assessed_with_the_line_that_supplies_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(profiles, "load", lambda name: tiny("native", requests=10))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: tiny("native", requests=10))
     monkeypatch.setattr(ab, "PROGRAMS", {"no-such-program": "apache2-utils"})
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {"HP-ONE-1"})
     try:
@@ -192,7 +192,7 @@ def test_a_rate_is_searched_recorded_and_found_again_from_the_journal(
     entry = next(e for e in data["experiments"] if e["id"] == "request_rate")
     entry["rate"] |= {"max_rps": 40, "duration_s": 1, "max_latency_ms": 2000}
     data |= {"experiments": [entry]}
-    monkeypatch.setattr(profiles, "load", lambda name: HttpProfile(name="tiny", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: HttpProfile(name="tiny", data=data))
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {"HP-RATE-1"})
     try:
         (answer,) = bench.outcomes("HP-RATE-1")
