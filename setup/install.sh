@@ -215,7 +215,7 @@ python_step() {
     if [ "$openstack" = yes ]; then wanted=$wanted,openstack; fi
     if [ "$libvirt" = yes ]; then wanted=$wanted,libvirt; fi
     extras=
-    for extra in run test lint docker kubernetes openstack otg libvirt; do # what a checkout once had, it keeps
+    for extra in run test lint docker kubernetes openstack otg stamps libvirt; do # what a checkout once had, it keeps
         case ",$wanted,${found%% *}," in *",$extra,"*) extras=${extras:+$extras,}$extra ;; esac
     done
     usable=no
