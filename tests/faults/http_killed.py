@@ -33,7 +33,7 @@ RUNNER = f"""
     }}
     data |= {{"name": "tiny", "cell_limit_s": 600}}
     data |= dict.fromkeys(("repetitions", "slow_repetitions", "least_repetitions"), {REPETITIONS})
-    profile.load = lambda name: HttpProfile(name="tiny", data=data)
+    profile.load = lambda name, forms: HttpProfile(name="tiny", data=data)
     named = [word for test_id in sys.argv[4::2] for word in ("--include", f"id:{{test_id}}")]
     run_cli(["--outputdir", sys.argv[1], *named, sys.argv[2]])
 """
