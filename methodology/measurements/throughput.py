@@ -135,7 +135,6 @@ def after(asked: Asked, profile: Profile, answered: throughput_search.Answered) 
     of them. Where the measurer fails meanwhile no goal has an answer: not all of them were tried again.
     """
     sequence = list(answered.outcomes[0].trials) if answered.outcomes else []
-    taken: list[JudgedTrial] = []
     ended: dict[int, Run[closing.Ended]] = {
         number: Run(trials=(), found=closing.Ended())
         for number, one in enumerate(answered.outcomes)
@@ -143,6 +142,7 @@ def after(asked: Asked, profile: Profile, answered: throughput_search.Answered) 
     }
     error: Exception | None = None
     for part in (_closing, _checks, _long):
+        taken: list[JudgedTrial] = []  # of this part, by the goals before: each goal asks once
         for number, before in ended.items():
             if error is not None or before.found is None or before.found.refused:
                 continue
@@ -236,7 +236,10 @@ def _checks(
         max_load_fps=asked.max_load_fps,
     )
     found = yield from steadiness.procedure(checks)
-    return (yield from closing.lower_end(_wanted(asked, profile, answered, number), found))
+    wanted = _wanted(asked, profile, answered, number)
+    if wanted.upper is not None:  # the upper end may have moved: both together move by a fifth at most
+        wanted = replace(wanted, upper=_bounds(answered, ended, number)[1])
+    return (yield from closing.lower_end(wanted, found))
 
 
 def _long(

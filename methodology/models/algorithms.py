@@ -103,14 +103,35 @@ def _closed(
 ) -> tuple[OutcomeType, int | None, int | None]:
     """Return type, lower and upper end of a search after what it found was tried again.
 
-    `width` (0..1) is that of a goal of MLRsearch, a `verified` answer has only its upper end tried. Compare
-    `Profile.closing`.
+    `width` (0..1) is that of a goal of MLRsearch, a `verified` answer has only its upper end tried.
     """
     if kind is not OutcomeType.MEASURED or lower_fps is None:
         return kind, lower_fps, upper_fps
-    of_share = bool(width and claim.exceed_ratio)
+    again = _again(bench, claim, lower_fps, upper_fps, short_limit, width, indicative=indicative)
+    steps = closing.upper_end(again) if verified else closing.procedure(again)
+    run = stepwise.run(steps, bench.measure)
+    ended = run.found or closing.Ended()
+    return (
+        _after(run, kind),
+        lower_fps if ended.lower is None else ended.lower,
+        upper_fps if ended.upper is None else ended.upper,
+    )
+
+
+def _again(
+    bench: ModelBench,
+    claim: Claim,
+    lower_fps: int,
+    upper_fps: int | None,
+    short_limit: int,
+    width: float,
+    *,
+    indicative: bool,
+) -> closing.Closing:
+    """Return what is tried again of bounds. Compare `Profile.closing`."""
+    of_share = bool(width and claim.exceed_ratio and indicative)
     tried = [one for one in bench.trials if one.valid and one.spec.duration_s == claim.duration_s]
-    again = closing.Closing(
+    return closing.Closing(
         offer=_offer(bench),
         load=lower_fps,
         half=max(1, lower_fps // 2),
@@ -121,19 +142,11 @@ def _closed(
         short_limit=short_limit,
         above_fps=closing.above_fps(upper_fps, MAX_LOAD_FPS) if upper_fps and not claim.loss_ratio else None,
         tried=tuple(tried),
-        upper=upper_fps if of_share or indicative else None,
+        upper=upper_fps if indicative else None,
         upper_ratio=claim.exceed_ratio if of_share else closing.EDGE_RATIO,
         step=width if of_share else 0.0,
         max_load=MAX_LOAD_FPS,
         lowest=min(MIN_LOAD_FPS, lower_fps // 4) if of_share and not claim.loss_ratio else None,
-    )
-    steps = closing.upper_end(again) if verified else closing.procedure(again)
-    run = stepwise.run(steps, bench.measure)
-    ended = run.found or closing.Ended()
-    return (
-        _after(run, kind),
-        lower_fps if ended.lower is None else ended.lower,
-        upper_fps if ended.upper is None else ended.upper,
     )
 
 
@@ -181,11 +194,15 @@ def _checked(
     upper_fps: int | None,
     below: float = steadiness.BELOW,
     *,
+    width: float = 0.0,
     indicative: bool = False,
-) -> OutcomeType:
-    """Return the type of a search after its device was checked for states, as the two kinds of profile do."""
+) -> tuple[OutcomeType, int | None]:
+    """Return type and lower end of a search after its device was checked, as the two kinds of profile do.
+
+    With the `width` of a goal the lower end may move where the load of the checks fell.
+    """
     if kind is not OutcomeType.MEASURED or lower_fps is None:
-        return kind
+        return kind, lower_fps
     more = steadiness.MORE_OF_SHARE if claim.exceed_ratio else steadiness.MORE
     checks = steadiness.Checks(
         offer=_offer(bench),
@@ -204,7 +221,13 @@ def _checked(
         max_repeats=_REPEATS,
         short_limit=2,
     )
-    return _after(stepwise.run(steadiness.procedure(checks), bench.measure), kind)
+    run = stepwise.run(steadiness.procedure(checks), bench.measure)
+    if run.found is not None and run.found.fell is not None:
+        again = _again(bench, claim, lower_fps, upper_fps, 2, width, indicative=indicative)
+        run = stepwise.run(closing.lower_end(again, run.found), bench.measure)
+        if run.found is not None and run.found.lower is not None:
+            lower_fps = run.found.lower
+    return _after(run, kind), lower_fps
 
 
 def bisect(
@@ -241,7 +264,7 @@ def bisect(
         kind, _, _ = _closed(
             bench, found.type, claim, lower, upper, goal.short_limit, indicative=indicative, verified=True
         )
-        kind = _checked(bench, kind, claim, lower, upper, below, indicative=indicative)
+        kind, _ = _checked(bench, kind, claim, lower, upper, below, indicative=indicative)
         return Answer(
             type=_standing(bench, kind, lower, upper),
             lower_fps=lower,
@@ -285,7 +308,7 @@ def verify_loss(
         kind, lower, upper = _closed(
             bench, found.type, claim, lower, upper, goal.short_limit, indicative=indicative
         )
-        kind = _checked(bench, kind, claim, lower, upper, indicative=indicative)
+        kind, lower = _checked(bench, kind, claim, lower, upper, indicative=indicative)
         return Answer(
             type=_standing(bench, kind, lower, upper),
             lower_fps=lower,
@@ -352,7 +375,7 @@ def mlrsearch(
         kind, lower, upper = _closed(
             bench, kind, claim, lower, upper, wanted.short_limit, width, indicative=indicative
         )
-        kind = _checked(bench, kind, claim, lower, upper, indicative=indicative)
+        kind, lower = _checked(bench, kind, claim, lower, upper, width=width, indicative=indicative)
         kind, carried = _sustained(bench, kind, claim, lower, upper, wanted.short_limit)
         return Answer(
             type=kind if loss_ratio else _standing(bench, kind, bound, upper, goals.read_code(goal.code)),

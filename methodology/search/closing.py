@@ -206,8 +206,8 @@ def _rested(closing: Closing, load: int) -> Procedure[str]:
     """
     held = []
     for _ in range(RESTED_TRIALS):
-        yield from _valid(closing, closing.half)
-        trial = yield from _valid(closing, load)
+        yield from _valid(closing, closing.half, in_turn=True)
+        trial = yield from _valid(closing, load, in_turn=True)
         held += [trial.seq] if trial is not None and not closing.lost(trial) else []
     if len(held) <= RESTED_TRIALS // 2:
         return ""
@@ -283,10 +283,15 @@ def _at(closing: Closing, load: int) -> tuple[Tried, ...]:
     return tuple(trial for trial in closing.tried if trial.load == load)
 
 
-def _valid(closing: Closing, load: int) -> Procedure[Tried | None]:
-    spec = closing.offer.spec(load, closing.duration_s)
+def _valid(closing: Closing, load: int, *, in_turn: bool = False) -> Procedure[Tried | None]:
     return (
-        yield from valid_trial(spec, PHASE, max_repeats=closing.max_repeats, short_limit=closing.short_limit)
+        yield from valid_trial(
+            closing.offer.spec(load, closing.duration_s),
+            PHASE,
+            max_repeats=closing.max_repeats,
+            short_limit=closing.short_limit,
+            in_turn=in_turn,
+        )
     )
 
 

@@ -22,12 +22,14 @@ Found = TypeVar("Found")
 class Step:
     """The one trial that must come next; `attempt` counts repeats of a trial that was not valid, from 0.
 
-    `spec` is that of the kind of load that is offered (`offer.Spec`).
+    `spec` is that of the kind of load that is offered (`offer.Spec`). A trial that tells by what came before
+    it is `in_turn`: no trial that was taken at another time stands for it.
     """
 
     spec: Any
     phase: str
     attempt: int = 0
+    in_turn: bool = False
 
 
 Procedure = Generator[Step, JudgedTrial, Found]
@@ -125,13 +127,14 @@ def run_steps(procedure: Procedure[Found], measure: Callable[[Step], JudgedTrial
 def reusing(procedure: Procedure[Found], earlier: Sequence[JudgedTrial]) -> Procedure[Found]:
     """Answer the steps of a procedure by valid trials that were taken before, each once and in their order.
 
-    Only the steps that none of them answers are trials to come.
+    Only the steps that none of them answers, and those `in_turn`, are trials to come.
     """
     left = [trial for trial in earlier if trial.valid]
     try:
         step = next(procedure)
         while True:
-            same = next((number for number, trial in enumerate(left) if trial.spec == step.spec), None)
+            alike = (number for number, trial in enumerate(left) if trial.spec == step.spec)
+            same = None if step.in_turn else next(alike, None)
             step = procedure.send((yield step) if same is None else left.pop(same))
     except StopIteration as end:
         found: Found = end.value
@@ -163,7 +166,7 @@ def replay(procedure: Procedure[Found], trials: Sequence[JudgedTrial]) -> Step |
 
 
 def valid_trial(
-    spec: Spec, phase: str, *, max_repeats: int, short_limit: int
+    spec: Spec, phase: str, *, max_repeats: int, short_limit: int, in_turn: bool = False
 ) -> Generator[Step, JudgedTrial, JudgedTrial | None]:
     """Repeat one trial until it is valid, at most `max_repeats` more times; loss never causes a repeat.
 
@@ -173,7 +176,7 @@ def valid_trial(
     """
     shorts = 0
     for attempt in range(1 + max_repeats):
-        trial = yield Step(spec=spec, phase=phase, attempt=attempt)
+        trial = yield Step(spec=spec, phase=phase, attempt=attempt, in_turn=in_turn)
         if trial.validity is Validity.VALID:
             return trial
         if trial.validity in (Validity.FAULT, Validity.INCONSISTENT):
