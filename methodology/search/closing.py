@@ -111,9 +111,9 @@ def procedure(closing: Closing) -> Procedure[Ended]:
     if half and all(map(closing.lost, half)):
         worse = [trial.seq for trial in half]
         return Ended(refused=f"{closing.half} {unit} did not hold, half of what was found ({named(worse)})")
-    if closing.above_fps is not None:  # what this trial says is said by `contradictions`
+    if closing.above_fps is not None:  # where no trial may lose, `contradictions` says what this one says
         above = yield from _valid(closing, closing.above_fps)
-        passed = closing.step and above is not None and not closing.lost(above)
+        passed = closing.exceed_ratio and above is not None and not closing.lost(above)
         if passed and (said := (yield from _rested(closing, closing.above_fps))):
             return Ended(refused=f"{closing.above_fps} {unit} is far above the upper bound, and {said}")
     moved, load, again = yield from _lower_end(closing, closing.load)

@@ -11,7 +11,7 @@ from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.models.algorithms import bisect, mlrsearch
 from bmwg.methodology.models.bench import ModelBench, ModelHost, ModelTester
-from bmwg.methodology.models.device import HardLimit, Passed
+from bmwg.methodology.models.device import HardLimit, Passed, WarmCache
 from bmwg.methodology.models.unruly import Bistable, Hysteretic
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, OutcomeType
@@ -102,6 +102,13 @@ def test_a_bound_that_loses_by_luck_alone_is_no_bound_of_a_bisection():
         if answer.type is OutcomeType.MEASURED:
             wrong += answer.upper_fps < made.limit_fps
     assert wrong == 0
+
+
+def test_a_device_that_was_cold_has_no_number_by_a_goal_that_forgives_trials():
+    """Of a conformance profile: the upper bound is not tried again there, the load far above it is."""
+    search = mlrsearch(sum_s=120.0, exceed_ratio=0.5)
+    for _, answer in answers(search, lambda fps: WarmCache(limit_fps=fps, cold_fps=fps // 2, warm_s=150.0)):
+        assert answer.type is not OutcomeType.MEASURED
 
 
 def share_of(**changed):
