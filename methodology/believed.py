@@ -177,9 +177,9 @@ def believed(
 
 
 def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
-    """Return the answer of a search for zero loss, `unstable` where its own valid trials contradict it."""
+    """Return the answer of a search for little loss, `unstable` where its own valid trials contradict it."""
     bursty = outcome.metric.startswith(f"{burst_interval.METRIC}.")
-    if not (bursty or _for_zero_loss(outcome)) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
+    if not (bursty or _for_little_loss(outcome)) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
         return outcome
     lower = outcome.lower.load_fps if outcome.lower is not None else None
     # what a queue cannot hold of a burst is lost at any interval: such loss need not grow with the load
@@ -215,11 +215,10 @@ def _forgiven(outcome: Outcome, trials: Sequence[JudgedTrial]) -> str:
     )
 
 
-def _for_zero_loss(outcome: Outcome) -> bool:
-    """Whether the outcome is of a search on a device for the highest load without any loss."""
-    claim = goal_outcomes.claim(outcome.metric)
+def _for_little_loss(outcome: Outcome) -> bool:
+    """Whether the outcome is of a search on a device for the highest load with no loss or little of it."""
     return outcome.metric in (throughput.METRIC, tst009.METRIC) or (
-        claim is not None and not claim.loss_ratio
+        goal_outcomes.claim(outcome.metric) is not None
     )
 
 

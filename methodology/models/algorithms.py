@@ -140,7 +140,7 @@ def _again(
         exceed_ratio=claim.exceed_ratio,
         max_repeats=_REPEATS,
         short_limit=short_limit,
-        above_fps=closing.above_fps(upper_fps, MAX_LOAD_FPS) if upper_fps and not claim.loss_ratio else None,
+        above_fps=closing.above_fps(upper_fps, MAX_LOAD_FPS) if upper_fps else None,
         tried=tuple(tried),
         upper=upper_fps if indicative else None,
         upper_ratio=claim.exceed_ratio if of_share else closing.EDGE_RATIO,
@@ -378,7 +378,7 @@ def mlrsearch(
         kind, lower = _checked(bench, kind, claim, lower, upper, width=width, indicative=indicative)
         kind, carried = _sustained(bench, kind, claim, lower, upper, wanted.short_limit)
         return Answer(
-            type=kind if loss_ratio else _standing(bench, kind, bound, upper, goals.read_code(goal.code)),
+            type=_standing(bench, kind, bound, upper, goals.read_code(goal.code)),
             lower_fps=carried,
             upper_fps=upper,
             traffic_s=bench.traffic_s,

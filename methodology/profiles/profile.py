@@ -255,7 +255,7 @@ class Profile:
             duration_s, step = wanted.goal_final_trial_duration_s, wanted.goal_width
         of_share = bool(step and exceed_ratio and self.indicative)
         highest_fps = upper_fps if highest_fps is None else highest_fps
-        above = None if loss_ratio or highest_fps is None else above_fps(highest_fps, max_load_fps)
+        above = None if highest_fps is None else above_fps(highest_fps, max_load_fps)
         return Closing(
             offer=Traffic.of(cell),
             load=load_fps,

@@ -22,6 +22,10 @@ PHASE = "closing"
 USUAL_TRIALS = 5  # three at what was found, one at half of it and one above it
 MOST_WIDTH = 0.2  # choice: of the upper end; a wider interval tells little of a device
 RESTED_TRIALS = 3  # choice: most of them hold where a device only has to rest
+MOST_AT_END = (
+    15  # choice: of trials more at an end that may move; eleven lossy ones in a row tell an upper one
+)
+NEAR_STEP = 0.4  # choice: of a step of an upper end; what the search tried so near stands for it
 EDGE_RATIO = 0.5  # choice: of the trials at an upper bound for no loss, in an indicative profile
 CONTROL_FROM = 0.1  # choice: of the trials at what was found; below it the control has nothing to explain
 CONTROL_RATIO = 0.02  # choice: of trials at the lowest load; more of them is loss that needs no load
@@ -145,16 +149,23 @@ def _until_good(closing: Closing, load: int) -> Procedure[list[Tried]]:
 
 
 def _tested(
-    closing: Closing, load: int, ratio: float, before: tuple[Tried, ...] = ()
-) -> Procedure[tuple[list[Tried], bool]]:
-    """Try a load until its trials tell whether more than a share loses; say whether the tester fell short."""
+    closing: Closing, load: int, ratio: float, before: tuple[Tried, ...] = (), *, most: int | None = None
+) -> Procedure[tuple[list[Tried], Verdict, bool]]:
+    """Try a load until its trials tell whether more than a share loses; say whether the tester fell short.
+
+    With `most` the share has to be exceeded: trying ends where not even so many more lossy trials, less those
+    taken, would tell it.
+    """
     trials = list(before)
-    while verdict(map(closing.lost, trials), ratio) is Verdict.OPEN:
+    while (told := verdict(map(closing.lost, trials), ratio)) is Verdict.OPEN:
+        left = None if most is None else [True] * (len(before) + most - len(trials))
+        if left is not None and verdict([*map(closing.lost, trials), *left], ratio) is not Verdict.EXCEEDS:
+            break
         trial = yield from _valid(closing, load)
         if trial is None:
-            return trials, True
+            return trials, told, True
         trials.append(trial)
-    return trials, False
+    return trials, told, False
 
 
 def lower_end(closing: Closing, below: Ended) -> Procedure[Ended]:
@@ -182,8 +193,8 @@ def _lower_end(closing: Closing, load: int, refused: str = "") -> Procedure[tupl
     """
     step, unit = closing.step, closing.offer.unit
     while True:
-        again, short = yield from _tested(closing, load, closing.exceed_ratio)
-        if not short and verdict(map(closing.lost, again), closing.exceed_ratio) is Verdict.KEEPS:
+        again, told, short = yield from _tested(closing, load, closing.exceed_ratio)
+        if not short and told is Verdict.KEEPS:
             said = f"the lower end moved to {load} {unit}, which held to the end: {refused}"
             return Ended(lower=load, remarks=(said,)) if refused else Ended(), load, again
         worse = [trial.seq for trial in again if closing.lost(trial)]
@@ -259,12 +270,15 @@ def upper_end(closing: Closing, lower: int | None = None) -> Procedure[Ended]:
     unit, share, step = closing.offer.unit, f"{closing.upper_ratio:.0%}", closing.step
     highest = min(closing.max_load, int((closing.load if lower is None else lower) / (1 - MOST_WIDTH)))
     while True:
-        trials, short = yield from _tested(closing, load, closing.upper_ratio, _at(closing, load))
+        most = MOST_AT_END if step and load < highest else None
+        trials, told, short = yield from _tested(
+            closing, load, closing.upper_ratio, _at(closing, load), most=most
+        )
         if short and load != closing.upper:  # what the tester cannot send shows no end
             return Ended(
                 refused=f"{tried} {unit} held in part of its trials, and the tester fell short of {load}"
             )
-        if short or verdict(map(closing.lost, trials), closing.upper_ratio) is Verdict.EXCEEDS:
+        if short or told is Verdict.EXCEEDS:
             break
         if not step or load >= highest:
             lossy = sum(map(closing.lost, trials))
@@ -272,11 +286,18 @@ def upper_end(closing: Closing, lower: int | None = None) -> Procedure[Ended]:
                 refused=f"the device's rate moves: {closing.load} {unit} held, and {load} {unit} lost frames"
                 f" in {lossy} of {len(trials)} trials, not in clearly more than {share}"
             )
-        tried, load, step = load, min(highest, math.ceil(load / (1 - step))), min(EDGE_RATIO, 2 * step)
+        tried, load, step = load, _above(closing, load, step, highest), min(EDGE_RATIO, 2 * step)
     if load == closing.upper:
         return Ended()
     said = f"the upper end moved from {closing.upper} to {load} {unit}: part of the trials below it held"
     return Ended(upper=load, remarks=(said,))
+
+
+def _above(closing: Closing, load: int, step: float, highest: int) -> int:
+    """Return the load a step (0..1) above another one, or one near it that the search has tried."""
+    wanted = math.ceil(load / (1 - step))
+    near = {trial.load for trial in closing.tried if abs(trial.load - wanted) <= NEAR_STEP * (wanted - load)}
+    return min(highest, min(near, key=lambda one: abs(one - wanted), default=wanted))
 
 
 def _at(closing: Closing, load: int) -> tuple[Tried, ...]:

@@ -95,9 +95,11 @@ def procedure(checks: Checks) -> Procedure[Ended]:
     by_load: dict[int, list[Tried]] = {load: [] for load in loads}
     number = 0
     attempts: list[Tried] = []
-    while number < checks.count or (number < checks.most and _deviates(by_load, checks)):
+    while number < checks.count or (number < checks.most and _deviating(by_load, checks)):
         load = loads[number % 2]
         number += 1
+        if number > checks.count and checks.exceed_ratio and load not in _deviating(by_load, checks):
+            continue
         wanted = valid_trial(
             checks.offer.spec(load, checks.check_s),
             PHASE,
@@ -151,13 +153,16 @@ def _controlled(checks: Checks, load: int, attempts: list[Tried]) -> Procedure[s
     )
 
 
-def _deviates(by_load: dict[int, list[Tried]], checks: Checks) -> bool:
+def _deviating(by_load: dict[int, list[Tried]], checks: Checks) -> list[int]:
+    """Return the loads of which more checks have to tell: both where rates differ, else what lost frames."""
+    if any(_others(alike, _floor(load, checks)) for load, alike in by_load.items()):
+        return list(by_load)
     below = by_load[checks.lower_load]
     if checks.exceed_ratio:
         lossy = verdict((bool(trial.lost) for trial in below), checks.exceed_ratio) is Verdict.OPEN
     else:
         lossy = bool(_lossy(below, checks))
-    return lossy or any(_others(alike, _floor(load, checks)) for load, alike in by_load.items())
+    return [checks.lower_load] if lossy else []
 
 
 def _concluded(by_load: dict[int, list[Tried]], checks: Checks) -> Ended:

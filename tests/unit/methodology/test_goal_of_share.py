@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 
 import pytest
 
+from bmwg.methodology.contradictions import contradiction
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.mlr.goal import Claim
 from bmwg.methodology.models.algorithms import bisect, mlrsearch
 from bmwg.methodology.models.bench import ModelBench, ModelHost, ModelTester
 from bmwg.methodology.models.device import HardLimit, Passed, WarmCache
 from bmwg.methodology.models.unruly import Bistable, Hysteretic
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, OutcomeType
-from bmwg.methodology.search import closing, stepwise, sustained
+from bmwg.methodology.search import closing, steadiness, stepwise, sustained
 from bmwg.methodology.throughput import interval
 from bmwg.methodology.traffic import Traffic
 
 GOAL = mlrsearch(duration_s=0.1, sum_s=2.1, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True)
+OF_LITTLE_LOSS = mlrsearch(
+    duration_s=0.1, sum_s=2.1, loss_ratio=0.005, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True
+)
 QUICK = bisect(duration_s=0.2, width=0.03, verification=3, most_width=0.2, reopenings=6, indicative=True)
 CASES = 30
 
@@ -87,6 +93,32 @@ def test_a_device_without_a_rate_has_no_number(device):
     assert plain <= 1
 
 
+@pytest.mark.parametrize(
+    "device",
+    [lambda fps: Bistable(limit_fps=fps, changes=0.4), lambda fps: Hysteretic(limit_fps=fps)],
+    ids=["two states", "falls once overloaded"],
+)
+def test_a_goal_that_allows_some_loss_gives_such_a_device_no_number_either(device):
+    plain = sum(answer.type is OutcomeType.MEASURED for _, answer in answers(OF_LITTLE_LOSS, device))
+    assert plain <= 1
+
+
+def test_trials_contradict_a_goal_by_more_loss_than_it_allows():
+    claim = Claim(loss_ratio=0.005, exceed_ratio=0.5, duration_s=0.1)
+
+    def said(load, limit_fps, most_loss=0.005):
+        bench = ModelBench(device=HardLimit(limit_fps=limit_fps), seed=1)
+        trials = [bench.measure(Traffic(frame_octets=64).spec(load, 0.1)) for _ in range(12)]
+        asked = replace(claim, loss_ratio=most_loss)
+        return contradiction(trials, lower_fps=100_000, upper_fps=103_000, claim=asked)
+
+    assert said(100_000, 99_700) == ""  # loses 0.3 %, which the goal allows
+    assert "came through at 70000" in said(100_000, 70_000)
+    assert "70000 frames/s lost more than allowed" in said(70_000, 60_000)
+    assert "150000 frames/s lost no more than allowed" in said(150_000, 149_700)
+    assert said(150_000, 149_700, most_loss=0.2) == ""  # what a device loses a quarter above its rate
+
+
 def test_a_bound_that_loses_by_luck_alone_is_no_bound_of_a_bisection():
     """A policer that a tester's bursts overflow loses in a part of the trials far below its rate."""
 
@@ -140,6 +172,55 @@ def test_the_upper_end_moves_to_where_most_trials_lose():
     assert found.refused == ""
     assert 112_000 < found.upper <= 116_000
     assert "the upper end moved from 103000" in found.remarks[0]
+
+
+def test_an_upper_end_that_few_more_trials_cannot_show_moves():
+    """Three quarters of the trials at it lose: neither kept nor clearly exceeded, for dozens of trials."""
+
+    @dataclass(kw_only=True)
+    class Often(HardLimit):
+        def passes(self, frames, duration_s, dice):
+            received = min(frames, int(self.limit_fps * duration_s))
+            return Passed(received=received - (frames >= 10_250 and dice.random() < 0.75))
+
+    for seed in range(10):
+        bench = ModelBench(device=Often(limit_fps=104_000), seed=seed)
+        found = stepwise.run(closing.upper_end(share_of()), bench.measure).found
+        at_bound = [trial for trial in bench.trials if trial.load == 103_000]
+        assert len(at_bound) <= closing.MOST_AT_END
+        assert found.refused == ""
+        assert found.upper is None or found.upper > 104_000
+
+
+def test_an_upper_end_moves_to_a_load_near_the_step_that_the_search_has_tried():
+    bench = ModelBench(device=HardLimit(limit_fps=104_000), seed=3)
+    tried = tuple(bench.measure(Traffic(frame_octets=64).spec(106_300, 0.1)) for _ in range(11))
+    found = stepwise.run(closing.upper_end(share_of(tried=tried)), bench.measure).found
+    assert found.upper == 106_300
+    assert len([trial for trial in bench.trials if trial.load == 106_300]) == 11
+
+
+def test_more_checks_are_of_the_load_that_lost_frames():
+    checks = steadiness.Checks(
+        offer=Traffic(frame_octets=64),
+        load=100_000,
+        upper=103_000,
+        max_load=1_000_000,
+        duration_s=0.1,
+        count=8,
+        below=0.05,
+        loss_ratio=0.0,
+        exceed_ratio=0.5,
+        max_repeats=5,
+        short_limit=2,
+        most=40,
+        apart_ratio=0.25,
+    )
+    bench = ModelBench(device=LosesInAShare(limit_fps=101_000, share=0.5), seed=4)
+    stepwise.run(steadiness.procedure(checks), bench.measure)
+    loads = Counter(trial.load for trial in bench.trials)
+    assert loads[154_500] == 4
+    assert loads[95_000] > 4
 
 
 def test_without_an_upper_end_within_a_fifth_there_is_no_answer():
@@ -236,6 +317,22 @@ def test_the_ends_of_an_interval_stand_beside_the_bounds_of_the_search():
     low, high = interval(found)
     assert low == named["sustained_load"] <= 300_000 < found.lower.load_fps
     assert high == named.get("upper_end", found.upper.load_fps)
+
+
+def test_each_goal_of_a_profile_asks_a_load_far_above_again_after_a_rest():
+    profile = load_profile("quick")
+    bench = ModelBench(device=Hysteretic(limit_fps=300_000), seed=5, policy=profile.policy)
+    cell = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
+    asked = Asked(
+        profile=profile,
+        cell=cell,
+        outcome_id="x",
+        trial=lambda spec, _: bench.measure(spec),
+        max_load_fps=1_500_000,
+    )
+    outcomes = measurement("throughput").measure(asked).outcomes
+    assert [outcome.type for outcome in outcomes] == [OutcomeType.UNSTABLE] * 2
+    assert all("depends on the loads before" in outcome.reason for outcome in outcomes)
 
 
 def test_what_the_tester_cannot_send_is_neither_an_end_nor_a_bound_of_a_buffer():
