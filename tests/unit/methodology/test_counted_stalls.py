@@ -29,7 +29,7 @@ from bmwg.methodology.trial import JudgedTrial, TrialPolicy
 
 CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
 COUNTING = load_profile("rfc2544").policy
-ASIDE = load_profile("factors").policy
+ASIDE = load_profile("guest").policy
 
 
 def trial(seq: int, load_fps: int, lost: int, stall_ns: int = 0, *, tester: bool = False) -> JudgedTrial:

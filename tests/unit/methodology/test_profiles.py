@@ -173,7 +173,7 @@ def test_sizes_can_be_narrowed():
 def test_the_estimate_is_what_a_search_takes():
     from fake_measurers import Device
 
-    profile = load_profile("factors")
+    profile = load_profile("guest")
     cell = cells(profile, NETWORKS)[0].cell
     goal = profile.goal(cell, max_load_fps=1_500_000, closes=True)
     for truth in (5_000, 70_000, 123_456, 900_000):

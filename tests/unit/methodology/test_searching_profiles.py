@@ -25,7 +25,7 @@ def test_the_profiles_of_the_documents_are_there():
     assert goals[0].rfc2544_grade == "unconditional"
     assert load_profile("tst009").search.max_trials == 2
     assert [goal.code for goal in load_profile("quick").search.goals] == ["0.1f2.1d0l50e", "0.1f2.1d0.5l50e"]
-    assert load_profile("factors").search.algorithm == "bisection"
+    assert load_profile("guest").search.algorithm == "bisection"
 
 
 @pytest.mark.parametrize("name", ["quick", "rfc2544", "tst009", "rfc9971", "rfc8204"])
@@ -85,12 +85,12 @@ def changed(name, **search):
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
-        ("factors", {"step_fps": 5}, "only with algorithm tst009"),
-        ("factors", {"goals": [{"name": "a"}]}, "goals"),
-        ("factors", {"algorithm": "mlrsearch"}, "goals, for algorithm mlrsearch"),
-        ("factors", {"algorithm": "tst009"}, "step_fps, for algorithm tst009"),
-        ("factors", {"algorithm": "tst009", "step_fps": 1}, "at least one frame in 0."),
-        ("factors", {"algorithm": "bisect"}, "bisection"),
+        ("guest", {"step_fps": 5}, "only with algorithm tst009"),
+        ("guest", {"goals": [{"name": "a"}]}, "goals"),
+        ("guest", {"algorithm": "mlrsearch"}, "goals, for algorithm mlrsearch"),
+        ("guest", {"algorithm": "tst009"}, "step_fps, for algorithm tst009"),
+        ("guest", {"algorithm": "tst009", "step_fps": 1}, "at least one frame in 0."),
+        ("guest", {"algorithm": "bisect"}, "bisection"),
     ],
 )
 def test_searches_that_contradict_themselves_are_refused(name, change, words):

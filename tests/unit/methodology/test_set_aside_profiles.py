@@ -41,7 +41,7 @@ def test_a_conformance_profile_that_sets_aside_more_than_it_may_is_refused(
 
 
 def test_an_undeclared_set_aside_is_refused_of_an_indicative_profile_too(tmp_path: Path) -> None:
-    text = (files("bmwg.methodology.profiles") / "factors.yaml").read_text()
+    text = (files("bmwg.methodology.profiles") / "guest.yaml").read_text()
     path = tmp_path / "silent.yaml"
     path.write_text(text.replace("requirement: RFC2544-4\n", "requirement: RFC2544-24-01\n"))
     with pytest.raises(ConfigError, match=r"PRF-06 trial.set_aside_host_stalls.*deviation from RFC2544-4"):
