@@ -55,7 +55,8 @@ class Truth:
     What the bucket lets through beyond the rate must be small against a trial. `waiting_frames` are what may
     be held back for a while without loss, since queues and bucket take it; 0: a stall sets a trial aside.
     `link_behind` is the function of a chain behind which the policer stands, so that a link amid the chain is
-    its slowest; empty: it stands where the path ends.
+    its slowest; empty: it stands where the path ends. With `by_rule` nftables drops what is too much where
+    the DUT forwards, and no queue of the policer holds anything.
     """
 
     cell: Cell
@@ -64,6 +65,7 @@ class Truth:
     duration_s: float = 0.9
     waiting_frames: int = 0
     link_behind: str = ""
+    by_rule: bool = False
 
     @property
     def goal(self) -> ThroughputGoal:
@@ -133,6 +135,20 @@ def police(pid: int, interface: str, truth: Truth) -> None:
     )
 
 
+def police_by_rule(pid: int, truth: Truth) -> None:
+    """Have nftables drop what the DUT forwards beyond the rate."""
+    limit = f"limit rate over {truth.fps}/second burst {truth.bucket_frames} packets drop"
+    table = f"table ip policer {{\nchain f {{\ntype filter hook forward priority 0;\n{limit}\n}}\n}}\n"
+    subprocess.run(
+        ["nsenter", "-t", str(pid), "-n", "nft", "-f", "-"],
+        input=table,
+        text=True,
+        check=True,
+        capture_output=True,
+        timeout=10,
+    )
+
+
 @contextmanager
 def policed(folder: Path, io: str = "auto", truth: Truth = NODE) -> Iterator[TrafficDriver]:
     """Yield the tester, on ports of one kind, on both sides of a path with the policer on its way out.
@@ -144,7 +160,9 @@ def policed(folder: Path, io: str = "auto", truth: Truth = NODE) -> Iterator[Tra
     with open_bed(testbed, Ledger(folder / "ledger.jsonl", index_dir=folder), folder) as bed:
         node = bed.node("dut1")
         switched = truth.cell.network == "ovs-dpdk"
-        if not switched and not truth.link_behind:
+        if truth.by_rule:
+            police_by_rule(node.pid, truth)
+        elif not switched and not truth.link_behind:
             police(node.pid, "nic1", truth)
         with (
             path_driver(truth.cell, bed).deploy() as deployment,
@@ -231,8 +249,17 @@ def main() -> None:
     options.add_argument(
         "--goal", action="store_true", help="search as the default profile does, by its goal"
     )
+    options.add_argument("--fps", type=int, help="the policer's rate, frames/s")
+    options.add_argument("--bucket", type=int, help="frames that the policer's bucket holds")
+    options.add_argument("--by-rule", action="store_true", help="police by a rule of nftables, not by tbf")
     wanted = options.parse_args()
     truth = named.get(wanted.model, NODE)
+    truth = replace(
+        truth,
+        fps=wanted.fps or truth.fps,
+        bucket_frames=wanted.bucket or truth.bucket_frames,
+        by_rule=wanted.by_rule,
+    )
     answers: list[int] = []
     types: list[str] = []
     validity: Counter[str] = Counter()
@@ -265,6 +292,8 @@ def main() -> None:
         "model": wanted.model,
         "kept_awake": held,
         "truth_fps": truth.fps,
+        "bucket_frames": truth.bucket_frames,
+        "by_rule": truth.by_rule,
         "runs": types,
         "answers_fps": answers,
         "answer_fps": spread([float(answer) for answer in answers]),
