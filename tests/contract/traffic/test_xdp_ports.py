@@ -22,6 +22,7 @@ from bmwg.drivers import port_kind as kinds
 from bmwg.drivers.api import Missing
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.traffic.embedded import xdp
+from bmwg.drivers.traffic.embedded.build import SOURCE_FOLDER, ensure_built
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.drivers.traffic.embedded.protocol import RefusalError
 from bmwg.methodology.errors import ConfigError, TestbedError
@@ -43,6 +44,24 @@ def _kernel_has_it():
 def ports():
     with bed.direct("xdp") as made:
         yield made
+
+
+def test_a_trial_goes_on_where_the_kernel_ends_the_call(ports, tmp_path):
+    """A call takes 2^32 passes of the program at most, some minutes; here it is made to take fewer."""
+    source = tmp_path / "src"
+    shutil.copytree(SOURCE_FOLDER, source)
+    run_c = source / "xdp_run.c"
+    run_c.write_text(run_c.read_text().replace("FRAMES_A_CALL UINT32_MAX", "FRAMES_A_CALL 50000u"))
+    config = EmbeddedConfig(
+        run_dir=tmp_path, watch_cpus=(0,), binary=ensure_built(source, cache=tmp_path / "cache")
+    )
+    with EmbeddedTraffic(config) as tester:
+        tester.attach(ports)
+        result = tester.run(TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.5))
+        (counts,) = result.streams
+        assert counts.sent_frames == counts.received_frames == 500
+        assert dict(result.auxiliary)["loop_passes"] > 50_000  # more than one call of this tester takes
+        tester.detach()
 
 
 def programs():

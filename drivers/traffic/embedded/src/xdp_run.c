@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One trial by the programs inside the kernel: one long call that a second thread ends when the time is over. */
+/* One trial by the programs inside the kernel: long calls, of which a second thread ends the last one in time. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -19,7 +19,9 @@
 #include "xdp.h"
 
 #define END_SIGNAL SIGUSR1
-#define FRAMES_A_CALL UINT32_MAX /* the signal ends it, never the count */
+#ifndef FRAMES_A_CALL
+#define FRAMES_A_CALL UINT32_MAX /* the most that a call takes; some minutes, then it is made again */
+#endif
 /* Choices, docs/adr/0240: a frame waits for the end of its batch, and what begins and ends a batch costs time. */
 #define PROMPT_BATCH 8u
 #define DENSE_BATCH 32u
@@ -74,6 +76,15 @@ static bool all_left(const struct xdp_sending *g)
 	return true;
 }
 
+/* Whether a trial is at its end: all frames have left, its time is over, or nobody waits for it. */
+static bool ended(const struct attendance *a, const struct xdp_sending *g)
+{
+	uint64_t start_ns = shared_read(&g->start_ns), now_ns = monotonic_ns();
+
+	return a->aborted || all_left(g) || (!start_ns && now_ns - a->began_ns > BEGIN_DEADLINE_NS) ||
+	       (start_ns && now_ns > start_ns + g->last_ns);
+}
+
 /* How long until something is to be done: the end of the call, or a frame beside the stream. */
 static uint64_t attend_wait_ns(struct attendance *a, const struct xdp_sending *g)
 {
@@ -85,8 +96,7 @@ static uint64_t attend_wait_ns(struct attendance *a, const struct xdp_sending *g
 		a->watching = true;
 		watchdogs_arm(true);
 	}
-	if (a->aborted || all_left(g) || (!start_ns && now_ns - a->began_ns > BEGIN_DEADLINE_NS) ||
-	    (start_ns && now_ns > start_ns + g->last_ns)) {
+	if (ended(a, g)) {
 		watchdogs_arm(false);
 		pthread_kill(a->caller, END_SIGNAL);
 		return BEGIN_LOOK_NS;
@@ -344,7 +354,9 @@ int xdp_run(struct trial *t, const struct xdp_order *o, const struct pace *pace,
 		return failure_set(f, "xdp_attach", "no thread to end the programs' run");
 	record->real_time = precedence_raise((double)(pace->end - pace->start) / hz);
 	a->calling = true;
-	result = bpf_prog_test_run_opts(xdp_sender(o->burst_frames || t->expected.networks), &run) ? errno : 0;
+	do
+		result = bpf_prog_test_run_opts(xdp_sender(o->burst_frames || t->expected.networks), &run) ? errno : 0;
+	while (!result && !ended(a, &xdp_shared()->sending));
 	a->calling = false;
 	watchdogs_arm(false);
 	precedence_lower();
