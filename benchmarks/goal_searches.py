@@ -106,11 +106,11 @@ SEARCHES = {
     "quick bisection": lambda: algorithms.bisect(
         duration_s=0.2, width=0.03, verification=3, most_width=0.2, reopenings=6, indicative=True
     ),
-    "goal 0.1f2.1d0l50e": lambda: algorithms.mlrsearch(
-        duration_s=0.1, sum_s=2.1, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True
+    "goal 0.1f1.5d0l50e": lambda: algorithms.mlrsearch(
+        duration_s=0.1, sum_s=1.5, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True
     ),
-    "goal 0.05f1.05d0l50e": lambda: algorithms.mlrsearch(
-        duration_s=0.05, sum_s=1.05, exceed_ratio=0.5, width=0.03, initial_s=0.05, indicative=True
+    "goal 0.05f0.75d0l50e": lambda: algorithms.mlrsearch(
+        duration_s=0.05, sum_s=0.75, exceed_ratio=0.5, width=0.03, initial_s=0.05, indicative=True
     ),
 }
 DEVICES: dict[str, Callable[[int], Device]] = {

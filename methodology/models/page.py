@@ -180,7 +180,7 @@ def _shared(cases: int, seed: int) -> Table:
     """Count plain and wrong numbers of two short searches on steady devices of a disturbed machine."""
     searches = (
         bisect(duration_s=0.2, width=0.03, verification=3, most_width=0.2, reopenings=6, indicative=True),
-        mlrsearch(duration_s=0.1, sum_s=2.1, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True),
+        mlrsearch(duration_s=0.1, sum_s=1.5, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True),
     )
     rows = []
     for stalls_per_s in _STALLS_PER_S:

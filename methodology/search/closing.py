@@ -27,7 +27,6 @@ MOST_AT_END = (
 )
 NEAR_STEP = 0.4  # choice: of a step of an upper end; what the search tried so near stands for it
 EDGE_RATIO = 0.5  # choice: of the trials at an upper bound for no loss, in an indicative profile
-CONTROL_FROM = 0.1  # choice: of the trials at what was found; below it the control has nothing to explain
 CONTROL_RATIO = 0.02  # choice: of trials at the lowest load; more of them is loss that needs no load
 CONTROL_WORSE = 0.25  # choice: the share of such loss that is told apart
 CONTROL_MISSED = 0.09  # choice: that share passes in 1 of 11 cases, and nine good trials are enough
@@ -235,7 +234,7 @@ def _everywhere(closing: Closing, load: int, again: list[Tried], half: list[Trie
     """
     here = [*_at(closing, load), *again]
     lossy = sum(map(closing.lost, here))
-    if closing.lowest is None or lossy < CONTROL_FROM * len(here) or closing.lowest >= load:
+    if closing.lowest is None or not lossy or closing.lowest >= load:
         return Ended()
     there: list[Tried] = []
     while (said := _without_load(map(closing.lost, there))) is Verdict.OPEN:

@@ -131,8 +131,8 @@ def test_latency_alone_finds_the_throughput_first(tmp_path):
     assert [planned.test_id for planned in run.plan] == ["CN-LAT-1.2"]
     assert {outcome.metric for outcome in run.outcomes} == {
         "tester.envelope",
-        "conditional_throughput.rfc9971.0.1f2.1d0l50e",
-        "conditional_throughput.rfc9971.0.1f2.1d0.5l50e",
+        "conditional_throughput.rfc9971.0.1f1.5d0l50e",
+        "conditional_throughput.rfc9971.0.1f1.5d0.5l50e",
         "latency.all_frames",
     }
 

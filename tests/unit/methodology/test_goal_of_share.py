@@ -22,9 +22,9 @@ from bmwg.methodology.search import closing, steadiness, stepwise, sustained
 from bmwg.methodology.throughput import interval
 from bmwg.methodology.traffic import Traffic
 
-GOAL = mlrsearch(duration_s=0.1, sum_s=2.1, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True)
+GOAL = mlrsearch(duration_s=0.1, sum_s=1.5, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True)
 OF_LITTLE_LOSS = mlrsearch(
-    duration_s=0.1, sum_s=2.1, loss_ratio=0.005, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True
+    duration_s=0.1, sum_s=1.5, loss_ratio=0.005, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True
 )
 QUICK = bisect(duration_s=0.2, width=0.03, verification=3, most_width=0.2, reopenings=6, indicative=True)
 CASES = 30
@@ -136,9 +136,10 @@ def test_a_bound_that_loses_by_luck_alone_is_no_bound_of_a_bisection():
     assert wrong == 0
 
 
-def test_a_device_that_was_cold_has_no_number_by_a_goal_that_forgives_trials():
+@pytest.mark.parametrize(("loss_ratio", "exceed_ratio"), [(0.0, 0.5), (0.005, 0.0)])
+def test_a_device_that_was_cold_has_no_number_by_a_goal_that_forgives(loss_ratio, exceed_ratio):
     """Of a conformance profile: the upper bound is not tried again there, the load far above it is."""
-    search = mlrsearch(sum_s=120.0, exceed_ratio=0.5)
+    search = mlrsearch(sum_s=120.0, loss_ratio=loss_ratio, exceed_ratio=exceed_ratio)
     for _, answer in answers(search, lambda fps: WarmCache(limit_fps=fps, cold_fps=fps // 2, warm_s=150.0)):
         assert answer.type is not OutcomeType.MEASURED
 

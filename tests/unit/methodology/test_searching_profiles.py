@@ -24,7 +24,7 @@ def test_the_profiles_of_the_documents_are_there():
     assert [goal.code for goal in goals] == ["60f60d0l0e", "60f120d0l50e", "60f120d0.5l50e"]
     assert goals[0].rfc2544_grade == "unconditional"
     assert load_profile("tst009").search.max_trials == 2
-    assert [goal.code for goal in load_profile("quick").search.goals] == ["0.1f2.1d0l50e", "0.1f2.1d0.5l50e"]
+    assert [goal.code for goal in load_profile("quick").search.goals] == ["0.1f1.5d0l50e", "0.1f1.5d0.5l50e"]
     assert load_profile("guest").search.algorithm == "bisection"
 
 

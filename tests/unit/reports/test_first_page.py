@@ -20,7 +20,7 @@ from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.render.unanswered import unanswered
 from bmwg.reports.store import RunStore, read_run
 
-GOAL = "conditional_throughput.rfc9971.0.1f2.1d"
+GOAL = "conditional_throughput.rfc9971.0.1f1.5d"
 NONE_LOST, SOME_LOST = f"{GOAL}0l50e", f"{GOAL}0.5l50e"
 TST009 = "throughput.tst009_12_3"
 
@@ -73,7 +73,7 @@ def test_of_two_goals_the_one_without_loss_comes_first_and_both_are_told(tmp_pat
 def test_what_no_buffer_carried_is_the_lower_end_of_the_interval_beside_the_number(tmp_path: Path) -> None:
     told = found(tmp_path, (NONE_LOST, 300_000))
     (one,) = told.of_search()
-    held = Quantity(metric=f"{SUSTAINED}.0.1f2.1d0l50e", number=250_000, unit="frames/s")
+    held = Quantity(metric=f"{SUSTAINED}.0.1f1.5d0l50e", number=250_000, unit="frames/s")
     said = measured_extent(replace(one, values=(*one.values, held)))
     assert str(said) == "300,000\u00a0(250,000\u00a0to\u00a0309,000)"
     assert said.known is Known.INTERVAL

@@ -27,7 +27,7 @@ def test_the_number_of_a_search_stands_with_the_load_at_which_it_no_longer_holds
 
 
 def test_a_conditional_throughput_is_its_relevant_lower_bound_and_says_what_may_be_lost():
-    metric = "conditional_throughput.rfc9971.0.1f2.1d0.5l50e"
+    metric = "conditional_throughput.rfc9971.0.1f1.5d0.5l50e"
     rate = Quantity(metric=metric, number=398_123.4, unit="frames/s")
     said = answer_line(replace(NARROW, metric=metric, values=(rate,)))
     assert said.endswith("throughput (RFC 9971, loss up to 0.5\u00a0%) 400,000\u00a0to\u00a0410,000 frames/s")
