@@ -9,19 +9,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bmwg.drivers.api import Attached, JsonValue, PlacedNode, PluginNetwork, PodNetwork
+from bmwg.drivers.api_calls import WITHIN_S, CallsInside
+from bmwg.drivers.hosting import cgroups
+from bmwg.drivers.hosting import inside as hosting_inside
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import Sample
 from bmwg.drivers.kubernetes import manifest, pods, record
+from bmwg.drivers.kubernetes import node as kubernetes_node
+from bmwg.drivers.network import datapath
 from bmwg.methodology.errors import DriverError
 
 if TYPE_CHECKING:
     from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
 
-_NODE = "bmwg.drivers.kubernetes.node"
-_DATAPATH = "bmwg.drivers.network.datapath"
 
-
-class KubernetesPod:
+class KubernetesPod(CallsInside):
     """A pod in a cluster.
 
     A restart kills its container; the kubelet starts another in the pod's namespaces.
@@ -80,7 +82,7 @@ class KubernetesPod:
         """Take when its removal came to what; of its networks its node tells it."""
         self.ends = ends
         layout = self._runtime.layout(self.node.name)
-        told = self.node.call(f"{_NODE}:detached", folder=layout.folder, pod_uid=self.uid)
+        told = self.node.call(kubernetes_node.detached, folder=layout.folder, pod_uid=self.uid)
         if told is not None:
             ends.detached_ns = told["ended_ns"]
 
@@ -112,7 +114,9 @@ class KubernetesPod:
 
     def _told(self) -> dict[str, JsonValue]:
         layout = self._runtime.layout(self.node.name)
-        told = self.node.call(f"{_NODE}:attached", cache_dir=f"{layout.folder}/cni-cache", pod_uid=self.uid)
+        told = self.node.call(
+            kubernetes_node.attached, cache_dir=f"{layout.folder}/cni-cache", pod_uid=self.uid
+        )
         if told is None:
             raise DriverError("KUBE-40", f"pod {self.pod_id}", expected="a record of CNI ADD", found="none")
         found: dict[str, JsonValue] = told
@@ -123,7 +127,7 @@ class KubernetesPod:
         end_s = time.monotonic() + within_s
         while time.monotonic() < end_s:
             found: dict[str, JsonValue] | None = self.node.call(
-                f"{_NODE}:container_pid", cgroup=layout.cgroup, pod_uid=self.uid, container=container
+                kubernetes_node.container_pid, cgroup=layout.cgroup, pod_uid=self.uid, container=container
             )
             if found is not None:
                 return found
@@ -140,7 +144,7 @@ class KubernetesPod:
         for one in networks:
             made = by_interface[one.attachment.interface]
             view = self.node.call(
-                f"{_DATAPATH}:attachment_view",
+                datapath.attachment_view,
                 netns=self.netns_path,
                 interface=one.attachment.interface,
             )
@@ -175,32 +179,34 @@ class KubernetesPod:
         """Kill the container and wait until the kubelet has started another; by the node's clock."""
         before = pods.restarts(self._found)
         killed = self.node.call(
-            f"{_NODE}:kill", pid=self._container["pid"], start_ticks=self._container["start_ticks"]
+            kubernetes_node.kill, pid=self._container["pid"], start_ticks=self._container["start_ticks"]
         )
         api, path = self._runtime.api, pods.pods_path(self._runtime.namespace)
         for _, found in api.watch(path, within_s=60.0, fieldSelector=f"metadata.name={self.pod_id}"):
             if pods.restarts(found) > before and pods.runs(found):
                 self._found = found
-                ended_ns = self.node.call(f"{_NODE}:now_ns")
+                ended_ns = self.node.call(kubernetes_node.now_ns)
                 self._container = self._process(pods.container_id(found))
                 return {"began_ns": killed["began_ns"], "ended_ns": ended_ns}
         raise DriverError("KUBE-40", f"pod {self.pod_id}", expected="its container again", found="none")
 
-    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
+    def inside_named(
+        self, function: str, arguments: Mapping[str, JsonValue], *, within_s: float = WITHIN_S
+    ) -> JsonValue:
         """Run a function on the node, in the pod's network namespace."""
-        return self.node.call(
-            "bmwg.drivers.hosting.inside:run",
-            deadline_s=within_s + 20.0,
+        return self.node.call_within(
+            within_s + 20.0,
+            hosting_inside.run,
             pid=self.pid,
             function=function,
-            arguments=arguments,
+            arguments=dict(arguments),
             within_s=within_s,
         )
 
     def sample(self) -> Sample:
         """What all processes of the pod use, by its cgroup."""
         cgroup = self._runtime.layout(self.node.name).cgroup
-        return Sample(**self.node.call(f"{_NODE}:sample", cgroup=cgroup, pod_uid=self.uid))
+        return Sample(**self.node.call(kubernetes_node.sample, cgroup=cgroup, pod_uid=self.uid))
 
     def fault(self) -> str | None:
         """Say why the pod no longer runs, as the cluster has it; None while it does."""
@@ -213,7 +219,7 @@ class KubernetesPod:
         """Return the pod as the cluster has it and as the kernel enforces it, with the times of its start."""
         told: dict[str, JsonValue] = record.pod(self._found, self._body)
         limits = self.node.call(
-            "bmwg.drivers.hosting.cgroups:read_limits",
+            cgroups.read_limits,
             cgroup=record.within_hierarchy(str(self._container["cgroup"])),
         )
         return {**told, "start_phases_ms": self.phases.took_ms(), **limits, "pid": self._container["pid"]}

@@ -26,6 +26,8 @@ from bmwg.drivers.api import (
     PodNetwork,
     TesterPort,
 )
+from bmwg.drivers.hosting import routing
+from bmwg.drivers.network import datapath
 from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import destinations, members, pod_ends, queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, Segment, host, transit
@@ -35,8 +37,6 @@ from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.methodology import chains
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import POD, Cell
-
-_ROUTING = "bmwg.drivers.hosting.routing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,9 +169,9 @@ class ChainPath:
                     "forwarding": self._functions[0].forwarding,
                     "device_queues": device_queues,
                     "datapath": {
-                        node.name: node.call("bmwg.drivers.network.datapath:observe"),
+                        node.name: node.call(datapath.observe),
                         **{
-                            name: node.call("bmwg.drivers.network.datapath:observe", netns=pod.netns_path)
+                            name: node.call(datapath.observe, netns=pod.netns_path)
                             for name, pod in zip(self._pod_names(), pods, strict=True)
                         },
                     },
@@ -279,7 +279,7 @@ class ChainPath:
                     host_interface = uplinks.host_side(node, item)
                     far = self._routed(end).far
                     for arguments in routers.neighbour_arguments(host_interface, far, item.mac):
-                        node.call(f"{_ROUTING}:set_neighbour", **arguments)
+                        node.call(routing.set_neighbour, **arguments)
                 if nic is not None:
                     ((end, item),) = here
                     side = sides[end.side]

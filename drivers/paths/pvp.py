@@ -19,6 +19,8 @@ from bmwg.drivers.api import (
     PodNetwork,
     TesterPort,
 )
+from bmwg.drivers.hosting import routing
+from bmwg.drivers.network import datapath
 from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import destinations, pod_ends, queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
@@ -28,8 +30,6 @@ from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import POD, Cell
-
-_ROUTING = "bmwg.drivers.hosting.routing"
 
 
 class PvpPath:
@@ -116,8 +116,8 @@ class PvpPath:
                     "device_queues": device_queues,
                     **({"destination_networks": networks} if networks else {}),
                     "datapath": {
-                        node.name: node.call("bmwg.drivers.network.datapath:observe"),
-                        "pod": node.call("bmwg.drivers.network.datapath:observe", netns=pod.netns_path),
+                        node.name: node.call(datapath.observe),
+                        "pod": node.call(datapath.observe, netns=pod.netns_path),
                     },
                 },
             )
@@ -167,7 +167,7 @@ class PvpPath:
             for arguments in routers.neighbour_arguments(
                 host_interface, INNER[side.number].far, attached.mac
             ):
-                pod.node.call(f"{_ROUTING}:set_neighbour", **arguments)
+                pod.node.call(routing.set_neighbour, **arguments)
             with routers.steered_to_pod(pod.node, side, host_interface):
                 yield
         else:

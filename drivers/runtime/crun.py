@@ -22,16 +22,18 @@ from bmwg.drivers.api import (
     PodRuntime,
     UndoLog,
 )
+from bmwg.drivers.api_calls import WITHIN_S, CallsInside
+from bmwg.drivers.hosting import inside as hosting_inside
+from bmwg.drivers.hosting import oci
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import Sample
 from bmwg.methodology.errors import ConfigError
 
 UNDO_KIND = "pod"
-_OCI = "bmwg.drivers.hosting.oci"
 _COMMAND_MOUNT, _COMMAND_FILE = "/run/bmwg-command", "command.sh"
 
 
-class CrunPod:
+class CrunPod(CallsInside):
     """A pod of crun's. A restart gives it another first process and leaves its namespace."""
 
     def __init__(
@@ -74,19 +76,18 @@ class CrunPod:
         """Start the pod's program; a shell takes arguments that are told only now from a file."""
         if self._command is not None:
             self._command.write_text("exec " + shlex.join(arguments) + "\n", encoding="utf-8")
-        self.node.call(f"{_OCI}:start", pod_id=self.pod_id, state_dir=self._state_dir)
+        self.node.call(oci.start, pod_id=self.pod_id, state_dir=self._state_dir)
         self.start_steps_ns["container_running"] = time.monotonic_ns()
 
     def said(self) -> list[str]:
         """Return the last lines of its program's output."""
-        lines: list[str] = self.node.call(f"{_OCI}:said", pod_id=self.pod_id)
-        return lines
+        return self.node.call(oci.said, pod_id=self.pod_id)
 
     def restart(self) -> dict[str, JsonValue]:
         """End the container and start it anew in the pod's own network namespace, as a kubelet does."""
-        made = self.node.call(
-            f"{_OCI}:restart",
-            deadline_s=50.0,
+        made = self.node.call_within(
+            50.0,
+            oci.restart,
             pod_id=self.pod_id,
             state_dir=self._state_dir,
             pid=self.pid,
@@ -94,34 +95,30 @@ class CrunPod:
         self.pid, self.start_ticks = made["pid"], made["start_ticks"]
         return {"began_ns": made["began_ns"], "ended_ns": made["ended_ns"]}
 
-    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
+    def inside_named(
+        self, function: str, arguments: Mapping[str, JsonValue], *, within_s: float = WITHIN_S
+    ) -> JsonValue:
         """Run a function on the node, in the pod's network namespace."""
-        return self.node.call(
-            "bmwg.drivers.hosting.inside:run",
-            deadline_s=within_s + 20.0,
+        return self.node.call_within(
+            within_s + 20.0,
+            hosting_inside.run,
             pid=self.pid,
             function=function,
-            arguments=arguments,
+            arguments=dict(arguments),
             within_s=within_s,
         )
 
     def sample(self) -> Sample:
         """What all processes of the pod use."""
-        return Sample(**self.node.call(f"{_OCI}:sample", pod_id=self.pod_id))
+        return Sample(**self.node.call(oci.sample, pod_id=self.pod_id))
 
     def fault(self) -> str | None:
         """Say why the pod's first process no longer runs; None while it does."""
-        found: str | None = self.node.call(
-            f"{_OCI}:fault", pod_id=self.pod_id, pid=self.pid, start_ticks=self.start_ticks
-        )
-        return found
+        return self.node.call(oci.fault, pod_id=self.pod_id, pid=self.pid, start_ticks=self.start_ticks)
 
     def describe(self) -> dict[str, JsonValue]:
         """Return the pod as the kernel has it."""
-        found: dict[str, JsonValue] = self.node.call(
-            f"{_OCI}:describe", pod_id=self.pod_id, state_dir=self._state_dir
-        )
-        return found
+        return self.node.call(oci.describe, pod_id=self.pod_id, state_dir=self._state_dir)
 
 
 class CrunRuntime:
@@ -143,7 +140,7 @@ class CrunRuntime:
 
     def probe(self, node: Node) -> Missing | None:
         """Return what the node lacks for pods: crun, cgroups."""
-        found = node.call(f"{_OCI}:probe")
+        found = node.call(oci.probe)
         return Missing(**found) if found else None
 
     def refuses(self, network: NetworkDriver) -> Missing | None:
@@ -184,7 +181,7 @@ class CrunRuntime:
                 arguments = ("/bin/sh", f"{_COMMAND_MOUNT}/{_COMMAND_FILE}")
                 spec = replace(spec, arguments=arguments, binds=(*spec.binds, mount))
             stack.enter_context(self._removed(node, undo))
-            made = node.call(f"{_OCI}:create", spec=spec.as_builtins(), state_dir=self._state_dir)
+            made = node.call(oci.create, spec=spec.as_builtins(), state_dir=self._state_dir)
             pod = CrunPod(
                 node,
                 spec.pod_id,
@@ -214,7 +211,7 @@ class CrunRuntime:
         try:
             yield
         finally:
-            node.call(f"{_OCI}:delete", **undo)
+            node.call(oci.delete, **undo)
             self._undo.done(entry)
 
     @contextmanager
