@@ -32,10 +32,7 @@ def cabled(a: End, b: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[s
         told = [stack.enter_context(_borrowed(*end, undo, mtu_octets=mtu_octets)) for end in (a, b)]
         for (node, interface), facts in zip((a, b), told, strict=True):
             node.call_within(
-                LINK_DEADLINE_S + 10,
-                lab_port.wait_for_link,
-                interface=interface,
-                within_s=LINK_DEADLINE_S,
+                LINK_DEADLINE_S + 10, lab_port.wait_for_link, interface=interface, within_s=LINK_DEADLINE_S
             )
             facts["line_rate_bps"] = node.call(lab_port.line_rate_bps, interface=interface)
         yield {"kind": "cable", "a": told[0], "b": told[1], "mtu_octets": mtu_octets}

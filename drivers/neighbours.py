@@ -62,10 +62,7 @@ def beside(bed: Bed, name: str) -> Iterator[dict[str, int]]:
     of_cgroup = bed.undo.before(UNDO_KIND, node.place, cgroup=f"/{cgroup_name}")
     try:
         cgroup = node.call(
-            native_cgroup.make,
-            name=cgroup_name,
-            cpus=",".join(map(str, cpus)),
-            memory_octets=_MEMORY_OCTETS,
+            native_cgroup.make, name=cgroup_name, cpus=",".join(map(str, cpus)), memory_octets=_MEMORY_OCTETS
         )
         begun = _begun(bed, one, cgroup, len(cpus), folder)
         time.sleep(_ALONE_S)

@@ -108,12 +108,7 @@ def _set_aside(node: Node, guest: GuestSpec, say: Callable[[str], None]) -> None
     ):
         if not wanted:
             continue
-        found = node.call_within(
-            _CALL_DEADLINE_S,
-            pages.set_aside,
-            size_kib=size_kib,
-            pages=wanted,
-        )
+        found = node.call_within(_CALL_DEADLINE_S, pages.set_aside, size_kib=size_kib, pages=wanted)
         if found < wanted:
             raise TestbedError(
                 "GUEST-03",
@@ -157,13 +152,7 @@ def _follow(
     )
     offset, end_s = 0, time.monotonic() + deadline_s
     while time.monotonic() < end_s:
-        seen = node.call_within(
-            _CALL_DEADLINE_S,
-            guest_run.follow,
-            pid=pid,
-            output=output,
-            offset=offset,
-        )
+        seen = node.call_within(_CALL_DEADLINE_S, guest_run.follow, pid=pid, output=output, offset=offset)
         offset = seen["offset"]
         if seen["text"]:
             say(seen["text"])

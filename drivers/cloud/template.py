@@ -67,11 +67,7 @@ def prepare(root: Path, cache: Path = CACHE) -> Path:
             "address": settings.SERVICE_ADDRESS,
         }
         with NamespaceNode("cloud", keep=[cache]) as node:
-            node.call(
-                interfaces.add_address,
-                interface="lo",
-                address=f"{settings.SERVICE_ADDRESS}/32",
-            )
+            node.call(interfaces.add_address, interface="lo", address=f"{settings.SERVICE_ADDRESS}/32")
             deadline = {"deadline_s": _PREPARE_DEADLINE_S + 30, "within_s": _PREPARE_DEADLINE_S}
             steps = node.call(cloud_node.start, work=str(work), given=given, **deadline)
         for step in steps:

@@ -29,10 +29,7 @@ class NativeInstance:
         self._node.call(programs.require_free, address=address, port=port)
         self._node.call(programs.write_files, folder=self._folder, files=files)
         self._process = self._node.call(
-            programs.start,
-            command=command,
-            folder=self._folder,
-            packages=list(program.packages),
+            programs.start, command=command, folder=self._folder, packages=list(program.packages)
         )
 
     def sample(self) -> Sample:

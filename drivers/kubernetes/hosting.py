@@ -95,8 +95,7 @@ class PodOfCluster:
         if process is None:
             raise DriverError("KUBE-40", f"pod {self.name}", expected="a process", found="none")
         limits = self._where.node.call(
-            cgroups.read_limits,
-            cgroup=record.within_hierarchy(str(process["cgroup"])),
+            cgroups.read_limits, cgroup=record.within_hierarchy(str(process["cgroup"]))
         )
         return {
             "name": self.name,

@@ -9,21 +9,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bmwg.drivers.api import Attached, JsonValue, PlacedNode, PluginNetwork, PodNetwork
-from bmwg.drivers.api_calls import WITHIN_S, CallsInside
 from bmwg.drivers.hosting import cgroups
-from bmwg.drivers.hosting import inside as hosting_inside
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import Sample
 from bmwg.drivers.kubernetes import manifest, pods, record
 from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.network import datapath
+from bmwg.drivers.runtime.of_pods import OfPods
 from bmwg.methodology.errors import DriverError
 
 if TYPE_CHECKING:
     from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
 
 
-class KubernetesPod(CallsInside):
+class KubernetesPod(OfPods):
     """A pod in a cluster.
 
     A restart kills its container; the kubelet starts another in the pod's namespaces.
@@ -38,18 +37,13 @@ class KubernetesPod(CallsInside):
         found: Mapping[str, Any],
         phases: pods.Phases,
     ) -> None:
+        super().__init__(node, spec.pod_id)
         self._runtime = runtime
         self._spec = spec
         self._body = body
         self._found = found
         self.phases = phases
         self.ends = pods.Ends()
-        self.node = node
-        self.pod_id = spec.pod_id
-        self.pid = 0
-        self.start_ticks = 0
-        self.attached: tuple[Attached, ...] = ()
-        self.checks: tuple[dict[str, JsonValue], ...] = ()
         self._container: Mapping[str, JsonValue] = {}
 
     @property
@@ -66,11 +60,6 @@ class KubernetesPod(CallsInside):
     def end_steps_ns(self) -> dict[str, int]:
         """When its removal came to each step, once it is gone."""
         return self.ends.steps_ns()
-
-    @property
-    def netns_path(self) -> str:
-        """The pod's network namespace, valid while its sandbox stands."""
-        return f"/proc/{self.pid}/ns/net"
 
     @property
     def image(self) -> str:
@@ -144,9 +133,7 @@ class KubernetesPod(CallsInside):
         for one in networks:
             made = by_interface[one.attachment.interface]
             view = self.node.call(
-                datapath.attachment_view,
-                netns=self.netns_path,
-                interface=one.attachment.interface,
+                datapath.attachment_view, netns=self.netns_path, interface=one.attachment.interface
             )
             conflist = self._runtime.conflist(one)
             inside, other = view["inside"], view["host_side"] or {}
@@ -190,19 +177,6 @@ class KubernetesPod(CallsInside):
                 return {"began_ns": killed["began_ns"], "ended_ns": ended_ns}
         raise DriverError("KUBE-40", f"pod {self.pod_id}", expected="its container again", found="none")
 
-    def inside_named(
-        self, function: str, arguments: Mapping[str, JsonValue], *, within_s: float = WITHIN_S
-    ) -> JsonValue:
-        """Run a function on the node, in the pod's network namespace."""
-        return self.node.call_within(
-            within_s + 20.0,
-            hosting_inside.run,
-            pid=self.pid,
-            function=function,
-            arguments=dict(arguments),
-            within_s=within_s,
-        )
-
     def sample(self) -> Sample:
         """What all processes of the pod use, by its cgroup."""
         cgroup = self._runtime.layout(self.node.name).cgroup
@@ -219,7 +193,6 @@ class KubernetesPod(CallsInside):
         """Return the pod as the cluster has it and as the kernel enforces it, with the times of its start."""
         told: dict[str, JsonValue] = record.pod(self._found, self._body)
         limits = self.node.call(
-            cgroups.read_limits,
-            cgroup=record.within_hierarchy(str(self._container["cgroup"])),
+            cgroups.read_limits, cgroup=record.within_hierarchy(str(self._container["cgroup"]))
         )
         return {**told, "start_phases_ms": self.phases.took_ms(), **limits, "pid": self._container["pid"]}

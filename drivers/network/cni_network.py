@@ -115,10 +115,7 @@ class CniNetwork(NetdevHandover):
             "uplink": self.spec.uplink,
             "plugin_dir": self.plugin_dir,
             "plugins": node.call_within(
-                60.0,
-                network_plugins.evidence,
-                plugin_dir=self.plugin_dir,
-                binaries=list(binaries),
+                60.0, network_plugins.evidence, plugin_dir=self.plugin_dir, binaries=list(binaries)
             ),
         }
 

@@ -133,9 +133,7 @@ class OvsNetwork(NetdevHandover):
                 tag=self._tag,
             )
             view = node.call(
-                datapath.attachment_view,
-                netns=f"/proc/{pod_pid}/ns/net",
-                interface=attachment.interface,
+                datapath.attachment_view, netns=f"/proc/{pod_pid}/ns/net", interface=attachment.interface
             )
             inside, other = view["inside"], view["host_side"]
             yield Attached(

@@ -287,10 +287,7 @@ class PodHosting:
                 )
             for destination, via in intent.routes:
                 sandbox.inside(
-                    routing.add_route,
-                    destination=destination,
-                    via=via,
-                    interface=intent.interface,
+                    routing.add_route, destination=destination, via=via, interface=intent.interface
                 )
             yield attached
 

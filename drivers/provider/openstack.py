@@ -267,11 +267,7 @@ class OpenStackProvider:
                 "test", intent.network, gateway=str(router), first=str(first), physical=PHYSICAL
             )
             length = intent.network.partition("/")[2]
-            self.node.call(
-                interfaces.add_address,
-                interface=NODE_NIC,
-                address=f"{router}/{length}",
-            )
+            self.node.call(interfaces.add_address, interface=NODE_NIC, address=f"{router}/{length}")
         return self._networks[intent.network]
 
     def _segment_of(self, nic: str) -> Any:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from bmwg.drivers.api import (
-    Attached,
     JsonValue,
     Missing,
     NetworkDriver,
@@ -22,18 +21,17 @@ from bmwg.drivers.api import (
     PodRuntime,
     UndoLog,
 )
-from bmwg.drivers.api_calls import WITHIN_S, CallsInside
-from bmwg.drivers.hosting import inside as hosting_inside
 from bmwg.drivers.hosting import oci
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import Sample
+from bmwg.drivers.runtime.of_pods import OfPods
 from bmwg.methodology.errors import ConfigError
 
 UNDO_KIND = "pod"
 _COMMAND_MOUNT, _COMMAND_FILE = "/run/bmwg-command", "command.sh"
 
 
-class CrunPod(CallsInside):
+class CrunPod(OfPods):
     """A pod of crun's. A restart gives it another first process and leaves its namespace."""
 
     def __init__(
@@ -46,26 +44,11 @@ class CrunPod(CallsInside):
         start_ticks: int,
         command: Path | None = None,
     ) -> None:
-        self.attached: tuple[Attached, ...] = ()
-        self.checks: tuple[dict[str, JsonValue], ...] = ()
+        super().__init__(node, pod_id, pid=pid, start_ticks=start_ticks)
         self.start_steps_ns: dict[str, int] = {}
         self.end_steps_ns: dict[str, int] = {}
         self._command = command
-        self.node = node
-        self.pod_id = pod_id
-        self.pid = pid
-        self.start_ticks = start_ticks
         self._state_dir = state_dir
-
-    @property
-    def netns_path(self) -> str:
-        """The pod's network namespace, valid while its first process runs."""
-        return f"/proc/{self.pid}/ns/net"
-
-    @property
-    def entry(self) -> dict[str, JsonValue]:
-        """Programs enter it by its first process."""
-        return {"pid": self.pid, "start_ticks": self.start_ticks}
 
     @property
     def image(self) -> str:
@@ -86,27 +69,10 @@ class CrunPod(CallsInside):
     def restart(self) -> dict[str, JsonValue]:
         """End the container and start it anew in the pod's own network namespace, as a kubelet does."""
         made = self.node.call_within(
-            50.0,
-            oci.restart,
-            pod_id=self.pod_id,
-            state_dir=self._state_dir,
-            pid=self.pid,
+            50.0, oci.restart, pod_id=self.pod_id, state_dir=self._state_dir, pid=self.pid
         )
         self.pid, self.start_ticks = made["pid"], made["start_ticks"]
         return {"began_ns": made["began_ns"], "ended_ns": made["ended_ns"]}
-
-    def inside_named(
-        self, function: str, arguments: Mapping[str, JsonValue], *, within_s: float = WITHIN_S
-    ) -> JsonValue:
-        """Run a function on the node, in the pod's network namespace."""
-        return self.node.call_within(
-            within_s + 20.0,
-            hosting_inside.run,
-            pid=self.pid,
-            function=function,
-            arguments=dict(arguments),
-            within_s=within_s,
-        )
 
     def sample(self) -> Sample:
         """What all processes of the pod use."""

@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api import (
-    Attached,
     JsonValue,
     Missing,
     NetworkDriver,
@@ -23,35 +22,24 @@ from bmwg.drivers.api import (
     PodRuntime,
     UndoLog,
 )
-from bmwg.drivers.api_calls import WITHIN_S, CallsInside
 from bmwg.drivers.hosting import docker_daemon, engine_pods
-from bmwg.drivers.hosting import inside as hosting_inside
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.hosting.instance import Sample
+from bmwg.drivers.runtime.of_pods import OfPods
 from bmwg.methodology.errors import ConfigError, DriverError
 
 _CALL_S = 60.0
 
 
-class EnginePod(CallsInside):
+class EnginePod(OfPods):
     """A pod whose container an engine holds. Its program sleeps from the beginning."""
 
     def __init__(self, node: PlacedNode, pod_id: str, token: str, made: Mapping[str, JsonValue]) -> None:
-        self.attached: tuple[Attached, ...] = ()
-        self.checks: tuple[dict[str, JsonValue], ...] = ()
+        super().__init__(node, pod_id, pid=made["pid"], start_ticks=made["start_ticks"])
         self.start_steps_ns: dict[str, int] = {}
         self.end_steps_ns: dict[str, int] = {}
-        self.node = node
-        self.pod_id = pod_id
-        self.pid: int = made["pid"]
-        self.start_ticks: int = made["start_ticks"]
         self._token = token
         self._made = made
-
-    @property
-    def netns_path(self) -> str:
-        """The pod's network namespace, valid while its first process runs."""
-        return f"/proc/{self.pid}/ns/net"
 
     @property
     def image(self) -> str:
@@ -62,7 +50,7 @@ class EnginePod(CallsInside):
     def entry(self) -> dict[str, JsonValue]:
         """Programs enter it by the engine's API."""
         by = {"token": self._token, "container": self._made["container"], "cgroup": self._made["cgroup"]}
-        return {"pid": self.pid, "start_ticks": self.start_ticks, "entered_by": by}
+        return {**super().entry, "entered_by": by}
 
     def start(self, arguments: Sequence[str] = ()) -> None:
         """Nothing: the container runs already, and its program sleeps."""
@@ -75,19 +63,6 @@ class EnginePod(CallsInside):
     def restart(self) -> dict[str, JsonValue]:
         """Refuse: pods that are restarted are those of functions. Raises DriverError POD-05."""
         raise DriverError("POD-05", f"pod {self.pod_id}: restart", found="no part of this runtime")
-
-    def inside_named(
-        self, function: str, arguments: Mapping[str, JsonValue], *, within_s: float = WITHIN_S
-    ) -> JsonValue:
-        """Run a function on the node, in the pod's network namespace."""
-        return self.node.call_within(
-            within_s + 20.0,
-            hosting_inside.run,
-            pid=self.pid,
-            function=function,
-            arguments=dict(arguments),
-            within_s=within_s,
-        )
 
     def sample(self) -> Sample:
         """What all processes of the pod use."""

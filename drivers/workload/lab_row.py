@@ -89,10 +89,7 @@ def open_lab_row(
         for one in row:
             for port in one.ports:
                 nodes[one.role].call_within(
-                    LINK_DEADLINE_S + 10,
-                    lab_port.wait_for_link,
-                    interface=port,
-                    within_s=LINK_DEADLINE_S,
+                    LINK_DEADLINE_S + 10, lab_port.wait_for_link, interface=port, within_s=LINK_DEADLINE_S
                 )
         (client,), (to_client, to_server), (server,) = (one.ports for one in row)
         ends = Ends(
@@ -110,10 +107,7 @@ def open_lab_row(
             serving_row(ends, place, cables, sizes_octets, hosts={one.role: hosts[one.role] for one in row})
         )
         made.client.call_within(
-            LINK_DEADLINE_S + 10,
-            lab_port.require_answer,
-            address=SERVER_ADDRESS,
-            within_s=LINK_DEADLINE_S,
+            LINK_DEADLINE_S + 10, lab_port.require_answer, address=SERVER_ADDRESS, within_s=LINK_DEADLINE_S
         )
         yield made
 

@@ -128,11 +128,7 @@ class Ends:
             (self.proxy, self.ports[2], _PROXY_TO_SERVER),
             (self.server, self.ports[3], SERVER_ADDRESS),
         ):
-            node.call(
-                interfaces.add_address,
-                interface=interface,
-                address=f"{address}/{_PREFIX}",
-            )
+            node.call(interfaces.add_address, interface=interface, address=f"{address}/{_PREFIX}")
         for node, via in ((self.client, _PROXY_TO_CLIENT), (self.server, _PROXY_TO_SERVER)):
             for destination in (INSTANCE_NETWORK, "198.18.1.0/24", "198.18.2.0/24"):
                 if _PREFIX_OF[node.name] != destination:

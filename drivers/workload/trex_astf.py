@@ -166,11 +166,7 @@ class AstfClients(OfRequests):
                 watch_cpus=(),
                 run_dir=self._run_dir / "trex",
             )
-            self._row.proxy.call(
-                routing.add_route,
-                destination=_CLIENT_NETWORK,
-                via=self._row.client_address,
-            )
+            self._row.proxy.call(routing.add_route, destination=_CLIENT_NETWORK, via=self._row.client_address)
             tester = AstfTester(config)
             tester.attach([self._port()])
             self._tester = tester
@@ -213,10 +209,7 @@ class AstfClients(OfRequests):
     def _exchanged(self, address: str, port: int, request: bytes) -> int:
         """Octets of the answer to a request of the kernel's own; DriverError PROBE-02."""
         found = self._row.client.call(
-            workload_probe.exchange,
-            address=address,
-            port=port,
-            request=request.decode("ascii"),
+            workload_probe.exchange, address=address, port=port, request=request.decode("ascii")
         )
         if found["fault"] or found["status"] != 200:
             raise DriverError(

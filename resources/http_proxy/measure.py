@@ -227,10 +227,7 @@ class CellRuns:
         octets = self.planned.cell.object_octets
         for address, port in dict.fromkeys((*deployment.endpoints, *deployment.asked)):
             found = deployment.row.client.call(
-                probe.fetch,
-                address=address,
-                port=port,
-                url=deployment.row.url(octets),
+                probe.fetch, address=address, port=port, url=deployment.row.url(octets)
             )
             right = found["sha256"] == deployment.row.sha256[octets] and not found["fault"]
             if found["status"] != 200 or not right:

@@ -143,12 +143,7 @@ def test_a_guest_that_is_not_up_in_time_is_ended(
 ) -> None:
     began_s = time.monotonic()
     with pytest.raises(TestbedError) as caught:
-        node.call(
-            qemu_place.start,
-            name="late",
-            boot_deadline_s=1.0,
-            **WANTED | started_by,
-        )
+        node.call(qemu_place.start, name="late", boot_deadline_s=1.0, **WANTED | started_by)
     assert caught.value.error_id == "VM-05"
     assert time.monotonic() - began_s < 20
     assert qemus(owner) == []
@@ -160,12 +155,7 @@ def test_a_guest_that_its_node_cannot_reach_is_ended(
 ) -> None:
     wrong = WANTED | started_by | {"guest_address": "198.18.19.3/30"}
     with pytest.raises(TestbedError) as caught:
-        node.call_within(
-            150.0,
-            qemu_place.start,
-            name="mute",
-            **wrong | {"host_address": "198.18.18.1/30"},
-        )
+        node.call_within(150.0, qemu_place.start, name="mute", **wrong | {"host_address": "198.18.18.1/30"})
     assert caught.value.error_id in ("VM-05", "VM-06")
     assert qemus(owner) == []
     assert interfaces_of(node) == {"lo"}

@@ -117,13 +117,7 @@ def test_a_proxy_in_a_pod_serves_by_its_option_and_tells_that_it_was_killed(
             assert instance.fault() is None
             kill_squid(row)
             assert "container: its first process has ended" in soon(instance.fault)
-            gone = row.client.call(
-                probe.fetch,
-                address=address,
-                port=port,
-                url=row.url(1000),
-                within_s=2.0,
-            )
+            gone = row.client.call(probe.fetch, address=address, port=port, url=row.url(1000), within_s=2.0)
             assert gone["status"] == 0
         finally:
             instance.stop()

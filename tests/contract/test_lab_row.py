@@ -48,10 +48,7 @@ def test_the_row_serves_and_gives_everything_back(lab: LabHosts, tmp_path: Path)
         assert "eth7" not in lab.interfaces("one")
         assert {"eth7", "eth8"} & lab.interfaces("two").keys() == set()
         found = made.client.call(
-            probe.fetch,
-            address=SERVER_ADDRESS,
-            port=apache.PORT_NUMBER,
-            url=made.url(1000),
+            probe.fetch, address=SERVER_ADDRESS, port=apache.PORT_NUMBER, url=made.url(1000)
         )
         assert made.fault() is None
         assert [link["kind"] for link in made.links] == ["cable", "cable"]

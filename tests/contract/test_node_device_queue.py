@@ -101,12 +101,7 @@ def bed() -> Iterator[Bed]:
         tester.call(device_queue.prepare_sender, interface="p0")
         for side, name in ((18, "nic0"), (19, "nic1")):
             dut.call(interfaces.add_address, interface=name, address=f"198.{side}.0.1/24")
-        dut.call(
-            routing.set_neighbour,
-            interface="nic1",
-            address="198.19.0.2",
-            mac=mac_of("tester", "p1"),
-        )
+        dut.call(routing.set_neighbour, interface="nic1", address="198.19.0.2", mac=mac_of("tester", "p1"))
         yield Bed(dut, tester)
 
 
