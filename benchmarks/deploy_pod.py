@@ -21,6 +21,7 @@ from typing import Any
 from ending import end_in_order
 from holding import keep_awake
 
+from bmwg.drivers.hosting import interfaces, oci
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
@@ -30,8 +31,6 @@ from bmwg.drivers.paths.select import path_driver
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.records import Cell
 
-OCI = "bmwg.drivers.hosting.oci:"
-INTERFACES = "bmwg.drivers.hosting.interfaces:"
 LIMIT_S, POD_LIMIT_S, CHAIN_LIMIT_S = 0.5, 3.0, 6.0
 ACCELERATED = (("ovs-dpdk", "testpmd"), ("ebpf-tc", "kernel-l3"), ("af-xdp", "testpmd"))
 CHAINED = (("ovs-dpdk", "testpmd"), ("ebpf-tc", "kernel-l3"), ("bridge", "kernel-l3"))
@@ -62,16 +61,16 @@ def runtime(repeats: int, folder: Path) -> dict[str, Any]:
             spec = PodSpec(pod_id=pod_id, cpus=cpu, memory_octets=256 << 20).as_builtins()
             begun_s = time.perf_counter()
             number = ledger.before("pod", dut.place, pod_id=pod_id, state_dir=state_dir)
-            pod = dut.call(OCI + "create", spec=spec, state_dir=state_dir)
+            pod = dut.call(oci.create, spec=spec, state_dir=state_dir)
             for side in (0, 1):
-                dut.call(INTERFACES + "move", interface=f"nic{side}", pid=pod["pid"], name=f"eth{side}")
-            dut.call(OCI + "start", pod_id=pod_id, state_dir=state_dir)
+                dut.call(interfaces.move, interface=f"nic{side}", pid=pod["pid"], name=f"eth{side}")
+            dut.call(oci.start, pod_id=pod_id, state_dir=state_dir)
             deploy_s.append(time.perf_counter() - begun_s)
             begun_s = time.perf_counter()
             ledger.undo(number, {"dut1": dut})
             remove_s.append(time.perf_counter() - begun_s)
             for side in (0, 1):
-                tester.call(INTERFACES + "delete", interface=f"p{side}")
+                tester.call(interfaces.delete, interface=f"p{side}")
     return {"deploy": spread(deploy_s), "remove": spread(remove_s)}
 
 

@@ -25,6 +25,7 @@ from tester_latency import spread
 
 from bmwg.drivers.api import Node, TrafficDriver
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.network import ovs_switch
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
@@ -42,7 +43,6 @@ from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judg
 
 TRUTH_FPS = 100_000
 GRAIN = 0.005  # of the truth: what a policer lets through beside its rate, and the clock that paces it
-_SWITCH = "bmwg.drivers.network.ovs_switch"
 _FRAME_BITS = 480  # of 64 octets at a Linux queue, which counts no FCS
 _SWITCH_OCTETS = 46  # at the vSwitch's policer, which counts neither FCS nor Ethernet header
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
@@ -117,10 +117,10 @@ def police_in_switch(node: Node, truth: Truth) -> None:
     """Have the vSwitch police what it takes from the pod's second port, by its own token bucket."""
     rate_kbps = truth.fps * _SWITCH_OCTETS * 8 // 1000
     burst_kilobit = math.ceil(truth.bucket_frames * _SWITCH_OCTETS * 8 / 1000)
-    ports = node.call(f"{_SWITCH}:configure", words=["list-ports", "bmwg-br1"]).split()
+    ports = node.call(ovs_switch.configure, words=["list-ports", "bmwg-br1"]).split()
     (port,) = (name for name in ports if name != "nic1")
     settings = [f"ingress_policing_rate={rate_kbps}", f"ingress_policing_burst={burst_kilobit}"]
-    node.call(f"{_SWITCH}:configure", words=["set", "interface", port, *settings])
+    node.call(ovs_switch.configure, words=["set", "interface", port, *settings])
 
 
 def police(pid: int, interface: str, truth: Truth) -> None:

@@ -17,11 +17,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from bmwg.drivers.hosting import oci
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.methodology.record.coverage import coverage
 
-OCI = "bmwg.drivers.hosting.oci:"
 SSHD = "/usr/sbin/sshd"
 LIMIT_S, LIMIT_OCTETS = 2.0, 80_000_000
 # the command's peak is not what this process held when it forked, which ru_maxrss would begin with
@@ -65,12 +65,12 @@ def pod(runs: int, folder: Path) -> dict[str, Any]:
     spec = PodSpec(pod_id=f"rec{os.getpid()}", cpus="0", memory_octets=64 << 20).as_builtins()
     place = {"pod_id": spec["pod_id"], "state_dir": str(folder)}
     with NamespaceNode("rec") as node:
-        made = node.call(OCI + "create", spec=spec, state_dir=str(folder))
+        made = node.call(oci.create, spec=spec, state_dir=str(folder))
         try:
-            node.call(OCI + "start", **place)
+            node.call(oci.start, **place)
             found = taken(runs, folder, "--pid", str(made["pid"]))
         finally:
-            node.call(OCI + "delete", **place)
+            node.call(oci.delete, **place)
     del found["rows"], found["rows_answered_or_not_applicable"]  # rows ask for the machine as well
     return found
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
+from bmwg.drivers.api_calls import Calls as Calls
+from bmwg.drivers.api_calls import CallsInside as CallsInside
 from bmwg.drivers.api_networks import Attached as Attached
 from bmwg.drivers.api_networks import Attachment as Attachment
 from bmwg.drivers.api_networks import ClusterNetwork as ClusterNetwork
@@ -112,17 +114,15 @@ class TrafficDriver(WorkloadDriver["tuple[TesterPort, TesterPort]", "TrialSpec",
 
 
 @runtime_checkable
-class Node(Protocol):
+class Node(Calls, Protocol):
     """A place where code runs: a namespace node, a host over SSH, a VM guest.
 
-    `call` runs the module-level function `"package.module:function"` of this package in a Python process *on
-    the node*, with builtins in and builtins out, under a deadline; a ToolkitError raised there is raised
-    here. Nothing may assume that two nodes share a file system or a clock.
+    `call` runs a module-level function in a Python process *on the node*, under a deadline. Nothing may
+    assume that two nodes share a file system or a clock.
     """
 
     name: str
 
-    def call(self, function: str, /, *, deadline_s: float = 30.0, **arguments: JsonValue) -> JsonValue: ...
     def describe(self) -> Mapping[str, JsonValue]: ...
 
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
-from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api import Calls, JsonValue, Missing, Node
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -58,7 +58,7 @@ class MachineEndpoint:
 
 
 @runtime_checkable
-class Machine(Protocol):
+class Machine(Calls, Protocol):
     """A machine that stands and answers. `endpoints` are in the order of its test interfaces.
 
     `call` runs a node function inside it. `sample` is what it uses, seen from its host. `fault` says why it
@@ -70,7 +70,6 @@ class Machine(Protocol):
 
     @property
     def endpoints(self) -> tuple[MachineEndpoint, ...]: ...
-    def call(self, function: str, /, *, deadline_s: float, **arguments: JsonValue) -> JsonValue: ...
     def sample(self) -> Sample: ...
     def fault(self) -> str | None: ...
     def stop(self) -> None: ...

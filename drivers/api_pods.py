@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
+from bmwg.drivers.api_calls import CallsInside
+
 if TYPE_CHECKING:
     from bmwg.drivers.api import Attached, Attachment, Missing, NetworkDriver, Node, PlacedNode, UndoLog
     from bmwg.drivers.hosting.bundle import PodSpec
@@ -29,7 +31,7 @@ class PodNetwork:
     bridge: str
 
 
-class ProgramPlace(Protocol):
+class ProgramPlace(CallsInside, Protocol):
     """Where programs of a workload run: a pod, or a host itself. What a pod's parts are, `Pod` says.
 
     `entry` says how a program enters it, as `pod_programs` takes it: by which process (`pid`,
@@ -46,7 +48,6 @@ class ProgramPlace(Protocol):
     def start_ticks(self) -> int: ...
     @property
     def entry(self) -> dict[str, JsonValue]: ...
-    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue: ...
 
 
 @runtime_checkable
@@ -58,7 +59,7 @@ class ServingPlace(ProgramPlace, Protocol):
 
 
 @runtime_checkable
-class Pod(Protocol):
+class Pod(CallsInside, Protocol):
     """A pod that exists on a node. `pid` and `start_ticks` (clock ticks since boot) are of its first process.
 
     `image` says what its root file system is. `attached` are its networks in the order in which they were
@@ -92,7 +93,6 @@ class Pod(Protocol):
     def start(self, arguments: Sequence[str] = ()) -> None: ...
     def said(self) -> list[str]: ...
     def restart(self) -> dict[str, JsonValue]: ...
-    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue: ...
     def sample(self) -> Sample: ...
     def fault(self) -> str | None: ...
     def describe(self) -> dict[str, JsonValue]: ...

@@ -11,13 +11,13 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, UndoLog
 from bmwg.drivers.hosting import interfaces, lab_port
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.methodology.errors import ConfigError, ToolkitError
 
 LINK_DEADLINE_S = 20.0  # choice: what a NIC and a switch take to agree, and twice that
-_PORT = "bmwg.drivers.hosting.lab_port"
 End = tuple[NamespaceNode, str]  # a node and the name of an interface
 
 
@@ -31,13 +31,10 @@ def cabled(a: End, b: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[s
     with ExitStack() as stack:
         told = [stack.enter_context(_borrowed(*end, undo, mtu_octets=mtu_octets)) for end in (a, b)]
         for (node, interface), facts in zip((a, b), told, strict=True):
-            node.call(
-                f"{_PORT}:wait_for_link",
-                deadline_s=LINK_DEADLINE_S + 10,
-                interface=interface,
-                within_s=LINK_DEADLINE_S,
+            node.call_within(
+                LINK_DEADLINE_S + 10, lab_port.wait_for_link, interface=interface, within_s=LINK_DEADLINE_S
             )
-            facts["line_rate_bps"] = node.call(f"{_PORT}:line_rate_bps", interface=interface)
+            facts["line_rate_bps"] = node.call(lab_port.line_rate_bps, interface=interface)
         yield {"kind": "cable", "a": told[0], "b": told[1], "mtu_octets": mtu_octets}
 
 
@@ -57,10 +54,10 @@ def _borrowed(
     number = undo.before("lab_port", interface=interface, up=found["up"])
     try:
         interfaces.move(interface=interface, pid=node.pid)
-        node.call("bmwg.drivers.links:raise_end", interface=interface)
+        node.call(links.raise_end, interface=interface)
         yield {"node": node.name, **{key: value for key, value in found.items() if key != "up"}}
     finally:
         with contextlib.suppress(ToolkitError):  # where the node is gone its end gives it back
-            node.call("bmwg.drivers.hosting.interfaces:move", interface=interface, pid=os.getpid())
+            node.call(interfaces.move, interface=interface, pid=os.getpid())
         lab_port.require_returned(interface=interface, up=bool(found["up"]))
         undo.done(number)

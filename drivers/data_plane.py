@@ -30,7 +30,6 @@ if TYPE_CHECKING:  # node functions stand in this module, and the bed is slow to
     from bmwg.methodology.records import Cell
 
 OF_FUNCTION = "of the virtual function"  # a device queue that no thread of its own serves
-_HERE = "bmwg.drivers.data_plane"
 _QUEUES, _KSOFTIRQD = "queues", "ksoftirqd"
 _SUMS = (names.CPU, names.POLLING, names.CYCLES, names.SOFTIRQ)
 _HITS = (names.SIMPLE_HITS, names.EMC_HITS, names.SMC_HITS, names.MEGAFLOW_HITS)
@@ -76,10 +75,7 @@ class DataPlane:
         if self._network is not None:
             uses = self._network.uses(self._nodes[0])
             processes |= {part: counts["pid"] for part, counts in uses.items() if "pid" in counts}
-        found: str = self._nodes[0].call(
-            f"{_HERE}:count_cycles", queues=self._threads, cpus=self._cpus, processes=processes
-        )
-        return found
+        return self._nodes[0].call(count_cycles, queues=self._threads, cpus=self._cpus, processes=processes)
 
     def evidence(self) -> dict[str, JsonValue]:
         """Return which parts are counted, and what is not, with the reason."""
@@ -98,7 +94,7 @@ class DataPlane:
 
     def _readers(self) -> Iterator[Callable[[], Mapping[str, Mapping[str, Any]]]]:
         if self._nodes:  # all nodes of a path are on one machine, whose threads each of them sees
-            yield partial(self._nodes[0].call, f"{_HERE}:kernel", queues=self._threads, cpus=self._cpus)
+            yield partial(self._nodes[0].call, kernel, queues=self._threads, cpus=self._cpus)
         if (network := self._network) is not None:
             yield from (partial(network.uses, node) for node in self._nodes)
         for role, pod in self._pods.items():
@@ -106,7 +102,7 @@ class DataPlane:
         for node in self._nodes:
             pids = {role: pod.pid for role, pod in self._pods.items() if pod.node.name == node.name}
             if pids:
-                yield partial(node.call, f"{_HERE}:interfaces", pids=pids)
+                yield partial(node.call, interfaces, pids=pids)
         for number, machine in enumerate(self._machines):
             yield partial(_of_pod, f"machine{number}", machine)
 

@@ -60,12 +60,12 @@ def require_closed(bed: Bed) -> None:
     for name in bed.nodes:
         node = bed.host(name)
         pids = _of_one_kernel(bed, name)
-        seen = node.call("bmwg.drivers.isolation:survey", pids=pids)
+        seen = node.call(survey, pids=pids)
         # a guest's NIC is a device of its machine, and ends at a tap in a node of the run
         found[f"node {name}"] = [one for one in seen if one["name"] != bed.guests.nic(name)]
         for pod in bed.pods.values():
             if pod.node.name == name:
-                found[f"pod {pod.pod_id}"] = pod.inside("bmwg.drivers.isolation:survey", pids=pids)
+                found[f"pod {pod.pod_id}"] = pod.inside(survey, pids=pids)
     own = {one["bus_address"] for part in found.values() for one in part if one["name"] in lab_ports}
     for where, interfaces in found.items():
         for interface in interfaces:

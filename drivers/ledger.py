@@ -238,11 +238,11 @@ class _Undo:
             return
         node = self._nodes.get(str(place["name"]))
         if node is not None and not (isinstance(node, AgentNode) and node.broken):
-            node.call(kind.function, **entry.arguments)
+            node.call_named(kind.function, entry.arguments)
         elif place["kind"] == "ssh":
-            self._open("ssh " + place["destination"], place).call(kind.function, **entry.arguments)
+            self._open("ssh " + place["destination"], place).call_named(kind.function, entry.arguments)
         elif not kind.in_node:
-            self._open("namespace", place).call(kind.function, **entry.arguments)
+            self._open("namespace", place).call_named(kind.function, entry.arguments)
         elif process.same(place["pid"], place["start_ticks"]):
             raise DriverError(
                 "LEDGER-03",

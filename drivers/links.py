@@ -57,7 +57,7 @@ def connect(
             )
     a_mac, b_mac = mac_of(a.name, a_interface), mac_of(b.name, b_interface)
     a.call(
-        "bmwg.drivers.links:make_pair",
+        make_pair,
         interface=a_interface,
         mac=a_mac,
         peer=b_interface,
@@ -66,7 +66,7 @@ def connect(
         mtu_octets=mtu_octets,
     )
     for node, name in ((a, a_interface), (b, b_interface)):
-        node.call("bmwg.drivers.links:raise_end", interface=name)
+        node.call(raise_end, interface=name)
     return {
         "kind": "veth",
         "a": {"node": a.name, "interface": a_interface, "mac": a_mac},

@@ -58,10 +58,7 @@ class Liveness:
         programs = {
             name: [pid, ticks] for name, (place, pid, ticks) in self._bed.programs.items() if place == node
         }
-        seen: dict[str, JsonValue] = self._bed.host(node).call(
-            "bmwg.drivers.liveness:observe", pods=pods, programs=programs
-        )
-        return seen
+        return self._bed.host(node).call(observe, pods=pods, programs=programs)
 
 
 def observe(*, pods: Mapping[str, list[int]], programs: Mapping[str, list[int]]) -> dict[str, JsonValue]:

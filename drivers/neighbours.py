@@ -11,14 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.hosting import native_cgroup, neighbour, programs
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.native_place import UNDO_KIND
 from bmwg.methodology import neighbours
 from bmwg.methodology.neighbours import Neighbour
 
-_NODE = "bmwg.drivers.hosting.neighbour"
-_CGROUP = "bmwg.drivers.hosting.native_cgroup"
-_PROGRAMS = "bmwg.drivers.hosting.programs"
 _MEMORY_OCTETS = 1 << 30  # choice: STREAM's vectors are four times the last cache, and a neighbour is no pod
 _ALONE_S = 1.0  # choice: as long as the shortest executions
 _CALL_S = 30.0
@@ -41,7 +39,7 @@ def lacking(bed: Bed, name: str) -> Missing | None:
             reason=f"the testbed file names no CPUs of {place}",
             mend=f"`cpus` of {place} in the testbed file",
         )
-    found = _node(bed).call(f"{_NODE}:probe")
+    found = _node(bed).call(neighbour.probe)
     return Missing(**found) if found else None
 
 
@@ -57,17 +55,14 @@ def beside(bed: Bed, name: str) -> Iterator[dict[str, int]]:
         return
     one, place = neighbours.parts(name)
     node, cpus = _node(bed), cpus_of(bed, place)
-    node.call(f"{_NODE}:version")
+    node.call(neighbour.version)
     cgroup_name = f"bmwg-{bed.next_id()}-beside"
     folder = str(bed.run_dir / "neighbour")
     of_folder = bed.undo.before("folder", {"kind": "local"}, folder=folder)
     of_cgroup = bed.undo.before(UNDO_KIND, node.place, cgroup=f"/{cgroup_name}")
     try:
         cgroup = node.call(
-            f"{_CGROUP}:make",
-            name=cgroup_name,
-            cpus=",".join(map(str, cpus)),
-            memory_octets=_MEMORY_OCTETS,
+            native_cgroup.make, name=cgroup_name, cpus=",".join(map(str, cpus)), memory_octets=_MEMORY_OCTETS
         )
         begun = _begun(bed, one, cgroup, len(cpus), folder)
         time.sleep(_ALONE_S)
@@ -76,16 +71,16 @@ def beside(bed: Bed, name: str) -> Iterator[dict[str, int]]:
         yield counts
         counts |= _ended(bed, one, begun, folder, neighbours.WORK, neighbours.WORK_NS)
     finally:
-        node.call(f"{_CGROUP}:remove", cgroup=f"/{cgroup_name}")  # with what still runs in it
-        node.call(f"{_PROGRAMS}:remove_folder", folder=folder)
+        node.call(native_cgroup.remove, cgroup=f"/{cgroup_name}")  # with what still runs in it
+        node.call(programs.remove_folder, folder=folder)
         bed.undo.done(of_cgroup)
         bed.undo.done(of_folder)
 
 
 def _begun(bed: Bed, one: Neighbour, cgroup: str, instances: int, folder: str) -> JsonValue:
-    return _node(bed).call(
-        f"{_NODE}:begin",
-        deadline_s=_CALL_S,
+    return _node(bed).call_within(
+        _CALL_S,
+        neighbour.begin,
         stressor=one.stressor,
         instances=instances,
         words=list(one.words),
@@ -97,7 +92,7 @@ def _begun(bed: Bed, one: Neighbour, cgroup: str, instances: int, folder: str) -
 def _ended(
     bed: Bed, one: Neighbour, begun: JsonValue, folder: str, work: str, elapsed: str
 ) -> dict[str, int]:
-    told = _node(bed).call(f"{_NODE}:end", deadline_s=_CALL_S, **begun, folder=folder, stressor=one.stressor)
+    told = _node(bed).call_within(_CALL_S, neighbour.end, **begun, folder=folder, stressor=one.stressor)
     return {work: told["operations"], elapsed: told["elapsed_ns"]}
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bmwg.drivers import awake
 from bmwg.drivers.api import JsonValue, Node
-from bmwg.drivers.hosting import guest_clock, guest_run, guest_views, qemu
+from bmwg.drivers.hosting import guest_clock, guest_run, guest_views, pages, qemu
 from bmwg.drivers.hosting.guest_clock import Reading
 from bmwg.drivers.hosting.qemu import MachineSpec, NicModel
 from bmwg.drivers.hosting.qemu_machine import Machine
@@ -74,29 +74,25 @@ def run_in_guest(
             f"({described['accelerator_reason']}), kernel {described['guest_kernel']}\n"
         )
         phase = _Phases(say)
-        node.call(
-            "bmwg.drivers.hosting.guest_run:load", modules=list(_SWITCH_MODULES), deadline_s=_CALL_DEADLINE_S
-        )
+        node.call_within(_CALL_DEADLINE_S, guest_run.load, modules=list(_SWITCH_MODULES))
         if cables:
-            node.call(
-                "bmwg.drivers.hosting.guest_run:load", modules=list(_MODULES), deadline_s=_CALL_DEADLINE_S
-            )
+            node.call_within(_CALL_DEADLINE_S, guest_run.load, modules=list(_MODULES))
             virtio = sum(pair.count(NicModel.VIRTIO) for pair in cables)  # they have the first names
             others = [cpu for cpu in range(spec.cpus) if cpu not in tester_cpus]
             if others:
-                node.call(
-                    "bmwg.drivers.hosting.guest_run:serve_elsewhere",
+                node.call_within(
+                    _CALL_DEADLINE_S,
+                    guest_run.serve_elsewhere,
                     interfaces=[f"eth{number}" for number in range(virtio)],
                     cpus=others,
-                    deadline_s=_CALL_DEADLINE_S,
                 )
             phase.ended("drivers of its NICs loaded")
         _set_aside(node, guest, say)
         began = guest_clock.read(node)
-        node.call(
-            "bmwg.drivers.hosting.guest_run:tell",
+        node.call_within(
+            guest_run.TELL_DEADLINE_S,
+            guest_run.tell,
             machine={**described, "guest_clock": _told(began), "host_kept_awake": held.as_json()},
-            deadline_s=guest_run.TELL_DEADLINE_S,
         )
         phase.ended("programs of the record used once")
         status = _follow(node, arguments, results.resolve(), run_id, deadline_s, say)
@@ -112,12 +108,7 @@ def _set_aside(node: Node, guest: GuestSpec, say: Callable[[str], None]) -> None
     ):
         if not wanted:
             continue
-        found = node.call(
-            "bmwg.drivers.hosting.pages:set_aside",
-            size_kib=size_kib,
-            pages=wanted,
-            deadline_s=_CALL_DEADLINE_S,
-        )
+        found = node.call_within(_CALL_DEADLINE_S, pages.set_aside, size_kib=size_kib, pages=wanted)
         if found < wanted:
             raise TestbedError(
                 "GUEST-03",
@@ -151,23 +142,17 @@ def _follow(
     say: Callable[[str], None],
 ) -> int:
     output = f"/run/{run_id}.output"
-    pid = node.call(
-        "bmwg.drivers.hosting.guest_run:start",
+    pid = node.call_within(
+        _CALL_DEADLINE_S,
+        guest_run.start,
         argv=[sys.executable, "-m", "bmwg", *arguments],
         output=output,
         folder=str(Path.cwd()),
         environment={"BMWG_RESULTS": str(results)},
-        deadline_s=_CALL_DEADLINE_S,
     )
     offset, end_s = 0, time.monotonic() + deadline_s
     while time.monotonic() < end_s:
-        seen = node.call(
-            "bmwg.drivers.hosting.guest_run:follow",
-            pid=pid,
-            output=output,
-            offset=offset,
-            deadline_s=_CALL_DEADLINE_S,
-        )
+        seen = node.call_within(_CALL_DEADLINE_S, guest_run.follow, pid=pid, output=output, offset=offset)
         offset = seen["offset"]
         if seen["text"]:
             say(seen["text"])

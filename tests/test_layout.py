@@ -67,6 +67,22 @@ def test_what_a_driver_can_do_is_in_its_protocol_and_not_asked_for_by_a_string()
     assert found == OTHERS
 
 
+NAMED_CALL = re.compile(r"""\.(?:call|inside)(?:_within\([^,]*,|\()\s*f?["'](?:bmwg|\{)""")
+
+
+def test_node_functions_are_passed_and_not_named_in_a_string() -> None:
+    assert NAMED_CALL.search('node.call(\n    "bmwg.drivers.links:up", interface="a")')
+    assert NAMED_CALL.search('pod.inside_within(2.0, f"{LINKS}:up")')
+    assert not NAMED_CALL.search("node.call(links.up)")
+    found = [
+        str(file.relative_to(ROOT))
+        for file in tracked()
+        if file.suffix == ".py" and file.name != "test_layout.py"
+        if NAMED_CALL.search(file.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
 def command_lines() -> list[str]:
     """The README's lines that set everything up."""
     lines = [line.strip() for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bmwg.drivers.api import JsonValue, Pod
+from bmwg.drivers.api_calls import P, R
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.bed import Bed
 from bmwg.methodology.records import Cell
@@ -31,11 +32,11 @@ class Place:
         """The pod that forwards; None where the node does."""
         return next(iter(self.bed.pods.values()), None)
 
-    def router(self, function: str, **arguments: JsonValue) -> JsonValue:
+    def router(self, function: Callable[P, R], /, *args: P.args, **arguments: P.kwargs) -> R:
         """Run a node function in the network namespace of what forwards: the pod's, or the node's."""
         if self.pod is None:
-            return self.node.call(function, deadline_s=60.0, **arguments)
-        return self.pod.inside(function, within_s=50.0, **arguments)
+            return self.node.call_within(60.0, function, *args, **arguments)
+        return self.pod.inside_within(50.0, function, *args, **arguments)
 
 
 Actuator = Callable[[Place], Act | None]  # found by its name among `bmwg.drivers.actuator`

@@ -7,13 +7,13 @@ processor of its own.
 
 from __future__ import annotations
 
+from bmwg.drivers.actuators import outage
 from bmwg.drivers.actuators.place import EGRESS, Act, Actuator, Place
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.paths import queues
 from bmwg.methodology.records import BAREMETAL, NOTHING
 
 LINK_DOWN_S = 0.2  # choice: long against a trial's noise, short against the trial
-_OUTAGE = "bmwg.drivers.actuators.outage"
 
 
 def link(place: Place) -> Act | None:
@@ -26,7 +26,7 @@ def vswitch(place: Place) -> Act | None:
     if place.cell.function == NOTHING or place.cell.hosting == BAREMETAL:
         return None
     bridge = f"bmwg-br{place.bed.sides()[EGRESS].number}"
-    return lambda: place.node.call(f"{_OUTAGE}:link", interface=bridge, for_s=0.0)
+    return lambda: place.node.call(outage.link, interface=bridge, for_s=0.0)
 
 
 def container(place: Place) -> Act | None:
@@ -39,7 +39,7 @@ def container(place: Place) -> Act | None:
 
 def _link(place: Place) -> dict[str, JsonValue]:
     side = place.bed.sides()[EGRESS]
-    done: dict[str, JsonValue] = place.node.call(f"{_OUTAGE}:link", interface=side.nic, for_s=LINK_DOWN_S)
+    done: dict[str, JsonValue] = place.node.call(outage.link, interface=side.nic, for_s=LINK_DOWN_S)
     queues.isolate(place.bed, place.node, side.nic, side.number)  # lost with the link
     return done
 

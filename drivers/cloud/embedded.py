@@ -16,11 +16,12 @@ from typing import Any
 
 from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, Missing, UndoLog
+from bmwg.drivers.cloud import node as cloud_node
 from bmwg.drivers.cloud import settings
 from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.node import START_DEADLINE_S
 from bmwg.drivers.cloud.template import Template, find
-from bmwg.drivers.hosting import qemu
+from bmwg.drivers.hosting import interfaces, qemu, routing
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.methodology.errors import DriverError, TestbedError
 
@@ -31,9 +32,6 @@ _SWITCH = "br-mgmt"  # joins the management NICs of all compute hosts
 _CONTROL = "198.18.31"  # of the links over which further hosts reach the services, a /30 each
 MOST_HOSTS = 4  # choice: each takes half a GB of memory
 UNDO_KIND = "cloud"
-_FUNCTIONS = "bmwg.drivers.cloud.node"
-_ADDRESS = "bmwg.drivers.hosting.interfaces:add_address"
-_CONTROLLER = "bmwg.drivers.hosting.routing:set_controller"
 _MANAGEMENT_END = "mgmt-host"
 _HOSTS_DEADLINE_S = 300.0  # choice: 10 s on an idle machine
 TOKEN_S = 14400  # choice: longer than a run of the default suites; a test makes it short
@@ -69,7 +67,7 @@ class EmbeddedCloud:
     def fault(self) -> str | None:
         """Say which services have ended; None while all run."""
         for node, work in self._places:
-            found: str | None = node.call(f"{_FUNCTIONS}:fault", work=work)
+            found: str | None = node.call(cloud_node.fault, work=work)
             if found is not None:
                 return found
         return None
@@ -161,9 +159,9 @@ def _running(
     entry = undo.before(UNDO_KIND, node.place, work=work)
     try:
         deadline_s = START_DEADLINE_S + 30
-        yield node.call(f"{_FUNCTIONS}:start", deadline_s=deadline_s, work=work, given=dict(given))
+        yield node.call_within(deadline_s, cloud_node.start, work=work, given=dict(given))
     finally:
-        node.call(f"{_FUNCTIONS}:stop", deadline_s=40.0, work=work)
+        node.call_within(40.0, cloud_node.stop, work=work)
         undo.done(entry)
 
 
@@ -174,30 +172,28 @@ def _furnish(node: NamespaceNode, further: Sequence[Host]) -> None:
             "CLOUD-01", "compute hosts of the embedded OpenStack", expected=f"{MOST_HOSTS} at most",
             found=f"{len(further) + 1}",
         )  # fmt: skip
-    node.call(_ADDRESS, interface="lo", address=f"{settings.SERVICE_ADDRESS}/32")
+    node.call(interfaces.add_address, interface="lo", address=f"{settings.SERVICE_ADDRESS}/32")
     links.connect(node, MANAGEMENT, node, _MANAGEMENT_END)
     commanding = _MANAGEMENT_END
     if further:
         commanding = _SWITCH
-        node.call("bmwg.drivers.hosting.routing:add_bridge", bridge=_SWITCH)
-        node.call(_CONTROLLER, interface=_MANAGEMENT_END, controller=_SWITCH)
+        node.call(routing.add_bridge, bridge=_SWITCH)
+        node.call(routing.set_controller, interface=_MANAGEMENT_END, controller=_SWITCH)
     length = MANAGEMENT_NETWORK.partition("/")[2]
-    node.call(_ADDRESS, interface=commanding, address=f"{MANAGEMENT_ADDRESS}/{length}")
+    node.call(interfaces.add_address, interface=commanding, address=f"{MANAGEMENT_ADDRESS}/{length}")
 
 
 def _cabled(node: NamespaceNode, host: NamespaceNode, number: int) -> str:
     """Cable a further host to the services and to the management switch; returns its address there."""
     end = f"{_MANAGEMENT_END}{number}"
     links.connect(node, end, host, MANAGEMENT)
-    node.call(_CONTROLLER, interface=end, controller=_SWITCH)
+    node.call(routing.set_controller, interface=end, controller=_SWITCH)
     links.connect(node, f"control{number}", host, "control")
     first = 4 * (number - 1)
     services, own = f"{_CONTROL}.{first + 1}", f"{_CONTROL}.{first + 2}"
-    node.call(_ADDRESS, interface=f"control{number}", address=f"{services}/30")
-    host.call(_ADDRESS, interface="control", address=f"{own}/30")
-    host.call(
-        "bmwg.drivers.hosting.routing:add_route", destination=f"{settings.SERVICE_ADDRESS}/32", via=services
-    )
+    node.call(interfaces.add_address, interface=f"control{number}", address=f"{services}/30")
+    host.call(interfaces.add_address, interface="control", address=f"{own}/30")
+    host.call(routing.add_route, destination=f"{settings.SERVICE_ADDRESS}/32", via=services)
     return own
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api_calls import Calls
 from bmwg.drivers.api_machines import MachineEndpoint
 from bmwg.drivers.cloud.servers import Server, ServerPort, Workshop
 from bmwg.drivers.hosting.instance import Sample
@@ -41,7 +42,7 @@ class Servers(Protocol):
         ...
 
 
-class NovaMachine:
+class NovaMachine(Calls):
     """A server that has booted and answers."""
 
     def __init__(
@@ -65,12 +66,14 @@ class NovaMachine:
         self._events: list[dict[str, JsonValue]] | None = None
         self._accelerator = ""
 
-    def call(self, function: str, /, *, deadline_s: float, **arguments: JsonValue) -> JsonValue:
+    def call_named(
+        self, function: str, arguments: Mapping[str, JsonValue], *, deadline_s: float | None = None
+    ) -> JsonValue:
         """Run a node function inside."""
         if self._node is None:
             found = "it was removed" if self._gone else "it was made to be timed, without an agent"
             raise DriverError("CLOUD-20", f"server {self.name}", expected="a server", found=found)
-        return self._node.call(function, deadline_s=deadline_s, **arguments)
+        return self._node.call_named(function, arguments, deadline_s=deadline_s)
 
     @property
     def start_steps_ns(self) -> Mapping[str, int]:

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bmwg.drivers.api import Missing
+from bmwg.drivers.cloud import node as cloud_node
 from bmwg.drivers.cloud import settings
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.hosting.namespace import NamespaceNode
 
 CACHE = Path("/var/cache/bmwg/openstack")
 SETUP_LINE = "sh setup/install.sh openstack"
-_NODE = "bmwg.drivers.cloud.node"
 _PREPARE_DEADLINE_S = 600.0
 _VERSION = 1  # counted up when the data bases are filled in another way
 
@@ -66,13 +67,9 @@ def prepare(root: Path, cache: Path = CACHE) -> Path:
             "address": settings.SERVICE_ADDRESS,
         }
         with NamespaceNode("cloud", keep=[cache]) as node:
-            node.call(
-                "bmwg.drivers.hosting.interfaces:add_address",
-                interface="lo",
-                address=f"{settings.SERVICE_ADDRESS}/32",
-            )
+            node.call(interfaces.add_address, interface="lo", address=f"{settings.SERVICE_ADDRESS}/32")
             deadline = {"deadline_s": _PREPARE_DEADLINE_S + 30, "within_s": _PREPARE_DEADLINE_S}
-            steps = node.call(f"{_NODE}:start", work=str(work), given=given, **deadline)
+            steps = node.call(cloud_node.start, work=str(work), given=given, **deadline)
         for step in steps:
             print(f"      {step['took_s']:6.1f} s  {step['step']}")
         shutil.rmtree(work / "logs")

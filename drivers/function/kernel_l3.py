@@ -7,12 +7,10 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
-from bmwg.drivers.hosting import batch
+from bmwg.drivers.hosting import batch, routing
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.paths import routers
 from bmwg.drivers.paths.bed import Bed
-
-_ROUTING = "bmwg.drivers.hosting.routing"
 
 
 class KernelL3:
@@ -41,16 +39,14 @@ class KernelL3:
         """Give the pod its routes and fixed neighbours, so that it never asks."""
         steps = []
         for link in links:
-            steps.append(batch.step(f"{_ROUTING}:disable_reverse_path_filter", interface=link.interface))
+            steps.append(batch.step(routing.disable_reverse_path_filter, interface=link.interface))
             for destination, via in link.routes:
                 steps.append(
-                    batch.step(
-                        f"{_ROUTING}:add_route", destination=destination, via=via, interface=link.interface
-                    )
+                    batch.step(routing.add_route, destination=destination, via=via, interface=link.interface)
                 )
             for arguments in routers.neighbour_arguments(link.interface, link.neighbours, link.neighbour_mac):
-                steps.append(batch.step(f"{_ROUTING}:set_neighbour", **arguments))
-        pod.inside("bmwg.drivers.hosting.batch:run", steps=steps)
+                steps.append(batch.step(routing.set_neighbour, **arguments))
+        pod.inside(batch.run, steps=steps)
         return ()
 
     def started(self, pod: Pod) -> dict[str, JsonValue]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
 from bmwg.drivers.hosting import cgroups
+from bmwg.drivers.hosting import pages as hosting_pages
 from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.network.handover import AF_XDP, COMBINED, NETDEV, VFIO, VHOST_USER
 from bmwg.methodology.errors import DriverError
@@ -108,7 +109,7 @@ class Testpmd:
         """
         said = wait_ready(pod)
         many, size, _ = self._memory()
-        held = pod.node.call("bmwg.drivers.hosting.pages:of_process", pid=pod.pid)
+        held = pod.node.call(hosting_pages.of_process, pid=pod.pid)
         if bool(many) != bool(held["hugepages"].get(size)):
             raise DriverError(
                 "PATH-17",

@@ -21,12 +21,13 @@ from typing import Any
 import execnet
 
 import bmwg
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api import Calls, JsonValue
 from bmwg.methodology import errors
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 TRACEBACK_LINES = 12  # choice: what still fits a terminal
 START_DEADLINE_S = 30.0  # choice: a cold Python start on a busy machine takes about a second
+_CALL_DEADLINE_S = 30.0  # choice: of a call that says nothing
 # execnet 2.1 lets struct.error through for integers below -2**31
 _NOT_SENDABLE = (execnet.DumpError, struct.error)
 CLOSE_DEADLINE_S = 3.0  # choice: after that the agent is killed
@@ -146,7 +147,7 @@ def decode_error(fields: Mapping[str, str]) -> ToolkitError:
     )
 
 
-class AgentNode:
+class AgentNode(Calls):
     """Runner's end: a node reached by an execnet specification. Broken stays broken, with its first cause.
 
     Open and close it as a context manager. `options` are execnet's own keys (`popen`, `python`, `ssh` ...).
@@ -203,8 +204,11 @@ class AgentNode:
             "NODE-01", f"node {self.name}: its agent did not start", found=f"{type(error).__name__} {error}"
         )
 
-    def call(self, function: str, /, *, deadline_s: float = 30.0, **arguments: JsonValue) -> JsonValue:
+    def call_named(
+        self, function: str, arguments: Mapping[str, JsonValue], *, deadline_s: float | None = None
+    ) -> JsonValue:
         """Run a function of this package on the node; see `drivers.api.Node`."""
+        deadline_s = _CALL_DEADLINE_S if deadline_s is None else deadline_s
         with self._lock:
             if self._broken is not None or self._channel is None:
                 raise DriverError(
@@ -215,7 +219,7 @@ class AgentNode:
                 )
             self._number += 1
             try:
-                self._channel.send([self._number, function, arguments])
+                self._channel.send([self._number, function, dict(arguments)])
             except _NOT_SENDABLE as error:
                 raise DriverError(
                     "NODE-05", f"arguments of {function}", expected="builtins only", found=str(error)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api_calls import P, name_of
 from bmwg.drivers.hosting.agent import resolve
 
 
-def step(function: str, **arguments: JsonValue) -> dict[str, JsonValue]:
+def step(function: Callable[P, object], /, *_: P.args, **arguments: P.kwargs) -> dict[str, JsonValue]:
     """Describe one call for `run`."""
-    return {"function": function, "arguments": arguments}
+    return {"function": name_of(function), "arguments": arguments}
 
 
 def run(*, steps: list[dict[str, JsonValue]]) -> list[JsonValue]:

@@ -6,12 +6,11 @@ import ipaddress
 from collections.abc import Mapping
 
 from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.hosting import docker_containers, docker_daemon, interfaces, programs
 from bmwg.drivers.hosting.instance import FORM_NETWORKS, Limits, Place, Program, Sample, filled
 from bmwg.drivers.ledger import LOCAL, Ledger
 
 _FIRST_HOST = 16  # choice: below it are the gateway and what somebody adds by hand
-_DAEMON = "bmwg.drivers.hosting.docker_daemon"
-_CONTAINERS = "bmwg.drivers.hosting.docker_containers"
 
 
 class DockerInstance:
@@ -29,25 +28,22 @@ class DockerInstance:
 
     def sample(self) -> Sample:
         """What the container's processes use."""
-        used = self._node.call(f"{_CONTAINERS}:sample", token=self._token, container=self._container)
+        used = self._node.call(docker_containers.sample, token=self._token, container=self._container)
         return Sample(**used)
 
     def fault(self) -> str | None:
         """Say why the container no longer runs."""
-        found: str | None = self._node.call(
-            f"{_CONTAINERS}:fault", token=self._token, container=self._container
-        )
-        return found
+        return self._node.call(docker_containers.fault, token=self._token, container=self._container)
 
     def stop(self) -> None:
         """End and remove the container."""
         self._node.call(
-            f"{_CONTAINERS}:stop", token=self._token, container=self._container, folder=self._folder
+            docker_containers.stop, token=self._token, container=self._container, folder=self._folder
         )
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Where it is reached, and its limits as the kernel has them."""
-        held = self._node.call(f"{_CONTAINERS}:limits", token=self._token, container=self._container)
+        held = self._node.call(docker_containers.limits, token=self._token, container=self._container)
         return {"name": self.name, "endpoint": list(self.endpoint), "limits": held}
 
 
@@ -72,7 +68,7 @@ class DockerHosting:
 
     def probe(self) -> Missing | None:
         """Tell what the node lacks for a daemon."""
-        lack = self._node.call(f"{_DAEMON}:probe")
+        lack = self._node.call(docker_daemon.probe)
         return Missing(**lack) if lack else None
 
     def __enter__(self) -> DockerHosting:
@@ -81,8 +77,8 @@ class DockerHosting:
         where = here if here["kind"] == "ssh" else LOCAL  # a node's own namespaces may be gone by then
         self._undo = self._ledger.before("docker", where, token=self._token, data_root=self._data_root)
         try:
-            started = self._node.call(
-                f"{_DAEMON}:start", deadline_s=60.0, token=self._token, data_root=self._data_root
+            started = self._node.call_within(
+                60.0, docker_daemon.start, token=self._token, data_root=self._data_root
             )
         except BaseException:
             self._ledger.undo(self._undo)
@@ -91,7 +87,7 @@ class DockerHosting:
         self._version = started["version"]
         try:
             self._node.call(
-                f"{_DAEMON}:add_network",
+                docker_daemon.add_network,
                 token=self._token,
                 name=self._bridge,
                 subnet=str(self._network),
@@ -107,10 +103,10 @@ class DockerHosting:
         """End the daemon and all that it runs, and remove its files."""
         if self._daemon:
             daemon, self._daemon = self._daemon, {}
-            self._node.call(
-                f"{_DAEMON}:stop", deadline_s=60.0, token=self._token, data_root=self._data_root, **daemon
+            self._node.call_within(
+                60.0, docker_daemon.stop, token=self._token, data_root=self._data_root, **daemon
             )
-            self._node.call("bmwg.drivers.hosting.interfaces:delete", interface=self._bridge)
+            self._node.call(interfaces.delete, interface=self._bridge)
             self._ledger.done(self._undo)
 
     def start(self, program: Program, number: int, limits: Limits) -> DockerInstance:
@@ -123,10 +119,10 @@ class DockerHosting:
         folder = f"{self._place.run_dir}/instances/{name}"
         given = {"folder": folder, "address": address, "port": program.port}
         if not self._routed:
-            self._node.call("bmwg.drivers.hosting.programs:require_free", address=outside[0], port=outside[1])
-        made = self._node.call(
-            f"{_CONTAINERS}:run",
-            deadline_s=60.0,
+            self._node.call(programs.require_free, address=outside[0], port=outside[1])
+        made = self._node.call_within(
+            60.0,
+            docker_containers.run,
             token=self._token,
             name=name,
             image=program.name,
@@ -145,9 +141,9 @@ class DockerHosting:
     def prepare(self, program: Program) -> None:
         """Make the program's image unless it is there."""
         if program.name not in self._images:
-            self._images[program.name] = self._node.call(
-                f"{_CONTAINERS}:make_image",
-                deadline_s=60.0,
+            self._images[program.name] = self._node.call_within(
+                60.0,
+                docker_containers.make_image,
                 token=self._token,
                 name=program.name,
                 program=program.command[0],

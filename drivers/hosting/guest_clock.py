@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api import NestedNode, Node
+from bmwg.drivers.hosting import probe
 
 MAX_ERROR = 0.001  # choice: the share by which a rate may be off
 _DEADLINE_S = 120.0  # a guest under load answers late
@@ -57,7 +58,7 @@ def held(nodes: Sequence[Node]) -> Iterator[list[str]]:
 def read(node: Node) -> Reading:
     """Read the guest's clock between two readings of the host's."""
     before_s = time.monotonic()
-    found = node.call("bmwg.drivers.hosting.probe:clock", deadline_s=_DEADLINE_S)
+    found = node.call_within(_DEADLINE_S, probe.clock)
     return Reading(
         source=str(found["source"]),
         inside_ns=int(found["monotonic_ns"]),

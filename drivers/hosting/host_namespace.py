@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 
 from bmwg.drivers.api import JsonValue, Node
-from bmwg.drivers.hosting import process
+from bmwg.drivers.hosting import namespace, process
 from bmwg.drivers.hosting.namespace import UNSHARE
 from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.methodology.errors import TestbedError, ToolkitError
@@ -34,9 +34,7 @@ class HostNamespaceNode(SshNode):
         """Make the namespaces and furnish them."""
         super().__enter__()
         try:
-            held = self.call(
-                "bmwg.drivers.hosting.namespace:furnish", hostname=self.name, keep=[], die_with_pid=0
-            )
+            held = self.call(namespace.furnish, hostname=self.name, keep=[], die_with_pid=0)
         except ToolkitError:
             self.__exit__(None, None, None)
             raise
@@ -51,9 +49,7 @@ class HostNamespaceNode(SshNode):
     def _interrupt(self, function: str) -> None:
         """Stop the call that runs and keep the node: the tear-down needs it."""
         try:
-            self._host.call(
-                "bmwg.drivers.hosting.process:interrupt", pid=self.pid, start_ticks=self.start_ticks
-            )
+            self._host.call(process.interrupt, pid=self.pid, start_ticks=self.start_ticks)
         except ToolkitError:
             super()._interrupt(function)
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api_calls import Calls
 from bmwg.drivers.api_machines import Machine, MachineIntent
+from bmwg.drivers.hosting import programs
 from bmwg.drivers.hosting.guest_image import GuestImage
 from bmwg.drivers.hosting.instance import FORM_NETWORKS, Limits, Place, Program, Sample, filled
 from bmwg.drivers.hosting.qemu import NicModel
@@ -20,11 +22,10 @@ from bmwg.methodology.errors import TestbedError, ToolkitError
 
 _MODELS = {"vm_full": NicModel.E1000, "vm_para": NicModel.VIRTIO}
 _FOLDER = "/run/bmwg-program"  # in the guest, whose files are its own
-_PROGRAMS = "bmwg.drivers.hosting.programs"
 _GUEST_DEADLINE_S = 30.0
 
 
-class VmInstance:
+class VmInstance(Calls):
     """One machine with one program."""
 
     def __init__(
@@ -43,13 +44,13 @@ class VmInstance:
         address, port = self.endpoint
         given: dict[str, Any] = {"folder": _FOLDER, "address": address, "port": port}
         self.call(
-            f"{_PROGRAMS}:write_files",
+            programs.write_files,
             folder=_FOLDER,
             files={name: filled(text, **given) for name, text in program.files.items()},
         )
         try:
             self._process = self.call(
-                f"{_PROGRAMS}:start",
+                programs.start,
                 command=[filled(word, **given) for word in program.command],
                 folder=_FOLDER,
                 packages=list(program.packages),
@@ -65,11 +66,11 @@ class VmInstance:
                 hint=f"make the image with {' '.join(program.packages)}; the host's programs are not used",
             ) from error
 
-    def call(
-        self, function: str, /, *, deadline_s: float = _GUEST_DEADLINE_S, **arguments: JsonValue
+    def call_named(
+        self, function: str, arguments: Mapping[str, JsonValue], *, deadline_s: float | None = None
     ) -> JsonValue:
         """Run a node function inside the guest."""
-        return self._machine.call(function, deadline_s=deadline_s, **arguments)
+        return self._machine.call_named(function, arguments, deadline_s=deadline_s or _GUEST_DEADLINE_S)
 
     def sample(self) -> Sample:
         """What the machine uses, seen from its host: the guest's own work and its emulation together."""
@@ -77,14 +78,14 @@ class VmInstance:
 
     def sample_inside(self) -> Sample:
         """What the program uses as the guest's kernel counts it."""
-        return Sample(**self.call(f"{_PROGRAMS}:sample", pid=self._process["pid"]))
+        return Sample(**self.call(programs.sample, pid=self._process["pid"]))
 
     def fault(self) -> str | None:
         """Say why the guest or the program in it no longer runs; a busy guest answers later than others."""
         found = self._machine.fault()
         if found is None and self._process:
             try:
-                found = self.call(f"{_PROGRAMS}:fault", folder=_FOLDER, **self._process)
+                found = self.call(programs.fault, folder=_FOLDER, **self._process)
             except ToolkitError as error:
                 found = self._machine.fault() or str(error)
         return found

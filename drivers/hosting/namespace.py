@@ -55,7 +55,7 @@ class NamespaceNode(AgentNode):
         self.open()
         try:
             held = self.call(
-                "bmwg.drivers.hosting.namespace:furnish",
+                furnish,
                 hostname=self.name,
                 keep=self._keep,
                 # the signal follows the *thread* that started the agent; elsewhere end-of-file has to do

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.hosting import programs
 from bmwg.drivers.hosting.instance import Limits, Place, Program, Sample, filled
 from bmwg.drivers.ledger import Ledger
 
@@ -25,31 +26,25 @@ class NativeInstance:
         given = {"folder": self._folder, "address": address, "port": port}
         files = {name: filled(text, **given) for name, text in program.files.items()}  # type: ignore[arg-type]
         command = [filled(word, **given) for word in program.command]  # type: ignore[arg-type]
-        self._node.call("bmwg.drivers.hosting.programs:require_free", address=address, port=port)
-        self._node.call("bmwg.drivers.hosting.programs:write_files", folder=self._folder, files=files)
+        self._node.call(programs.require_free, address=address, port=port)
+        self._node.call(programs.write_files, folder=self._folder, files=files)
         self._process = self._node.call(
-            "bmwg.drivers.hosting.programs:start",
-            command=command,
-            folder=self._folder,
-            packages=list(program.packages),
+            programs.start, command=command, folder=self._folder, packages=list(program.packages)
         )
 
     def sample(self) -> Sample:
         """What the process and its children use."""
-        used = self._node.call("bmwg.drivers.hosting.programs:sample", pid=self._process["pid"])
+        used = self._node.call(programs.sample, pid=self._process["pid"])
         return Sample(**used)
 
     def fault(self) -> str | None:
         """Say why the process no longer runs."""
-        found: str | None = self._node.call(
-            "bmwg.drivers.hosting.programs:fault", folder=self._folder, **self._process
-        )
-        return found
+        return self._node.call(programs.fault, folder=self._folder, **self._process)
 
     def stop(self) -> None:
         """End the process and remove its folder."""
         if self._process:
-            self._node.call("bmwg.drivers.hosting.programs:stop", folder=self._folder, **self._process)
+            self._node.call(programs.stop, folder=self._folder, **self._process)
             self._process = {}
 
     def describe(self) -> Mapping[str, JsonValue]:

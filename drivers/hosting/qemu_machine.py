@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from bmwg.drivers.api import JsonValue, Missing
-from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
+from bmwg.drivers.hosting import guest_initramfs, guest_kernel, guest_root, process, qemu
 from bmwg.drivers.hosting.guest import GuestNode
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.drivers.hosting.qemu import MachineSpec
@@ -97,9 +97,9 @@ class Machine:
             raise self._without_root(error) from error
         self._node = node
         if self.spec.disk is not None:
-            self._root = node.call("bmwg.drivers.hosting.guest_root:enter")
+            self._root = node.call(guest_root.enter)
         self.boot_s = time.monotonic() - began_s
-        node.call("bmwg.drivers.hosting.process:set_hostname", name=self.spec.name)
+        node.call(process.set_hostname, name=self.spec.name)
 
     def _without_root(self, error: TestbedError) -> TestbedError:
         """Return IMAGE-07 where the guest said that this is why it did not boot, else the error itself."""

@@ -131,7 +131,7 @@ def require_answer(*, name: str, address: str, within_s: float = 10.0) -> None:
 
 def call(*, name: str, function: str, arguments: dict[str, JsonValue], within_s: float) -> JsonValue:
     """Node function: run a node function inside a guest."""
-    return _machine(name).node.call(function, deadline_s=within_s, **arguments)
+    return _machine(name).node.call_named(function, arguments, deadline_s=within_s)
 
 
 def sample(*, name: str) -> JsonValue:

@@ -15,11 +15,11 @@ from typing import Any
 from bmwg.drivers.api import PlacedNode, PodNetwork
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, pods
+from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.methodology.errors import DriverError
 
 LABEL = "bmwg.ietf.org/batch"
-_NODE = "bmwg.drivers.kubernetes.node"
 _PART_OF_CPU = "20m"  # choice: of pods that are many; their kernels forward, and their program sleeps
 
 
@@ -106,14 +106,16 @@ class Batch:
     def take_added(self) -> None:
         """Take what the node tells of CNI ADD of each pod that stands."""
         for name, uid in self.uids.items():
-            told = self._node.call(f"{_NODE}:attached", cache_dir=f"{self._folder}/cni-cache", pod_uid=uid)
+            told = self._node.call(
+                kubernetes_node.attached, cache_dir=f"{self._folder}/cni-cache", pod_uid=uid
+            )
             if told is not None:
                 self.phases[name].cni = dict(told["times"])
 
     def take_deleted(self) -> None:
         """Take what it tells of CNI DEL of each that is gone."""
         for name, uid in self.uids.items():
-            told = self._node.call(f"{_NODE}:detached", folder=self._folder, pod_uid=uid)
+            told = self._node.call(kubernetes_node.detached, folder=self._folder, pod_uid=uid)
             if told is not None:
                 self.ends[name].detached_ns = told["ended_ns"]
 

@@ -19,7 +19,9 @@ from pathlib import Path
 import yaml
 
 from bmwg.drivers.api import JsonValue, PlacedNode, UndoLog
+from bmwg.drivers.hosting import cgroups, interfaces, routing
 from bmwg.drivers.kubernetes import attachments, flannel, joined, policies, settings
+from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.certificates import Authority, signing_key
 from bmwg.drivers.kubernetes.client import Cluster
@@ -30,10 +32,6 @@ from bmwg.methodology.errors import DriverError, ToolkitError
 
 UNDO_KIND = "kubernetes_node"
 READY_S = 240.0  # choice: 15 to 20 s on a quiet machine; of a shared one only the end of the wait
-_NODE = "bmwg.drivers.kubernetes.node"
-_CGROUPS = "bmwg.drivers.hosting.cgroups"
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
-_ROUTING = "bmwg.drivers.hosting.routing"
 _PREFIX = "192.0.2."  # RFC 5737: nodes' addresses, in the run's own namespaces
 _ALONE = "bmwg-node"  # the interface of a node that is alone
 _ADMIN = "admin"
@@ -108,7 +106,7 @@ def embedded(
         stack.enter_context(_removed(first, undo, folder=str(shared), cgroup=f"/bmwg-kubernetes-{token}"))
         shared.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write_shared(shared, layouts)
-        image = first.call(f"{_NODE}:build_image", archive=str(shared / "image.tar"), deadline_s=120.0)
+        image = first.call_within(120.0, kubernetes_node.build_image, archive=str(shared / "image.tar"))
         made = Embedded(
             access=Access(
                 kubeconfig=str(shared / f"{_ADMIN}.kubeconfig"),
@@ -134,7 +132,9 @@ def embedded(
             if network is not None:
                 _wait_for_way(api, nodes, layouts, started, end_s)
             made.took_s["ready"] = round(time.monotonic() - began_s, 3)
-        first.call(f"{_NODE}:yield_cpus", pid=started[first.place["name"]]["pid"], names=list(CONTROL_PLANE))
+        first.call(
+            kubernetes_node.yield_cpus, pid=started[first.place["name"]]["pid"], names=list(CONTROL_PLANE)
+        )
         yield made
 
 
@@ -145,7 +145,7 @@ def _cluster(access: Access, end_s: float) -> Cluster:
 @contextmanager
 def _handed_down(node: PlacedNode, undo: UndoLog) -> Iterator[None]:
     """Take back on leaving what the root of cgroups (version 2) hands down because of the cluster."""
-    controllers = node.call(f"{_CGROUPS}:held_back")
+    controllers = node.call(cgroups.held_back)
     if not controllers:
         yield
         return
@@ -153,7 +153,7 @@ def _handed_down(node: PlacedNode, undo: UndoLog) -> Iterator[None]:
     try:
         yield
     finally:
-        node.call(f"{_CGROUPS}:hold_back", controllers=controllers)
+        node.call(cgroups.hold_back, controllers=controllers)
         undo.done(entry)
 
 
@@ -164,7 +164,7 @@ def _removed(node: PlacedNode, undo: UndoLog, *, folder: str, cgroup: str) -> It
     try:
         yield
     finally:
-        node.call(f"{_NODE}:remove", folder=folder, cgroup=cgroup, deadline_s=40.0)
+        node.call_within(40.0, kubernetes_node.remove, folder=folder, cgroup=cgroup)
         undo.done(entry)
 
 
@@ -178,16 +178,16 @@ def _node(
     control_plane: bool,
 ) -> Iterator[None]:
     """Start one node's programs; end and remove them on leaving."""
-    place = {"folder": layout.folder, "cgroup": layout.cgroup}
+    place: dict[str, JsonValue] = {"folder": layout.folder, "cgroup": layout.cgroup}
     entry = undo.before(UNDO_KIND, node.place, **place)
     begun: dict[str, JsonValue] = {"pid": 0, "start_ticks": 0}
     try:
-        done = node.call(f"{_NODE}:start", layout=asdict(layout), control_plane=control_plane)
+        done = node.call(kubernetes_node.start, layout=asdict(layout), control_plane=control_plane)
         begun = done["process"]
         started[layout.name] = begun
         yield
     finally:
-        node.call(f"{_NODE}:stop", **place, **begun, deadline_s=60.0)
+        node.call_within(60.0, kubernetes_node.stop, **place, **begun)
         undo.done(entry)
 
 
@@ -225,24 +225,24 @@ def _address(node: PlacedNode, layouts: Mapping[str, Layout], name: str, interfa
     """Give a node its address, and routes to services and to the pods of the others."""
     own = interface or _ALONE
     if not interface:
-        node.call(f"{_ROUTING}:add_bridge", bridge=_ALONE)
-    node.call(f"{_INTERFACES}:add_address", interface=own, address=f"{layouts[name].address}/24")
+        node.call(routing.add_bridge, bridge=_ALONE)
+    node.call(interfaces.add_address, interface=own, address=f"{layouts[name].address}/24")
     # the bridge plugin would make it with a node's first pod, and the platform would change in mid-run
     gateway = layouts[name].pod_network.replace(".0/24", ".1/24")
-    node.call(f"{_ROUTING}:add_bridge", bridge=settings.POD_BRIDGE)
-    node.call(f"{_INTERFACES}:add_address", interface=settings.POD_BRIDGE, address=gateway)
+    node.call(routing.add_bridge, bridge=settings.POD_BRIDGE)
+    node.call(interfaces.add_address, interface=settings.POD_BRIDGE, address=gateway)
     port_address = f"{layouts[name].port_address}/32"  # before kube-proxy starts, which looks once
-    node.call(f"{_INTERFACES}:add_address", interface=settings.POD_BRIDGE, address=port_address)
-    node.call(f"{_ROUTING}:set_forwarding", enabled=True)
-    node.call(f"{_ROUTING}:add_route", destination=layouts[name].ranges.services, interface=own)
+    node.call(interfaces.add_address, interface=settings.POD_BRIDGE, address=port_address)
+    node.call(routing.set_forwarding, enabled=True)
+    node.call(routing.add_route, destination=layouts[name].ranges.services, interface=own)
     for other in layouts.values():
         if other.name != name:
-            node.call(f"{_ROUTING}:add_route", destination=other.pod_network, via=other.address)
+            node.call(routing.add_route, destination=other.pod_network, via=other.address)
     told = joined.underlay(layouts[name])
     if told is not None:
-        node.call(f"{_INTERFACES}:add_address", **told)
+        node.call(interfaces.add_address, **told)
         for route in joined.routes(layouts, name):
-            node.call(f"{_ROUTING}:add_route", **route)
+            node.call(routing.add_route, **route)
 
 
 def _wait_for_runtime(
@@ -254,10 +254,10 @@ def _wait_for_runtime(
     """Wait until containerd answers on each node, and give it the image."""
     for name, node in nodes.items():
         folder = layouts[name].folder
-        while not node.call(f"{_NODE}:runtime_answers", folder=folder):
+        while not node.call(kubernetes_node.runtime_answers, folder=folder):
             _still(node, layouts[name], started[name], end_s, "containerd that answers")
         archive = f"{layouts[name].shared}/image.tar"
-        node.call(f"{_NODE}:import_image", folder=folder, archive=archive, deadline_s=90.0)
+        node.call_within(90.0, kubernetes_node.import_image, folder=folder, archive=archive)
 
 
 def _wait_for_api(
@@ -321,10 +321,10 @@ def _still(
     """Wait a moment; DriverError KUBE-02 past the deadline or when the node's programs have ended."""
     if time.monotonic() < end_s:
         time.sleep(0.1)
-        told = node.call(f"{_NODE}:state", folder=layout.folder, **begun)
+        told = node.call(kubernetes_node.state, folder=layout.folder, **begun)
         if told["runs"]:
             return
-    told = node.call(f"{_NODE}:state", folder=layout.folder, **begun)
+    told = node.call(kubernetes_node.state, folder=layout.folder, **begun)
     words = "; ".join(f"{name}: {text}" for name, text in told["said"].items() if text)
     if kept := os.environ.get("BMWG_KEEP_CLUSTER_LOGS"):
         Path(kept).write_text(json.dumps(told, indent=1))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import JsonValue, Missing, PlacedNode
+from bmwg.drivers.hosting import cgroups
 from bmwg.drivers.hosting.instance import (
     FORM_NETWORKS,
     INSTANCE_NETWORK,
@@ -23,7 +24,8 @@ from bmwg.drivers.hosting.instance import (
     Program,
     Sample,
 )
-from bmwg.drivers.kubernetes import pods, record
+from bmwg.drivers.kubernetes import image, pods, programs, record
+from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes.access import MEND
 from bmwg.drivers.kubernetes.batch import LABEL
 from bmwg.drivers.kubernetes.client import Cluster
@@ -34,7 +36,6 @@ from bmwg.drivers.ledger import Ledger
 from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import DriverError
 
-_NODE = "bmwg.drivers.kubernetes.node"
 _BEYOND = ("198.18.1.0/24", "198.18.2.0/24")  # the clients' network and the servers'
 _RUNNING_S = 120.0  # choice: a pod runs within 2 s here; the wait of a busy machine
 
@@ -86,7 +87,7 @@ class PodOfCluster:
         told = record.pod(found, body)
         cgroup = self._where.layout.cgroup
         process = self._where.node.call(
-            f"{_NODE}:container_pid",
+            kubernetes_node.container_pid,
             cgroup=cgroup,
             pod_uid=found["metadata"]["uid"],
             container=self.container,
@@ -94,8 +95,7 @@ class PodOfCluster:
         if process is None:
             raise DriverError("KUBE-40", f"pod {self.name}", expected="a process", found="none")
         limits = self._where.node.call(
-            "bmwg.drivers.hosting.cgroups:read_limits",
-            cgroup=record.within_hierarchy(str(process["cgroup"])),
+            cgroups.read_limits, cgroup=record.within_hierarchy(str(process["cgroup"]))
         )
         return {
             "name": self.name,
@@ -140,7 +140,7 @@ class PodGroup:
 
 def _sample(where: Where, containers: list[str]) -> Sample:
     cgroup = where.layout.cgroup
-    return Sample(**where.node.call(f"{_NODE}:sample_containers", cgroup=cgroup, containers=containers))
+    return Sample(**where.node.call(kubernetes_node.sample_containers, cgroup=cgroup, containers=containers))
 
 
 class KubernetesHosting:
@@ -163,7 +163,7 @@ class KubernetesHosting:
             import kubernetes  # noqa: F401 - an optional extra
         except ImportError as error:
             return Missing(what="Kubernetes client", reason=str(error), mend=MEND)
-        lack = self._node.call("bmwg.drivers.kubernetes.programs:missing")
+        lack = self._node.call(programs.missing)
         if lack:
             return Missing(**lack)
         if len(self._cpus) < 2:
@@ -176,7 +176,7 @@ class KubernetesHosting:
 
     @property
     def _cpus(self) -> tuple[int, ...]:
-        return cpu_list(str(self._node.call("bmwg.drivers.hosting.cgroups:default_cpus")))
+        return cpu_list(str(self._node.call(cgroups.default_cpus)))
 
     def __enter__(self) -> KubernetesHosting:
         """Make the cluster and the run's namespace in it."""
@@ -234,15 +234,17 @@ class KubernetesHosting:
             return
         where = self._where(program)
         archive = f"{where.layout.shared}/{program.name}.tar"
-        made = self._node.call(
-            "bmwg.drivers.kubernetes.image:build_program",
-            deadline_s=120.0,
+        made = self._node.call_within(
+            120.0,
+            image.build_program,
             archive=archive,
             image=where.image,
             program=program.command[0],
             packages=list(program.packages),
         )
-        self._node.call(f"{_NODE}:import_image", folder=where.layout.folder, archive=archive, deadline_s=90.0)
+        self._node.call_within(
+            90.0, kubernetes_node.import_image, folder=where.layout.folder, archive=archive
+        )
         self._images[program.name] = made
 
     def start(self, program: Program, number: int, limits: Limits) -> PodOfCluster:

@@ -16,8 +16,6 @@ from bmwg.drivers.paths.addresses import INNER, host
 from bmwg.methodology.errors import ConfigError
 
 Joining = FlannelNetwork | CiliumNetwork
-_FLANNEL = "bmwg.drivers.kubernetes.flannel"
-_CILIUM = "bmwg.drivers.kubernetes.cilium"
 
 
 def flannel_of(network: Joining | None, number: int) -> Flannel | None:
@@ -65,10 +63,10 @@ def awaited(node: PlacedNode, name: str, layouts: Mapping[str, Layout]) -> str:
     told = layouts[name]
     if told.flannel is not None:
         others = [one.flannel.subnet for key, one in layouts.items() if one.flannel and key != name]
-        found = node.call(f"{_FLANNEL}:ready", subnet=told.flannel.subnet, others=others)
+        found = node.call(flannel.ready, subnet=told.flannel.subnet, others=others)
         return f"flanneld with {found}" if found else ""
     if told.cilium is not None:
-        found = node.call(f"{_CILIUM}:ready", deadline_s=20.0)
+        found = node.call_within(20.0, cilium.ready)
         return f"Cilium with {found}" if found else ""
     return ""
 
@@ -89,5 +87,5 @@ def joining_of(networks: Sequence[NetworkDriver], node: Node) -> Joining | None:
         )
     if not found:
         return None
-    module = "cilium" if isinstance(found[0], CiliumNetwork) else "flannel"
-    return None if node.call(f"bmwg.drivers.kubernetes.{module}:missing") else found[0]
+    missing = cilium.missing if isinstance(found[0], CiliumNetwork) else flannel.missing
+    return None if node.call(missing) else found[0]

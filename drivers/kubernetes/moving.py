@@ -17,13 +17,13 @@ from typing import Any
 from bmwg.drivers.api import JsonValue, Missing, PlacedNode, UndoLog
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, nodes, pods, services
+from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import Embedded
 from bmwg.methodology.errors import DriverError
 
 LABEL = "bmwg.ietf.org/moving"
 RELAY = "udp-relay"  # the function's name
-_NODE = "bmwg.drivers.kubernetes.node"
 _HOST = "kubernetes.io/hostname"
 _RELAY_PORT = 1107  # choice: one that needs no right
 _PART_OF_CPU = "50m"  # choice: a request without a limit, whose quota would be timed
@@ -180,11 +180,13 @@ class Moving:
         """Return the steps of both pods; those of CNI as their nodes tell them."""
         before, after = self._cluster.layouts[node].folder, self._cluster.layouts[self.node].folder
         added = self._cluster.nodes[self.node].call(
-            f"{_NODE}:attached", cache_dir=f"{after}/cni-cache", pod_uid=str(self._pod["metadata"]["uid"])
+            kubernetes_node.attached,
+            cache_dir=f"{after}/cni-cache",
+            pod_uid=str(self._pod["metadata"]["uid"]),
         )
         if added is not None:
             phases.cni = dict(added["times"])
-        removed = self._cluster.nodes[node].call(f"{_NODE}:detached", folder=before, pod_uid=old)
+        removed = self._cluster.nodes[node].call(kubernetes_node.detached, folder=before, pod_uid=old)
         if removed is not None:
             ends.detached_ns = removed["ended_ns"]
         new = {

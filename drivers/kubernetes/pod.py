@@ -9,19 +9,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bmwg.drivers.api import Attached, JsonValue, PlacedNode, PluginNetwork, PodNetwork
+from bmwg.drivers.hosting import cgroups
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import Sample
 from bmwg.drivers.kubernetes import manifest, pods, record
+from bmwg.drivers.kubernetes import node as kubernetes_node
+from bmwg.drivers.network import datapath
+from bmwg.drivers.runtime.of_pods import OfPods
 from bmwg.methodology.errors import DriverError
 
 if TYPE_CHECKING:
     from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
 
-_NODE = "bmwg.drivers.kubernetes.node"
-_DATAPATH = "bmwg.drivers.network.datapath"
 
-
-class KubernetesPod:
+class KubernetesPod(OfPods):
     """A pod in a cluster.
 
     A restart kills its container; the kubelet starts another in the pod's namespaces.
@@ -36,18 +37,13 @@ class KubernetesPod:
         found: Mapping[str, Any],
         phases: pods.Phases,
     ) -> None:
+        super().__init__(node, spec.pod_id)
         self._runtime = runtime
         self._spec = spec
         self._body = body
         self._found = found
         self.phases = phases
         self.ends = pods.Ends()
-        self.node = node
-        self.pod_id = spec.pod_id
-        self.pid = 0
-        self.start_ticks = 0
-        self.attached: tuple[Attached, ...] = ()
-        self.checks: tuple[dict[str, JsonValue], ...] = ()
         self._container: Mapping[str, JsonValue] = {}
 
     @property
@@ -66,11 +62,6 @@ class KubernetesPod:
         return self.ends.steps_ns()
 
     @property
-    def netns_path(self) -> str:
-        """The pod's network namespace, valid while its sandbox stands."""
-        return f"/proc/{self.pid}/ns/net"
-
-    @property
     def image(self) -> str:
         """The image's name and the digest that the runtime has of it."""
         found = record.pod(self._found, self._body)
@@ -80,7 +71,7 @@ class KubernetesPod:
         """Take when its removal came to what; of its networks its node tells it."""
         self.ends = ends
         layout = self._runtime.layout(self.node.name)
-        told = self.node.call(f"{_NODE}:detached", folder=layout.folder, pod_uid=self.uid)
+        told = self.node.call(kubernetes_node.detached, folder=layout.folder, pod_uid=self.uid)
         if told is not None:
             ends.detached_ns = told["ended_ns"]
 
@@ -112,7 +103,9 @@ class KubernetesPod:
 
     def _told(self) -> dict[str, JsonValue]:
         layout = self._runtime.layout(self.node.name)
-        told = self.node.call(f"{_NODE}:attached", cache_dir=f"{layout.folder}/cni-cache", pod_uid=self.uid)
+        told = self.node.call(
+            kubernetes_node.attached, cache_dir=f"{layout.folder}/cni-cache", pod_uid=self.uid
+        )
         if told is None:
             raise DriverError("KUBE-40", f"pod {self.pod_id}", expected="a record of CNI ADD", found="none")
         found: dict[str, JsonValue] = told
@@ -123,7 +116,7 @@ class KubernetesPod:
         end_s = time.monotonic() + within_s
         while time.monotonic() < end_s:
             found: dict[str, JsonValue] | None = self.node.call(
-                f"{_NODE}:container_pid", cgroup=layout.cgroup, pod_uid=self.uid, container=container
+                kubernetes_node.container_pid, cgroup=layout.cgroup, pod_uid=self.uid, container=container
             )
             if found is not None:
                 return found
@@ -140,9 +133,7 @@ class KubernetesPod:
         for one in networks:
             made = by_interface[one.attachment.interface]
             view = self.node.call(
-                f"{_DATAPATH}:attachment_view",
-                netns=self.netns_path,
-                interface=one.attachment.interface,
+                datapath.attachment_view, netns=self.netns_path, interface=one.attachment.interface
             )
             conflist = self._runtime.conflist(one)
             inside, other = view["inside"], view["host_side"] or {}
@@ -175,32 +166,21 @@ class KubernetesPod:
         """Kill the container and wait until the kubelet has started another; by the node's clock."""
         before = pods.restarts(self._found)
         killed = self.node.call(
-            f"{_NODE}:kill", pid=self._container["pid"], start_ticks=self._container["start_ticks"]
+            kubernetes_node.kill, pid=self._container["pid"], start_ticks=self._container["start_ticks"]
         )
         api, path = self._runtime.api, pods.pods_path(self._runtime.namespace)
         for _, found in api.watch(path, within_s=60.0, fieldSelector=f"metadata.name={self.pod_id}"):
             if pods.restarts(found) > before and pods.runs(found):
                 self._found = found
-                ended_ns = self.node.call(f"{_NODE}:now_ns")
+                ended_ns = self.node.call(kubernetes_node.now_ns)
                 self._container = self._process(pods.container_id(found))
                 return {"began_ns": killed["began_ns"], "ended_ns": ended_ns}
         raise DriverError("KUBE-40", f"pod {self.pod_id}", expected="its container again", found="none")
 
-    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
-        """Run a function on the node, in the pod's network namespace."""
-        return self.node.call(
-            "bmwg.drivers.hosting.inside:run",
-            deadline_s=within_s + 20.0,
-            pid=self.pid,
-            function=function,
-            arguments=arguments,
-            within_s=within_s,
-        )
-
     def sample(self) -> Sample:
         """What all processes of the pod use, by its cgroup."""
         cgroup = self._runtime.layout(self.node.name).cgroup
-        return Sample(**self.node.call(f"{_NODE}:sample", cgroup=cgroup, pod_uid=self.uid))
+        return Sample(**self.node.call(kubernetes_node.sample, cgroup=cgroup, pod_uid=self.uid))
 
     def fault(self) -> str | None:
         """Say why the pod no longer runs, as the cluster has it; None while it does."""
@@ -213,7 +193,6 @@ class KubernetesPod:
         """Return the pod as the cluster has it and as the kernel enforces it, with the times of its start."""
         told: dict[str, JsonValue] = record.pod(self._found, self._body)
         limits = self.node.call(
-            "bmwg.drivers.hosting.cgroups:read_limits",
-            cgroup=record.within_hierarchy(str(self._container["cgroup"])),
+            cgroups.read_limits, cgroup=record.within_hierarchy(str(self._container["cgroup"]))
         )
         return {**told, "start_phases_ms": self.phases.took_ms(), **limits, "pid": self._container["pid"]}

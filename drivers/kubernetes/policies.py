@@ -28,7 +28,6 @@ USER = "policies"
 BY = "the toolkit's own agent, rules of nftables in the node's forwarding"
 _AGENT = "bmwg.drivers.kubernetes.policy_agent"
 _STATUS = "policies.json"  # of the agent
-_HERE = "bmwg.drivers.kubernetes.policies"
 _IN_FORCE_S = 120.0  # choice: a thousand policies are asked for one by one
 _AT_A_TIME = 4  # choice: requests to the API at the same time
 _OTHERS = "10."  # what further policies allow: addresses that no frame of a run has
@@ -134,9 +133,9 @@ class Policies:
             return
         end_s = time.monotonic() + _IN_FORCE_S
         while True:
-            told = self._node.call(f"{_HERE}:told", folder=self._folder)
-            refused = told.get("refused")
-            absent = lacks(told) if not refused else []
+            state = self._node.call(told, folder=self._folder)
+            refused = state.get("refused")
+            absent = lacks(state) if not refused else []
             if not refused and not absent:
                 return
             if refused or time.monotonic() > end_s:
@@ -144,7 +143,7 @@ class Policies:
                     "KUBE-43",
                     f"policies on node {self._node.name}",
                     expected=f"in force within {_IN_FORCE_S:g} s",
-                    found=refused or f"{len(absent)} are not: {', '.join(absent[:3])}; {told['said']}"[:600],
+                    found=refused or f"{len(absent)} are not: {', '.join(absent[:3])}; {state['said']}"[:600],
                 )
             time.sleep(0.05)
 
@@ -170,7 +169,7 @@ def unenforced(node: Node, network: NetworkDriver, *, owns_cluster: bool) -> Mis
     elif network.spec.uplink == uplinks.ROUTED:
         return None
     elif network.spec.uplink == uplinks.BRIDGE_PORT:
-        if node.call(f"{_HERE}:bridged_frames_pass"):
+        if node.call(bridged_frames_pass):
             return None
         reason = "frames within its bridge pass no netfilter (bridge-nf-call-iptables is not 1)"
     return Missing(
@@ -207,11 +206,11 @@ def enforced(
 def agent(node: PlacedNode, *, namespace: str, kubeconfig: str, folder: str, cpus: str) -> Iterator[str]:
     """Have the agent enforce policies on a node; end it with its rules on leaving. Yields its folder."""
     order = {"namespace": namespace, "kubeconfig": kubeconfig, "node": node.name, "folder": folder}
-    process = node.call(f"{_HERE}:start", folder=folder, order=order, cpus=cpus)
+    process = node.call(start, folder=folder, order=order, cpus=cpus)
     try:
         yield folder
     finally:
-        node.call(f"{_HERE}:stop", folder=folder, **process)
+        node.call(stop, folder=folder, **process)
 
 
 def start(*, folder: str, order: dict[str, JsonValue], cpus: str) -> dict[str, int]:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.kubernetes import cilium, flannel, manifest, settings
+from bmwg.drivers.hosting import cgroups
+from bmwg.drivers.kubernetes import cilium, flannel, manifest, programs, settings
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import Embedded
 from bmwg.methodology.errors import ToolkitError
@@ -69,9 +70,7 @@ def cluster(api: Cluster, made: Embedded | None) -> dict[str, JsonValue]:
         told["distribution_reason"] = "declared by the user, or seen in the version's suffix"
         return told
     first = next(iter(made.layouts.values()))
-    told["programs"] = made.nodes[first.name].call(
-        "bmwg.drivers.kubernetes.programs:versions", folder=first.programs
-    )
+    told["programs"] = made.nodes[first.name].call(programs.versions, folder=first.programs)
     told["image"] = dict(made.image)
     told["took_s"] = dict(made.took_s)
     if first.flannel is not None:
@@ -80,13 +79,13 @@ def cluster(api: Cluster, made: Embedded | None) -> dict[str, JsonValue]:
         told["cilium"] = {
             **cilium.evidence(),
             "agents": {
-                f"node{number}": made.nodes[name].call("bmwg.drivers.kubernetes.cilium:effective")
+                f"node{number}": made.nodes[name].call(cilium.effective)
                 for number, name in enumerate(made.layouts)
             },
         }
-    told["program_cpus"] = made.nodes[first.name].call(
-        "bmwg.drivers.hosting.cgroups:read_limits", cgroup=first.program_cgroup
-    )["cpuset_cpus"]
+    told["program_cpus"] = made.nodes[first.name].call(cgroups.read_limits, cgroup=first.program_cgroup)[
+        "cpuset_cpus"
+    ]
     told["cni_configuration"] = _without_paths(settings.cni(first))
     told["kernel_settings_shown_to_kubelet"] = dict(_shown())
     return told

@@ -27,7 +27,6 @@ _RULES_S = 30.0  # choice: kube-proxy writes at most once a second
 _SLICES = "/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices"
 _SERVICES = "/api/v1/namespaces/{}/services/{}"
 _FILES = "/api/v1/namespaces/{}/configmaps/{}"
-_RULES = "bmwg.drivers.kubernetes.service_rules:reached"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,8 +200,7 @@ def _led(where: Where, group: str, cluster_ip: str, port: int, wanted: Sequence[
     listed_ms = (time.monotonic() - began_s) * 1e3
 
     def reached() -> list[str]:
-        told: list[str] = where.node.call(_RULES, cluster_ip=cluster_ip, port=port)
-        return told
+        return where.node.call(service_rules.reached, cluster_ip=cluster_ip, port=port)
 
     sent = _until(reached, wanted, _RULES_S)
     if sent != wanted:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bmwg.drivers.api import JsonValue, Missing, PlacedNode
-from bmwg.drivers.hosting import bounded
+from bmwg.drivers.hosting import bounded, connections
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
 from bmwg.methodology.errors import DriverError, TestbedError
 
@@ -222,10 +222,7 @@ def _balanced(api: Cluster, made: dict[str, Any]) -> str:
 
 def _forget(node: PlacedNode, front: str, address: str, port: int) -> int:
     """Forget earlier connections to both addresses: the rules would rename the flows that are like them."""
-    forgotten: int = node.call(
-        "bmwg.drivers.hosting.connections:forget", addresses=[front, address], port=port
-    )
-    return forgotten
+    return node.call(connections.forget, addresses=[front, address], port=port)
 
 
 def _awaited(
@@ -235,7 +232,7 @@ def _awaited(
     asked: dict[str, Any] = {"front": front, "by_port": by_port, "address": address}
     asked |= {"port": port, "target_port": target_port}
     while True:
-        told: dict[str, JsonValue] = node.call("bmwg.drivers.kubernetes.services:rules", **asked)
+        told: dict[str, JsonValue] = node.call(rules, **asked)
         if told["translated"]:
             return told
         if time.monotonic() > end_s:
@@ -252,9 +249,7 @@ def wait_forgotten(nodes: Iterable[PlacedNode], namespace: str, names: Sequence[
     """Wait until no node's rules name these removed Services any more. Raises DriverError KUBE-49."""
     end_s = time.monotonic() + _RULES_S
     for node in nodes:
-        while left := node.call(
-            "bmwg.drivers.kubernetes.services:naming", namespace=namespace, names=list(names)
-        ):
+        while left := node.call(naming, namespace=namespace, names=list(names)):
             if time.monotonic() > end_s:
                 raise DriverError(
                     "KUBE-49",

@@ -23,6 +23,7 @@ from bmwg.drivers.api import (
     PodParts,
     UndoLog,
 )
+from bmwg.drivers.network import xsk
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.handover import AF_XDP
 from bmwg.drivers.network.options import Options
@@ -91,7 +92,7 @@ class AfXdpNetwork(CniNetwork):
                 "busy_polling": self._busy_poll,
                 "busy_budget_frames": BUSY_BUDGET_FRAMES if self._busy_poll else 0,
                 "device": attached.device,
-                "sockets": node.call("bmwg.drivers.network.xsk:sockets", pid=pod_pid),
+                "sockets": node.call(xsk.sockets, pid=pod_pid),
             }
         }
 

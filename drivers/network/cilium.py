@@ -32,8 +32,6 @@ from bmwg.drivers.paths.addresses import host
 from bmwg.drivers.testbed import NetworkSpec
 from bmwg.methodology.errors import ConfigError
 
-_NODE = "bmwg.drivers.kubernetes.cilium"
-
 
 class CiliumNetwork(CniNetwork):
     """One option of `networks:` with `driver: cilium`, attached by Cilium's own CNI plugin."""
@@ -82,10 +80,10 @@ class CiliumNetwork(CniNetwork):
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: its programs, or an agent on this node."""
-        found = node.call(f"{_NODE}:missing")
+        found = node.call(cilium.missing)
         if found:
             return Missing(**found)
-        awaited = node.call(f"{_NODE}:ready", deadline_s=20.0)
+        awaited = node.call_within(20.0, cilium.ready)
         if not awaited:
             return None
         return Missing(
@@ -104,7 +102,7 @@ class CiliumNetwork(CniNetwork):
 
     def mtu_octets(self, node: Node) -> int:
         """Return the MTU that the agent gives routes between pods (octets)."""
-        return int(node.call(f"{_NODE}:effective")["route_mtu_octets"])
+        return int(node.call(cilium.effective)["route_mtu_octets"])
 
     def joined(self, pods: Sequence[tuple[PlacedNode, Attached]]) -> dict[str, JsonValue]:
         """Wait until the agent of each pod's node knows all these pods; return their identities by node.
@@ -112,16 +110,14 @@ class CiliumNetwork(CniNetwork):
         Raises DriverError KUBE-43.
         """
         nodes = {node.name: node for node, _ in pods}
-        own = {name: node.call(f"{_NODE}:node_address") for name, node in nodes.items()}
+        own = {name: node.call(cilium.node_address) for name, node in nodes.items()}
         expected = {
             host(text): own[node.name]
             for node, attached in pods
             for text in attached.attachment.addresses
             if ":" not in text
         }
-        return {
-            name: node.call(f"{_NODE}:knows", pods=expected, deadline_s=40.0) for name, node in nodes.items()
-        }
+        return {name: node.call_within(40.0, cilium.knows, pods=expected) for name, node in nodes.items()}
 
     def describe(self, node: Node) -> dict[str, JsonValue]:
         """Return the plugins as for any CNI option, Cilium's versions, and what its agent says of itself."""
@@ -130,7 +126,7 @@ class CiliumNetwork(CniNetwork):
             **told,
             "driver": "cilium",
             **cilium.evidence(),
-            "agent": node.call(f"{_NODE}:effective"),
+            "agent": node.call(cilium.effective),
         }
 
 

@@ -19,6 +19,10 @@ from bmwg.drivers.api import (
     PluginNetwork,
     UndoLog,
 )
+from bmwg.drivers.hosting import process
+from bmwg.drivers.network import cni, datapath
+from bmwg.drivers.network import plugins as network_plugins
+from bmwg.drivers.network import probe as network_probe
 from bmwg.drivers.network.conflist import parse
 from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.template import render
@@ -27,8 +31,6 @@ from bmwg.methodology.errors import ConfigError, ToolkitError
 
 UNDO_KIND = "cni"
 PLUGIN_DEADLINE_S = 20.0  # choice: as in cni.py; a call on the node lasts at most two of them a plugin
-_CNI = "bmwg.drivers.network.cni"
-_DATAPATH = "bmwg.drivers.network.datapath"
 
 
 class CniNetwork(NetdevHandover):
@@ -78,12 +80,12 @@ class CniNetwork(NetdevHandover):
             uplink="nic0",
             routes=(("198.18.0.0/24", "198.18.128.1"), ("2001:2::/64", "2001:2:0:8000::1")),
         )
-        found = node.call(
-            "bmwg.drivers.network.probe:probe",
+        found = node.call_within(
+            90.0,
+            network_probe.probe,
             plugin_dir=self.plugin_dir,
             conflist=self.conflist(scratch, bridge="bmwg-probe"),
             nic="nic0",
-            deadline_s=90.0,
         )
         return Missing(**found) if found else None
 
@@ -112,11 +114,8 @@ class CniNetwork(NetdevHandover):
             "networking_model": self.spec.model,
             "uplink": self.spec.uplink,
             "plugin_dir": self.plugin_dir,
-            "plugins": node.call(
-                "bmwg.drivers.network.plugins:evidence",
-                plugin_dir=self.plugin_dir,
-                binaries=list(binaries),
-                deadline_s=60.0,
+            "plugins": node.call_within(
+                60.0, network_plugins.evidence, plugin_dir=self.plugin_dir, binaries=list(binaries)
             ),
         }
 
@@ -144,27 +143,25 @@ class CniNetwork(NetdevHandover):
             "interface": attachment.interface,
             "cache_dir": self._cache_dir,
         }
-        made = {
+        made: dict[str, JsonValue] = {
             **named,
             "plugin_dir": self.plugin_dir,
             "conflist": conflist,
             "netns": netns or f"/proc/{pod_pid}/ns/net",
         }
-        ticks = 0 if netns else node.call("bmwg.drivers.hosting.process:start_ticks", pid=pod_pid)
+        ticks = 0 if netns else node.call(process.start_ticks, pid=pod_pid)
         delete = {**made, "network": conflist["name"], "netns_start_ticks": ticks}
         entry = self._undo.before(UNDO_KIND, node.place, **delete)
         try:
-            added = node.call(f"{_CNI}:add", deadline_s=deadline_s, **made)
+            added = node.call_within(deadline_s, cni.add, **made)
         except BaseException:
             # whatever stopped it, what it made goes; if that fails too, the entry stays for the clean-up
             with contextlib.suppress(ToolkitError):
-                node.call(f"{_CNI}:detach", deadline_s=deadline_s, **delete)
+                node.call_within(deadline_s, cni.detach, **delete)
                 self._undo.done(entry)
             raise
         try:
-            view = node.call(
-                f"{_DATAPATH}:attachment_view", netns=made["netns"], interface=attachment.interface
-            )
+            view = node.call(datapath.attachment_view, netns=made["netns"], interface=attachment.interface)
             inside, other = view["inside"], view["host_side"] or {}
             yield Attached(
                 attachment=attachment,
@@ -186,20 +183,19 @@ class CniNetwork(NetdevHandover):
                 },
             )
         finally:
-            node.call(f"{_CNI}:detach", deadline_s=deadline_s, **delete)
+            node.call_within(deadline_s, cni.detach, **delete)
             self._undo.done(entry)
 
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
         """Have every plugin CHECK that the attachment stands; return what was executed, or why not."""
-        checked: dict[str, JsonValue] = node.call(
-            f"{_CNI}:check",
+        return node.call_within(
+            PLUGIN_DEADLINE_S * 4,
+            cni.check,
             container_id=pod_id,
             network=attached.evidence["conflist"]["name"],
             interface=attached.attachment.interface,
             cache_dir=self._cache_dir,
-            deadline_s=PLUGIN_DEADLINE_S * 4,
         )
-        return checked
 
 
 def _address(text: str, routes: tuple[tuple[str, str], ...]) -> dict[str, str]:

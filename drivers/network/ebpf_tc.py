@@ -23,12 +23,10 @@ from bmwg.drivers.api import (
     PluginNetwork,
     UndoLog,
 )
-from bmwg.drivers.network import ebpf_build, ebpf_cni
+from bmwg.drivers.network import ebpf_build, ebpf_cni, ebpf_node
 from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.testbed import NetworkSpec
-
-_NODE = "bmwg.drivers.network.ebpf_node"
 
 
 class TcRedirectNetwork(NetdevHandover):
@@ -63,12 +61,12 @@ class TcRedirectNetwork(NetdevHandover):
                 "segment": bridge,
                 "host_interface": attached.host_interface,
             },
-            "programs": node.call("bmwg.drivers.network.ebpf_cni:seen", segment=bridge),
+            "programs": node.call(ebpf_cni.seen, segment=bridge),
         }
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: clang at set-up, libbpf, a kernel that takes the program."""
-        found = node.call(f"{_NODE}:probe", deadline_s=60.0)
+        found = node.call_within(60.0, ebpf_node.probe)
         return Missing(**found) if found else None
 
     def transit(self) -> Missing | None:
@@ -106,7 +104,7 @@ class TcRedirectNetwork(NetdevHandover):
         entry = self._undo.before("interface", node.place, interface=host)
         try:
             node.call(
-                f"{_NODE}:add_pair",
+                ebpf_node.add_pair,
                 host=host,
                 pid=pod_pid,
                 interface=attachment.interface,
@@ -114,7 +112,7 @@ class TcRedirectNetwork(NetdevHandover):
                 mtu_octets=self._mtu_octets,
             )
             view = node.call(
-                f"{_NODE}:join",
+                ebpf_node.join,
                 segment=bridge,
                 nic=attachment.uplink or "",
                 host=host,
@@ -140,13 +138,13 @@ class TcRedirectNetwork(NetdevHandover):
                 },
             )
         finally:
-            node.call(f"{_NODE}:leave", segment=bridge, host=host)
+            node.call(ebpf_node.leave, segment=bridge, host=host)
             self._undo.done(entry)
 
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
         """Return the members of the attachment's segment as the kernel has them."""
         segment = attached.evidence["mapping"]["segment"]
-        return {"checked": True, **node.call(f"{_NODE}:standing", segment=segment)}
+        return {"checked": True, **node.call(ebpf_node.standing, segment=segment)}
 
 
 _: type[PluginNetwork] = TcRedirectNetwork

@@ -21,8 +21,6 @@ from bmwg.drivers.paths import uplinks
 from bmwg.drivers.testbed import NetworkSpec
 from bmwg.methodology.errors import ConfigError
 
-_NODE = "bmwg.drivers.kubernetes.flannel"
-
 
 class FlannelNetwork(CniNetwork):
     """One option of `networks:` with `driver: flannel`, attached by flannel's own CNI plugin."""
@@ -70,10 +68,10 @@ class FlannelNetwork(CniNetwork):
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: its programs, or flanneld on this node."""
-        found = node.call(f"{_NODE}:missing")
+        found = node.call(flannel.missing)
         if found:
             return Missing(**found)
-        if node.call(f"{_NODE}:lease"):
+        if node.call(flannel.lease):
             return None
         return Missing(
             what=f"network option {self.spec.name}",
@@ -91,7 +89,7 @@ class FlannelNetwork(CniNetwork):
 
     def mtu_octets(self, node: Node) -> int:
         """Return the MTU that flanneld gives pods of a node (octets)."""
-        return int(node.call(f"{_NODE}:lease").get("FLANNEL_MTU", 0))
+        return int(node.call(flannel.lease).get("FLANNEL_MTU", 0))
 
     def describe(self, node: Node) -> dict[str, JsonValue]:
         """Return the plugins as for any CNI option, the backend, flanneld's version and what it wrote."""

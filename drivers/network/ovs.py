@@ -24,8 +24,10 @@ from bmwg.drivers.api import (
     PlacedNode,
     UndoLog,
 )
+from bmwg.drivers.api_calls import name_of
+from bmwg.drivers.hosting import inside as hosting_inside
 from bmwg.drivers.hosting.routing import VXLAN_OVERHEAD_OCTETS
-from bmwg.drivers.network import ovs_system
+from bmwg.drivers.network import datapath, ebpf_node, ovs_parts, ovs_switch, ovs_system
 from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.network.ovs_dpdk import vswitch_owner
@@ -34,7 +36,6 @@ from bmwg.drivers.testbed import NetworkSpec
 VLAN, VXLAN = "vlan", "vxlan"
 _MTU_OCTETS = 1500
 _TAG, _VNI = 254, 2544  # choice: any of 12 and of 24 bits
-_NODE = "bmwg.drivers.network.ovs_system"
 _DEADLINE_S = 60.0
 
 
@@ -69,7 +70,7 @@ class OvsNetwork(NetdevHandover):
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: the programs."""
-        found = node.call("bmwg.drivers.network.ovs_parts:probe")
+        found = node.call(ovs_parts.probe)
         return Missing(**found) if found else None
 
     def transit(self) -> Missing | None:
@@ -87,7 +88,7 @@ class OvsNetwork(NetdevHandover):
             "network": self.spec.name,
             "networking_model": self.spec.model,
             "uplink": self.spec.uplink,
-            "vswitch": node.call("bmwg.drivers.network.ovs_parts:describe"),
+            "vswitch": node.call(ovs_parts.describe),
             "datapath": "netdev, ports by packet sockets",
             "settings": {"join": self.join, "vlan": self._tag, "vni": self._vni},
         }
@@ -109,7 +110,7 @@ class OvsNetwork(NetdevHandover):
         processes = self._undo.before("owner", node.place, owner=self._owner)
         try:
             node.call(
-                "bmwg.drivers.network.ebpf_node:add_pair",
+                ebpf_node.add_pair,
                 host=host,
                 pid=pod_pid,
                 interface=attachment.interface,
@@ -117,14 +118,14 @@ class OvsNetwork(NetdevHandover):
                 mtu_octets=self.mtu_octets(node),
             )
             offloads = node.call(
-                "bmwg.drivers.hosting.inside:run",
+                hosting_inside.run,
                 pid=pod_pid,
-                function=f"{_NODE}:finish",
+                function=name_of(ovs_system.finish),
                 arguments={"interface": attachment.interface},
             )
-            made = node.call(
-                f"{_NODE}:add",
-                deadline_s=_DEADLINE_S,
+            made = node.call_within(
+                _DEADLINE_S,
+                ovs_system.add,
                 config=self._config,
                 owner=self._owner,
                 bridge=bridge,
@@ -132,9 +133,7 @@ class OvsNetwork(NetdevHandover):
                 tag=self._tag,
             )
             view = node.call(
-                "bmwg.drivers.network.datapath:attachment_view",
-                netns=f"/proc/{pod_pid}/ns/net",
-                interface=attachment.interface,
+                datapath.attachment_view, netns=f"/proc/{pod_pid}/ns/net", interface=attachment.interface
             )
             inside, other = view["inside"], view["host_side"]
             yield Attached(
@@ -156,7 +155,7 @@ class OvsNetwork(NetdevHandover):
                 },
             )
         finally:
-            node.call(f"{_NODE}:remove", deadline_s=_DEADLINE_S, owner=self._owner, bridge=bridge, port=host)
+            node.call_within(_DEADLINE_S, ovs_system.remove, owner=self._owner, bridge=bridge, port=host)
             self._undo.done(processes)
             self._undo.done(link)
 
@@ -165,12 +164,12 @@ class OvsNetwork(NetdevHandover):
         """Join the bridges by a trunk of one VLAN, or by a tunnel between the NICs' addresses."""
         with ExitStack() as stack:
             for (node, nic, local), (_, _, remote) in zip(ends, reversed(ends), strict=True):
-                stack.callback(node.call, f"{_NODE}:apart", nic=nic)
+                stack.callback(node.call, ovs_system.apart, nic=nic)
                 if self.join == VLAN:
-                    node.call(f"{_NODE}:trunk", bridge=bridge, nic=nic, tag=self._tag)
+                    node.call(ovs_system.trunk, bridge=bridge, nic=nic, tag=self._tag)
                 else:
                     node.call(
-                        f"{_NODE}:tunnel",
+                        ovs_system.tunnel,
                         bridge=bridge,
                         nic=nic,
                         local=local,
@@ -182,13 +181,12 @@ class OvsNetwork(NetdevHandover):
 
     def uses(self, node: Node) -> dict[str, JsonValue]:
         """Return what the switch has used."""
-        found: dict[str, JsonValue] = node.call("bmwg.drivers.network.ovs_switch:uses")
-        return found
+        return node.call(ovs_switch.uses)
 
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
         """Return the switch's ports as its datapath has them."""
         bridge = attached.evidence["mapping"]["bridge"]
-        return {"checked": True, **node.call(f"{_NODE}:standing", bridge=bridge)}
+        return {"checked": True, **node.call(ovs_system.standing, bridge=bridge)}
 
 
 _: type[ClusterNetwork] = OvsNetwork

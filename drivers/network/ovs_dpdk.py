@@ -26,15 +26,15 @@ from bmwg.drivers.api import (
     UndoLog,
     Way,
 )
+from bmwg.drivers.hosting import programs
 from bmwg.drivers.links import mac_of
-from bmwg.drivers.network import ovs_switch, ovs_tools
+from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_switch, ovs_tools
 from bmwg.drivers.network.handover import VHOST_USER, NetworkDefaults
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.testbed import NetworkSpec
 
 IN_POD = "/run/bmwg-vhost"
 MTU_OCTETS = 1500  # of every port, as a vSwitch has it unless mtu_request says otherwise
-_NODE = "bmwg.drivers.network.ovs_switch"
 _ADD_DEADLINE_S = 240.0  # the switch's start and a few of its commands, each with a deadline of its own
 _MAX_SOCKET_OCTETS = 107  # sun_path without the final zero
 
@@ -86,8 +86,8 @@ class OvsDpdkNetwork(NetworkDefaults):
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: the programs, hugepages, a CPU that nobody else's switch polls."""
-        found = node.call("bmwg.drivers.network.ovs_parts:probe") or node.call(
-            f"{_NODE}:obstacle",
+        found = node.call(ovs_parts.probe) or node.call(
+            ovs_switch.obstacle,
             cpus=self._config["pmd_cpus"],
             hugepages_2mi=self._config["hugepages_2mi"],
             hugepages_1gi=self._config["hugepages_1gi"],
@@ -106,7 +106,7 @@ class OvsDpdkNetwork(NetworkDefaults):
             "network": self.spec.name,
             "networking_model": self.spec.model,
             "uplink": self.spec.uplink,
-            "vswitch": node.call("bmwg.drivers.network.ovs_parts:describe"),
+            "vswitch": node.call(ovs_parts.describe),
             "settings": dict(self._config),
         }
 
@@ -114,7 +114,7 @@ class OvsDpdkNetwork(NetworkDefaults):
     def pod_parts(self, node: PlacedNode, pod_id: str) -> Iterator[PodParts]:
         """The pod sees the folder of the switch's sockets."""
         source = str(ovs_tools.FOLDER / ovs_switch.SOCKETS)
-        node.call("bmwg.drivers.hosting.programs:write_files", folder=source, files={})
+        node.call(programs.write_files, folder=source, files={})
         yield PodParts(binds=((source, self._in_pod, True),))
 
     @contextmanager
@@ -138,7 +138,7 @@ class OvsDpdkNetwork(NetworkDefaults):
         }
         entry = self._undo.before("owner", node.place, owner=self._owner)
         try:
-            made = node.call(f"{_NODE}:add", config=self._config, deadline_s=_ADD_DEADLINE_S, **named)
+            made = node.call_within(_ADD_DEADLINE_S, ovs_switch.add, config=self._config, **named)
             mac = mac_of(pod_id, attachment.interface)
             yield Attached(
                 attachment=attachment,
@@ -166,18 +166,18 @@ class OvsDpdkNetwork(NetworkDefaults):
                 },
             )
         finally:
-            node.call(f"{_NODE}:remove", deadline_s=_ADD_DEADLINE_S, **named)
+            node.call_within(_ADD_DEADLINE_S, ovs_switch.remove, **named)
             self._undo.done(entry)
 
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
         """Return how the switch serves the port; its peer comes with the pod's program (`settled`)."""
         port = _port(pod_id, attached.attachment.interface)
-        return {"checked": True, **node.call(f"{_NODE}:standing", port=port)}
+        return {"checked": True, **node.call(ovs_switch.standing, port=port)}
 
     def settled(self, node: Node, attached: Attached, *, pod_id: str, pod_pid: int) -> dict[str, JsonValue]:
         """Wait until the pod's program has opened the socket; return what the switch then says."""
         port = _port(pod_id, attached.attachment.interface)
-        return {"vswitch": node.call(f"{_NODE}:connected", port=port)}
+        return {"vswitch": node.call(ovs_switch.connected, port=port)}
 
     def steer(self, node: Node, *, bridge: str, ways: Sequence[Way]) -> list[JsonValue]:
         """Have the bridge forward by port and destination; return its flows."""
@@ -185,8 +185,7 @@ class OvsDpdkNetwork(NetworkDefaults):
             {"from": _member(way.incoming), "to": _member(way.outgoing), "destinations": way.destinations}
             for way in ways
         ]
-        found: list[JsonValue] = node.call("bmwg.drivers.network.ovs_flows:steer", bridge=bridge, ways=told)
-        return found
+        return node.call(ovs_flows.steer, bridge=bridge, ways=told)
 
     @contextmanager
     def sockets(
@@ -200,22 +199,21 @@ class OvsDpdkNetwork(NetworkDefaults):
         told: dict[str, JsonValue] = {"owner": self._owner, "bridge": bridge, "nic": nic}
         try:
             made = [
-                node.call(f"{_NODE}:add", config=self._config, deadline_s=_ADD_DEADLINE_S, port=name, **told)
+                node.call_within(_ADD_DEADLINE_S, ovs_switch.add, config=self._config, port=name, **told)
                 for name in names
             ]
-            served = node.call(f"{_NODE}:settled", port=names[0])
+            served = node.call(ovs_switch.settled, port=names[0])
             mine = [{"mtu_octets": MTU_OCTETS, "kind": VHOST_USER, **one} for one in made]
             paths = {name: one["socket"] for name, one in zip(names, made, strict=True)}
             yield paths, {"ports": mine, "served": served}
         finally:
             for name in names:
-                node.call(f"{_NODE}:remove", deadline_s=_ADD_DEADLINE_S, port=name, **told)
+                node.call_within(_ADD_DEADLINE_S, ovs_switch.remove, port=name, **told)
             self._undo.done(entry)
 
     def uses(self, node: Node) -> dict[str, JsonValue]:
         """Return what the switch has used."""
-        found: dict[str, JsonValue] = node.call(f"{_NODE}:uses")
-        return found
+        return node.call(ovs_switch.uses)
 
 
 def vswitch_owner(run_dir: Path) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
+from bmwg.drivers.api_calls import name_of
 from bmwg.drivers.hosting import inside, sysctl
 from bmwg.drivers.network import cni, plugins
 from bmwg.drivers.network.conflist import NetworkList, parse
@@ -47,7 +48,7 @@ def probe(*, plugin_dir: str, conflist: Mapping[str, Any], nic: str) -> dict[str
     with _held_namespace() as node, _held_namespace() as pod:
         answer: dict[str, str] | None = inside.run(
             pid=node,
-            function="bmwg.drivers.network.probe:try_here",
+            function=name_of(try_here),
             arguments={"plugin_dir": plugin_dir, "conflist": dict(conflist), "nic": nic, "pod_pid": pod},
             within_s=60.0,
         )

@@ -32,7 +32,6 @@ from bmwg.drivers.testbed import NetworkSpec
 UNDO_KIND = "virtual_functions"
 LINK_KIND = "virtual function"
 _MOST = 256  # choice: more functions has no NIC that was read of
-_NODE = "bmwg.drivers.hosting.virtual_functions"
 _CONFLIST: Mapping[str, Any] = {
     "cniVersion": "1.0.0",
     "name": "bmwg-sr-iov-${side}",
@@ -74,7 +73,7 @@ class SriovNetwork(CniNetwork):
         netns: str = "",
     ) -> Iterator[Attached]:
         """Have the NIC make its functions, and hand the first one to the pod; on leaving there are none."""
-        nic = node.call(f"{_NODE}:of", interface=str(attachment.uplink))
+        nic = node.call(virtual_functions.of, interface=str(attachment.uplink))
         entry = self._undo.before(UNDO_KIND, address=nic["address"])
         try:
             first, *_ = virtual_functions.create(address=nic["address"], count=self._count)
@@ -107,7 +106,7 @@ def count_of(spec: NetworkSpec) -> int:
 
 def no_nic(node: Node, count: int) -> Missing | None:
     """Return what is missing where no NIC of the node can have so many functions."""
-    if any(total >= count for total in node.call(f"{_NODE}:capable").values()):
+    if any(total >= count for total in node.call(virtual_functions.capable).values()):
         return None
     return Missing(
         what=f"a NIC with {count} virtual functions",
@@ -118,7 +117,7 @@ def no_nic(node: Node, count: int) -> Missing | None:
 
 def too_few(node: Node, nic: str, count: int) -> Missing | None:
     """Return what is missing where a NIC of the node cannot have so many functions; no other NIC helps."""
-    totals = node.call(f"{_NODE}:capable")
+    totals = node.call(virtual_functions.capable)
     if totals.get(nic, 0) >= count:
         return None
     others = ", ".join(f"{name} has {total}" for name, total in totals.items())

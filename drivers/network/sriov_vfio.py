@@ -30,7 +30,6 @@ from bmwg.drivers.testbed import NetworkSpec
 from bmwg.methodology.errors import TestbedError
 
 MTU_OCTETS = 1500  # as DPDK sets a port up unless it is told otherwise
-_NODE = "bmwg.drivers.hosting.virtual_functions"
 _CAPABILITIES = ("CAP_IPC_LOCK",)  # the device reads and writes the program's memory, which must stay
 
 
@@ -48,7 +47,7 @@ class SriovVfioNetwork(NetworkDefaults):
         """Return what is missing: NICs with as many virtual functions, vfio-pci, an IOMMU."""
         if lack := no_nic(node, self._count):
             return lack
-        found = node.call(f"{_NODE}:no_vfio")
+        found = node.call(virtual_functions.no_vfio)
         return Missing(**found) if found else None
 
     def probe_uplink(self, node: Node, nic: str) -> Missing | None:
@@ -87,12 +86,12 @@ class SriovVfioNetwork(NetworkDefaults):
         netns: str = "",
     ) -> Iterator[Attached]:
         """Have the NIC make its functions and give the first to VFIO; on leaving there are none."""
-        nic = node.call(f"{_NODE}:of", interface=str(attachment.uplink))
+        nic = node.call(virtual_functions.of, interface=str(attachment.uplink))
         mac = mac_of(pod_id, attachment.interface)
         entry = self._undo.before(UNDO_KIND, address=nic["address"])
         try:
             first, *_ = virtual_functions.create(address=nic["address"], count=self._count)
-            node.call(f"{_NODE}:set_mac", interface=str(attachment.uplink), number=0, mac=mac)
+            node.call(virtual_functions.set_mac, interface=str(attachment.uplink), number=0, mac=mac)
             made = virtual_functions.to_vfio(address=first)
             yield Attached(
                 attachment=attachment,

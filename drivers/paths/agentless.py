@@ -15,6 +15,8 @@ from string import Template
 from typing import Any
 
 from bmwg.drivers.api import JsonValue, Missing, PlacedNode
+from bmwg.drivers.api_calls import WITHIN_S, CallsInside
+from bmwg.drivers.hosting import interfaces, routing, unikernel
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.links import mac_of
 from bmwg.drivers.paths.addresses import ENDPOINTS
@@ -26,9 +28,6 @@ KEY = "unikernel"  # of the testbed file
 TAP, BRIDGE = "bmwg-uk0", "bmwg-ukbr"
 PORTS = {"netperf": 12865, "iperf3": 5201, "sockperf": 11111}  # what takes a connection once it has booted
 ADDRESS, NETMASK, GATEWAY = "198.18.0.3", "255.255.255.0", "198.18.0.2"
-_MACHINE = "bmwg.drivers.hosting.unikernel"
-_ROUTING = "bmwg.drivers.hosting.routing"
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
 _STEP_S = 2.0
 _CALL_S = 60.0
 
@@ -72,12 +71,12 @@ def missing(bed: Bed, node: NamespaceNode) -> Missing | None:
             reason="the testbed file names no image or kernel of one",
             mend="`unikernel:` in the testbed file (docs/sockets.md)",
         )
-    lack = node.call(f"{_MACHINE}:probe", boot=told.boot)
+    lack = node.call(unikernel.probe, boot=told.boot)
     return Missing(**lack) if lack else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentlessPlace:
+class AgentlessPlace(CallsInside):
     """Where a server runs that nobody can enter. `serves` names the workloads that it answers."""
 
     pod_id: str
@@ -91,7 +90,9 @@ class AgentlessPlace:
         """By its machine's process, in which no program is started."""
         return {"pid": self.pid, "start_ticks": self.start_ticks}
 
-    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
+    def inside_named(
+        self, function: str, arguments: Mapping[str, JsonValue], *, within_s: float = WITHIN_S
+    ) -> JsonValue:
         """Refuse: there is no agent in it. Raises DriverError UNIK-02."""
         raise DriverError(
             "UNIK-02", f"{function} in a unikernel", expected="a place with an agent", found="none"
@@ -111,12 +112,12 @@ def standing(
     name = f"unikernel-{bed.next_id()}"
     entry = bed.undo.before("interface", node.place, interface=BRIDGE)
     try:
-        node.call(f"{_ROUTING}:add_bridge", bridge=BRIDGE)
-        node.call(f"{_ROUTING}:set_controller", interface=nic, controller=BRIDGE)
+        node.call(routing.add_bridge, bridge=BRIDGE)
+        node.call(routing.set_controller, interface=nic, controller=BRIDGE)
         began_s = time.monotonic()
-        made = node.call(
-            f"{_MACHINE}:start",
-            deadline_s=_CALL_S,
+        made = node.call_within(
+            _CALL_S,
+            unikernel.start,
             name=name,
             tap=TAP,
             mac=mac_of("unikernel", TAP),
@@ -127,7 +128,7 @@ def standing(
         )
         _await_answer(asking, node, name, told, began_s)
         boot_s = time.monotonic() - began_s
-        used = node.call(f"{_MACHINE}:sample", name=name)
+        used = node.call(unikernel.sample, name=name)
         place = AgentlessPlace(
             pod_id="unikernel",
             node=node,
@@ -146,9 +147,9 @@ def standing(
             },
         )
     finally:
-        node.call(f"{_MACHINE}:stop", name=name)
-        node.call(f"{_ROUTING}:set_controller", interface=nic, controller="")
-        node.call(f"{_INTERFACES}:delete", interface=BRIDGE)
+        node.call(unikernel.stop, name=name)
+        node.call(routing.set_controller, interface=nic, controller="")
+        node.call(interfaces.delete, interface=BRIDGE)
         bed.undo.done(entry)
 
 
@@ -158,11 +159,11 @@ def _await_answer(
     """Wait until its first server listens, or it ends, or its time is over."""
     port = PORTS[told.serves[0]]
     while (left_s := told.boot_within_s - (time.monotonic() - began_s)) > 0:
-        if asking.call(f"{_MACHINE}:await_answer", address=ADDRESS, port=port, within_s=min(_STEP_S, left_s)):
+        if asking.call(unikernel.await_answer, address=ADDRESS, port=port, within_s=min(_STEP_S, left_s)):
             return
-        if ended := node.call(f"{_MACHINE}:fault", name=name):
+        if ended := node.call(unikernel.fault, name=name):
             raise _silent(port, told, ended)
-    said = " | ".join(node.call(f"{_MACHINE}:console", name=name)[-5:])
+    said = " | ".join(node.call(unikernel.console, name=name)[-5:])
     raise _silent(port, told, f"none; its console's last words: {said or 'none'}")
 
 

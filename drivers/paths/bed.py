@@ -29,6 +29,7 @@ from bmwg.drivers.api import (
 )
 from bmwg.drivers.api_machines import Machine, MachineProvider
 from bmwg.drivers.cables import cabled
+from bmwg.drivers.hosting import interfaces, sysctl
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.paths.bed_guests import Guests
@@ -120,7 +121,7 @@ class Bed:
                 )
             node = NamespaceNode(name, keep=[self.run_dir], owner=self.owner)
             self._nodes[name] = stack.enter_context(node)
-            node.call("bmwg.drivers.hosting.sysctl:write_many", settings=_QUIET_IGMP)
+            node.call(sysctl.write_many, settings=_QUIET_IGMP)
         for link in self.testbed.links:
             a, b = ((self.node(end.node), end.interface) for end in (link.a, link.b))
             if link.kind == CABLE:
@@ -287,7 +288,7 @@ class Bed:
         if end in self.testbed.socket_ports:  # which no kernel knows
             return links.mac_of(end.node, end.interface)
         if end not in self._macs:
-            found = self.node(end.node).call("bmwg.drivers.hosting.interfaces:listing")
+            found = self.node(end.node).call(interfaces.listing)
             self._macs |= {
                 Endpoint(node=end.node, interface=str(one["name"])): str(one["mac"]) for one in found
             }

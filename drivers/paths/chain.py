@@ -1,5 +1,7 @@
 """A chain: tester port, node NIC, one pod after the other, node NIC, tester port; each pod forwards.
 
+PVP is the chain of one.
+
 Each pod has two attachments of the network option. Between two pods lies a segment of its own, as between a
 pod and a NIC: a bridge, a pair of ports of a switch, a pair of programs, or the node's routes.
 """
@@ -26,6 +28,8 @@ from bmwg.drivers.api import (
     PodNetwork,
     TesterPort,
 )
+from bmwg.drivers.hosting import routing
+from bmwg.drivers.network import datapath
 from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import destinations, members, pod_ends, queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, Segment, host, transit
@@ -35,8 +39,6 @@ from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.methodology import chains
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import POD, Cell
-
-_ROUTING = "bmwg.drivers.hosting.routing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +88,16 @@ class ChainPath:
         )
         if missing is None and len(self._members) > 1:
             missing = self._no_segment_between() or self._bed.runtime.side_by_side(len(self._members))
-        why = "a chain has routes to one network behind each port"
-        missing = missing or destinations.unroutable(self._cell, why)
-        if missing is None:
-            missing = (
-                self._bed.missing(self._cell.network, self._bed.sides()[0].node) or self._network.transit()
-            )
-        return missing or self._functions[0].probe()
+        return (
+            missing
+            or self._unroutable()
+            or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+            or self._network.transit()
+            or self._functions[0].probe()
+        )
+
+    def _unroutable(self) -> Missing | None:
+        return destinations.unroutable(self._cell, "a chain has routes to one network behind each port")
 
     def _no_segment_between(self) -> Missing | None:
         """Return why an option joins no two pods: its attachments stand on the node's NIC."""
@@ -123,7 +128,7 @@ class ChainPath:
                     stack.enter_context(routers.router_addresses(node, side))
             for segment in range(len(self._members) + 1):
                 nic = self._nic(segment, sides)
-                stack.enter_context(uplinks.cleared(node, self._uplink, nic=nic, bridge=_bridge(segment)))
+                stack.enter_context(uplinks.cleared(node, self._uplink, nic=nic, bridge=bridge_of(segment)))
             pods = [
                 stack.enter_context(self._pod(node, member, sides)) for member in range(len(self._members))
             ]
@@ -137,6 +142,7 @@ class ChainPath:
             functions = []
             for member, (pod, function) in enumerate(zip(pods, self._functions, strict=True)):
                 pod.start(function.furnish(pod, links[2 * member : 2 * member + 2]))
+            networks = self._networks_routed(stack, pods[0], sides, attached)
             for pod, function in zip(pods, self._functions, strict=True):
                 functions.append(function.started(pod))
             settled = [
@@ -168,20 +174,34 @@ class ChainPath:
                     "hops": self._hops(sides, ends, attached),
                     "forwarding": self._functions[0].forwarding,
                     "device_queues": device_queues,
+                    **({"destination_networks": networks} if networks else {}),
                     "datapath": {
-                        node.name: node.call("bmwg.drivers.network.datapath:observe"),
+                        node.name: node.call(datapath.observe),
                         **{
-                            name: node.call("bmwg.drivers.network.datapath:observe", netns=pod.netns_path)
+                            name: node.call(datapath.observe, netns=pod.netns_path)
                             for name, pod in zip(self._pod_names(), pods, strict=True)
                         },
                     },
-                    # activation includes the start of a vSwitch, which is told apart
-                    "chain": {
-                        "members": members.told(bed, self._members, pods, functions),
-                        **members.activation(activation_s, attached),
-                    },
+                    **self._told(pods, functions, activation_s, attached),
                 },
             )
+
+    def _networks_routed(
+        self, stack: ExitStack, pod: Pod, sides: tuple[Side, Side], attached: Sequence[Attached]
+    ) -> list[JsonValue]:
+        """Set the routes for the networks behind the tester's ports in all that routes; return evidence."""
+        return []  # one network is connected
+
+    def _told(
+        self,
+        pods: Sequence[Pod],
+        functions: Sequence[dict[str, JsonValue]],
+        activation_s: float,
+        attached: Sequence[Attached],
+    ) -> dict[str, JsonValue]:
+        """Return each function by name. Activation includes the start of a vSwitch, which is told apart."""
+        told = members.told(self._bed, self._members, pods, functions)
+        return {"chain": {"members": told, **members.activation(activation_s, attached)}}
 
     # ---------------------------------------------------------------- what there is
 
@@ -225,7 +245,7 @@ class ChainPath:
             addresses=self._own(end),
             routes=self._routes(end),
         )
-        return PodNetwork(driver=self._network, attachment=attachment, bridge=_bridge(end.segment))
+        return PodNetwork(driver=self._network, attachment=attachment, bridge=bridge_of(end.segment))
 
     def _routed(self, end: _End) -> Segment:
         """Return the subnet between the node, which routes, and one attachment."""
@@ -271,7 +291,7 @@ class ChainPath:
         here = [(end, item) for end, item in zip(ends, attached, strict=True) if end.segment == segment]
         if self._uplink == uplinks.BRIDGE_PORT:
             nics = () if nic is None else (nic,)
-            with uplinks.bridged(node, interfaces=nics, bridge=_bridge(segment)):
+            with uplinks.bridged(node, interfaces=nics, bridge=bridge_of(segment)):
                 yield
         elif self._uplink == uplinks.ROUTED:
             with ExitStack() as stack:
@@ -279,7 +299,7 @@ class ChainPath:
                     host_interface = uplinks.host_side(node, item)
                     far = self._routed(end).far
                     for arguments in routers.neighbour_arguments(host_interface, far, item.mac):
-                        node.call(f"{_ROUTING}:set_neighbour", **arguments)
+                        node.call(routing.set_neighbour, **arguments)
                 if nic is not None:
                     ((end, item),) = here
                     side = sides[end.side]
@@ -356,7 +376,8 @@ class ChainPath:
         return hops
 
 
-def _bridge(segment: int) -> str:
+def bridge_of(segment: int) -> str:
+    """Return the name of the bridge on a segment, where the option makes one."""
     return f"bmwg-br{segment}"
 
 

@@ -21,6 +21,7 @@ from bmwg.drivers.api import (
     PodPathDriver,
     PodRuntime,
 )
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths import agentless, endpoints, guest_server, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
@@ -31,7 +32,6 @@ from bmwg.drivers.paths.p2p_underlay import option_missing
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, UNIKERNEL, Cell
 
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
 _FUNCTION: dict[str, JsonValue] = {
     "name": "none",
     "runs_in": "programs at both ends use their kernels' sockets",
@@ -250,12 +250,12 @@ def _end_in(made: guest_server.GuestServer) -> PodEnd:
 @contextmanager
 def _addressed(node: NamespaceNode, interface: str, number: int) -> Iterator[None]:
     for address in ENDPOINTS[number]:
-        node.call(f"{_INTERFACES}:add_address", interface=interface, address=address)
+        node.call(interfaces.add_address, interface=interface, address=address)
     try:
         yield
     finally:
         for address in ENDPOINTS[number]:
-            node.call(f"{_INTERFACES}:remove_address", interface=interface, address=address)
+            node.call(interfaces.remove_address, interface=interface, address=address)
 
 
 _: type[PodPathDriver] = ClientServerPath

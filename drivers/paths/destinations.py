@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.hosting import routing
 from bmwg.drivers.paths.addresses import BEHIND, consecutive
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Cell
 
-_ROUTING = "bmwg.drivers.hosting.routing"
 _MAIN = 254  # the kernel's main table
 _VERSIONS = (0, 1)  # IPv4 and IPv6
 Call = Callable[..., JsonValue]  # of a node, or of what is inside a pod
@@ -57,7 +57,7 @@ def set_routes(call: Call, at: str, hops: Sequence[Hop], networks: int) -> list[
     ways = _ways(hops, networks)
     if not ways:
         return []
-    standing = call(f"{_ROUTING}:set_networks", ways=ways)
+    standing = call(routing.set_networks, ways=ways)
     evidence: list[JsonValue] = []
     for way, found in zip(ways, standing, strict=True):
         names = way["networks"]
@@ -80,7 +80,7 @@ def routed(call: Call, at: str, hops: Sequence[Hop], networks: int) -> Iterator[
         yield set_routes(call, at, hops, networks)
     finally:
         if ways := _ways(hops, networks):
-            call(f"{_ROUTING}:clear_networks", ways=ways)
+            call(routing.clear_networks, ways=ways)
 
 
 def _ways(hops: Sequence[Hop], networks: int) -> list[dict[str, JsonValue]]:

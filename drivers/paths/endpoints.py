@@ -24,6 +24,8 @@ from bmwg.drivers.api import (
     PodRuntime,
     TesterPort,
 )
+from bmwg.drivers.hosting import interfaces, routing
+from bmwg.drivers.network import datapath
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.paths import queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, host
@@ -52,7 +54,6 @@ _TOLD: dict[str, dict[str, JsonValue]] = {  # what the record says of the pods
         "flow_definition": "transport connections and datagrams between the pods' addresses",
     },
 }
-_ADD_ROUTE = "bmwg.drivers.hosting.routing:add_route"
 _PLACES = {TESTER: "tester port", KERNEL: "end of the path"}
 DRIVEN = frozenset({NETDEV})  # a socket's port would need a qualification of the tester on its own kind
 BRIDGE = "bmwg-br0"
@@ -242,17 +243,17 @@ def endpoint(
         by_tester = speaker == TESTER
         keep = not by_tester or attached.link_kind == "ipvlan"  # it is told apart by its addresses only
         for address in () if keep else _given(attached):
-            pod.inside("bmwg.drivers.hosting.interfaces:remove_address", interface=INTERFACE, address=address)
+            pod.inside(interfaces.remove_address, interface=INTERFACE, address=address)
         pod.start()
         if routed and not network.own_router:
             router = BRIDGE if isinstance(network, ClusterNetwork) else uplinks.host_side(node, attached)
-            node.call("bmwg.drivers.hosting.routing:disable_reverse_path_filter", interface=router)
+            node.call(routing.disable_reverse_path_filter, interface=router)
             if by_tester:
                 for arguments in routers.neighbour_arguments(router, INNER[number].far, attached.mac):
-                    node.call("bmwg.drivers.hosting.routing:set_neighbour", **arguments)
+                    node.call(routing.set_neighbour, **arguments)
             else:
                 for destination, via in routes:
-                    pod.inside(_ADD_ROUTE, destination=destination, via=via, interface=INTERFACE)
+                    pod.inside(routing.add_route, destination=destination, via=via, interface=INTERFACE)
         queue: dict[str, JsonValue] = {"at": f"{pod.pod_id}/{INTERFACE}", "device_queue": "inline"}
         if by_tester and attached.host_interface is not None:
             queue = queues.isolate(bed, node, attached.host_interface, number)
@@ -359,5 +360,5 @@ def evidence(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, ...]) -> di
         "endpoints": [end.evidence(bed) for end in pair],
         "pod_runtime": dict(bed.runtime.describe()),
         "device_queues": [end.queue for end in pair],
-        "datapath": {end.node.name: end.node.call("bmwg.drivers.network.datapath:observe") for end in pair},
+        "datapath": {end.node.name: end.node.call(datapath.observe) for end in pair},
     }

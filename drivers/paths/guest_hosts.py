@@ -10,9 +10,9 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, cast
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import HostNode, JsonValue, Missing, NestedNode
+from bmwg.drivers.api import Calls, HostNode, JsonValue, Missing, NestedNode
 from bmwg.drivers.api_machines import Machine, MachineIntent, UnjoinedMachineProvider
-from bmwg.drivers.hosting import qemu
+from bmwg.drivers.hosting import interfaces, process, qemu, sysctl
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.qemu import Accelerator, NicModel
 from bmwg.methodology.vnics import E1000, IGB_VF, VHOST_NET, VIRTIO
@@ -26,13 +26,10 @@ MEMORY_OCTETS = 768 << 20  # choice: of the guest's kernel, our agent and what a
 DEADLINE_S = 90.0  # choice: of a call into a guest whose instructions may be translated
 _PATIENCE_S = 60.0  # choice: of what has a shorter deadline of its own on a node
 _PATIENT = ("inside:run", "oci:create", "oci:start", "oci:delete")
-_PROCESS = "bmwg.drivers.hosting.process:this"
-_QUIET = "bmwg.drivers.hosting.sysctl:quiet_defaults"
-_UP = "bmwg.drivers.hosting.interfaces:up"
 _MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.VIRTIO}
 
 
-class GuestHost:
+class GuestHost(Calls):
     """A machine as the node of its pods. Undos name the machine's host: what is inside ends with it."""
 
     def __init__(self, machine: Machine, host: HostNode, *, pod_cpus: str) -> None:
@@ -42,7 +39,7 @@ class GuestHost:
         self.tap = machine.name
         self.pod_cpus = pod_cpus
         self._machine = machine
-        agent = self.call(_PROCESS)
+        agent = self.call(process.this)
         self.pid: int = agent["pid"]
         self.start_ticks: int = agent["start_ticks"]
 
@@ -51,11 +48,16 @@ class GuestHost:
         """Where what made it is undone: on its host."""
         return self.host.place
 
-    def call(self, function: str, /, *, deadline_s: float = DEADLINE_S, **arguments: JsonValue) -> JsonValue:
+    def call_named(
+        self, function: str, arguments: Mapping[str, JsonValue], *, deadline_s: float | None = None
+    ) -> JsonValue:
         """Run a node function inside; what is done in a moment on a node has more time here."""
+        arguments = dict(arguments)
         if function.removeprefix("bmwg.drivers.hosting.") in _PATIENT:
             arguments["within_s"] = max(_PATIENCE_S, arguments.get("within_s", 0.0))
-        return self._machine.call(function, deadline_s=max(DEADLINE_S, deadline_s), **arguments)
+        return self._machine.call_named(
+            function, arguments, deadline_s=max(DEADLINE_S, deadline_s or DEADLINE_S)
+        )
 
     def describe(self) -> dict[str, JsonValue]:
         """What runs, as its provider tells it."""
@@ -136,8 +138,8 @@ def guest_host(bed: Bed, node: HostNode, *, number: int, vnic: str, pods: bool =
         try:
             cpus = int(machine.describe()["cpus"])
             guest = GuestHost(machine, node, pod_cpus=_pod_cpus(cpus))
-            guest.call(_QUIET)
-            guest.call(_UP, interface=guest.interface)
+            guest.call(sysctl.quiet_defaults)
+            guest.call(interfaces.up, interface=guest.interface)
             known = bed.guests.known(guest, nic=guest.interface, host=node.name)
             with known if pods else nullcontext():
                 yield guest
@@ -168,7 +170,7 @@ def described(bed: Bed, guest: GuestHost, vnic: str) -> dict[str, JsonValue]:
         "vnic": {
             "kind": vnic,
             "interface": guest.interface,
-            "driver": guest.call("bmwg.drivers.hosting.interfaces:driver", interface=guest.interface),
+            "driver": guest.call(interfaces.driver, interface=guest.interface),
             "other_end": f"{guest.host.name}/{guest.tap}",
         },
     }

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api import Crossed, JsonValue, Missing
+from bmwg.drivers.hosting import interfaces, routing
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths import guest_hosts
 from bmwg.drivers.paths.addresses import ENDPOINTS
@@ -20,8 +21,6 @@ from bmwg.methodology.vnics import VIRTIO
 
 BRIDGE = "bmwg-kvbr"
 NUMBER = 1  # of the path's second end
-_ROUTING = "bmwg.drivers.hosting.routing"
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +67,14 @@ def standing(bed: Bed, node: NamespaceNode, *, nic: str) -> Iterator[GuestServer
     entry = bed.undo.before("interface", node.place, interface=BRIDGE)
     try:
         with guest_hosts.guest_host(bed, node, number=NUMBER, vnic=VIRTIO) as guest:
-            node.call(f"{_ROUTING}:add_bridge", bridge=BRIDGE)
+            node.call(routing.add_bridge, bridge=BRIDGE)
             for interface in (nic, guest.tap):
-                node.call(f"{_ROUTING}:set_controller", interface=interface, controller=BRIDGE)
+                node.call(routing.set_controller, interface=interface, controller=BRIDGE)
             for address in ENDPOINTS[NUMBER]:
-                guest.call(f"{_INTERFACES}:add_address", interface=guest.interface, address=address)
+                guest.call(interfaces.add_address, interface=guest.interface, address=address)
             place = guest_place(bed, guest, name="bmwg-server")
             yield GuestServer(guest=guest, place=place, machine=guest_hosts.described(bed, guest, VIRTIO))
     finally:
-        node.call(f"{_ROUTING}:set_controller", interface=nic, controller="")
-        node.call(f"{_INTERFACES}:delete", interface=BRIDGE)
+        node.call(routing.set_controller, interface=nic, controller="")
+        node.call(interfaces.delete, interface=BRIDGE)
         bed.undo.done(entry)

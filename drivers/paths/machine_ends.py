@@ -6,32 +6,34 @@ Ids: PATH-08 a machine has not the interface that its provider named, PATH-09 no
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.api import Calls, JsonValue, Node
 from bmwg.drivers.api_machines import Machine
-from bmwg.drivers.paths import routers
+from bmwg.drivers.hosting import interfaces as hosting_interfaces
+from bmwg.drivers.hosting import routing
+from bmwg.drivers.paths import probe_frame, routers
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 _DEADLINE_S = 60.0  # choice: of a call into a machine whose instructions may be translated
 _PROBE_S = 30.0  # choice: a switch learns a port within seconds
-_ROUTING = "bmwg.drivers.hosting.routing"
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
 _DRAWN = re.compile(r"(?:brq|tap)[0-9a-f]{8}-[0-9a-f]{2}")  # as Neutron's agent names them
 
 
-class Inside:
+class Inside(Calls):
     """A machine as a place where node functions run."""
 
     def __init__(self, machine: Machine) -> None:
         self.name = machine.name
         self._machine = machine
 
-    def call(self, function: str, /, *, deadline_s: float = _DEADLINE_S, **arguments: JsonValue) -> JsonValue:
+    def call_named(
+        self, function: str, arguments: Mapping[str, JsonValue], *, deadline_s: float | None = None
+    ) -> JsonValue:
         """Run a node function inside."""
-        return self._machine.call(function, deadline_s=deadline_s, **arguments)
+        return self._machine.call_named(function, arguments, deadline_s=deadline_s or _DEADLINE_S)
 
     def describe(self) -> dict[str, JsonValue]:
         """What the provider says of it."""
@@ -40,7 +42,7 @@ class Inside:
 
 def interfaces_of(machine: Machine, inside: Inside) -> list[str]:
     """Return the names of the test interfaces as the machine's kernel has them, by their MAC."""
-    found = {one["mac"]: str(one["name"]) for one in inside.call(f"{_INTERFACES}:listing")}
+    found = {one["mac"]: str(one["name"]) for one in inside.call(hosting_interfaces.listing)}
     absent = [endpoint.mac for endpoint in machine.endpoints if endpoint.mac not in found]
     if absent:
         raise DriverError(
@@ -57,21 +59,21 @@ def made_router(inside: Inside, sides: Sequence[Side], interfaces: Sequence[str]
 
     Nothing of it is undone: it goes with the machine.
     """
-    inside.call(f"{_ROUTING}:set_forwarding", enabled=True)
+    inside.call(routing.set_forwarding, enabled=True)
     for side, interface in zip(sides, interfaces, strict=True):
         segment = OUTER[side.number]
         for address in segment.router:
-            inside.call(f"{_INTERFACES}:add_address", interface=interface, address=address)
-        inside.call(f"{_ROUTING}:disable_reverse_path_filter", interface=interface)
+            inside.call(hosting_interfaces.add_address, interface=interface, address=address)
+        inside.call(routing.disable_reverse_path_filter, interface=interface)
         for arguments in routers.neighbour_arguments(interface, segment.far, side.tester_mac):
-            inside.call(f"{_ROUTING}:set_neighbour", **arguments)
+            inside.call(routing.set_neighbour, **arguments)
 
 
 def quiet_switches(node: Node, nics: Sequence[str]) -> list[dict[str, JsonValue]]:
     """Silence the bridges that the machine's host has put the NICs into; return which these are."""
     controllers = _controllers(node)
     for bridge in {controllers[nic] for nic in nics} - {""}:
-        node.call(f"{_ROUTING}:quiet_bridge", bridge=bridge)
+        node.call(routing.quiet_bridge, bridge=bridge)
     return [{"nic": nic, "bridge": controllers[nic]} for nic in nics]
 
 
@@ -90,7 +92,7 @@ def drawn_names(node: Node) -> dict[str, JsonValue]:
 
 
 def _controllers(node: Node) -> dict[str, str]:
-    return {str(one["name"]): str(one["controller"]) for one in node.call(f"{_INTERFACES}:listing")}
+    return {str(one["name"]): str(one["controller"]) for one in node.call(hosting_interfaces.listing)}
 
 
 def crossed(bed: Bed, sides: tuple[Side, Side]) -> list[JsonValue]:
@@ -103,9 +105,9 @@ def crossed(bed: Bed, sides: tuple[Side, Side]) -> list[JsonValue]:
     for side in sides:
         segment = OUTER[side.number]
         try:
-            waited = bed.tester.call(
-                "bmwg.drivers.paths.probe_frame:answered",
-                deadline_s=_PROBE_S + 10,
+            waited = bed.tester.call_within(
+                _PROBE_S + 10,
+                probe_frame.answered,
                 interface=side.tester_interface,
                 mac=side.tester_mac,
                 source=host(segment.far_ipv4),

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api import JsonValue, PlacedNode
+from bmwg.drivers.api_calls import WITHIN_S, CallsInside
+from bmwg.drivers.hosting import native_cgroup
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.guest_hosts import GuestHost
 
 UNDO_KIND = "native_cgroup"
-_CGROUP = "bmwg.drivers.hosting.native_cgroup"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostPlace:
+class HostPlace(CallsInside):
     """A node as the place of a program. `limits` are those of its cgroup, as the kernel has them."""
 
     pod_id: str
@@ -31,9 +32,11 @@ class HostPlace:
         """Programs enter it by the node's agent."""
         return {"pid": self.pid, "start_ticks": self.start_ticks}
 
-    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
+    def inside_named(
+        self, function: str, arguments: Mapping[str, JsonValue], *, within_s: float = WITHIN_S
+    ) -> JsonValue:
         """Run a function on the node."""
-        return self.node.call(function, deadline_s=within_s + 20.0, **arguments)
+        return self.node.call_named(function, arguments, deadline_s=within_s + 20.0)
 
 
 @contextmanager
@@ -49,14 +52,14 @@ def native_place(
     entry = bed.undo.before(UNDO_KIND, node.place, cgroup=f"/{name}")
     try:
         cgroup = node.call(
-            f"{_CGROUP}:make",
+            native_cgroup.make,
             name=name,
             cpus=",".join(map(str, cpus)),
             memory_octets=pods.memory_octets,
             hugepages_2mi=pods.hugepages_2mi,
             cpu_limit=cpu_limit,
         )
-        told = node.call(f"{_CGROUP}:described", cgroup=cgroup)
+        told = node.call(native_cgroup.described, cgroup=cgroup)
         del told["cgroup"]  # its name is drawn anew at each deployment
         yield HostPlace(
             pod_id=f"host{number}",
@@ -67,7 +70,7 @@ def native_place(
             limits=told,
         )
     finally:
-        node.call(f"{_CGROUP}:remove", cgroup=f"/{name}")
+        node.call(native_cgroup.remove, cgroup=f"/{name}")
         bed.undo.done(entry)
 
 
@@ -78,7 +81,7 @@ def guest_place(bed: Bed, guest: GuestHost, *, name: str) -> HostPlace:
     """
     limits = bed.testbed.pods
     cgroup = guest.call(
-        f"{_CGROUP}:make",
+        native_cgroup.make,
         name=name,
         cpus=guest.pod_cpus,
         memory_octets=limits.memory_octets,
@@ -90,5 +93,5 @@ def guest_place(bed: Bed, guest: GuestHost, *, name: str) -> HostPlace:
         pid=guest.pid,
         start_ticks=guest.start_ticks,
         cgroup=cgroup,
-        limits=guest.call(f"{_CGROUP}:described", cgroup=cgroup),
+        limits=guest.call(native_cgroup.described, cgroup=cgroup),
     )

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, PathDriver, TesterPort
+from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import destinations, queues, routers
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed, Side
@@ -65,7 +66,7 @@ class NodePath:
                     "forwarding": "the node's kernel, in the threads of the device queues",
                     "device_queues": device_queues,
                     **({"destination_networks": networks} if networks else {}),
-                    "datapath": {node.name: node.call("bmwg.drivers.network.datapath:observe")},
+                    "datapath": {node.name: node.call(datapath.observe)},
                 },
             )
 

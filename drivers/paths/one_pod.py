@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api import BetweenPods, Crossed, Deployment, JsonValue, Missing, PodEnd, PodPathDriver
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
 from bmwg.drivers.paths.pods import created_pod, described
@@ -77,8 +78,8 @@ class OnePodPath:
             joined = created_pod(bed, node, name=f"{name}-1", networks=[], netns=first.netns_path)
             second = stack.enter_context(joined)
             second.start()
-            first.inside("bmwg.drivers.hosting.interfaces:up", interface=_LOOPBACK)
-            found = node.call(f"{__name__}:namespaces", pids=[first.pid, second.pid])
+            first.inside(interfaces.up, interface=_LOOPBACK)
+            found = node.call(namespaces, pids=[first.pid, second.pid])
             if len(set(found)) != 1:
                 raise DriverError(
                     "PATH-11",

@@ -15,6 +15,7 @@ from bmwg.drivers.api import (
     NetworkDriver,
     PodPathDriver,
 )
+from bmwg.drivers.hosting import routing
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths import destinations, endpoints, uplinks
 from bmwg.drivers.paths.addresses import UNDERLAY
@@ -24,7 +25,6 @@ from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD, Cell
 
 _Way = list[tuple[NamespaceNode, str, str]]
-_ROUTING = "bmwg.drivers.hosting.routing"
 
 
 class ClusterPath:
@@ -153,7 +153,7 @@ def _routed(network: NetworkDriver) -> bool:
 def _way(node: NamespaceNode, other: endpoints.Endpoint) -> list[JsonValue]:
     """Return a node's routes to the other pod's subnet as the kernel has them."""
     subnet = endpoints.subnet(other)
-    return [one for one in node.call(f"{_ROUTING}:routes") if one["destination"] == subnet]
+    return [one for one in node.call(routing.routes) if one["destination"] == subnet]
 
 
 _: type[PodPathDriver] = ClusterPath

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api import BetweenPods, Deployment, Missing, PodPathDriver
+from bmwg.drivers.hosting import interfaces, routing
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.drivers.paths import endpoints, uplinks
@@ -20,7 +21,6 @@ from bmwg.methodology.records import NOTHING, POD, Cell
 TUNNEL = "bmwg-vx0"
 VNI = 2544  # choice: any number of 24 bits
 MTU_OCTETS = LINK_MTU_OCTETS - VXLAN_OVERHEAD_OCTETS
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
 
 
 class VxlanPath:
@@ -88,7 +88,7 @@ class VxlanPath:
                 stack.enter_context(_tunnel(node, under[number].interface, number))
                 stack.enter_context(uplinks.bridged(node, interfaces=(TUNNEL,), bridge=endpoints.BRIDGE))
             for end in pair:
-                end.pod.inside(f"{_INTERFACES}:set_mtu", interface=endpoints.INTERFACE, mtu_octets=MTU_OCTETS)
+                end.pod.inside(interfaces.set_mtu, interface=endpoints.INTERFACE, mtu_octets=MTU_OCTETS)
             yield (
                 pair,
                 {
@@ -121,9 +121,9 @@ def _tunnel(node: NamespaceNode, nic: str, number: int) -> Iterator[None]:
     mine = UNDERLAY.router_ipv4 if number == 0 else UNDERLAY.far_ipv4
     other = UNDERLAY.far_ipv4 if number == 0 else UNDERLAY.router_ipv4
     try:
-        node.call(f"{_INTERFACES}:add_address", interface=nic, address=mine)
+        node.call(interfaces.add_address, interface=nic, address=mine)
         node.call(
-            "bmwg.drivers.hosting.routing:add_vxlan",
+            routing.add_vxlan,
             interface=TUNNEL,
             vni=VNI,
             local=host(mine),
@@ -133,8 +133,8 @@ def _tunnel(node: NamespaceNode, nic: str, number: int) -> Iterator[None]:
         )
         yield
     finally:
-        node.call(f"{_INTERFACES}:delete", interface=TUNNEL)
-        node.call(f"{_INTERFACES}:remove_address", interface=nic, address=mine)
+        node.call(interfaces.delete, interface=TUNNEL)
+        node.call(interfaces.remove_address, interface=nic, address=mine)
 
 
 _: type[PodPathDriver] = VxlanPath

@@ -29,6 +29,8 @@ from bmwg.drivers.api import (
     TesterPort,
     Way,
 )
+from bmwg.drivers.hosting import routing
+from bmwg.drivers.network import datapath
 from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import destinations, members, pod_ends, queues, routers, uplinks
 from bmwg.drivers.paths.addresses import OUTER, Segment, host, transit
@@ -40,7 +42,6 @@ from bmwg.methodology import parallel
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import POD, Cell, FrameFormat
 
-_ROUTING = "bmwg.drivers.hosting.routing"
 _BRIDGE = "bmwg-br0"  # of all: the flows of one switch lead to every chain
 
 
@@ -188,11 +189,9 @@ class ParallelPath:
                     "forwarding": self._functions[0].forwarding,
                     "device_queues": device_queues,
                     "datapath": {
-                        node.name: node.call("bmwg.drivers.network.datapath:observe"),
+                        node.name: node.call(datapath.observe),
                         **{
-                            f"pod{number}": node.call(
-                                "bmwg.drivers.network.datapath:observe", netns=pod.netns_path
-                            )
+                            f"pod{number}": node.call(datapath.observe, netns=pod.netns_path)
                             for number, pod in enumerate(pods)
                         },
                     },
@@ -296,9 +295,9 @@ class ParallelPath:
         names = {end: uplinks.host_side(node, item) for end, item in attached.items()}
         names |= {_End(member=-1, side=side.number): side.nic for side in sides}
         for end, item in attached.items():
-            node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=names[end])
+            node.call(routing.disable_reverse_path_filter, interface=names[end])
             for arguments in routers.neighbour_arguments(names[end], self._segment(end).far, item.mac):
-                node.call(f"{_ROUTING}:set_neighbour", **arguments)
+                node.call(routing.set_neighbour, **arguments)
         hops = [
             Hop(
                 side=step.behind,

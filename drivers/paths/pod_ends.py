@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from bmwg.drivers.api import Attached, JsonValue, NetworkDriver, Pod, TesterPort
 from bmwg.drivers.data_plane import OF_FUNCTION
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.network.sriov import LINK_KIND
 from bmwg.drivers.paths import queues, uplinks
@@ -14,8 +15,6 @@ from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS
 from bmwg.drivers.paths.node import routed_port
 from bmwg.methodology.records import Cell
-
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
 
 
 def widen(bed: Bed, network: NetworkDriver, pod: Pod, attached: Attached) -> None:
@@ -26,8 +25,8 @@ def widen(bed: Bed, network: NetworkDriver, pod: Pod, attached: Attached) -> Non
         return  # no interface of the kernel; the network itself sees to its frames' room
     wide: dict[str, JsonValue] = {"mtu_octets": bed.mtu_octets}
     if attached.host_interface is not None:
-        pod.node.call(f"{_INTERFACES}:set_mtu", interface=attached.host_interface, **wide)
-    pod.inside(f"{_INTERFACES}:set_mtu", interface=attached.attachment.interface, **wide)
+        pod.node.call(interfaces.set_mtu, interface=attached.host_interface, **wide)
+    pod.inside(interfaces.set_mtu, interface=attached.attachment.interface, **wide)
 
 
 def queue(bed: Bed, network: NetworkDriver, pod: Pod, side: Side, attached: Attached) -> dict[str, JsonValue]:

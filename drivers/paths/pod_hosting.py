@@ -21,6 +21,7 @@ from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import Attached, Attachment, JsonValue, Missing, NetworkDriver, PlacedNode, Pod
+from bmwg.drivers.hosting import cgroups, interfaces, mounts, programs, routing
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import (
     FORM_NETWORKS,
@@ -37,9 +38,6 @@ from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import POD_PREFIX
 
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
-_MOUNTS = "bmwg.drivers.hosting.mounts"
-_PROGRAMS = "bmwg.drivers.hosting.programs"
 _SANDBOX_OCTETS = 64 << 20  # choice: it only sleeps
 _FIRST_HOST = 16  # choice: below it are the nodes' own
 _NAME_OCTETS = 32  # of an option's name in the name of a pod, which is a host name too
@@ -203,7 +201,7 @@ class PodHosting:
         with ExitStack() as stack:
             self._enter_first(number)
             stack.callback(self._leave, number)
-            cpus = self._node.call("bmwg.drivers.hosting.cgroups:default_cpus")
+            cpus = self._node.call(cgroups.default_cpus)
             sandbox = stack.enter_context(
                 self._runtime.made(
                     self._node,
@@ -223,9 +221,9 @@ class PodHosting:
             address = attached[0].attachment.addresses[0].partition("/")[0]
             folder = f"/run/bmwg-instances/{name}"  # as of a native one; all of /run is the node's own
             given: dict[str, Any] = {"folder": folder, "address": address, "port": program.port}
-            stack.callback(self._node.call, f"{_PROGRAMS}:remove_folder", folder=folder)
+            stack.callback(self._node.call, programs.remove_folder, folder=folder)
             self._node.call(
-                f"{_PROGRAMS}:write_files",
+                programs.write_files,
                 folder=folder,
                 files={key: filled(text, **given) for key, text in program.files.items()},
             )
@@ -261,10 +259,10 @@ class PodHosting:
         """Hold the sandbox's network namespace until it is detached: a NIC that a plugin took lies in it."""
         path = f"/run/netns/{sandbox.pod_id}"
         try:
-            self._node.call(f"{_MOUNTS}:pin_netns", pid=sandbox.pid, target=path)
+            self._node.call(mounts.pin_netns, pid=sandbox.pid, target=path)
             yield path
         finally:
-            self._node.call(f"{_MOUNTS}:unpin", target=path)
+            self._node.call(mounts.unpin, target=path)
 
     @contextmanager
     def _attached(self, side: _Side, host: int, sandbox: Pod, netns: str) -> Iterator[Attached]:
@@ -289,10 +287,7 @@ class PodHosting:
                 )
             for destination, via in intent.routes:
                 sandbox.inside(
-                    "bmwg.drivers.hosting.routing:add_route",
-                    destination=destination,
-                    via=via,
-                    interface=intent.interface,
+                    routing.add_route, destination=destination, via=via, interface=intent.interface
                 )
             yield attached
 
@@ -343,12 +338,12 @@ class PodHosting:
     @contextmanager
     def _addresses_kept(self, nic: str) -> Iterator[None]:
         """Give the NIC its addresses back on leaving: one that a plugin moved into a pod returns bare."""
-        before = [one for one in self._node.call(f"{_INTERFACES}:listing") if one["name"] == nic]
+        before = [one for one in self._node.call(interfaces.listing) if one["name"] == nic]
         try:
             yield
         finally:
             for address in before[0]["addresses"]:
-                self._node.call(f"{_INTERFACES}:add_address", interface=nic, address=address)
+                self._node.call(interfaces.add_address, interface=nic, address=address)
 
     def describe(self) -> Mapping[str, JsonValue]:
         """The option: plugins with version and hash, its configuration with hash, how pods are reached."""

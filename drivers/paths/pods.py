@@ -15,7 +15,7 @@ from bmwg.drivers.api import (
     PodParts,
     PodRuntime,
 )
-from bmwg.drivers.hosting import cpu_placement, rights
+from bmwg.drivers.hosting import cpu_placement, interfaces, rights
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.paths.addresses import management
@@ -25,8 +25,6 @@ from bmwg.methodology.paths import ACCELERATED
 MANAGEMENT = "mgmt0"  # a pod's interface for management, beside those for data
 _MANAGEMENT_BRIDGE = "bmwg-mgmt"
 _SLEEPS = PodParts()
-_PLACEMENT = "bmwg.drivers.hosting.cpu_placement"
-_RIGHTS = "bmwg.drivers.hosting.rights"
 
 
 @contextmanager
@@ -99,7 +97,7 @@ def _managed(bed: Bed, pod: Pod, networks: Sequence[PodNetwork]) -> Iterator[Non
         finally:
             del bed.management[pod.pod_id]
     if not bed.management:
-        pod.node.call("bmwg.drivers.hosting.interfaces:delete", interface=_MANAGEMENT_BRIDGE)
+        pod.node.call(interfaces.delete, interface=_MANAGEMENT_BRIDGE)
 
 
 def described(bed: Bed, pod: Pod, *, works: bool) -> dict[str, JsonValue]:
@@ -120,9 +118,9 @@ def described(bed: Bed, pod: Pod, *, works: bool) -> dict[str, JsonValue]:
     if not cgroup:
         why = "the runtime does not tell the pod's cgroup"
         return {**told, "threads": None, "threads_reason": why, "rights": None}
-    found = pod.node.call(f"{_PLACEMENT}:threads", cgroup=cgroup)
+    found = pod.node.call(cpu_placement.threads, cgroup=cgroup)
     if works:
         cpu_placement.require_on(f"pod {pod.pod_id}", found, bed.testbed.pods.cpus)
-    granted = pod.node.call(f"{_RIGHTS}:granted", cgroup=cgroup)
+    granted = pod.node.call(rights.granted, cgroup=cgroup)
     asked = bed.asked_capabilities.get(pod.pod_id, ())
     return {**told, "threads": found, "rights": rights.compared(asked, granted)}

@@ -14,7 +14,9 @@ from typing import Any, ClassVar
 
 from bmwg.drivers.api import ClusterRuntime, Deployment, JsonValue, Missing, PathDriver, TesterPort
 from bmwg.drivers.api_pods import of_cluster
+from bmwg.drivers.hosting import routing
 from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import destinations, queues, routers
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed
@@ -25,7 +27,6 @@ from bmwg.methodology.records import POD, Cell, Direction, FrameFormat
 
 UDP_PORT = 7  # rfc2544 appendix C.2.6.4: that of test frames
 FUNCTION = "udp-relay"
-_ROUTING = "bmwg.drivers.hosting.routing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +121,8 @@ class RelayedPath:
             beyond = str(OUTER[other.number].subnets[0])
             for name, via in runtime.ways_to(one.node).items():
                 place = bed.node(name)
-                stack.callback(place.call, f"{_ROUTING}:remove_route", destination=beyond)
-                place.call(f"{_ROUTING}:add_route", destination=beyond, via=via)
+                stack.callback(place.call, routing.remove_route, destination=beyond)
+                place.call(routing.add_route, destination=beyond, via=via)
             moving = stack.enter_context(
                 runtime.moving(
                     node,
@@ -150,7 +151,7 @@ class RelayedPath:
                     ],
                     "forwarding": "the pod's program, and the nodes' kernels around it",
                     "device_queues": device_queues,
-                    "datapath": {node.name: node.call("bmwg.drivers.network.datapath:observe")},
+                    "datapath": {node.name: node.call(datapath.observe)},
                 },
             )
 

@@ -14,6 +14,7 @@ from typing import ClassVar
 from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver
 from bmwg.drivers.api_machines import Machine, MachineIntent
 from bmwg.drivers.hosting.qemu import NicModel
+from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import destinations, machine_ends, queues
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, refuse, too_large
@@ -85,7 +86,7 @@ class PvpMachinePath:
                     "forwarding": f"the machine's kernel, under {under}; "
                     "the host's share in the threads of the device queues and in the machine's process",
                     "device_queues": device_queues,
-                    "datapath": {node.name: node.call("bmwg.drivers.network.datapath:observe")},
+                    "datapath": {node.name: node.call(datapath.observe)},
                 },
             )
 

@@ -6,11 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from bmwg.drivers.api import JsonValue, Node, Pod
+from bmwg.drivers.hosting import device_queue
 from bmwg.drivers.paths.bed import Bed
-
-_RELEASE = "bmwg.drivers.hosting.device_queue:release"
-_INSERT_TAGS = "bmwg.drivers.hosting.device_queue:insert_tags"
-_ISOLATE = "bmwg.drivers.hosting.device_queue:isolate"
 
 
 @contextmanager
@@ -24,7 +21,7 @@ def released(bed: Bed, node: Node, interfaces: Iterable[str]) -> Iterator[None]:
     finally:
         if bed.testbed.dut.device_queue == "threaded":
             for interface in interfaces:
-                node.call(_RELEASE, interface=interface)
+                node.call(device_queue.release, interface=interface)
 
 
 @contextmanager
@@ -32,11 +29,11 @@ def tags_in_frames(node: Node, interfaces: tuple[str, ...]) -> Iterator[None]:
     """Enter before ADD: 802.1Q tags of these interfaces stand in the frames themselves; undone on leaving."""
     try:
         for interface in interfaces:
-            node.call(_INSERT_TAGS, interface=interface, by_device=False)
+            node.call(device_queue.insert_tags, interface=interface, by_device=False)
         yield
     finally:
         for interface in interfaces:
-            node.call(_INSERT_TAGS, interface=interface, by_device=True)
+            node.call(device_queue.insert_tags, interface=interface, by_device=True)
 
 
 def isolate(bed: Bed, place: Node | Pod, interface: str, number: int) -> dict[str, JsonValue]:
@@ -49,6 +46,8 @@ def isolate(bed: Bed, place: Node | Pod, interface: str, number: int) -> dict[st
         return {"at": f"{where}/{interface}", "device_queue": "inline", "forwarding": "in the sender's call"}
     arguments: dict[str, JsonValue] = {"interface": interface, "cpu": bed.dut_cpu(number)}
     made = (
-        place.inside(_ISOLATE, **arguments) if isinstance(place, Pod) else place.call(_ISOLATE, **arguments)
+        place.inside(device_queue.isolate, **arguments)
+        if isinstance(place, Pod)
+        else place.call(device_queue.isolate, **arguments)
     )
     return {"at": f"{where}/{interface}", **made}

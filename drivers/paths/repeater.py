@@ -13,12 +13,12 @@ from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.function import testpmd
+from bmwg.drivers.hosting import programs
 from bmwg.drivers.paths.bed import Bed
 from bmwg.methodology.errors import DriverError
 
 FOLDER = "/run/bmwg-repeater"  # in the place of the tester, with which it goes
 SOCKET = f"{FOLDER}/socket"
-_PROGRAMS = "bmwg.drivers.hosting.programs"
 _NAME = "testpmd between the tester's ports"
 _TELL_S = 0.05
 
@@ -42,22 +42,22 @@ def repeating(bed: Bed, node: Node, *, interface: str, cpu: int) -> Iterator[Map
     where testpmd does not forward within its deadline.
     """
     command = testpmd.repeating(interface=interface, socket=SOCKET, cpu=cpu)
-    node.call(f"{_PROGRAMS}:write_files", folder=FOLDER, files={})
-    started = node.call(f"{_PROGRAMS}:start", command=list(command), folder=FOLDER, packages=["dpdk"])
+    node.call(programs.write_files, folder=FOLDER, files={})
+    started = node.call(programs.start, command=list(command), folder=FOLDER, packages=["dpdk"])
     try:
         due_s = time.monotonic() + testpmd.READY_DEADLINE_S
-        while not node.call("bmwg.drivers.function.testpmd:forwards", folder=FOLDER):
-            ended = node.call(f"{_PROGRAMS}:fault", folder=FOLDER, **started)
+        while not node.call(testpmd.forwards, folder=FOLDER):
+            ended = node.call(programs.fault, folder=FOLDER, **started)
             if ended or time.monotonic() > due_s:
                 raise DriverError(
                     "PATH-06",
                     "testpmd, which is to repeat frames between the tester's ports, does not forward",
                     expected=f"{testpmd.READY!r} in its output within {testpmd.READY_DEADLINE_S:g} s",
-                    found=str(ended or node.call(f"{_PROGRAMS}:said", folder=FOLDER)),
+                    found=str(ended or node.call(programs.said, folder=FOLDER)),
                 )
             time.sleep(_TELL_S)
         bed.programs[_NAME] = (node.name, started["pid"], started["start_ticks"])
         yield {"program": "testpmd", "forward_mode": "io", "cpu": cpu, "interface": interface}
     finally:
         bed.programs.pop(_NAME, None)
-        node.call(f"{_PROGRAMS}:stop", folder=FOLDER, **started)
+        node.call(programs.stop, folder=FOLDER, **started)

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.hosting import interfaces, routing, sysctl
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import Side
 from bmwg.drivers.paths.destinations import Hop
 
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
-_ROUTING = "bmwg.drivers.hosting.routing"
 SIDES = 2  # of a chain: a NIC and a table each
 FIRST_TABLE = 100  # choice: policy routing tables from 100 on
 RULE_PRIORITY = 100  # choice: before the main table
@@ -25,11 +24,11 @@ def neighbour_arguments(interface: str, addresses: Iterable[str], mac: str) -> l
 @contextmanager
 def forwarding(node: Node) -> Iterator[None]:
     """Switch the node's IPv4 and IPv6 forwarding on; restore the former settings on leaving."""
-    before = node.call(f"{_ROUTING}:set_forwarding", enabled=True)
+    before = node.call(routing.set_forwarding, enabled=True)
     try:
         yield
     finally:
-        node.call("bmwg.drivers.hosting.sysctl:write_many", settings=before)
+        node.call(sysctl.write_many, settings=before)
 
 
 @contextmanager
@@ -38,14 +37,14 @@ def router_addresses(node: Node, side: Side) -> Iterator[None]:
     segment = OUTER[side.number]
     try:
         for address in segment.router:
-            node.call(f"{_INTERFACES}:add_address", interface=side.nic, address=address)
-        node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=side.nic)
+            node.call(interfaces.add_address, interface=side.nic, address=address)
+        node.call(routing.disable_reverse_path_filter, interface=side.nic)
         for arguments in neighbour_arguments(side.nic, segment.far, side.tester_mac):
-            node.call(f"{_ROUTING}:set_neighbour", **arguments)
+            node.call(routing.set_neighbour, **arguments)
         yield
     finally:
         for address in segment.router:
-            node.call(f"{_INTERFACES}:remove_address", interface=side.nic, address=address)
+            node.call(interfaces.remove_address, interface=side.nic, address=address)
 
 
 def to_tester(side: Side) -> Hop:
@@ -100,10 +99,10 @@ def steered(
     are those of its NICs.
     """
     table = table_of(number)
-    node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=outgoing)
+    node.call(routing.disable_reverse_path_filter, interface=outgoing)
     for destination, hop in zip(to, via, strict=True):
         node.call(
-            f"{_ROUTING}:add_route",
+            routing.add_route,
             destination=destination,
             via=host(hop),
             interface=outgoing,
@@ -129,8 +128,8 @@ def ruled(node: Node, *, incoming: str, number: int) -> Iterator[None]:
     }
     try:
         for ipv6 in (False, True):
-            node.call(f"{_ROUTING}:add_rule", ipv6=ipv6, **rule)
+            node.call(routing.add_rule, ipv6=ipv6, **rule)
         yield
     finally:
         for ipv6 in (False, True):
-            node.call(f"{_ROUTING}:remove_rule", ipv6=ipv6, **rule)
+            node.call(routing.remove_rule, ipv6=ipv6, **rule)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from bmwg.drivers import links
 from bmwg.drivers.api import Attached, Missing, NetworkDriver, Node
+from bmwg.drivers.hosting import interfaces as hosting_interfaces
+from bmwg.drivers.hosting import routing
 from bmwg.drivers.testbed import TESTER, Testbed
 from bmwg.methodology.errors import TestbedError
 
 BRIDGE_PORT, ROUTED, MASTER, NONE = "bridge_port", "routed", "master", "none"
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
-_ROUTING = "bmwg.drivers.hosting.routing"
 
 
 def lacking(driver: NetworkDriver, node: Node, testbed: Testbed) -> Missing | None:
@@ -38,11 +39,11 @@ def cleared(node: Node, uplink: str, *, nic: str | None, bridge: str) -> Iterato
         yield
     finally:
         if uplink in (MASTER, NONE) and nic is not None:
-            node.call(f"{_INTERFACES}:release", interface=nic)
+            node.call(hosting_interfaces.release, interface=nic)
         if uplink == BRIDGE_PORT:
-            node.call(f"{_INTERFACES}:delete", interface=bridge)
+            node.call(hosting_interfaces.delete, interface=bridge)
         elif uplink == MASTER and nic is not None:
-            node.call("bmwg.drivers.links:raise_end", interface=nic)
+            node.call(links.raise_end, interface=nic)
 
 
 @contextmanager
@@ -52,7 +53,7 @@ def bridged(node: Node, *, interfaces: tuple[str, ...], bridge: str) -> Iterator
     Raises TestbedError PATH-05 when the plugins have made no bridge of that name.
     """
     try:
-        node.call(f"{_ROUTING}:quiet_bridge", bridge=bridge)
+        node.call(routing.quiet_bridge, bridge=bridge)
     except TestbedError as error:
         raise TestbedError(
             "PATH-05",
@@ -63,11 +64,11 @@ def bridged(node: Node, *, interfaces: tuple[str, ...], bridge: str) -> Iterator
         ) from error
     try:
         for interface in interfaces:
-            node.call(f"{_ROUTING}:set_controller", interface=interface, controller=bridge)
+            node.call(routing.set_controller, interface=interface, controller=bridge)
         yield
     finally:
         for interface in interfaces:
-            node.call(f"{_ROUTING}:set_controller", interface=interface, controller="")
+            node.call(routing.set_controller, interface=interface, controller="")
 
 
 def host_side(node: Node, attached: Attached) -> str:

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api import BetweenPods, Deployment, HostNode, JsonValue, Missing, PodPathDriver
+from bmwg.drivers.hosting import interfaces, routing
 from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import endpoints, guest_hosts, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, UNDERLAY, host
@@ -23,8 +24,6 @@ from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD, Cell
 
 SEGMENT = "bmwg-vm0"  # the node's bridge between the taps of two guests
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
-_ROUTING = "bmwg.drivers.hosting.routing"
 _RUNTIME = "crun"
 _UPLINKS = (uplinks.BRIDGE_PORT, uplinks.ROUTED, uplinks.MASTER)
 
@@ -139,12 +138,12 @@ class _VmPods:
             return
         node = self._node
         try:
-            node.call(f"{_ROUTING}:add_bridge", bridge=SEGMENT)
+            node.call(routing.add_bridge, bridge=SEGMENT)
             for guest in guests:
-                node.call(f"{_ROUTING}:set_controller", interface=guest.tap, controller=SEGMENT)
+                node.call(routing.set_controller, interface=guest.tap, controller=SEGMENT)
             yield
         finally:
-            node.call(f"{_INTERFACES}:delete", interface=SEGMENT)
+            node.call(interfaces.delete, interface=SEGMENT)
 
     @contextmanager
     def _pods(
@@ -232,14 +231,14 @@ def _routed(node: HostNode, interface: str, number: int) -> Iterator[None]:
     mine, other = (UNDERLAY.router, UNDERLAY.far) if number == 0 else (UNDERLAY.far, UNDERLAY.router)
     try:
         for address in mine:
-            node.call(f"{_INTERFACES}:add_address", interface=interface, address=address)
-        node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=interface)
+            node.call(interfaces.add_address, interface=interface, address=address)
+        node.call(routing.disable_reverse_path_filter, interface=interface)
         for destination, via in zip(INNER[1 - number].subnets, other, strict=True):
-            node.call(f"{_ROUTING}:add_route", destination=destination, via=host(via), interface=interface)
+            node.call(routing.add_route, destination=destination, via=host(via), interface=interface)
         yield
     finally:
         for address in mine:  # the routes go with them
-            node.call(f"{_INTERFACES}:remove_address", interface=interface, address=address)
+            node.call(interfaces.remove_address, interface=interface, address=address)
 
 
 class HostToGuestPath(_VmPods):

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from bmwg.drivers import links
 from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths import repeater
 from bmwg.drivers.paths.addresses import BEHIND, OUTER
 from bmwg.drivers.paths.bed import Bed
@@ -81,7 +82,7 @@ class WirePath:
             )
             yield self._joined(_INTERFACES, (made["a"]["mac"], made["b"]["mac"]), made, VETH)
         finally:
-            tester.call("bmwg.drivers.hosting.interfaces:delete", interface=_INTERFACES[0])
+            tester.call(interfaces.delete, interface=_INTERFACES[0])
 
     def _by_socket(self) -> Deployment:
         bed = self._bed
@@ -128,7 +129,7 @@ class WirePath:
                 made = {"hops": hops, "repeater": dict(repeats), "forwarding": "testpmd, frames as they are"}
                 yield Deployment(ports=(one, two), evidence={**joined.evidence, **made})
         finally:
-            tester.call("bmwg.drivers.hosting.interfaces:delete", interface=mine)
+            tester.call(interfaces.delete, interface=mine)
 
     def _joined(
         self, names: tuple[str, str], macs: tuple[str, str], made: Mapping[str, JsonValue], kind: str

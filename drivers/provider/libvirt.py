@@ -10,13 +10,12 @@ from typing import Any
 
 from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.api_machines import MachineEndpoint, MachineProvider
+from bmwg.drivers.hosting import libvirt_daemon
 from bmwg.drivers.hosting.guest_image import GuestImage
 from bmwg.drivers.hosting.instance import Place
 from bmwg.drivers.hosting.libvirt_exec import IMAGE_NAME
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.provider.qemu import QemuMachine, QemuProvider
-
-_DAEMON = "bmwg.drivers.hosting.libvirt_daemon"
 
 
 class LibvirtDomain(QemuMachine):
@@ -75,8 +74,8 @@ class LibvirtProvider(QemuProvider):
             self._undo = self.ledger.before("libvirt", self.node.place, token=self.token)  # type: ignore[attr-defined]
             image = self.place.vms.image
             try:
-                started = self.node.call(
-                    f"{_DAEMON}:start", deadline_s=60.0, token=self.token, image=image.path if image else ""
+                started = self.node.call_within(
+                    60.0, libvirt_daemon.start, token=self.token, image=image.path if image else ""
                 )
             except BaseException:
                 self._close()
@@ -95,7 +94,7 @@ class LibvirtProvider(QemuProvider):
 
     def probe(self) -> Missing | None:
         """Tell what the node lacks for a guest by libvirt."""
-        return self._lack_of(self.node.call(f"{_DAEMON}:probe", uri=self._uri))
+        return self._lack_of(self.node.call(libvirt_daemon.probe, uri=self._uri))
 
     def _machine(self, name: str, endpoint: MachineEndpoint) -> QemuMachine:
         own, number = f"/run/bmwg-libvirt-{self.token}", str(uuid.uuid4())

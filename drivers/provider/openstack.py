@@ -26,11 +26,12 @@ from typing import Any, ClassVar
 from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.api_machines import LinkedMachineProvider, Machine, MachineEndpoint, MachineIntent
-from bmwg.drivers.cloud import channel, client, embedded, image, record
+from bmwg.drivers.cloud import channel, client, embedded, image, reached, record
+from bmwg.drivers.cloud import node as cloud_node
 from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.machine import NovaMachine
 from bmwg.drivers.cloud.servers import ServerPort, Workshop, require_fit
-from bmwg.drivers.hosting import qemu
+from bmwg.drivers.hosting import interfaces, qemu
 from bmwg.drivers.hosting.instance import Place, Sample
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
@@ -140,7 +141,7 @@ class OpenStackProvider:
 
     def _unplug(self) -> None:
         with contextlib.suppress(ToolkitError):
-            self.node.call("bmwg.drivers.hosting.interfaces:delete", interface=NODE_NIC)
+            self.node.call(interfaces.delete, interface=NODE_NIC)
 
     def _share(self) -> None:
         files = image.find()
@@ -208,9 +209,9 @@ class OpenStackProvider:
         try:
             phases = dict(server.phases_s)
             if intent.network:  # where the server forwards, whoever sends frames through it looks
-                self.node.call(
-                    "bmwg.drivers.cloud.reached:wait_answer",
-                    deadline_s=channel.DEADLINE_S + 10,
+                self.node.call_within(
+                    channel.DEADLINE_S + 10,
+                    reached.wait_answer,
                     address=ports[1].address,
                     within_s=channel.DEADLINE_S,
                 )
@@ -266,11 +267,7 @@ class OpenStackProvider:
                 "test", intent.network, gateway=str(router), first=str(first), physical=PHYSICAL
             )
             length = intent.network.partition("/")[2]
-            self.node.call(
-                "bmwg.drivers.hosting.interfaces:add_address",
-                interface=NODE_NIC,
-                address=f"{router}/{length}",
-            )
+            self.node.call(interfaces.add_address, interface=NODE_NIC, address=f"{router}/{length}")
         return self._networks[intent.network]
 
     def _segment_of(self, nic: str) -> Any:
@@ -295,14 +292,14 @@ class OpenStackProvider:
     def sample(self, server_id: str) -> Sample:
         """What a server's QEMU uses; the compute host is this machine."""
         assert self._cloud is not None
-        found = self._cloud.node.call("bmwg.drivers.cloud.node:sample", server_id=server_id)
+        found = self._cloud.node.call(cloud_node.sample, server_id=server_id)
         return Sample(**found)
 
     def accelerator(self, server_id: str) -> str:
         """How a server's instructions run, as its QEMU on this machine was told; "" if not known."""
         assert self._cloud is not None
         with contextlib.suppress(ToolkitError):
-            return str(self._cloud.node.call("bmwg.drivers.cloud.node:accelerator", server_id=server_id))
+            return str(self._cloud.node.call(cloud_node.accelerator, server_id=server_id))
         return ""
 
     def remove(self, server_id: str, ports: tuple[ServerPort, ...], nics: tuple[str, ...] = ()) -> None:
@@ -353,7 +350,7 @@ class OpenStackProvider:
                 self._release(links)
 
     def _held(self, nic: str) -> bool:
-        found = self.node.call("bmwg.drivers.hosting.interfaces:listing")
+        found = self.node.call(interfaces.listing)
         return any(one["controller"] for one in found if one["name"] == nic)
 
     def _remove_ports(self, ports: tuple[ServerPort, ...]) -> None:

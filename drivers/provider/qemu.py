@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api import Calls, JsonValue, Missing, Node
 from bmwg.drivers.api_machines import Machine, MachineEndpoint, MachineIntent, MachineProvider
+from bmwg.drivers.hosting import guest_image, qemu_place
 from bmwg.drivers.hosting.guest_image import READ_DEADLINE_S, GuestImage
 from bmwg.drivers.hosting.instance import Place, Sample
 from bmwg.drivers.hosting.qemu_machine import BOOT_DEADLINE_S
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.links import mac_of
 
-PLACE = "bmwg.drivers.hosting.qemu_place"
-_IMAGE = "bmwg.drivers.hosting.guest_image"
+_GUEST_DEADLINE_S = 30.0
 
 
-class QemuMachine:
+class QemuMachine(Calls):
     """A guest of a node."""
 
     def __init__(self, node: Node, name: str, endpoint: MachineEndpoint, image: GuestImage | None) -> None:
@@ -32,36 +32,37 @@ class QemuMachine:
         """Start it on the node and wait until it has booted and answers on its network."""
         if self._image is not None:
             wanted = {"image": self._image.reference(), **wanted}
-        self._node.call(f"{PLACE}:start", deadline_s=BOOT_DEADLINE_S + 30, name=self.name, **wanted)
+        self._node.call_within(BOOT_DEADLINE_S + 30, qemu_place.start, name=self.name, **wanted)
 
-    def call(self, function: str, /, *, deadline_s: float, **arguments: JsonValue) -> JsonValue:
+    def call_named(
+        self, function: str, arguments: Mapping[str, JsonValue], *, deadline_s: float | None = None
+    ) -> JsonValue:
         """Run a node function inside."""
-        return self._node.call(
-            f"{PLACE}:call",
-            deadline_s=deadline_s + 5,
+        deadline_s = _GUEST_DEADLINE_S if deadline_s is None else deadline_s
+        return self._node.call_within(
+            deadline_s + 5,
+            qemu_place.call,
             name=self.name,
             function=function,
-            arguments=arguments,
+            arguments=dict(arguments),
             within_s=deadline_s,
         )
 
     def sample(self) -> Sample:
         """What QEMU uses on the node: the guest's own work and its emulation together."""
-        return Sample(**self._node.call(f"{PLACE}:sample", name=self.name))
+        return Sample(**self._node.call(qemu_place.sample, name=self.name))
 
     def fault(self) -> str | None:
         """Say why the guest no longer runs."""
-        found: str | None = self._node.call(f"{PLACE}:fault", name=self.name)
-        return found
+        return self._node.call(qemu_place.fault, name=self.name)
 
     def stop(self) -> None:
         """End the guest; what it wrote was in its memory."""
-        self._node.call(f"{PLACE}:stop", name=self.name)
+        self._node.call(qemu_place.stop, name=self.name)
 
     def describe(self) -> Mapping[str, JsonValue]:
         """What runs, as QEMU tells it."""
-        found: Mapping[str, JsonValue] = self._node.call(f"{PLACE}:describe", name=self.name)
-        return found
+        return self._node.call(qemu_place.describe, name=self.name)
 
 
 class QemuProvider:
@@ -91,12 +92,12 @@ class QemuProvider:
 
     def probe(self) -> Missing | None:
         """Tell what the node lacks for a guest, the image among it."""
-        return self._lack_of(self.node.call(f"{PLACE}:probe"))
+        return self._lack_of(self.node.call(qemu_place.probe))
 
     def _lack_of(self, lack: dict[str, str] | None) -> Missing | None:
         image = self.place.vms.image
         if lack is None and image is not None:
-            reason = self.node.call(f"{_IMAGE}:unfit", deadline_s=READ_DEADLINE_S + 30, **image.reference())
+            reason = self.node.call_within(READ_DEADLINE_S + 30, guest_image.unfit, **image.reference())
             if reason is not None:
                 mend = "put the image back that the run was begun with"
                 return Missing(what=f"disk image {image.file}", reason=reason, mend=mend)

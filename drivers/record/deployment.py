@@ -13,15 +13,16 @@ from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import BetweenPods, Deployment, JsonValue, PluginNetwork
+from bmwg.drivers.api_calls import name_of
+from bmwg.drivers.hosting import inside
 from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.record import collect
 from bmwg.drivers.record.nested import nested
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology import parallel
 from bmwg.methodology.record.facts import facts, is_fact
 from bmwg.methodology.records import POD, Cell
 
-_COLLECT = "bmwg.drivers.record.collect:collect"
-_INSIDE = "bmwg.drivers.hosting.inside:run"
 _TESTER = "tester"
 _OF_A_POD = 2  # attachments of a pod that forwards
 _FLOWS = "UDP source and destination address and port; one stream a direction"
@@ -119,11 +120,11 @@ def _taken(
             network = bed.network(cell.network)
             plugin_dir = network.plugin_dir if isinstance(network, PluginNetwork) else ""
             told["attachments"] = _cni(executed, plugin_dir)
-        records[name] = node.call(_COLLECT, **told)
+        records[name] = node.call(collect.collect, **told)
         for role, pod in mine.items():
             pid = bed.pods[pod].pid
             records[f"{name}/{role}"] = node.call(
-                _INSIDE, pid=pid, function=_COLLECT, arguments={"scope": "network"}
+                inside.run, pid=pid, function=name_of(collect.collect), arguments={"scope": "network"}
             )
     return records
 
@@ -335,7 +336,7 @@ def _tester(
 def take_row(row: Row) -> dict[str, dict[str, JsonValue]]:
     """The records of clients, proxies' machine and server, by place. Raises what a node's call raises."""
     nodes = (row.client, row.proxy, row.server)
-    return {node.name: node.call(_COLLECT, scope="network") for node in nodes}
+    return {node.name: node.call(collect.collect, scope="network") for node in nodes}
 
 
 def drawn_names(

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from bmwg.drivers.api import (
-    Attached,
     JsonValue,
     Missing,
     NetworkDriver,
@@ -22,16 +21,17 @@ from bmwg.drivers.api import (
     PodRuntime,
     UndoLog,
 )
+from bmwg.drivers.hosting import oci
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import Sample
+from bmwg.drivers.runtime.of_pods import OfPods
 from bmwg.methodology.errors import ConfigError
 
 UNDO_KIND = "pod"
-_OCI = "bmwg.drivers.hosting.oci"
 _COMMAND_MOUNT, _COMMAND_FILE = "/run/bmwg-command", "command.sh"
 
 
-class CrunPod:
+class CrunPod(OfPods):
     """A pod of crun's. A restart gives it another first process and leaves its namespace."""
 
     def __init__(
@@ -44,26 +44,11 @@ class CrunPod:
         start_ticks: int,
         command: Path | None = None,
     ) -> None:
-        self.attached: tuple[Attached, ...] = ()
-        self.checks: tuple[dict[str, JsonValue], ...] = ()
+        super().__init__(node, pod_id, pid=pid, start_ticks=start_ticks)
         self.start_steps_ns: dict[str, int] = {}
         self.end_steps_ns: dict[str, int] = {}
         self._command = command
-        self.node = node
-        self.pod_id = pod_id
-        self.pid = pid
-        self.start_ticks = start_ticks
         self._state_dir = state_dir
-
-    @property
-    def netns_path(self) -> str:
-        """The pod's network namespace, valid while its first process runs."""
-        return f"/proc/{self.pid}/ns/net"
-
-    @property
-    def entry(self) -> dict[str, JsonValue]:
-        """Programs enter it by its first process."""
-        return {"pid": self.pid, "start_ticks": self.start_ticks}
 
     @property
     def image(self) -> str:
@@ -74,54 +59,32 @@ class CrunPod:
         """Start the pod's program; a shell takes arguments that are told only now from a file."""
         if self._command is not None:
             self._command.write_text("exec " + shlex.join(arguments) + "\n", encoding="utf-8")
-        self.node.call(f"{_OCI}:start", pod_id=self.pod_id, state_dir=self._state_dir)
+        self.node.call(oci.start, pod_id=self.pod_id, state_dir=self._state_dir)
         self.start_steps_ns["container_running"] = time.monotonic_ns()
 
     def said(self) -> list[str]:
         """Return the last lines of its program's output."""
-        lines: list[str] = self.node.call(f"{_OCI}:said", pod_id=self.pod_id)
-        return lines
+        return self.node.call(oci.said, pod_id=self.pod_id)
 
     def restart(self) -> dict[str, JsonValue]:
         """End the container and start it anew in the pod's own network namespace, as a kubelet does."""
-        made = self.node.call(
-            f"{_OCI}:restart",
-            deadline_s=50.0,
-            pod_id=self.pod_id,
-            state_dir=self._state_dir,
-            pid=self.pid,
+        made = self.node.call_within(
+            50.0, oci.restart, pod_id=self.pod_id, state_dir=self._state_dir, pid=self.pid
         )
         self.pid, self.start_ticks = made["pid"], made["start_ticks"]
         return {"began_ns": made["began_ns"], "ended_ns": made["ended_ns"]}
 
-    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
-        """Run a function on the node, in the pod's network namespace."""
-        return self.node.call(
-            "bmwg.drivers.hosting.inside:run",
-            deadline_s=within_s + 20.0,
-            pid=self.pid,
-            function=function,
-            arguments=arguments,
-            within_s=within_s,
-        )
-
     def sample(self) -> Sample:
         """What all processes of the pod use."""
-        return Sample(**self.node.call(f"{_OCI}:sample", pod_id=self.pod_id))
+        return Sample(**self.node.call(oci.sample, pod_id=self.pod_id))
 
     def fault(self) -> str | None:
         """Say why the pod's first process no longer runs; None while it does."""
-        found: str | None = self.node.call(
-            f"{_OCI}:fault", pod_id=self.pod_id, pid=self.pid, start_ticks=self.start_ticks
-        )
-        return found
+        return self.node.call(oci.fault, pod_id=self.pod_id, pid=self.pid, start_ticks=self.start_ticks)
 
     def describe(self) -> dict[str, JsonValue]:
         """Return the pod as the kernel has it."""
-        found: dict[str, JsonValue] = self.node.call(
-            f"{_OCI}:describe", pod_id=self.pod_id, state_dir=self._state_dir
-        )
-        return found
+        return self.node.call(oci.describe, pod_id=self.pod_id, state_dir=self._state_dir)
 
 
 class CrunRuntime:
@@ -143,7 +106,7 @@ class CrunRuntime:
 
     def probe(self, node: Node) -> Missing | None:
         """Return what the node lacks for pods: crun, cgroups."""
-        found = node.call(f"{_OCI}:probe")
+        found = node.call(oci.probe)
         return Missing(**found) if found else None
 
     def refuses(self, network: NetworkDriver) -> Missing | None:
@@ -184,7 +147,7 @@ class CrunRuntime:
                 arguments = ("/bin/sh", f"{_COMMAND_MOUNT}/{_COMMAND_FILE}")
                 spec = replace(spec, arguments=arguments, binds=(*spec.binds, mount))
             stack.enter_context(self._removed(node, undo))
-            made = node.call(f"{_OCI}:create", spec=spec.as_builtins(), state_dir=self._state_dir)
+            made = node.call(oci.create, spec=spec.as_builtins(), state_dir=self._state_dir)
             pod = CrunPod(
                 node,
                 spec.pod_id,
@@ -214,7 +177,7 @@ class CrunRuntime:
         try:
             yield
         finally:
-            node.call(f"{_OCI}:delete", **undo)
+            node.call(oci.delete, **undo)
             self._undo.done(entry)
 
     @contextmanager

@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api import (
-    Attached,
     JsonValue,
     Missing,
     NetworkDriver,
@@ -23,34 +22,24 @@ from bmwg.drivers.api import (
     PodRuntime,
     UndoLog,
 )
+from bmwg.drivers.hosting import docker_daemon, engine_pods
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.hosting.instance import Sample
+from bmwg.drivers.runtime.of_pods import OfPods
 from bmwg.methodology.errors import ConfigError, DriverError
 
-_DAEMON = "bmwg.drivers.hosting.docker_daemon"
-_PODS = "bmwg.drivers.hosting.engine_pods"
 _CALL_S = 60.0
 
 
-class EnginePod:
+class EnginePod(OfPods):
     """A pod whose container an engine holds. Its program sleeps from the beginning."""
 
     def __init__(self, node: PlacedNode, pod_id: str, token: str, made: Mapping[str, JsonValue]) -> None:
-        self.attached: tuple[Attached, ...] = ()
-        self.checks: tuple[dict[str, JsonValue], ...] = ()
+        super().__init__(node, pod_id, pid=made["pid"], start_ticks=made["start_ticks"])
         self.start_steps_ns: dict[str, int] = {}
         self.end_steps_ns: dict[str, int] = {}
-        self.node = node
-        self.pod_id = pod_id
-        self.pid: int = made["pid"]
-        self.start_ticks: int = made["start_ticks"]
         self._token = token
         self._made = made
-
-    @property
-    def netns_path(self) -> str:
-        """The pod's network namespace, valid while its first process runs."""
-        return f"/proc/{self.pid}/ns/net"
 
     @property
     def image(self) -> str:
@@ -61,7 +50,7 @@ class EnginePod:
     def entry(self) -> dict[str, JsonValue]:
         """Programs enter it by the engine's API."""
         by = {"token": self._token, "container": self._made["container"], "cgroup": self._made["cgroup"]}
-        return {"pid": self.pid, "start_ticks": self.start_ticks, "entered_by": by}
+        return {**super().entry, "entered_by": by}
 
     def start(self, arguments: Sequence[str] = ()) -> None:
         """Nothing: the container runs already, and its program sleeps."""
@@ -75,42 +64,29 @@ class EnginePod:
         """Refuse: pods that are restarted are those of functions. Raises DriverError POD-05."""
         raise DriverError("POD-05", f"pod {self.pod_id}: restart", found="no part of this runtime")
 
-    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
-        """Run a function on the node, in the pod's network namespace."""
-        return self.node.call(
-            "bmwg.drivers.hosting.inside:run",
-            deadline_s=within_s + 20.0,
-            pid=self.pid,
-            function=function,
-            arguments=arguments,
-            within_s=within_s,
-        )
-
     def sample(self) -> Sample:
         """What all processes of the pod use."""
-        return Sample(**self.node.call(f"{_PODS}:sample", cgroup=self._made["cgroup"]))
+        return Sample(**self.node.call(engine_pods.sample, cgroup=self._made["cgroup"]))
 
     def fault(self) -> str | None:
         """Say why the pod's first process no longer runs; None while it does."""
-        found: str | None = self.node.call(
-            f"{_PODS}:fault",
+        return self.node.call(
+            engine_pods.fault,
             token=self._token,
             container=self._made["container"],
             pid=self.pid,
             start_ticks=self.start_ticks,
         )
-        return found
 
     def describe(self) -> dict[str, JsonValue]:
         """Return the pod as the kernel has it."""
-        found: dict[str, JsonValue] = self.node.call(
-            f"{_PODS}:describe",
+        return self.node.call(
+            engine_pods.describe,
             token=self._token,
             container=self._made["container"],
             pid=self.pid,
             cgroup=self._made["cgroup"],
         )
-        return found
 
 
 class EngineRuntime:
@@ -134,7 +110,7 @@ class EngineRuntime:
 
     def probe(self, node: Node) -> Missing | None:
         """Return what the node lacks for the engine."""
-        found = node.call(f"{_DAEMON}:probe", engine=self.engine)
+        found = node.call(docker_daemon.probe, engine=self.engine)
         return Missing(**found) if found else None
 
     def refuses(self, network: NetworkDriver) -> Missing | None:
@@ -175,10 +151,10 @@ class EngineRuntime:
         token = spec.pod_id.removeprefix("bmwg-")
         with ExitStack() as stack:
             stack.enter_context(self._daemon(node, token))
-            found = node.call(f"{_PODS}:create", deadline_s=_CALL_S, token=token, spec=spec.as_builtins())
+            found = node.call_within(_CALL_S, engine_pods.create, token=token, spec=spec.as_builtins())
             pod = EnginePod(node, spec.pod_id, token, found)
             stack.callback(
-                node.call, f"{_PODS}:delete", deadline_s=_CALL_S, token=token, container=found["container"]
+                node.call_within, _CALL_S, engine_pods.delete, token=token, container=found["container"]
             )
             pod.start_steps_ns |= {"pod_asked": asked_ns, "container_created": time.monotonic_ns()}
             for one in networks:
@@ -195,17 +171,17 @@ class EngineRuntime:
     @contextmanager
     def _daemon(self, node: PlacedNode, token: str) -> Iterator[None]:
         root = f"{self._run_dir}/{self.engine}-{token}"
-        undo = {"token": token, "data_root": root}
+        undo: dict[str, JsonValue] = {"token": token, "data_root": root}
         entry = self._undo.before("docker", {"kind": "local"}, **undo)
         try:
-            started = node.call(f"{_DAEMON}:start", deadline_s=_CALL_S, **undo, engine=self.engine, nat=False)
+            started = node.call_within(_CALL_S, docker_daemon.start, **undo, engine=self.engine, nat=False)
             self._version = started["version"]
             try:
                 yield
             finally:
-                node.call(f"{_DAEMON}:stop", deadline_s=_CALL_S, **undo, **started["process"])
+                node.call_within(_CALL_S, docker_daemon.stop, **undo, **started["process"])
         except BaseException:
-            node.call(f"{_DAEMON}:remove", deadline_s=_CALL_S, **undo)
+            node.call_within(_CALL_S, docker_daemon.remove, **undo)
             raise
         finally:
             self._undo.done(entry)

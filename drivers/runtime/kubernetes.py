@@ -24,8 +24,10 @@ from bmwg.drivers.api import (
     PodNetwork,
     UndoLog,
 )
+from bmwg.drivers.hosting import cgroups
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.kubernetes import batch, manifest, moving, pods, policies, record, services
+from bmwg.drivers.kubernetes import batch, manifest, moving, pods, policies, programs, record, services
+from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes import options as options_of
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import Cluster
@@ -40,7 +42,6 @@ from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 
 UNDO_KIND = "kubernetes_namespace"
-_NODE = "bmwg.drivers.kubernetes.node"
 _UNKNOWN = Missing(what="", reason="not asked yet", mend="")
 _RUNNING_S = 240.0  # choice: 5 s on a quiet machine; on a busy one a minute was too short
 _REMOVED_S = 120.0  # choice: the same of its end
@@ -99,7 +100,7 @@ class KubernetesRuntime:
             )
         if not self.owns_cluster:
             return None
-        found = node.call("bmwg.drivers.kubernetes.programs:missing", version=self._version)
+        found = node.call(programs.missing, version=self._version)
         return Missing(**found) if found else None
 
     def refuses(self, network: NetworkDriver) -> Missing | None:
@@ -187,7 +188,7 @@ class KubernetesRuntime:
                 found=", ".join(unknown),
             )
         network = joining_of(networks, first)
-        online = first.call("bmwg.drivers.hosting.cgroups:default_cpus")
+        online = first.call(cgroups.default_cpus)
         with embedded(
             {name: nodes[name] for name in names},
             run_dir=self._run_dir,
@@ -297,7 +298,7 @@ class KubernetesRuntime:
         """Return what is still there of this run's pods, in the API and on nodes of the run's cluster."""
         found = pods.left(self.api, self.namespace, self._token)
         for name, node in (self._embedded.nodes if self._embedded else {}).items():
-            records = node.call(f"{_NODE}:left", folder=self.layout(name).folder, deadline_s=30.0)
+            records = node.call_within(30.0, kubernetes_node.left, folder=self.layout(name).folder)
             found += [f"{name}/{one}" for one in records]
         return found
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.hosting import programs
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.http.records import RequestsLoad, RequestsSent
@@ -80,7 +81,7 @@ class AbClients(OfRequests):
 
     def probe(self) -> Missing | None:
         """Tell whether the clients' node has ab."""
-        absent = self._row.client.call("bmwg.drivers.hosting.programs:available", programs=PROGRAMS)
+        absent = self._row.client.call(programs.available, programs=PROGRAMS)
         if not absent:
             return None
         name, package = absent[0]
@@ -90,9 +91,9 @@ class AbClients(OfRequests):
     def run(self, spec: RequestsLoad, /) -> RequestsSent:
         """Ask the endpoint through one ab."""
         (proxy,) = self.attached
-        ran = self._row.client.call(
-            "bmwg.drivers.workload.ab:run",
-            deadline_s=spec.within_s + _CALL_MARGIN_S,
+        ran = self._row.client.call_within(
+            spec.within_s + _CALL_MARGIN_S,
+            run,
             proxy=f"{proxy.address}:{proxy.port}",
             url=self._row.url(spec.object_octets),
             requests=spec.requests,

@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from bmwg.drivers.hosting import job_files, programs
 from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed, nanoseconds
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 
 _IN, _OUT = "hpccinf.txt", "hpccoutf.txt"
-_PROGRAMS = "bmwg.drivers.hosting.programs"
-_JOB_FILES = "bmwg.drivers.hosting.job_files"
 _LINE = re.compile(r"^([A-Za-z_]\w*)=(\S+)$", re.MULTILINE)
 _VERSION = ("1", "5")
 _LAST = "End of Summary section."
@@ -35,15 +34,15 @@ class Hpcc(OfJobs):
         self.require(spec)
         shop = self.attached
         node = shop.place.node
-        node.call(f"{_JOB_FILES}:remove", folder=shop.on_node, names=[_OUT])  # it appends
-        node.call(f"{_PROGRAMS}:write_files", folder=shop.on_node, files={_IN: settings(spec)})
+        node.call(job_files.remove, folder=shop.on_node, names=[_OUT])  # it appends
+        node.call(programs.write_files, folder=shop.on_node, files={_IN: settings(spec)})
         threads = str(spec.threads)
         ran = self.ran(
             ["hpcc"], spec.within_s, OMP_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads, HOME="/tmp"
         )
-        written = node.call(f"{_JOB_FILES}:read", folder=shop.on_node, name=_OUT)
+        written = node.call(job_files.read, folder=shop.on_node, name=_OUT)
         found = read(ran, written, spec)
-        cache = node.call(f"{_JOB_FILES}:last_cache_octets")
+        cache = node.call(job_files.last_cache_octets)
         return replace(found, effective={**found.effective, "last_cache_octets": cache})
 
     def describe(self) -> Mapping[str, Any]:

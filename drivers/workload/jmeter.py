@@ -153,9 +153,9 @@ class JMeterClients(OfRequests):
 
     def run(self, spec: RequestsLoad, /) -> RequestsSent:
         """Ask the endpoints through one JMeter."""
-        ran = self._row.client.call(
-            "bmwg.drivers.workload.jmeter:run",
-            deadline_s=spec.within_s + _CALL_MARGIN_S,
+        ran = self._row.client.call_within(
+            spec.within_s + _CALL_MARGIN_S,
+            run,
             proxies=[[proxy.address, proxy.port] for proxy in self.attached],
             url=self._row.url(spec.object_octets),
             octets=spec.object_octets,

@@ -10,8 +10,10 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
+from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.cables import LINK_DEADLINE_S
+from bmwg.drivers.hosting import interfaces, lab_port, probe
 from bmwg.drivers.hosting.host_namespace import HostNamespaceNode
 from bmwg.drivers.hosting.instance import QEMU_ITSELF, VmDriver
 from bmwg.drivers.hosting.ssh import SshNode
@@ -21,7 +23,6 @@ from bmwg.drivers.workload.row import SERVER_ADDRESS, Ends, Row, serving_row
 from bmwg.methodology.errors import TestbedError, ToolkitError
 
 _FOLDER = "/var/lib/bmwg/row-"  # on the proxies' host: what daemons keep, removed with the run
-_PORT = "bmwg.drivers.hosting.lab_port"
 
 
 @contextmanager
@@ -34,7 +35,7 @@ def open_hosts(row: Sequence[RowHost]) -> Iterator[dict[str, SshNode]]:
         hosts = {}
         for one in row:
             host = stack.enter_context(SshNode(f"{one.role}/host", one.ssh, python=one.python))
-            user = host.call("bmwg.drivers.hosting.probe:identify")["uid"]
+            user = host.call(probe.identify)["uid"]
             if user != 0:
                 raise TestbedError(
                     "NODE-10",
@@ -68,8 +69,7 @@ def open_lab_row(
         by_name: dict[str, Node] = {host.name: host for host in hosts.values()}
         for one in row:
             host = hosts[one.role]
-            call = f"{_PORT}:require_bare"
-            facts[one.role] = [host.call(call, interface=port) for port in one.ports]
+            facts[one.role] = [host.call(lab_port.require_bare, interface=port) for port in one.ports]
         folder = f"{_FOLDER}{token}"
         stack.callback(ledger.undo, ledger.before("folder", hosts[PROXY].place, folder=folder), by_name)
         for one in row:
@@ -80,19 +80,16 @@ def open_lab_row(
             label = f"{owner}-{one.role}"  # each end is ended for itself, also where two share a machine
             stack.callback(ledger.undo, ledger.before("owner", host.place, owner=label), by_name)
             node = stack.enter_context(HostNamespaceNode(one.role, host, owner=label))
-            home = host.call("bmwg.drivers.hosting.probe:identify")["pid"]
+            home = host.call(probe.identify)["pid"]
             for port in one.ports:
                 stack.callback(_give_back, node, port, home)
-                host.call("bmwg.drivers.hosting.interfaces:move", interface=port, pid=node.pid)
-                node.call("bmwg.drivers.links:raise_end", interface=port)
+                host.call(interfaces.move, interface=port, pid=node.pid)
+                node.call(links.raise_end, interface=port)
             nodes[one.role] = node
         for one in row:
             for port in one.ports:
-                nodes[one.role].call(
-                    f"{_PORT}:wait_for_link",
-                    deadline_s=LINK_DEADLINE_S + 10,
-                    interface=port,
-                    within_s=LINK_DEADLINE_S,
+                nodes[one.role].call_within(
+                    LINK_DEADLINE_S + 10, lab_port.wait_for_link, interface=port, within_s=LINK_DEADLINE_S
                 )
         (client,), (to_client, to_server), (server,) = (one.ports for one in row)
         ends = Ends(
@@ -109,11 +106,8 @@ def open_lab_row(
         made = stack.enter_context(
             serving_row(ends, place, cables, sizes_octets, hosts={one.role: hosts[one.role] for one in row})
         )
-        made.client.call(
-            f"{_PORT}:require_answer",
-            deadline_s=LINK_DEADLINE_S + 10,
-            address=SERVER_ADDRESS,
-            within_s=LINK_DEADLINE_S,
+        made.client.call_within(
+            LINK_DEADLINE_S + 10, lab_port.require_answer, address=SERVER_ADDRESS, within_s=LINK_DEADLINE_S
         )
         yield made
 
@@ -121,7 +115,7 @@ def open_lab_row(
 def _give_back(node: HostNamespaceNode, port: str, home: int) -> None:
     """Move a port back; where the node is gone its end does it, and `require_returned` tells if not."""
     with contextlib.suppress(ToolkitError):
-        node.call("bmwg.drivers.hosting.interfaces:move", interface=port, pid=home)
+        node.call(interfaces.move, interface=port, pid=home)
 
 
 def _cable(

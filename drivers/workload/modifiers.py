@@ -19,8 +19,6 @@ from bmwg.methodology.records import Cell, Direction, FrameFormat
 
 MANAGEMENT, ROUTES = "management", "route-updates"
 FILTERS = {"filters-1": 1, "filters-25": 25}  # rfc2544-11.4.1, rfc2544-11.4.2
-_FILTERS = "bmwg.drivers.workload.filters"
-_DAEMONS = "bmwg.drivers.workload.daemons"
 _SNMPD = """\
 rocommunity public 198.18.0.0/15
 dontLogTCPWrappersConnects yes
@@ -102,10 +100,10 @@ def _filtered(place: Place, rules: int) -> Iterator[Active]:
     _require("filters-1")
     entry = None if place.pod else place.bed.undo.before("filters", place.node.place)
     try:
-        evidence = place.router(f"{_FILTERS}:install", pairs=_pairs(place.cell), rules=rules)
-        yield Active(counts=lambda: place.router(f"{_FILTERS}:counts"), evidence=evidence)
+        evidence = place.router(filters.install, pairs=_pairs(place.cell), rules=rules)
+        yield Active(counts=lambda: place.router(filters.counts), evidence=evidence)
     finally:
-        place.router(f"{_FILTERS}:remove")
+        place.router(filters.remove)
         if entry is not None:  # a pod's rules go with the pod, whose undo stands in the ledger
             place.bed.undo.done(entry)
 
@@ -120,12 +118,12 @@ def _running(
     user: str = "root",
 ) -> Iterator[JsonValue]:
     started = place.router(
-        f"{_DAEMONS}:start", argv=argv, files=files, folder=folder, environment=environment or {}, user=user
+        daemons.start, argv=argv, files=files, folder=folder, environment=environment or {}, user=user
     )
     try:
         yield started
     finally:
-        place.node.call(f"{_DAEMONS}:stop", pid=started["pid"], start_ticks=started["start_ticks"])
+        place.node.call(daemons.stop, pid=started["pid"], start_ticks=started["start_ticks"])
 
 
 @contextmanager
@@ -165,7 +163,7 @@ def _routes(place: Place) -> Iterator[Active]:
                 stack.enter_context(_running(place, argv, {f"{name}.conf": text}, folder, user="frr"))
             )
         yield Active(
-            counts=lambda: {"learnt_routes": place.router(f"{_DAEMONS}:learnt_routes")},
+            counts=lambda: {"learnt_routes": place.router(daemons.learnt_routes)},
             standing=True,
             evidence=started,
         )

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from bmwg.drivers.api import JsonValue, Missing, PodEnd
 from bmwg.drivers.api_workload import Takes
+from bmwg.drivers.workload import mpi_build, mpi_launch
 from bmwg.drivers.workload.mpi_launch import AGENT, SHELL
 from bmwg.drivers.workload.of_programs import MEND
 from bmwg.drivers.workload.of_streams import OfStreams, StreamsWorkload
@@ -25,7 +26,6 @@ from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, Stre
 
 BTL = "tcp,self"
 FORMAT = "bmwg-alltoall/1"
-_BUILD, _LAUNCH = "bmwg.drivers.workload.mpi_build", "bmwg.drivers.workload.mpi_launch"
 _VERSIONS = re.compile(r"Open MPI v4\.1\.\d+")  # 4.1.4 is what was tried
 _ORDERS_S, _START_S, _MARGIN_S = 15.0, 20.0, 10.0
 _COUNTS = ("processes", "block_octets", "operations", "elapsed_ns", "wrong_blocks", "cpus")
@@ -41,14 +41,14 @@ class Mpi(OfStreams):
     def probe(self) -> Missing | None:
         """Tell whether Open MPI and the program are on all nodes."""
         for node in self._nodes:
-            found = node.call(f"{_BUILD}:lack", deadline_s=60.0)
+            found = node.call_within(60.0, mpi_build.lack)
             if found:
                 return Missing(**{**found, "reason": f"node {node.name}: {found['reason']}"})
         return None
 
     def describe(self) -> Mapping[str, JsonValue]:
         """The program with its digest and Open MPI's version, as the nodes tell them."""
-        told = {node.name: node.call(f"{_BUILD}:described", deadline_s=60.0) for node in self._nodes}
+        told = {node.name: node.call_within(60.0, mpi_build.described) for node in self._nodes}
         return {"program": self.program, "versions": told, "btl": BTL, "shared_memory": "nothing goes by it"}
 
     def run(self, spec: StreamsSpec, /) -> StreamsResult:
@@ -60,14 +60,14 @@ class Mpi(OfStreams):
         if wrong := _cannot(spec, len(ends)):
             raise ConfigError("LOAD-03", "workload mpi; nothing was sent", expected=wrong[0], found=wrong[1])
         node = ends[0].pod.node
-        program = str(node.call(f"{_BUILD}:described", deadline_s=60.0)["program"])
+        program = str(node.call_within(60.0, mpi_build.described)["program"])
         began_ns = time.monotonic_ns()
         within_s = spec.duration_s + _START_S
         with ExitStack() as stack:
             folder = stack.enter_context(self.started(ends[0], [*SHELL, *launcher(spec, ends, program)]))
-            orders = node.call(
-                f"{_LAUNCH}:ordered",
-                deadline_s=_ORDERS_S + _MARGIN_S,
+            orders = node.call_within(
+                _ORDERS_S + _MARGIN_S,
+                mpi_launch.ordered,
                 folder=folder,
                 count=len(ends) - 1,
                 within_s=_ORDERS_S,
@@ -77,8 +77,8 @@ class Mpi(OfStreams):
                     stack.enter_context(self.started(end, command))
             else:
                 within_s = 0.0
-            ran = node.call(
-                f"{_LAUNCH}:finished", deadline_s=within_s + _MARGIN_S, folder=folder, within_s=within_s
+            ran = node.call_within(
+                within_s + _MARGIN_S, mpi_launch.finished, folder=folder, within_s=within_s
             )
         return read({**ran, "process_ns": time.monotonic_ns() - began_ns}, spec)
 

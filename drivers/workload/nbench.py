@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bmwg.drivers.api import Missing
+from bmwg.drivers.hosting import job_files
 from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 
 VARIABLE = "BMWG_NBENCH"
 _DATA = "NNET.DAT"
-_JOB_FILES = "bmwg.drivers.hosting.job_files"
 _VERSION = re.compile(r"^BYTEmark\* Native Mode Benchmark ver\. (\S+) \(", re.MULTILINE)
 _TRIED = "2"
 _ORIGINAL, _LINUX = "ORIGINAL BYTEMARK RESULTS", "LINUX DATA BELOW"
@@ -64,7 +64,7 @@ class Nbench(OfJobs):
             )
         for file in (path, str(Path(path).with_name(_DATA))):
             for node in self._nodes:
-                if not node.call(f"{_JOB_FILES}:readable", file=file):
+                if not node.call(job_files.readable, file=file):
                     return Missing(
                         what="program nbench",
                         reason=f"{Path(file).name} cannot be read there, on node {node.name}",
@@ -78,13 +78,13 @@ class Nbench(OfJobs):
         shop = self.attached
         path = Path(os.environ[VARIABLE])
         for file, name in ((path, "nbench"), (path.with_name(_DATA), _DATA)):
-            shop.place.node.call(f"{_JOB_FILES}:copy", file=str(file), folder=shop.on_node, name=name)
+            shop.place.node.call(job_files.copy, file=str(file), folder=shop.on_node, name=name)
         return read(self.ran(["./nbench"], spec.within_s), spec)
 
     def describe(self) -> Mapping[str, Any]:
         """The program by the hash of its file; its version stands in each execution."""
         path = os.environ.get(VARIABLE, "")
-        told = {node.name: node.call(f"{_JOB_FILES}:sha256", file=path) for node in self._nodes}
+        told = {node.name: node.call(job_files.sha256, file=path) for node in self._nodes}
         return {"program": self.program, "versions": "in each execution", "sha256": told}
 
 

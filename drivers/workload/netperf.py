@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from bmwg.drivers.api import Missing, PodEnd
+from bmwg.drivers.hosting import pod_programs
 from bmwg.drivers.workload.of_streams import OfStreams, StreamsWorkload
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport, Way
@@ -55,7 +56,7 @@ class Netperf(OfStreams):
         """Tell whether both programs are on the nodes."""
         for node in self._nodes:
             for name in ("netperf", "netserver"):
-                if node.call("bmwg.drivers.hosting.pod_programs:missing", program=name):
+                if node.call(pod_programs.missing, program=name):
                     return Missing(what=name, reason=f"not on node {node.name}", mend=MEND)
         return None
 
@@ -67,7 +68,7 @@ class Netperf(OfStreams):
 
     def describe(self) -> Mapping[str, Any]:
         """The program, as the nodes tell its version; `--version` is no option of it."""
-        told = {node.name: node.call(f"{__name__}:version") for node in self._nodes}
+        told = {node.name: node.call(version) for node in self._nodes}
         return {"program": self.program, "versions": told}
 
     def run(self, spec: StreamsSpec, /) -> StreamsResult:

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Protocol
 from bmwg.drivers.api import Node, WorkloadDriver
 from bmwg.drivers.api_pods import ProgramPlace
 from bmwg.drivers.api_workload import ONE, Takes
-from bmwg.drivers.workload.of_programs import IN_POD, MEND, OfPrograms
+from bmwg.drivers.hosting import pod_programs
+from bmwg.drivers.workload.of_programs import MEND, OfPrograms
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec
 
@@ -74,16 +75,15 @@ class OfJobs(OfPrograms[Workshop]):
         """Run a command to its end in the folder of its files; what `pod_programs.run` returns."""
         shop = self.attached
         settings = [f"{name}={value}" for name, value in {"LC_ALL": "C", **environment}.items()]
-        found: dict[str, Any] = shop.place.node.call(
-            f"{IN_POD}:run",
-            deadline_s=within_s + _CALL_MARGIN_S,
+        return shop.place.node.call_within(
+            within_s + _CALL_MARGIN_S,
+            pod_programs.run,
             command=["env", f"--chdir={shop.folder}", *settings, *command],
             within_s=within_s,
             mend=MEND,
             cgroup=shop.cgroup,
             **shop.place.entry,
         )
-        return found
 
 
 def failed(program: str, ran: Mapping[str, Any]) -> JobsResult | None:

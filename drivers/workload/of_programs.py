@@ -10,10 +10,10 @@ from typing import ClassVar, Generic, Self, TypeVar
 
 from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.api_workload import Takes
+from bmwg.drivers.hosting import pod_programs
 from bmwg.methodology.errors import DriverError
 
 MEND = "sh setup/install.sh workloads"
-IN_POD = "bmwg.drivers.hosting.pod_programs"
 EndT = TypeVar("EndT")
 
 
@@ -36,7 +36,7 @@ class OfPrograms(Generic[EndT]):
     def probe(self) -> Missing | None:
         """Tell whether the program is on all nodes."""
         for node in self._nodes:
-            if node.call(f"{IN_POD}:missing", program=self.program):
+            if node.call(pod_programs.missing, program=self.program):
                 return Missing(what=self.program, reason=f"not on node {node.name}", mend=MEND)
         return None
 
@@ -51,7 +51,7 @@ class OfPrograms(Generic[EndT]):
 
     def describe(self) -> Mapping[str, JsonValue]:
         """The program, as the nodes tell its version."""
-        told = {node.name: node.call(f"{IN_POD}:version", program=self.program) for node in self._nodes}
+        told = {node.name: node.call(pod_programs.version, program=self.program) for node in self._nodes}
         return {"program": self.program, "versions": told}
 
     def all_attached(self, nothing: str) -> tuple[EndT, ...]:

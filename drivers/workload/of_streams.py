@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Protocol
 
 from bmwg.drivers.api import JsonValue, Node, PodEnd, ServingPlace, WorkloadDriver
 from bmwg.drivers.api_workload import TWO, Takes
-from bmwg.drivers.workload.of_programs import IN_POD, MEND, OfPrograms
+from bmwg.drivers.hosting import pod_programs, programs
+from bmwg.drivers.workload.of_programs import MEND, OfPrograms
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.streams.records import KIND, StreamsResult, StreamsSpec
 
-_PROGRAMS = "bmwg.drivers.hosting.programs"
 _CALL_MARGIN_S = 20.0
 
 
@@ -60,9 +60,9 @@ class OfStreams(OfPrograms[PodEnd]):
                 )
             yield ""
             return
-        end.pod.inside(f"{_PROGRAMS}:require_free", address=end.address, port=port)
+        end.pod.inside(programs.require_free, address=end.address, port=port)
         with self.started(end, command) as folder:
-            end.pod.inside(f"{IN_POD}:wait_listening", port=port, transport=transport)
+            end.pod.inside(pod_programs.wait_listening, port=port, transport=transport)
             yield folder
 
     @contextmanager
@@ -73,24 +73,23 @@ class OfStreams(OfPrograms[PodEnd]):
         """
         pod = end.pod
         folder = f"/run/bmwg-streams/{pod.pod_id}"
-        started = pod.node.call(f"{IN_POD}:start", command=command, folder=folder, mend=MEND, **_of(end))
+        started = pod.node.call(pod_programs.start, command=command, folder=folder, mend=MEND, **_of(end))
         try:
             yield folder
         finally:
             by = pod.entry.get("entered_by")
-            pod.node.call(f"{IN_POD}:stop", folder=folder, **started, of=pod.pid, entered_by=by)
+            pod.node.call(pod_programs.stop, folder=folder, **started, of=pod.pid, entered_by=by)
 
     def asked(self, end: PodEnd, command: list[str], within_s: float) -> dict[str, Any]:
         """Run the asking program to its end; what `pod_programs.run` returns."""
-        found: dict[str, Any] = end.pod.node.call(
-            f"{IN_POD}:run",
-            deadline_s=within_s + _CALL_MARGIN_S,
+        return end.pod.node.call_within(
+            within_s + _CALL_MARGIN_S,
+            pod_programs.run,
             command=command,
             within_s=within_s,
             mend=MEND,
             **_of(end),
         )
-        return found
 
 
 def _of(end: PodEnd) -> dict[str, JsonValue]:

@@ -56,9 +56,10 @@ class K6Clients(OfRequests):
     def run(self, spec: RequestsLoad, /) -> RequestsSent:
         """Offer the endpoint so many requests per second."""
         (proxy,) = self.attached
-        ran = self._row.client.call(
-            "bmwg.drivers.workload.open_loop:run",
-            deadline_s=spec.within_s + _CALL_MARGIN_S,
+        assert spec.rate_rps is not None  # it offers a rate
+        ran = self._row.client.call_within(
+            spec.within_s + _CALL_MARGIN_S,
+            run,
             proxy=f"{proxy.address}:{proxy.port}",
             url=self._row.url(spec.object_octets),
             octets=spec.object_octets,

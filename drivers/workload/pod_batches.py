@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from bmwg.drivers.api import Attachment, ClusterRuntime, Missing, PodNetwork
 from bmwg.drivers.api_pods import of_cluster
+from bmwg.drivers.hosting import routing
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.drivers.paths.addresses import OUTER, host
@@ -24,7 +25,6 @@ from bmwg.drivers.workload.offered_frames import OfferedFrames
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
 _FIRST_BESIDE = 16  # the last octet of the second pod's addresses; the first has the router's own
-_ROUTING = "bmwg.drivers.hosting.routing"
 
 
 class PodBatches(OfActs):
@@ -70,7 +70,7 @@ def _joined(bed: Bed, sides: tuple[Side, Side]) -> Iterator[None]:
             stack.enter_context(
                 uplinks.cleared(node, uplinks.BRIDGE_PORT, nic=side.nic, bridge=bridge_of(side))
             )
-            node.call(f"{_ROUTING}:add_bridge", bridge=bridge_of(side), mtu_octets=bed.mtu_octets)
+            node.call(routing.add_bridge, bridge=bridge_of(side), mtu_octets=bed.mtu_octets)
             stack.enter_context(uplinks.bridged(node, interfaces=(side.nic,), bridge=bridge_of(side)))
             queues.isolate(bed, node, side.nic, side.number)
         yield

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.hosting import interfaces, programs, routing, sysctl
 from bmwg.drivers.hosting.instance import INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
@@ -55,9 +56,7 @@ class Row:
 
     def fault(self) -> str | None:
         """Say why the server no longer serves; None while it runs."""
-        found: str | None = self.server.call(
-            "bmwg.drivers.hosting.programs:fault", folder=self.origin_folder, **self.origin
-        )
+        found: str | None = self.server.call(programs.fault, folder=self.origin_folder, **self.origin)
         return f"server: {found}" if found else None
 
 
@@ -129,17 +128,13 @@ class Ends:
             (self.proxy, self.ports[2], _PROXY_TO_SERVER),
             (self.server, self.ports[3], SERVER_ADDRESS),
         ):
-            node.call(
-                "bmwg.drivers.hosting.interfaces:add_address",
-                interface=interface,
-                address=f"{address}/{_PREFIX}",
-            )
+            node.call(interfaces.add_address, interface=interface, address=f"{address}/{_PREFIX}")
         for node, via in ((self.client, _PROXY_TO_CLIENT), (self.server, _PROXY_TO_SERVER)):
             for destination in (INSTANCE_NETWORK, "198.18.1.0/24", "198.18.2.0/24"):
                 if _PREFIX_OF[node.name] != destination:
-                    node.call("bmwg.drivers.hosting.routing:add_route", destination=destination, via=via)
+                    node.call(routing.add_route, destination=destination, via=via)
         # before any daemon: Docker closes forwarding when it is the one to switch it on
-        self.proxy.call("bmwg.drivers.hosting.sysctl:write", key="net/ipv4/ip_forward", value="1")
+        self.proxy.call(sysctl.write, key="net/ipv4/ip_forward", value="1")
 
 
 @contextmanager
@@ -155,9 +150,9 @@ def serving_row(
     """Give nodes that are joined their addresses and start the server; it is ended on leaving."""
     ends.give_addresses()
     folder = f"/run/bmwg-origin-{place.token}"
-    started = ends.server.call(
-        "bmwg.drivers.workload.apache:start",
-        deadline_s=60.0,
+    started = ends.server.call_within(
+        60.0,
+        apache.start,
         folder=folder,
         address=SERVER_ADDRESS,
         port=apache.PORT_NUMBER,
@@ -178,7 +173,7 @@ def serving_row(
             hosts=hosts or {},
         )
     finally:
-        ends.server.call("bmwg.drivers.hosting.programs:stop", folder=folder, **started["process"])
+        ends.server.call(programs.stop, folder=folder, **started["process"])
 
 
 _PREFIX_OF = {CLIENT: "198.18.1.0/24", SERVER: "198.18.2.0/24"}

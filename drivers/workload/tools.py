@@ -30,7 +30,7 @@ def k6() -> list[str] | None:
 
 def missing(node: Node, tool: str) -> Missing | None:
     """Return that the clients' node lacks a tool, with the line that supplies it; None when it is there."""
-    if not node.call("bmwg.drivers.workload.tools:absent", tool=tool):
+    if not node.call(absent, tool=tool):
         return None
     return Missing(what=tool, reason="not on the clients' node", mend=MEND)
 

@@ -14,10 +14,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bmwg.drivers.api import JsonValue, Missing, TesterPort
+from bmwg.drivers.hosting import device_queue, routing
 from bmwg.drivers.traffic.trex.astf import AstfTester
 from bmwg.drivers.traffic.trex.astf_load import HttpExchange, HttpLoad
 from bmwg.drivers.traffic.trex.astf_sent import HttpSent
 from bmwg.drivers.traffic.trex.config import DIR_VARIABLE, TrexConfig, TrexOptions, find_folder
+from bmwg.drivers.workload import probe as workload_probe
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload, Served
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
@@ -164,11 +166,7 @@ class AstfClients(OfRequests):
                 watch_cpus=(),
                 run_dir=self._run_dir / "trex",
             )
-            self._row.proxy.call(
-                "bmwg.drivers.hosting.routing:add_route",
-                destination=_CLIENT_NETWORK,
-                via=self._row.client_address,
-            )
+            self._row.proxy.call(routing.add_route, destination=_CLIENT_NETWORK, via=self._row.client_address)
             tester = AstfTester(config)
             tester.attach([self._port()])
             self._tester = tester
@@ -188,12 +186,11 @@ class AstfClients(OfRequests):
     @contextmanager
     def _frames_as_on_a_wire(self) -> Iterator[None]:
         """While it asks, the proxies' machine sends frames that a TCP other than this kernel's can read."""
-        finish = "bmwg.drivers.hosting.device_queue:finish_frames"
-        self._row.proxy.call(finish, interface=_INTERFACE, here=True)
+        self._row.proxy.call(device_queue.finish_frames, interface=_INTERFACE, here=True)
         try:
             yield
         finally:
-            self._row.proxy.call(finish, interface=_INTERFACE, here=False)
+            self._row.proxy.call(device_queue.finish_frames, interface=_INTERFACE, here=False)
 
     def _settled(self, address: str, port: int, request: bytes) -> int:
         """Octets of an answer that two answers in a row have: the first ones may have other heads."""
@@ -212,10 +209,7 @@ class AstfClients(OfRequests):
     def _exchanged(self, address: str, port: int, request: bytes) -> int:
         """Octets of the answer to a request of the kernel's own; DriverError PROBE-02."""
         found = self._row.client.call(
-            "bmwg.drivers.workload.probe:exchange",
-            address=address,
-            port=port,
-            request=request.decode("ascii"),
+            workload_probe.exchange, address=address, port=port, request=request.decode("ascii")
         )
         if found["fault"] or found["status"] != 200:
             raise DriverError(

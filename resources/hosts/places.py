@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api import JsonValue, Missing, PodParts
-from bmwg.drivers.hosting import qemu
+from bmwg.drivers.hosting import job_files, programs, qemu
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.qemu import Accelerator
 from bmwg.drivers.paths import guest_hosts
@@ -24,8 +24,6 @@ from bmwg.methodology.kinds.jobs.records import JobsSpec
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD
 from bmwg.methodology.vnics import VIRTIO
 
-_FILES = "bmwg.drivers.hosting.job_files"
-_PROGRAMS = "bmwg.drivers.hosting.programs"
 _IN_POD = "/run/bmwg-job"
 _FUNCTION: dict[str, JsonValue] = {
     "name": "none",
@@ -106,7 +104,7 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
         "files": "a folder on the node's disk, the same file system for all forms",
     }
     try:
-        node.call(f"{_PROGRAMS}:write_files", folder=folder, files={})
+        node.call(programs.write_files, folder=folder, files={})
         if hosting == BAREMETAL:
             with native_place(bed, node, number=0, cpus=bed.testbed.pods.cpus) as place:
                 shop = Workshop(place=place, cgroup=place.cgroup, folder=folder, on_node=folder)
@@ -129,7 +127,7 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
             }
             yield Form(workshop=shop, evidence=evidence)
     finally:
-        node.call(f"{_PROGRAMS}:remove_folder", folder=folder)
+        node.call(programs.remove_folder, folder=folder)
         bed.undo.done(entry)
 
 
@@ -138,7 +136,7 @@ def _in_guest(bed: Bed, node: NamespaceNode) -> Iterator[tuple[Workshop, dict[st
     """Boot a guest for jobs, with a cgroup and a folder in it; all of it goes with the guest."""
     with guest_hosts.guest_host(bed, node, number=0, vnic=VIRTIO, pods=False) as guest:
         place = guest_place(bed, guest, name="bmwg-job")
-        guest.call(f"{_PROGRAMS}:write_files", folder=_IN_POD, files={})
+        guest.call(programs.write_files, folder=_IN_POD, files={})
         shop = Workshop(place=place, cgroup=place.cgroup, folder=_IN_POD, on_node=_IN_POD)
         machines: JsonValue = {guest.name: guest_hosts.described(bed, guest, VIRTIO)}
         yield shop, {"native_programs": {"job": place.limits}, "machines": machines}
@@ -148,7 +146,7 @@ def no_space(bed: Bed, wanted_octets: int) -> Missing | None:
     """Return that the disk has not the room for a job's file."""
     if not wanted_octets:
         return None
-    free = _node(bed).call(f"{_FILES}:free_octets", folder=str(bed.run_dir))
+    free = _node(bed).call(job_files.free_octets, folder=str(bed.run_dir))
     if free >= wanted_octets:
         return None
     return Missing(
@@ -165,4 +163,4 @@ def _node(bed: Bed) -> NamespaceNode:
 def cleared(form: Form) -> None:
     """Remove the files of a form's folder."""
     shop = form.workshop
-    shop.place.node.call(f"{_FILES}:empty", folder=shop.on_node)
+    shop.place.node.call(job_files.empty, folder=shop.on_node)

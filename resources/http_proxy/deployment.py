@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from bmwg.drivers.hosting import programs, routing
 from bmwg.drivers.hosting.instance import Group, Grouping, Hosting, Instance, Limits, Program
-from bmwg.drivers.workload import squid
+from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import DriverError, ToolkitError
 
@@ -31,7 +32,7 @@ def start_serving(
     """
     hosting.prepare(program)
     for node in (row.client, row.server):  # a pod has the address of the pod before it, and another MAC
-        node.call("bmwg.drivers.hosting.routing:forget_neighbours")
+        node.call(routing.forget_neighbours)
     began = time.monotonic_ns()
     instance = hosting.start(program, number, Limits())
     try:
@@ -52,9 +53,9 @@ def start_serving(
 
 def _wait_serving(row: Row, endpoint: tuple[str, int], deadline_s: float) -> None:
     address, port = endpoint
-    row.client.call(
-        "bmwg.drivers.workload.probe:wait_serving",
-        deadline_s=deadline_s + 30.0,
+    row.client.call_within(
+        deadline_s + 30.0,
+        probe.wait_serving,
         address=address,
         port=port,
         url=row.url(PROBE_OCTETS),
@@ -111,7 +112,7 @@ class Deployment:
         """Start them together and wait until each serves, and the address before them."""
         self.hosting.prepare(self.program)
         for node in (self.row.client, self.row.server):
-            node.call("bmwg.drivers.hosting.routing:forget_neighbours")
+            node.call(routing.forget_neighbours)
         began = time.monotonic_ns()
         within_s = self._deadline_s * max(_TOGETHER, self._proxies)
         made = hosting.group(self.program, self._proxies, Limits(), within_s=within_s)
@@ -139,9 +140,9 @@ class Deployment:
         """Load the proxies' machine with so many workers (document 001: `stress --cpu 12`)."""
         if cpus:
             folder = f"/run/bmwg-stress-{self.row.place.token}"
-            self.row.proxy.call("bmwg.drivers.hosting.programs:write_files", folder=folder, files={})
+            self.row.proxy.call(programs.write_files, folder=folder, files={})
             started = self.row.proxy.call(
-                "bmwg.drivers.hosting.programs:start",
+                programs.start,
                 command=["stress-ng", "--cpu", str(cpus), "--timeout", "48h"],
                 folder=folder,
                 packages=_STRESS_PACKAGES,
@@ -152,7 +153,7 @@ class Deployment:
         """End the load."""
         if self._stress:
             stress, self._stress = self._stress, {}
-            self.row.proxy.call("bmwg.drivers.hosting.programs:stop", **stress)
+            self.row.proxy.call(programs.stop, **stress)
 
     def fault(self) -> str | None:
         """Say what of it no longer stands: instances, server, load."""
@@ -166,7 +167,7 @@ class Deployment:
         if found := self.row.fault():
             return found
         if self._stress:
-            ended = self.row.proxy.call("bmwg.drivers.hosting.programs:fault", **self._stress)
+            ended = self.row.proxy.call(programs.fault, **self._stress)
             return f"stress: {ended}" if ended else None
         return None
 
@@ -181,7 +182,7 @@ class Deployment:
         """Squid's own counters, those of each instance; none when one does not tell."""
         told: list[dict[str, int]] = []
         for address, port in self.endpoints:
-            found = self.row.client.call("bmwg.drivers.workload.squid:counters", address=address, port=port)
+            found = self.row.client.call(squid.counters, address=address, port=port)
             if not found:
                 return []
             told.append(found)

@@ -9,21 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from bmwg.drivers import awake
 from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api_calls import P, R
 from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.record.collect import collect
-from bmwg.drivers.record.doctor import examine
+from bmwg.drivers.record.doctor import examine, examine_here
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed_row import PROXY
 from bmwg.methodology.errors import TestbedError, ToolkitError
 from bmwg.methodology.keep_awake import Held, KeepAwake, sentence
 from bmwg.reports.store import Run, RunStore
+from bmwg.resources import provenance
 from bmwg.resources.deployment_identity import Records
 from bmwg.resources.platform import LATENCY_LIMIT, PlatformGuard, host_counts
 from bmwg.resources.provenance import toolkit_state
 
 _RECORD_DEADLINE_S = 60.0  # a record's own budget and what a busy host takes beside it
-_COLLECT = "bmwg.drivers.record.collect:collect"
 
 
 class Machines:
@@ -35,7 +37,7 @@ class Machines:
         self.held: Mapping[str, Mapping[str, Any]] = {}
         _, mine, _ = toolkit_state()
         for role, host in self.hosts.items():
-            _, theirs, _ = host.call("bmwg.resources.provenance:toolkit_state")
+            _, theirs, _ = host.call(provenance.toolkit_state)
             if mine and theirs and mine != theirs:
                 raise TestbedError(
                     "NODE-02",
@@ -50,21 +52,19 @@ class Machines:
 
         This machine is not meant: who has no hosts holds it in its own process.
         """
-        self.held = {
-            role: self._call(role, "bmwg.drivers.awake:hold", asked=asked.value) for role in self.hosts
-        }
+        self.held = {role: self._call(role, awake.hold, asked=asked.value) for role in self.hosts}
 
     def record(self, scope: str = "machine") -> dict[str, JsonValue]:
         """The record of the proxies' machine; see `drivers.record.collect`."""
         if not self.hosts:
             return collect(scope)
-        found: dict[str, JsonValue] = self._call(PROXY, _COLLECT, scope=scope)
+        found: dict[str, JsonValue] = self._call(PROXY, collect, scope=scope)
         return found
 
     def others(self) -> Records:
         """The records of a lab's other hosts, by place."""
         return {
-            self.hosts[role].name: self._call(role, _COLLECT, scope="machine")
+            self.hosts[role].name: self._call(role, collect, scope="machine")
             for role in self.hosts
             if role != PROXY
         }
@@ -76,7 +76,7 @@ class Machines:
         return [
             {**finding, "what": f"{role}'s host: {finding['what']}"}
             for role in self.hosts
-            for finding in self._call(role, "bmwg.drivers.record.doctor:examine_here")
+            for finding in self._call(role, examine_here)
         ]
 
     def sample(self) -> list[dict[str, JsonValue]]:
@@ -84,7 +84,7 @@ class Machines:
         if not self.hosts:
             return [sample()]
         try:
-            return [self._call(role, "bmwg.drivers.record.sampling:sample") for role in self.hosts]
+            return [self._call(role, sample) for role in self.hosts]
         except ToolkitError:
             return []  # the repetition that follows says what is lost
 
@@ -116,8 +116,8 @@ class Machines:
             doctor=self.examine,
         )
 
-    def _call(self, role: str, function: str, **arguments: JsonValue) -> Any:
-        return self.hosts[role].call(function, deadline_s=_RECORD_DEADLINE_S, **arguments)
+    def _call(self, role: str, function: Callable[P, R], /, *args: P.args, **arguments: P.kwargs) -> R:
+        return self.hosts[role].call_within(_RECORD_DEADLINE_S, function, *args, **arguments)
 
 
 def held_otherwise(here: Held, hosts: Mapping[str, Mapping[str, Any]]) -> str:

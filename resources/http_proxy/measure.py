@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from bmwg.drivers.isolation import LeakWatch
-from bmwg.drivers.workload import squid
+from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.of_requests import RequestsWorkload, Served
 from bmwg.methodology.errors import DriverError, ToolkitBug, ToolkitError
 from bmwg.methodology.http import judge, rate_search
@@ -227,10 +227,7 @@ class CellRuns:
         octets = self.planned.cell.object_octets
         for address, port in dict.fromkeys((*deployment.endpoints, *deployment.asked)):
             found = deployment.row.client.call(
-                "bmwg.drivers.workload.probe:fetch",
-                address=address,
-                port=port,
-                url=deployment.row.url(octets),
+                probe.fetch, address=address, port=port, url=deployment.row.url(octets)
             )
             right = found["sha256"] == deployment.row.sha256[octets] and not found["fault"]
             if found["status"] != 200 or not right:

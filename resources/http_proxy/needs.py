@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.drivers.api import Missing
+from bmwg.drivers.hosting import programs as hosting_programs
 from bmwg.drivers.hosting.machine_hosting import VmHosting
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import ConfigError, TestbedError
@@ -41,7 +42,7 @@ def lacking(stage: Stage, group: Sequence[Planned]) -> Missing | None:
     if any(planned.cell.stress_cpus for planned in group):
         asked.append((row.proxy, {"stress-ng": "stress-ng"}))
     for node, programs in asked:
-        absent = node.call("bmwg.drivers.hosting.programs:available", programs=programs)
+        absent = node.call(hosting_programs.available, programs=programs)
         if absent:
             name, package = absent[0]
             return Missing(what=name, reason=f"no `{name}` in PATH", mend=f"{_APT} {package}")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bmwg.drivers.api import Crossed, Pod
+from bmwg.drivers.hosting import interfaces
 from bmwg.methodology.kinds.streams.records import Crossing, Way
 
-_COUNTERS = "bmwg.drivers.hosting.interfaces:counters"
 _OTHER = {"tx": "rx", "rx": "tx"}
 Look = list[dict[str, int]]
 
@@ -16,9 +16,9 @@ Look = list[dict[str, int]]
 def look(crossed: Sequence[Crossed]) -> Look:
     """Read the counters of all interfaces, in their order. Raises what a node's call raises."""
     return [
-        one.place.inside(_COUNTERS, interface=one.interface)
+        one.place.inside(interfaces.counters, interface=one.interface)
         if isinstance(one.place, Pod)
-        else one.place.call(_COUNTERS, interface=one.interface)
+        else one.place.call(interfaces.counters, interface=one.interface)
         for one in crossed
     ]
 

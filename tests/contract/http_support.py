@@ -16,6 +16,7 @@ from bmwg.drivers.hosting import cgroups, guest_initramfs, guest_kernel, libvirt
 from bmwg.drivers.hosting.instance import Instance
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.workload import ab
 from bmwg.drivers.workload.row import Row, open_row
 
 NEEDED = {"squid": "squid", "apache2": "apache2-bin", "ab": "apache2-utils"}
@@ -93,14 +94,8 @@ def carry_forty_objects(row: Row, instance: Instance) -> None:
     """Fetch through the proxy, and look whether it was counted: requests, octets, CPU time and memory."""
     address, port = instance.endpoint
     before = instance.sample()
-    ran = row.client.call(
-        "bmwg.drivers.workload.ab:run",
-        deadline_s=60.0,
-        proxy=f"{address}:{port}",
-        url=row.url(200_000),
-        requests=40,
-        concurrency=4,
-        within_s=50,
+    ran = row.client.call_within(
+        60.0, ab.run, proxy=f"{address}:{port}", url=row.url(200_000), requests=40, concurrency=4, within_s=50
     )
     after = instance.sample()
     assert (ran["requests"], ran["failed"], ran["non_2xx"], ran["fault"]) == (40, 0, 0, "")

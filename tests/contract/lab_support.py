@@ -18,6 +18,7 @@ import yaml
 from tests.contract.ssh_support import daemon_configuration, make_keys, ssh_configuration
 
 from bmwg.drivers import links
+from bmwg.drivers.hosting import interfaces as hosting_interfaces
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.testbed import embedded_file
 
@@ -41,7 +42,7 @@ class LabHosts:
 
     def interfaces(self, host: str) -> dict[str, dict[str, object]]:
         """What the host itself has, by name."""
-        found = self.nodes[host].call("bmwg.drivers.hosting.interfaces:listing")
+        found = self.nodes[host].call(hosting_interfaces.listing)
         return {str(one["name"]): one for one in found}
 
     def cable(self) -> None:
@@ -49,7 +50,7 @@ class LabHosts:
         links.connect(self.nodes["one"], "eth7", self.nodes["two"], "eth7")
         links.connect(self.nodes["two"], "eth8", self.nodes["three"], "eth7")
         for host, port in (("one", "eth7"), ("two", "eth7"), ("two", "eth8"), ("three", "eth7")):
-            self.nodes[host].call("bmwg.drivers.hosting.interfaces:down", interface=port)
+            self.nodes[host].call(hosting_interfaces.down, interface=port)
 
 
 @contextmanager

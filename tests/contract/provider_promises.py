@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bmwg.drivers import registry
 from bmwg.drivers.api_machines import Machine, MachineIntent
+from bmwg.drivers.hosting import interfaces, programs
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
@@ -65,10 +66,10 @@ def _stands(machine: Machine) -> None:
     (endpoint,) = machine.endpoints
     assert ipaddress.IPv4Address(endpoint.address) in ipaddress.IPv4Network(NETWORK)
     assert machine.fault() is None
-    inside = machine.call("bmwg.drivers.hosting.interfaces:listing", deadline_s=60.0)
+    inside = machine.call_within(60.0, interfaces.listing)
     assert endpoint.mac in {one["mac"] for one in inside}
     before = machine.sample()
-    machine.call("bmwg.drivers.hosting.programs:available", deadline_s=60.0, programs={"true": "coreutils"})
+    machine.call_within(60.0, programs.available, programs={"true": "coreutils"})
     after = machine.sample()
     assert after.cpu_ns > before.cpu_ns
     assert after.at_ns > before.at_ns

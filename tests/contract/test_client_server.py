@@ -10,7 +10,7 @@ from tests.contract.streams_support import needs, offered, opened, spec
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import Missing
-from bmwg.drivers.hosting import cgroups, process
+from bmwg.drivers.hosting import cgroups, pod_programs, process
 from bmwg.drivers.isolation import require_closed
 from bmwg.drivers.paths import guest_hosts
 from bmwg.drivers.record.deployment import take_between
@@ -83,7 +83,7 @@ def test_a_server_that_is_left_in_the_cgroup_ends_with_it(bed):
     with path_of(bed, BAREMETAL)[1].between_pods() as between:
         end = between.ends[1]
         started = end.pod.node.call(
-            "bmwg.drivers.hosting.pod_programs:start",
+            pod_programs.start,
             pid=end.pod.pid,
             start_ticks=end.pod.start_ticks,
             command=["sleep", "600"],

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.network import cni, datapath
+from bmwg.drivers.network import plugins as network_plugins
 from bmwg.methodology.errors import ConfigError, TestbedError
 
 PLUGIN_DIR = "/usr/lib/cni"
@@ -41,7 +44,7 @@ class Runner:
 
     def add(self, conflist, *, plugin_dir=PLUGIN_DIR, interface="net0", **more):
         return self.node.call(
-            "bmwg.drivers.network.cni:add",
+            cni.add,
             plugin_dir=str(plugin_dir),
             conflist=conflist,
             container_id="pod-1",
@@ -53,7 +56,7 @@ class Runner:
 
     def act(self, verb, network="t", interface="net0", **more):
         return self.node.call(
-            f"bmwg.drivers.network.cni:{verb}",
+            getattr(cni, verb),
             container_id="pod-1",
             network=network,
             interface=interface,
@@ -62,7 +65,7 @@ class Runner:
         )
 
     def seen(self, node):
-        return node.call("bmwg.drivers.network.datapath:observe")
+        return node.call(datapath.observe)
 
     def names(self, node):
         return sorted(entry["name"] for entry in self.seen(node)["interfaces"])
@@ -74,7 +77,7 @@ def runner(nodes, tmp_path):
     before = runner.names(nodes[0]), runner.names(nodes[1])
     yield runner
     if "br-t" in runner.names(nodes[0]):
-        nodes[0].call("bmwg.drivers.hosting.interfaces:delete", interface="br-t")
+        nodes[0].call(interfaces.delete, interface="br-t")
     assert (runner.names(nodes[0]), runner.names(nodes[1])) == before, "interfaces were left behind"
     assert not runner.cache.exists(), "cached attachments were left behind"
 
@@ -130,7 +133,7 @@ def test_a_chain_of_shipped_plugins(runner):
 
 def test_check_finds_what_somebody_took_away(runner):
     runner.add(_list(BRIDGE))
-    runner.pod.call("bmwg.drivers.hosting.interfaces:delete", interface="net0")
+    runner.pod.call(interfaces.delete, interface="net0")
     with pytest.raises(TestbedError) as caught:
         runner.act("check")
     assert caught.value.error_id == "CNI-10"
@@ -357,9 +360,7 @@ def test_a_foreign_file_in_the_cache_is_no_attachment(runner):
 
 
 def test_evidence_names_binary_hash_version_and_package(runner):
-    (found,) = runner.node.call(
-        "bmwg.drivers.network.plugins:evidence", plugin_dir=PLUGIN_DIR, binaries=["bridge"]
-    )
+    (found,) = runner.node.call(network_plugins.evidence, plugin_dir=PLUGIN_DIR, binaries=["bridge"])
     assert len(found["sha256"]) == 64
     assert "1.0.0" in found["supported_versions"]
     assert json.loads(found["version_reply"])["supportedVersions"] == found["supported_versions"]

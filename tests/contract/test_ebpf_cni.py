@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.network import ebpf_build
+from bmwg.drivers.network import ebpf_build, ebpf_cni, ebpf_node
 
 pytestmark = [
     pytest.mark.root,
@@ -52,14 +53,14 @@ def call(node, command, pod, number, **changed):
 
 
 def links(node):
-    return {one["name"]: one for one in node.call("bmwg.drivers.hosting.interfaces:listing")}
+    return {one["name"]: one for one in node.call(interfaces.listing)}
 
 
 def test_two_pods_are_joined_by_the_plugin_and_nothing_stays():
     if missing := ebpf_build.missing():
         pytest.skip(f"{missing.what}: {missing.reason}")
     with NamespaceNode("dut1") as node, NamespaceNode("pod0") as one, NamespaceNode("pod1") as other:
-        assert node.call("bmwg.drivers.network.ebpf_node:probe", deadline_s=60.0) is None
+        assert node.call_within(60.0, ebpf_node.probe) is None
         before = links(node)
         for number, pod in enumerate((one, other)):
             status, told = call(node, "ADD", pod, number)
@@ -68,7 +69,7 @@ def test_two_pods_are_joined_by_the_plugin_and_nothing_stays():
             assert told["interfaces"][1]["mac"] == inside["mac"]
             assert (inside["mtu_octets"], inside["up"]) == (1400, True)
             assert f"198.18.0.{number + 2}/24" in inside["addresses"]
-        members = node.call(f"{MODULE}:seen", segment="test")["members"]
+        members = node.call(ebpf_cni.seen, segment="test")["members"]
         assert {member["by"] for member in members} == {"bpf_redirect_peer"}
         assert {(member["interface"], member["target"]) for member in members} == {
             (a["interface"], b["interface"]) for a, b in (members, members[::-1])

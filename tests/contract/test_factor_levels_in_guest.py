@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import guest_initramfs, guest_kernel, qemu
+from bmwg.drivers.hosting import guest_initramfs, guest_kernel, guest_run, pages, qemu
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.drivers.hosting.qemu import MachineSpec
 from bmwg.drivers.hosting.qemu_machine import Machine
@@ -19,7 +19,6 @@ from bmwg.resources import in_guest
 
 ROOT = Path(__file__).parents[2]
 _LACK = qemu.probe_program() or guest_initramfs.probe_shell()
-_RUN, _PAGES = "bmwg.drivers.hosting.guest_run", "bmwg.drivers.hosting.pages"
 _CALL_S, _ALL_S = 200.0, 1500.0
 LEVELS = {"test_testpmd_lies_in_the_hugepages_of_its_pod": 2}  # each takes minutes under TCG
 pytestmark = [
@@ -48,17 +47,17 @@ def said_in_a_guest(command):
     )
     with Machine(spec) as machine:
         node, said, seen = machine.node, "", {"status": None, "offset": 0}
-        node.call(f"{_RUN}:load", modules=list(in_guest._SWITCH_MODULES), deadline_s=_CALL_S)
-        pages = {"size_kib": 2048, "pages": guest.hugepages_2mi}
-        assert node.call(f"{_PAGES}:set_aside", deadline_s=_CALL_S, **pages) == guest.hugepages_2mi
+        node.call_within(_CALL_S, guest_run.load, modules=list(in_guest._SWITCH_MODULES))
+        wanted = {"size_kib": 2048, "pages": guest.hugepages_2mi}
+        assert node.call_within(_CALL_S, pages.set_aside, **wanted) == guest.hugepages_2mi
         output = {"output": "/run/said"}
-        pid = node.call(
-            f"{_RUN}:start", argv=command, folder=str(ROOT), environment={}, deadline_s=_CALL_S, **output
+        pid = node.call_within(
+            _CALL_S, guest_run.start, argv=command, folder=str(ROOT), environment={}, **output
         )
         end_s = time.monotonic() + _ALL_S
         while seen["status"] is None and time.monotonic() < end_s:
             time.sleep(1)
-            seen = node.call(f"{_RUN}:follow", pid=pid, offset=seen["offset"], deadline_s=_CALL_S, **output)
+            seen = node.call_within(_CALL_S, guest_run.follow, pid=pid, offset=seen["offset"], **output)
             said += seen["text"]
     assert seen["status"] == 0, said[-3000:]
     return said

@@ -30,7 +30,7 @@ from tests.contract.guest_support import (
     qemus,
 )
 
-from bmwg.drivers.hosting import guest_kernel, libvirt_daemon, process, qemu, qemu_place
+from bmwg.drivers.hosting import guest_kernel, libvirt_daemon, probe, process, programs, qemu, qemu_place
 from bmwg.drivers.hosting.instance import VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
@@ -70,12 +70,12 @@ def _started_by(vms: VmDriver, node: NamespaceNode, owner: str) -> Iterator[dict
         yield {}
         return
     token = secrets.token_hex(3)
-    node.call("bmwg.drivers.hosting.libvirt_daemon:start", token=token)
+    node.call(libvirt_daemon.start, token=token)
     folder = libvirt_daemon.folder_of(token)
     given = {"uri": libvirt_daemon.uri_of(token), "folder": f"{folder}/guest", "owner": owner, "own": True}
     yield {"libvirt": {**given, "uuid": str(uuid.uuid4())}}
     if node.broken is None:
-        node.call("bmwg.drivers.hosting.libvirt_daemon:stop", token=token)
+        node.call(libvirt_daemon.stop, token=token)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_program_in_a_guest_serves_and_its_kill_is_found_out(
         assert machine["accelerator"] == qemu.probe_accelerator()[0].value
         assert [nic["model"] for nic in machine["nics"]] == [_MODEL_OF[driver]]
         assert (machine["cpus"], machine["memory_octets"]) == (SMALL.cpus, SMALL.memory_octets)
-        found = instance.call("bmwg.drivers.hosting.probe:nic_driver", interface="eth0")
+        found = instance.call(probe.nic_driver, interface="eth0")
         assert found == driver
         first, second = instance.sample(), instance.sample()
         assert 0 < first.cpu_ns <= second.cpu_ns
@@ -125,7 +125,7 @@ def test_a_guest_whose_kernel_panics_is_named_as_that(
     with hosting_of(node, "vm_para", owner, tmp_path, vms) as hosting:
         instance: Any = hosting.start(SERVER, 0, SMALL)
         crash = ["sh", "-c", "sleep 1; echo c >/proc/sysrq-trigger"]
-        instance.call("bmwg.drivers.hosting.programs:start", command=crash, folder="/run", packages=[])
+        instance.call(programs.start, command=crash, folder="/run", packages=[])
         end_s = time.monotonic() + 30
         fault = None
         while fault is None and time.monotonic() < end_s:
@@ -143,12 +143,7 @@ def test_a_guest_that_is_not_up_in_time_is_ended(
 ) -> None:
     began_s = time.monotonic()
     with pytest.raises(TestbedError) as caught:
-        node.call(
-            "bmwg.drivers.hosting.qemu_place:start",
-            name="late",
-            boot_deadline_s=1.0,
-            **WANTED | started_by,
-        )
+        node.call(qemu_place.start, name="late", boot_deadline_s=1.0, **WANTED | started_by)
     assert caught.value.error_id == "VM-05"
     assert time.monotonic() - began_s < 20
     assert qemus(owner) == []
@@ -160,12 +155,7 @@ def test_a_guest_that_its_node_cannot_reach_is_ended(
 ) -> None:
     wrong = WANTED | started_by | {"guest_address": "198.18.19.3/30"}
     with pytest.raises(TestbedError) as caught:
-        node.call(
-            "bmwg.drivers.hosting.qemu_place:start",
-            name="mute",
-            deadline_s=150.0,
-            **wrong | {"host_address": "198.18.18.1/30"},
-        )
+        node.call_within(150.0, qemu_place.start, name="mute", **wrong | {"host_address": "198.18.18.1/30"})
     assert caught.value.error_id in ("VM-05", "VM-06")
     assert qemus(owner) == []
     assert interfaces_of(node) == {"lo"}
@@ -173,13 +163,11 @@ def test_a_guest_that_its_node_cannot_reach_is_ended(
 
 def test_a_node_that_is_killed_takes_its_guest_along(vms: VmDriver, owner: str) -> None:
     with NamespaceNode("proxy", owner=owner) as node, _started_by(vms, node, owner) as started_by:
-        node.call("bmwg.drivers.hosting.probe:identify")
+        node.call(probe.identify)
         pid = node.pid
         with pytest.raises(ToolkitError):
             # the deadline ends the agent while the guest boots
-            node.call(
-                "bmwg.drivers.hosting.qemu_place:start", name="orphan", deadline_s=3.0, **WANTED | started_by
-            )
+            node.call_within(3.0, qemu_place.start, name="orphan", **WANTED | started_by)
     end_s = time.monotonic() + 5
     while process.owned_pids(owner) and time.monotonic() < end_s:
         time.sleep(0.05)

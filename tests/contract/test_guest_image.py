@@ -39,6 +39,7 @@ from tests.contract.image_support import (
     squid_image,
 )
 
+from bmwg.drivers.hosting import programs
 from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.guest_image import examine
 from bmwg.drivers.hosting.instance import VmDriver
@@ -48,7 +49,6 @@ from bmwg.methodology.errors import TestbedError, ToolkitError
 from bmwg.resources.http_proxy.deployment import start_serving
 
 pytestmark = [*needs_guest, *needs_images]
-PROGRAMS = "bmwg.drivers.hosting.programs"
 
 
 @pytest.fixture
@@ -75,12 +75,12 @@ def sha256_of(path: Path) -> str:
 def output_of(instance: Any, *command: str) -> str:
     """What a command prints inside the guest."""
     folder = "/run/asked"
-    instance.call(f"{PROGRAMS}:write_files", folder=folder, files={})
-    started = instance.call(f"{PROGRAMS}:start", command=list(command), folder=folder, packages=[])
+    instance.call(programs.write_files, folder=folder, files={})
+    started = instance.call(programs.start, command=list(command), folder=folder, packages=[])
     end_s = time.monotonic() + 20
-    while time.monotonic() < end_s and instance.call(f"{PROGRAMS}:fault", folder=folder, **started) is None:
+    while time.monotonic() < end_s and instance.call(programs.fault, folder=folder, **started) is None:
         time.sleep(0.1)
-    said: str = instance.call(f"{PROGRAMS}:said", folder=folder)
+    said: str = instance.call(programs.said, folder=folder)
     return said
 
 

@@ -14,6 +14,7 @@ from tests.contract.streams_support import needs, offered, opened, spec, udp
 from tests.faults.support import children
 
 from bmwg.drivers import registry
+from bmwg.drivers.hosting import interfaces, native_cgroup
 from bmwg.drivers.isolation import require_closed
 from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.record.deployment import take_between
@@ -41,7 +42,7 @@ def path_of(bed):
 
 
 def seen(bed):
-    names = {one["name"] for one in bed.node("dut2").call("bmwg.drivers.hosting.interfaces:listing")}
+    names = {one["name"] for one in bed.node("dut2").call(interfaces.listing)}
     return traces(bed.run_dir, bed.token), bed.undo.pending, names
 
 
@@ -64,7 +65,7 @@ def test_a_stream_crosses_the_vnic_to_a_program_in_the_guest_and_nothing_stays(b
                 assert one.octets >= found.received_octets > 0
         assert liveness.fault() is None
         server = between.ends[1]
-        told = server.pod.inside("bmwg.drivers.hosting.native_cgroup:described", cgroup=server.cgroup)
+        told = server.pod.inside(native_cgroup.described, cgroup=server.cgroup)
         assert told["memory_limit_octets"] == bed.testbed.pods.memory_octets
         assert between.evidence["native_programs"]["server"] == told
         (machine,) = between.evidence["machines"].values()

@@ -21,17 +21,16 @@ from tests.contract.http_support import (
     written,
 )
 
-from bmwg.drivers.hosting import process
+from bmwg.drivers.hosting import docker_containers, process
 from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.workload import probe as workload_probe
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 from bmwg.resources.http_proxy.deployment import start_serving
 
 pytestmark = needs_http
-PROBE = "bmwg.drivers.workload.probe:"
-DAEMON = "bmwg.drivers.hosting.docker_daemon:"
 FORMS = [
     "native",
     pytest.param("docker_routed", marks=needs_docker),
@@ -61,7 +60,7 @@ def test_a_proxy_serves_is_sampled_and_tells_that_it_was_killed(
             assert 0 < took_ns < 30e9
             address, port = instance.endpoint
             carry_forty_objects(row, instance)
-            counted = row.client.call("bmwg.drivers.workload.squid:counters", address=address, port=port)
+            counted = row.client.call(squid.counters, address=address, port=port)
             assert counted["client_http.hits"] >= 30
             assert instance.fault() is None
             assert instance.describe()["endpoint"] == [address, port]
@@ -69,7 +68,7 @@ def test_a_proxy_serves_is_sampled_and_tells_that_it_was_killed(
             fault = soon(instance.fault)
             assert "ended" in fault or "exited" in fault
             gone = row.client.call(
-                f"{PROBE}fetch", address=address, port=port, url=row.url(1000), within_s=2.0
+                workload_probe.fetch, address=address, port=port, url=row.url(1000), within_s=2.0
             )
             assert gone["status"] == 0
         finally:
@@ -125,7 +124,7 @@ def test_a_missing_image_is_named(bench: tuple[Row, Ledger, Path]) -> None:
     with hosting("docker_nat", node=row.proxy, place=row.place, ledger=ledger) as place:
         with pytest.raises(TestbedError) as caught:
             row.proxy.call(
-                "bmwg.drivers.hosting.docker_containers:run",
+                docker_containers.run,
                 token=place._token,  # type: ignore[attr-defined]
                 name="x",
                 image="no-such-image",

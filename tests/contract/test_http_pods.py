@@ -18,12 +18,13 @@ from tests.contract.http_support import (
     soon,
 )
 
-from bmwg.drivers.hosting import cgroups, process
+from bmwg.drivers.hosting import cgroups, inside, process, routing
 from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.instance import Hosting, Limits
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.network import datapath
 from bmwg.drivers.testbed import NetworkSpec, load_testbed
-from bmwg.drivers.workload import squid
+from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.resources.http_proxy.deployment import start_serving
@@ -80,7 +81,7 @@ def nothing_left(bench: tuple[Row, Ledger]) -> Iterator[None]:
 
 def state_of(row: Row) -> dict[str, Any]:
     """What a pod could leave behind: interfaces, addresses, routes and rules of the node, and cgroups."""
-    seen = row.proxy.call("bmwg.drivers.network.datapath:observe")
+    seen = row.proxy.call(datapath.observe)
     pods = [
         folder.name
         for root in cgroups.folders("/")
@@ -116,13 +117,7 @@ def test_a_proxy_in_a_pod_serves_by_its_option_and_tells_that_it_was_killed(
             assert instance.fault() is None
             kill_squid(row)
             assert "container: its first process has ended" in soon(instance.fault)
-            gone = row.client.call(
-                "bmwg.drivers.workload.probe:fetch",
-                address=address,
-                port=port,
-                url=row.url(1000),
-                within_s=2.0,
-            )
+            gone = row.client.call(probe.fetch, address=address, port=port, url=row.url(1000), within_s=2.0)
             assert gone["status"] == 0
         finally:
             instance.stop()
@@ -152,7 +147,7 @@ def carried(row: Row, instance: Any, option: str) -> None:
     pid = instance["limits"]["pid"]
     counted = [
         row.proxy.call(
-            "bmwg.drivers.hosting.inside:run",
+            inside.run,
             pid=pid,
             function="bmwg.drivers.hosting.interfaces:counters",
             arguments={"interface": interface},
@@ -164,7 +159,7 @@ def carried(row: Row, instance: Any, option: str) -> None:
     kinds = {"bridge": "veth", "ptp": "veth", "host-device": "veth"}
     assert {one["interface"]["kind"] for one in instance["attachments"]} == {kinds.get(option, option)}
     nics = {row.place.client_interface, row.place.server_interface}
-    here = {one["name"]: one for one in row.proxy.call("bmwg.drivers.network.datapath:observe")["interfaces"]}
+    here = {one["name"]: one for one in row.proxy.call(datapath.observe)["interfaces"]}
     assert nics.isdisjoint(here) == (option == "host-device")
     if option == "bridge":
         assert {here[nic]["master"] for nic in nics} == {"bmwg-br0", "bmwg-br1"}
@@ -186,13 +181,13 @@ def test_two_pods_of_an_option_stand_together_and_one_number_is_taken_once(bench
             assert second.fault() is None
             address, port = second.endpoint
             asked = {"address": address, "port": port, "url": row.url(1000), "within_s": 5.0}
-            assert row.client.call("bmwg.drivers.workload.probe:fetch", **asked)["status"] == 200
+            assert row.client.call(probe.fetch, **asked)["status"] == 200
             again, _ = start_serving(row, place, program, 0, 30.0)
             again.stop()
             assert again.endpoint == first.endpoint  # and served, by another MAC
             for node in (row.client, row.server):
-                assert node.call("bmwg.drivers.hosting.routing:forget_neighbours") > 0
-                assert node.call("bmwg.drivers.hosting.routing:forget_neighbours") == 0
+                assert node.call(routing.forget_neighbours) > 0
+                assert node.call(routing.forget_neighbours) == 0
         finally:
             first.stop()
             second.stop()

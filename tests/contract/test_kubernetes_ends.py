@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from tests.contract.kubernetes_support import Answers, api_server, kubeconfig, status
 
+from bmwg.drivers.api_calls import Calls
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.batch import Batch
@@ -137,7 +138,7 @@ def test_what_is_gone_is_not_deleted_again_and_keeps_its_times(answers, batch):
     assert sum(one[0] == "DELETE" for one in answers.asked) == 2
 
 
-class Node:
+class Node(Calls):
     """A node whose agent says this of its rules."""
 
     name = "dut1"
@@ -145,7 +146,7 @@ class Node:
     def __init__(self, **told):
         self.told = {"ends": [], "policies": {}, "gone": {}, "refused": "", "said": "", **told}
 
-    def call(self, function, **_):
+    def call_named(self, function, arguments, *, deadline_s=None):
         return self.told
 
 

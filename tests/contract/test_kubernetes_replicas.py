@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from tests.contract.kubernetes_support import Answers, api_server, kubeconfig, status
 
+from bmwg.drivers.api_calls import Calls
 from bmwg.drivers.hosting.instance import Limits
 from bmwg.drivers.kubernetes import replicas
 from bmwg.drivers.kubernetes.access import Access
@@ -25,13 +26,13 @@ GONE = (200, {"kind": "Status", "status": "Success"}, {})
 NAMES = ("a", "b")
 
 
-class Node:
+class Node(Calls):
     """A node whose rules send to these addresses."""
 
     def __init__(self):
         self.reached = ["198.18.22.2", "198.18.22.3"]
 
-    def call(self, function, /, **arguments):
+    def call_named(self, function, arguments, *, deadline_s=None):
         if function.endswith("service_rules:reached"):
             assert arguments == {"cluster_ip": "198.18.23.9", "port": squid.PORT_NUMBER}
             return self.reached

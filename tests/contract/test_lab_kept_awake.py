@@ -11,6 +11,7 @@ from tests.contract.awake_support import gone, requests_of, spinners_of
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 
 from bmwg.drivers import awake
+from bmwg.drivers.hosting import probe
 from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.http import profile as profiles
@@ -25,20 +26,19 @@ pytestmark = [
 ]
 ROLES = {"client", "proxy", "server"}
 HOLD, RECORD = "bmwg.drivers.awake:hold", "bmwg.drivers.record.collect:collect"
-IDENTIFY = "bmwg.drivers.hosting.probe:identify"
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """What the agents were called for: node and function, in order."""
     found: list[tuple[str, str]] = []
-    call = SshNode.call
+    call = SshNode.call_named
 
-    def noted(node: SshNode, function: str, /, **about: Any) -> Any:
+    def noted(node: SshNode, function: str, arguments: dict[str, Any], **about: Any) -> Any:
         found.append((node.name, function))
-        return call(node, function, **about)
+        return call(node, function, arguments, **about)
 
-    monkeypatch.setattr(SshNode, "call", noted)
+    monkeypatch.setattr(SshNode, "call_named", noted)
     return found
 
 
@@ -62,7 +62,7 @@ def test_each_host_holds_it_before_any_record_and_until_the_run_ends(
             assert set(machines.held) == ROLES
             answers = [machines.held[role] for role in machines.hosts]
             assert {told["asked"] for told in answers} == {here.asked.value} == {asked}
-            pids = [int(host.call(IDENTIFY)["pid"]) for host in machines.hosts.values()]
+            pids = [int(host.call(probe.identify)["pid"]) for host in machines.hosts.values()]
             ways = [str(told["held"]) for told in answers]
             assert [requests_of(pid) for pid in pids] == [int(way == "pm_qos") for way in ways]
             spinners = [spinners_of(pid) for pid in pids]
@@ -85,12 +85,12 @@ def test_a_host_that_is_lost_is_not_measured_on_without_it(
     with lab_hosts(tmp_path / "lab", monkeypatch) as lab:
         bench = opened(lab, tmp_path)
         hosts = bench._machines.hosts
-        pid = int(hosts["server"].call(IDENTIFY)["pid"])
+        pid = int(hosts["server"].call(probe.identify)["pid"])
         os.kill(pid, 9)
         assert gone([pid])
         with pytest.raises(ToolkitError, match="NODE-03"):
             bench._machines.others()
         with pytest.raises(ToolkitError, match="NODE-03"):
-            hosts["server"].call(IDENTIFY)
+            hosts["server"].call(probe.identify)
         assert requests_of(pid) == 0
         bench.close()

@@ -8,13 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from bmwg.drivers import links
+from bmwg.drivers.hosting import interfaces, lab_port, routing
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.methodology.errors import TestbedError
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
-INTERFACES = "bmwg.drivers.hosting.interfaces:"
-ROUTING = "bmwg.drivers.hosting.routing:"
-PORT = "bmwg.drivers.hosting.lab_port:"
 
 
 @pytest.fixture
@@ -27,7 +25,7 @@ def pair() -> Iterator[tuple[NamespaceNode, NamespaceNode]]:
 
 def test_a_bare_interface_is_told_as_it_is(pair: tuple[NamespaceNode, NamespaceNode]) -> None:
     near, _ = pair
-    found = near.call(PORT + "require_bare", interface="eth1")
+    found = near.call(lab_port.require_bare, interface="eth1")
     assert (found["kind"], found["up"], found["mtu_octets"]) == ("veth", True, 1500)
     assert found["mac"] == links.mac_of("near", "eth1")
 
@@ -40,23 +38,23 @@ def test_an_interface_in_use_is_refused_by_its_use(
     name, said = "eth1", ""
     match use:
         case "address":
-            near.call(INTERFACES + "add_address", interface="eth1", address="192.0.2.1/24")
+            near.call(interfaces.add_address, interface="eth1", address="192.0.2.1/24")
             said = "the address 192.0.2.1/24"
         case "ipv6":
-            near.call(INTERFACES + "add_address", interface="eth1", address="2001:db8::1/64")
+            near.call(interfaces.add_address, interface="eth1", address="2001:db8::1/64")
             said = "the address 2001:db8::1/64"
         case "route":
-            near.call(INTERFACES + "add_address", interface="eth1", address="198.18.0.1/24")
-            near.call(ROUTING + "add_route", destination="default", via="198.18.0.2")
+            near.call(interfaces.add_address, interface="eth1", address="198.18.0.1/24")
+            near.call(routing.add_route, destination="default", via="198.18.0.2")
             said = "a default route of IPv4"
         case "controller":
-            near.call(ROUTING + "add_bridge", bridge="br0")
-            near.call(ROUTING + "set_controller", interface="eth1", controller="br0")
+            near.call(routing.add_bridge, bridge="br0")
+            near.call(routing.set_controller, interface="eth1", controller="br0")
             said = "the controller br0"
         case _:
             name, said = "lo", "the host's loopback"
     with pytest.raises(TestbedError, match="PORT-01") as caught:
-        near.call(PORT + "require_bare", interface=name)
+        near.call(lab_port.require_bare, interface=name)
     assert said in str(caught.value)
 
 
@@ -64,7 +62,7 @@ def test_an_interface_that_is_not_there_is_refused_with_the_near_names(
     pair: tuple[NamespaceNode, NamespaceNode],
 ) -> None:
     with pytest.raises(TestbedError, match="LINK-01") as caught:
-        pair[0].call(PORT + "require_bare", interface="eth11")
+        pair[0].call(lab_port.require_bare, interface="eth11")
     assert "eth1" in str(caught.value).partition("found")[2]
 
 
@@ -72,27 +70,27 @@ def test_a_port_comes_back_as_it_was_or_is_named(pair: tuple[NamespaceNode, Name
     near, _ = pair
 
     def is_up() -> bool:
-        return {one["name"]: one["up"] for one in near.call(INTERFACES + "listing")}["eth1"]
+        return {one["name"]: one["up"] for one in near.call(interfaces.listing)}["eth1"]
 
-    near.call(PORT + "require_returned", interface="eth1", up=False)
+    near.call(lab_port.require_returned, interface="eth1", up=False)
     assert not is_up()
-    near.call(PORT + "require_returned", interface="eth1", up=True)
+    near.call(lab_port.require_returned, interface="eth1", up=True)
     assert is_up()
-    near.call(INTERFACES + "delete", interface="eth1")
+    near.call(interfaces.delete, interface="eth1")
     with pytest.raises(TestbedError, match="PORT-03"):
-        near.call(PORT + "require_returned", interface="eth1", up=True, within_s=0.2)
+        near.call(lab_port.require_returned, interface="eth1", up=True, within_s=0.2)
 
 
 def test_a_link_and_an_answer_are_waited_for_within_bounds(
     pair: tuple[NamespaceNode, NamespaceNode],
 ) -> None:
     near, far = pair
-    near.call(INTERFACES + "add_address", interface="eth1", address="198.18.0.1/24")
+    near.call(interfaces.add_address, interface="eth1", address="198.18.0.1/24")
     with pytest.raises(TestbedError, match="PORT-04"):
-        near.call(PORT + "require_answer", address="198.18.0.2", within_s=0.3)
-    far.call(INTERFACES + "add_address", interface="eth1", address="198.18.0.2/24")
-    near.call(PORT + "require_answer", address="198.18.0.2", within_s=10.0)
-    near.call(PORT + "wait_for_link", interface="eth1", within_s=10.0)
-    far.call(INTERFACES + "down", interface="eth1")
+        near.call(lab_port.require_answer, address="198.18.0.2", within_s=0.3)
+    far.call(interfaces.add_address, interface="eth1", address="198.18.0.2/24")
+    near.call(lab_port.require_answer, address="198.18.0.2", within_s=10.0)
+    near.call(lab_port.wait_for_link, interface="eth1", within_s=10.0)
+    far.call(interfaces.down, interface="eth1")
     with pytest.raises(TestbedError, match="PORT-02"):
-        near.call(PORT + "wait_for_link", interface="eth1", within_s=0.2)
+        near.call(lab_port.wait_for_link, interface="eth1", within_s=0.2)

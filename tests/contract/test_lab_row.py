@@ -14,10 +14,11 @@ import pytest
 from tests.contract.http_support import needs_http
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.testbed_row import row_hosts
-from bmwg.drivers.workload import apache
+from bmwg.drivers.workload import apache, probe
 from bmwg.drivers.workload.lab_row import open_hosts, open_lab_row
 from bmwg.drivers.workload.row import SERVER_ADDRESS
 from bmwg.methodology.errors import TestbedError
@@ -47,10 +48,7 @@ def test_the_row_serves_and_gives_everything_back(lab: LabHosts, tmp_path: Path)
         assert "eth7" not in lab.interfaces("one")
         assert {"eth7", "eth8"} & lab.interfaces("two").keys() == set()
         found = made.client.call(
-            "bmwg.drivers.workload.probe:fetch",
-            address=SERVER_ADDRESS,
-            port=apache.PORT_NUMBER,
-            url=made.url(1000),
+            probe.fetch, address=SERVER_ADDRESS, port=apache.PORT_NUMBER, url=made.url(1000)
         )
         assert made.fault() is None
         assert [link["kind"] for link in made.links] == ["cable", "cable"]
@@ -61,9 +59,7 @@ def test_the_row_serves_and_gives_everything_back(lab: LabHosts, tmp_path: Path)
 
 def test_a_port_with_an_address_is_refused_before_anything_moves(lab: LabHosts, tmp_path: Path) -> None:
     row, ledger = opened(lab, tmp_path)
-    lab.nodes["three"].call(
-        "bmwg.drivers.hosting.interfaces:add_address", interface="eth7", address="192.0.2.9/24"
-    )
+    lab.nodes["three"].call(interfaces.add_address, interface="eth7", address="192.0.2.9/24")
     with (
         open_hosts(row) as hosts,
         pytest.raises(TestbedError, match="PORT-01  interface eth7") as caught,

@@ -34,7 +34,7 @@ from tests.contract.guest_support import (
 from tests.contract.http_support import needs_libvirt
 from tests.contract.image_support import FILES, small_image
 
-from bmwg.drivers.hosting import libvirt_daemon, process
+from bmwg.drivers.hosting import libvirt_daemon, process, qemu_place
 from bmwg.drivers.hosting.guest_image import examine
 from bmwg.drivers.hosting.instance import VmDriver
 from bmwg.drivers.hosting.libvirt_connection import Connection
@@ -217,7 +217,7 @@ def test_what_libvirt_refuses_is_told_and_leaves_nothing(
     given = WANTED | {"name": "refused"} | {key: wrong[key] for key in wrong if key == "name"}
     libvirt |= {key: wrong[key] for key in wrong if key == "uuid"}
     with pytest.raises(TestbedError) as caught:
-        node.call("bmwg.drivers.hosting.qemu_place:start", deadline_s=60.0, libvirt=libvirt, **given)
+        node.call_within(60.0, qemu_place.start, libvirt=libvirt, **given)
     assert caught.value.error_id == "VM-13"
     assert not os.path.exists(folder)
     assert interfaces_of(node) == {"lo"}

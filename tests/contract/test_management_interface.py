@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.data_plane import DataPlane
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
@@ -27,7 +28,7 @@ pytestmark = [
 
 
 def names_on(bed):
-    return sorted(one["name"] for one in bed.node("dut1").call("bmwg.drivers.hosting.interfaces:listing"))
+    return sorted(one["name"] for one in bed.node("dut1").call(interfaces.listing))
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,8 @@ def test_a_modifier_is_at_work_and_goes_again(deployed, name):
         assert counts["modifier.verified_frames"] == counts["modifier.answered_frames"]
         assert counts["modifier.wrong_frames"] == 0
     acting.run(spec())
-    assert place.router("bmwg.drivers.workload.filters:remove") is False
-    assert place.router("bmwg.drivers.workload.daemons:learnt_routes") == 0
+    assert place.router(filters.remove) is False
+    assert place.router(daemons.learnt_routes) == 0
 
 
 def test_broadcast_frames_go_beside_the_test_frames(deployed):

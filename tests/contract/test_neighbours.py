@@ -9,7 +9,7 @@ from tests.contract.paths_support import traces
 from tests.contract.streams_support import needs, opened
 
 from bmwg.drivers import neighbours
-from bmwg.drivers.hosting import cgroups
+from bmwg.drivers.hosting import cgroups, native_cgroup
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.neighbours import BEFORE, BEFORE_NS, KINDS, WORK, WORK_NS, share
 
@@ -44,7 +44,7 @@ def test_a_neighbour_works_beside_what_is_measured_and_nothing_of_it_stays(bed, 
 def ended_amid(bed) -> None:
     with neighbours.beside(bed, "cpu-on-tester"):
         (cgroup,) = {one.arguments["cgroup"] for one in bed.undo.pending if one.kind == "native_cgroup"}
-        bed.node("dut1").call("bmwg.drivers.hosting.native_cgroup:remove", cgroup=cgroup)
+        bed.node("dut1").call(native_cgroup.remove, cgroup=cgroup)
 
 
 def test_one_that_ends_by_itself_is_an_error_and_nothing_of_it_stays(bed):

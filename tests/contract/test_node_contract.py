@@ -16,17 +16,12 @@ from tests.contract.ssh_support import daemon_configuration, make_keys, ssh_opti
 
 from bmwg.drivers import awake
 from bmwg.drivers.api import Node
+from bmwg.drivers.hosting import cgroups, interfaces, probe, routing, sysctl
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.methodology.errors import DriverError, TestbedError
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
-
-INTERFACES = "bmwg.drivers.hosting.interfaces:"
-ROUTING = "bmwg.drivers.hosting.routing:"
-SYSCTL = "bmwg.drivers.hosting.sysctl:"
-PROBE = "bmwg.drivers.hosting.probe:"
-AWAKE = "bmwg.drivers.awake:"
 
 
 def wrapper(path: Path, line: str) -> str:
@@ -79,36 +74,36 @@ def test_it_is_a_node_that_describes_itself(node: Node) -> None:
 
 
 def test_the_function_runs_on_the_node(node: Node) -> None:
-    here = {item["name"] for item in node.call(INTERFACES + "listing")}
+    here = {item["name"] for item in node.call(interfaces.listing)}
     assert here == {"lo"}
-    assert node.call(PROBE + "identify")["hostname"] == node.name
-    assert node.call(PROBE + "identify")["pid"] != os.getpid()
+    assert node.call(probe.identify)["hostname"] == node.name
+    assert node.call(probe.identify)["pid"] != os.getpid()
 
 
 def test_builtins_cross_unchanged(node: Node) -> None:
     value = {"text": "ü\n", "list": [1, 2**70, -(2**31), 0.5, None, True], "nested": {"a": {"b": [b"\x00"]}}}
-    assert node.call(PROBE + "echo", value=value) == value
+    assert node.call(probe.echo, value=value) == value
 
 
 def test_sixteen_megabytes_cross(node: Node) -> None:
     value = "x" * (16 << 20)
-    assert node.call(PROBE + "echo", value=value) == value
+    assert node.call(probe.echo, value=value) == value
 
 
 def test_what_is_no_builtin_is_refused_and_the_node_lives(node: Node) -> None:
     for value in (object(), -(2**31) - 1):
         with pytest.raises(DriverError) as refused:
-            node.call(PROBE + "echo", value=value)
+            node.call(probe.echo, value=value)
         assert refused.value.error_id == "NODE-05"
     with pytest.raises(DriverError) as returned:
-        node.call("bmwg.drivers.hosting.cgroups:folders", cgroup="/")
+        node.call(cgroups.folders, cgroup="/")
     assert returned.value.error_id == "NODE-05"
-    assert node.call(PROBE + "echo", value=1) == 1
+    assert node.call(probe.echo, value=1) == 1
 
 
 def test_an_error_keeps_class_and_fields(node: Node) -> None:
     with pytest.raises(TestbedError) as caught:
-        node.call(INTERFACES + "up", interface="l0")
+        node.call(interfaces.up, interface="l0")
     assert caught.value.error_id == "LINK-01"
     assert caught.value.what == "interface l0"
     assert "lo" in caught.value.found
@@ -116,7 +111,7 @@ def test_an_error_keeps_class_and_fields(node: Node) -> None:
 
 def test_an_unexpected_exception_shows_the_remote_traceback(node: Node) -> None:
     with pytest.raises(DriverError) as caught:
-        node.call(INTERFACES + "up", interfaces="lo")
+        node.call(interfaces.up, interfaces="lo")
     assert caught.value.error_id == "NODE-04"
     assert "TypeError" in caught.value.found
     assert len(caught.value.found.splitlines()) <= 13
@@ -127,49 +122,47 @@ def test_an_unexpected_exception_shows_the_remote_traceback(node: Node) -> None:
 )
 def test_only_public_functions_of_the_package_are_callable(node: Node, function: str) -> None:
     with pytest.raises(DriverError) as caught:
-        node.call(function)
+        node.call_named(function, {})
     assert caught.value.error_id == "NODE-06"
 
 
 def test_output_of_a_function_does_not_disturb_the_channel(node: Node) -> None:
-    assert node.call(PROBE + "chatter") == "done"
+    assert node.call(probe.chatter) == "done"
 
 
 def test_interfaces_routes_and_settings(node: Node) -> None:
-    node.call(ROUTING + "add_bridge", bridge="br0")
+    node.call(routing.add_bridge, bridge="br0")
     try:
-        node.call(INTERFACES + "add_address", interface="br0", address="198.18.0.1/24")
-        node.call(INTERFACES + "add_address", interface="br0", address="2001:2::1/64")
-        node.call(INTERFACES + "set_mtu", interface="br0", mtu_octets=9198)
-        node.call(ROUTING + "set_neighbour", interface="br0", address="198.18.0.2", mac="02:00:00:00:00:02")
-        node.call(ROUTING + "add_route", destination="198.19.0.0/16", via="198.18.0.2")
+        node.call(interfaces.add_address, interface="br0", address="198.18.0.1/24")
+        node.call(interfaces.add_address, interface="br0", address="2001:2::1/64")
+        node.call(interfaces.set_mtu, interface="br0", mtu_octets=9198)
+        node.call(routing.set_neighbour, interface="br0", address="198.18.0.2", mac="02:00:00:00:00:02")
+        node.call(routing.add_route, destination="198.19.0.0/16", via="198.18.0.2")
         for _ in range(2):
-            node.call(ROUTING + "add_rule", incoming="br0", table=77, priority=77)
-        bridge = next(item for item in node.call(INTERFACES + "listing") if item["name"] == "br0")
+            node.call(routing.add_rule, incoming="br0", table=77, priority=77)
+        bridge = next(item for item in node.call(interfaces.listing) if item["name"] == "br0")
         assert bridge["kind"] == "bridge"
         assert bridge["mtu_octets"] == 9198
         assert bridge["addresses"] == ["198.18.0.1/24", "2001:2::1/64"]  # and no link-local one
-        routes = node.call(ROUTING + "routes")
+        routes = node.call(routing.routes)
         assert {"destination": "198.19.0.0/16", "via": "198.18.0.2", "interface": "br0"} in routes
         for _ in range(2):
-            node.call(ROUTING + "remove_rule", incoming="br0", table=77, priority=77)
-            node.call(ROUTING + "remove_route", destination="198.19.0.0/16")
-            node.call(INTERFACES + "remove_address", interface="br0", address="2001:2::1/64")
-        assert node.call(ROUTING + "routes") == [
-            {"destination": "198.18.0.0/24", "via": "", "interface": "br0"}
-        ]
-        previous = node.call(ROUTING + "set_forwarding", enabled=True)
-        assert node.call(SYSCTL + "read", key="net.ipv4.ip_forward") == "1"
-        node.call(SYSCTL + "write_many", settings=previous)
-        assert node.call(SYSCTL + "read", key="net.ipv4.ip_forward") == previous["net.ipv4.ip_forward"]
+            node.call(routing.remove_rule, incoming="br0", table=77, priority=77)
+            node.call(routing.remove_route, destination="198.19.0.0/16")
+            node.call(interfaces.remove_address, interface="br0", address="2001:2::1/64")
+        assert node.call(routing.routes) == [{"destination": "198.18.0.0/24", "via": "", "interface": "br0"}]
+        previous = node.call(routing.set_forwarding, enabled=True)
+        assert node.call(sysctl.read, key="net.ipv4.ip_forward") == "1"
+        node.call(sysctl.write_many, settings=previous)
+        assert node.call(sysctl.read, key="net.ipv4.ip_forward") == previous["net.ipv4.ip_forward"]
     finally:
-        assert node.call(INTERFACES + "delete", interface="br0") is True
-    assert node.call(INTERFACES + "delete", interface="br0") is False
+        assert node.call(interfaces.delete, interface="br0") is True
+    assert node.call(interfaces.delete, interface="br0") is False
 
 
 def test_an_unknown_setting_names_the_near_one(node: Node) -> None:
     with pytest.raises(TestbedError) as caught:
-        node.call(SYSCTL + "write", key="net.ipv4.ip_forwart", value="1")
+        node.call(sysctl.write, key="net.ipv4.ip_forwart", value="1")
     assert caught.value.error_id == "SYSCTL-01"
     assert "ip_forward" in caught.value.found
 
@@ -184,13 +177,13 @@ def test_a_deadline_breaks_the_node_for_good(request: pytest.FixtureRequest, nod
     with fresh:
         begun_s = time.monotonic()
         with pytest.raises(DriverError) as caught:
-            fresh.call(PROBE + "pause", pause_s=60, deadline_s=0.3)
+            fresh.call_within(0.3, probe.pause, pause_s=60)
         assert caught.value.error_id == "NODE-03"
         assert time.monotonic() - begun_s < 3
         with pytest.raises(DriverError) as again:
-            fresh.call(PROBE + "echo", value=1)
+            fresh.call(probe.echo, value=1)
         assert "exceeded its deadline of 0.3 s" in again.value.found
-    assert node.call(PROBE + "echo", value=2) == 2
+    assert node.call(probe.echo, value=2) == 2
 
 
 @pytest.mark.parametrize("ended_by", ["close", "kill"])
@@ -205,8 +198,8 @@ def test_what_an_agent_keeps_awake_ends_with_it(
         far = request.getfixturevalue("far")
         fresh = SshNode("awake", "root@bmwg-far", python=sys.executable, options=far["options"])
     with fresh:
-        pid = fresh.call(PROBE + "identify")["pid"]
-        answer = fresh.call(AWAKE + "hold", asked=asked)
+        pid = fresh.call(probe.identify)["pid"]
+        answer = fresh.call(awake.hold, asked=asked)
         if answer["held"] == "none":
             pytest.skip(f"this machine holds nothing: {answer['reason']}")
         assert answer["asked"] == asked
@@ -223,16 +216,16 @@ def test_what_an_agent_keeps_awake_ends_with_it(
 
 
 def test_an_agent_that_releases_holds_nothing_and_lives(node: Node) -> None:
-    pid = node.call(PROBE + "identify")["pid"]
-    node.call(AWAKE + "hold", asked="pm_qos")
-    node.call(AWAKE + "release")
+    pid = node.call(probe.identify)["pid"]
+    node.call(awake.hold, asked="pm_qos")
+    node.call(awake.release)
     assert (requests_of(pid), spinners_of(pid)) == (0, [])
-    assert node.call(PROBE + "echo", value=1) == 1
+    assert node.call(probe.echo, value=1) == 1
 
 
 def test_an_agent_refuses_a_way_to_keep_awake_that_it_does_not_know(node: Node) -> None:
     with pytest.raises(DriverError) as caught:
-        node.call(AWAKE + "hold", asked="pm_qoss")
+        node.call(awake.hold, asked="pm_qoss")
     assert caught.value.error_id == "NODE-04"
     assert "pm_qoss" in caught.value.found
 
@@ -240,7 +233,7 @@ def test_an_agent_refuses_a_way_to_keep_awake_that_it_does_not_know(node: Node) 
 def test_a_node_that_dies_during_a_call_is_named() -> None:
     with NamespaceNode("mortal") as mortal:
         with pytest.raises(DriverError) as caught:
-            mortal.call(PROBE + "die")
+            mortal.call(probe.die)
         assert caught.value.error_id == "NODE-03"
         assert "mortal" in caught.value.what
 
@@ -283,15 +276,16 @@ def test_a_host_key_that_is_not_known_is_refused(far: dict[str, object], tmp_pat
 
 INTERRUPTED = """
 import signal, sys, time
+from bmwg.drivers.hosting import probe
 from bmwg.drivers.hosting.namespace import NamespaceNode
 with NamespaceNode("dut1") as node:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     print("ready", flush=True)
     try:
-        node.call("bmwg.drivers.hosting.probe:pause", pause_s=60, deadline_s=60)
+        node.call_within(60, probe.pause, pause_s=60)
     except KeyboardInterrupt:
         begun = time.monotonic()
-        assert node.call("bmwg.drivers.hosting.probe:echo", value="torn down") == "torn down"
+        assert node.call(probe.echo, value="torn down") == "torn down"
         assert time.monotonic() - begun < 5
         print("torn down", flush=True)
 """

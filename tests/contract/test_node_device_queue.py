@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from bmwg.drivers.hosting import device_queue, interfaces, routing
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.links import connect, mac_of
 from bmwg.methodology.errors import TestbedError
@@ -24,8 +25,6 @@ pytestmark = [
     pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs: one sends, one forwards"),
 ]
 
-QUEUE = "bmwg.drivers.hosting.device_queue:"
-INTERFACES = "bmwg.drivers.hosting.interfaces:"
 KTHREADD = Path("/proc/2/comm")
 SEES_KERNEL_THREADS = pytest.mark.skipif(
     not KTHREADD.exists() or KTHREADD.read_text().strip() != "kthreadd",
@@ -69,7 +68,7 @@ class Bed:
     tester: NamespaceNode
 
     def count(self, node: NamespaceNode, interface: str) -> dict[str, int]:
-        return node.call(INTERFACES + "counters", interface=interface)  # type: ignore[no-any-return]
+        return node.call(interfaces.counters, interface=interface)  # type: ignore[no-any-return]
 
     def send(self) -> tuple[float, dict[str, int]]:
         """Send FRAMES; gives seconds in the send loop and how far the counters moved."""
@@ -98,16 +97,11 @@ def bed() -> Iterator[Bed]:
     with NamespaceNode("dut1") as dut, NamespaceNode("tester") as tester:
         connect(tester, "p0", dut, "nic0")
         connect(tester, "p1", dut, "nic1")
-        dut.call("bmwg.drivers.hosting.routing:set_forwarding", enabled=True)
-        tester.call(QUEUE + "prepare_sender", interface="p0")
+        dut.call(routing.set_forwarding, enabled=True)
+        tester.call(device_queue.prepare_sender, interface="p0")
         for side, name in ((18, "nic0"), (19, "nic1")):
-            dut.call(INTERFACES + "add_address", interface=name, address=f"198.{side}.0.1/24")
-        dut.call(
-            "bmwg.drivers.hosting.routing:set_neighbour",
-            interface="nic1",
-            address="198.19.0.2",
-            mac=mac_of("tester", "p1"),
-        )
+            dut.call(interfaces.add_address, interface=name, address=f"198.{side}.0.1/24")
+        dut.call(routing.set_neighbour, interface="nic1", address="198.19.0.2", mac=mac_of("tester", "p1"))
         yield Bed(dut, tester)
 
 
@@ -123,7 +117,7 @@ def busy_dut_cpu() -> Iterator[None]:
 @SEES_KERNEL_THREADS
 @pytest.mark.usefixtures("busy_dut_cpu")
 def test_overload_of_the_duts_cpu_is_loss_at_the_queue(bed: Bed) -> None:
-    evidence = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=CPUS[-1])
+    evidence = bed.dut.call(device_queue.isolate, interface="nic0", cpu=CPUS[-1])
     _, moved = bed.send()
     assert moved["dropped"] > 0
     assert moved["sent"] + moved["dropped"] == FRAMES
@@ -141,61 +135,61 @@ def test_without_the_queue_the_sender_does_the_duts_work_and_nothing_is_lost(bed
 @SEES_KERNEL_THREADS
 def test_the_thread_runs_on_the_stated_cpu_and_the_evidence_says_where(bed: Bed) -> None:
     for cpu in CPUS:
-        evidence = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=cpu)
+        evidence = bed.dut.call(device_queue.isolate, interface="nic0", cpu=cpu)
         (thread,) = evidence["threads"]
         assert thread["comm"].startswith("napi/nic0")
         assert os.sched_getaffinity(thread["pid"]) == {cpu}
     assert evidence["forwarding"]["runs_in"] == "kernel thread (threaded NAPI)"
     assert evidence["forwarding"]["inside_pod_cgroup"] is False
-    bed.dut.call(QUEUE + "inspect", interface="nic0", threads=[thread["pid"]], cpu=CPUS[-1])
+    bed.dut.call(device_queue.inspect, interface="nic0", threads=[thread["pid"]], cpu=CPUS[-1])
     assert not os.path.exists("/sys/class/net/nic0")  # the machine's own namespace was not touched
 
 
 def test_the_sender_bypasses_the_queue_unless_it_is_prepared(bed: Bed) -> None:
-    assert bed.tester.call(QUEUE + "prepare_sender", interface="p1") == {
+    assert bed.tester.call(device_queue.prepare_sender, interface="p1") == {
         "interface": "p1",
         "offload_changed": {name: {"before": True, "now": False} for name in TSO},
     }
-    changed = bed.tester.call(QUEUE + "prepare_sender", interface="p1")["offload_changed"]
+    changed = bed.tester.call(device_queue.prepare_sender, interface="p1")["offload_changed"]
     assert all(item == {"before": False, "now": False} for item in changed.values())
 
 
 @SEES_KERNEL_THREADS
 def test_down_and_up_loses_the_queue_and_is_noticed(bed: Bed) -> None:
-    first = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=CPUS[-1])
+    first = bed.dut.call(device_queue.isolate, interface="nic0", cpu=CPUS[-1])
     threads = [thread["pid"] for thread in first["threads"]]
-    bed.dut.call(INTERFACES + "down", interface="nic0")
-    bed.dut.call(INTERFACES + "up", interface="nic0")
+    bed.dut.call(interfaces.down, interface="nic0")
+    bed.dut.call(interfaces.up, interface="nic0")
     with pytest.raises(TestbedError) as caught:
-        bed.dut.call(QUEUE + "inspect", interface="nic0", threads=threads, cpu=CPUS[-1])
+        bed.dut.call(device_queue.inspect, interface="nic0", threads=threads, cpu=CPUS[-1])
     assert caught.value.error_id == "QUEUE-03"
-    again = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=CPUS[-1])
+    again = bed.dut.call(device_queue.isolate, interface="nic0", cpu=CPUS[-1])
     threads = [thread["pid"] for thread in again["threads"]]
-    bed.dut.call(QUEUE + "inspect", interface="nic0", threads=threads, cpu=CPUS[-1])
+    bed.dut.call(device_queue.inspect, interface="nic0", threads=threads, cpu=CPUS[-1])
 
 
 @SEES_KERNEL_THREADS
 def test_a_thread_moved_by_somebody_is_noticed(bed: Bed) -> None:
-    evidence = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=CPUS[-1])
+    evidence = bed.dut.call(device_queue.isolate, interface="nic0", cpu=CPUS[-1])
     pid = evidence["threads"][0]["pid"]
     os.sched_setaffinity(pid, {CPUS[0]})
     with pytest.raises(TestbedError) as caught:
-        bed.dut.call(QUEUE + "inspect", interface="nic0", threads=[pid], cpu=CPUS[-1])
+        bed.dut.call(device_queue.inspect, interface="nic0", threads=[pid], cpu=CPUS[-1])
     assert caught.value.error_id == "QUEUE-03"
 
 
 CONTAINED = """
 import json
+from bmwg.drivers.hosting import device_queue, interfaces
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.links import connect
 with NamespaceNode("dut1") as dut, NamespaceNode("tester") as tester:
     connect(tester, "p0", dut, "nic0")
-    queue = "bmwg.drivers.hosting.device_queue:"
-    evidence = dut.call(queue + "isolate", interface="nic0", cpu=0)
-    dut.call(queue + "inspect", interface="nic0", threads=[], cpu=0)
-    dut.call("bmwg.drivers.hosting.interfaces:down", interface="nic0")
+    evidence = dut.call(device_queue.isolate, interface="nic0", cpu=0)
+    dut.call(device_queue.inspect, interface="nic0", threads=[], cpu=0)
+    dut.call(interfaces.down, interface="nic0")
     try:
-        dut.call(queue + "inspect", interface="nic0", threads=[], cpu=0)
+        dut.call(device_queue.inspect, interface="nic0", threads=[], cpu=0)
     except Exception as error:
         print(json.dumps([evidence, error.error_id]))
 """
@@ -217,13 +211,13 @@ def test_where_the_thread_cannot_be_seen_the_evidence_does_not_claim_a_cpu() -> 
 )
 def test_what_is_not_there_is_named(bed: Bed, interface: str, cpu: int, error_id: str) -> None:
     with pytest.raises(TestbedError) as caught:
-        bed.dut.call(QUEUE + "isolate", interface=interface, cpu=cpu)
+        bed.dut.call(device_queue.isolate, interface=interface, cpu=cpu)
     assert caught.value.error_id == error_id
 
 
 def test_an_idle_link_is_silent(bed: Bed) -> None:
     """No DAD, RS, MLD or anything else towards the tester, also with IPv6 addresses."""
-    bed.dut.call(INTERFACES + "add_address", interface="nic0", address="2001:2::1/64")
+    bed.dut.call(interfaces.add_address, interface="nic0", address="2001:2::1/64")
     time.sleep(0.3)  # what leaves at once, leaves before a trial
     before = bed.count(bed.tester, "p0")["rx_packets"]
     time.sleep(4)

@@ -27,6 +27,7 @@ RUNNER = """
 import json, os, sys, time
 from contextlib import ExitStack
 from pathlib import Path
+from bmwg.drivers.hosting import device_queue, interfaces, oci, probe
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
@@ -43,10 +44,10 @@ with ExitStack() as stack:
     connect(dut, "t0", tester, "t1")
     ledger.before("pod", dut.place, pod_id=run, state_dir=state_dir)
     spec = PodSpec(pod_id=run, cpus="0", memory_octets=64 << 20).as_builtins()
-    pod = dut.call("bmwg.drivers.hosting.oci:create", spec=spec, state_dir=state_dir)
-    dut.call("bmwg.drivers.hosting.interfaces:move", interface="t0", pid=pod["pid"], name="eth0")
-    dut.call("bmwg.drivers.hosting.oci:start", pod_id=run, state_dir=state_dir)
-    dut.call("bmwg.drivers.hosting.device_queue:isolate", interface="nic0", cpu=max(os.sched_getaffinity(0)))
+    pod = dut.call(oci.create, spec=spec, state_dir=state_dir)
+    dut.call(interfaces.move, interface="t0", pid=pod["pid"], name="eth0")
+    dut.call(oci.start, pod_id=run, state_dir=state_dir)
+    dut.call(device_queue.isolate, interface="nic0", cpu=max(os.sched_getaffinity(0)))
     pids = [dut.pid, tester.pid, pod["pid"]]
     print(json.dumps({str(pid): os.readlink(f"/proc/{pid}/ns/net") for pid in pids}), flush=True)
     if sys.argv[4] == "clean":
@@ -54,7 +55,7 @@ with ExitStack() as stack:
     elif sys.argv[4] == "raise":
         raise SystemExit("as if the path had failed")
     else:
-        dut.call("bmwg.drivers.hosting.probe:pause", pause_s=60, deadline_s=60)
+        dut.call_within(60, probe.pause, pause_s=60)
 """
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from bmwg.drivers.hosting import cpu_placement, interfaces, oci
+from bmwg.drivers.hosting import inside as hosting_inside
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.cpu_placement import require_on
 from bmwg.drivers.hosting.namespace import NamespaceNode
@@ -22,8 +24,6 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
 ]
 
-OCI = "bmwg.drivers.hosting.oci:"
-INSIDE = "bmwg.drivers.hosting.inside:run"
 INTERFACES = "bmwg.drivers.hosting.interfaces:"
 
 
@@ -45,9 +45,9 @@ def spec(pod_id: str, **changes: object) -> dict[str, object]:
 
 @pytest.fixture
 def pod(node: NamespaceNode, pod_id: str, tmp_path: Path) -> Iterator[dict[str, object]]:
-    made = node.call(OCI + "create", spec=spec(pod_id), state_dir=str(tmp_path))
+    made = node.call(oci.create, spec=spec(pod_id), state_dir=str(tmp_path))
     yield made
-    node.call(OCI + "delete", pod_id=pod_id, state_dir=str(tmp_path))
+    node.call(oci.delete, pod_id=pod_id, state_dir=str(tmp_path))
     assert_gone(made, tmp_path)
 
 
@@ -67,22 +67,22 @@ def test_the_namespace_is_there_before_the_program(
     node: NamespaceNode, pod: dict[str, object], tmp_path: Path
 ) -> None:
     pod_id = pod["pod_id"]
-    assert node.call(OCI + "state", pod_id=pod_id, state_dir=str(tmp_path))["status"] == "created"
+    assert node.call(oci.state, pod_id=pod_id, state_dir=str(tmp_path))["status"] == "created"
     with pytest.raises(DriverError) as caught:
-        node.call(OCI + "require_running", pod_id=pod_id, state_dir=str(tmp_path))
+        node.call(oci.require_running, pod_id=pod_id, state_dir=str(tmp_path))
     assert caught.value.error_id == "POD-05"
     with NamespaceNode("far") as far:
         connect(node, "t0", far, "nic0")
-        node.call(INTERFACES + "move", interface="t0", pid=pod["pid"], name="eth0")
-        inside = node.call(INSIDE, pid=pod["pid"], function=INTERFACES + "listing", arguments={})
+        node.call(interfaces.move, interface="t0", pid=pod["pid"], name="eth0")
+        inside = node.call(hosting_inside.run, pid=pod["pid"], function=INTERFACES + "listing", arguments={})
         assert {item["name"] for item in inside} == {"lo", "eth0"}
-        assert {item["name"] for item in node.call(INTERFACES + "listing")} == {"lo"}
-        node.call(OCI + "start", pod_id=pod_id, state_dir=str(tmp_path))
-        node.call(OCI + "require_running", pod_id=pod_id, state_dir=str(tmp_path))
+        assert {item["name"] for item in node.call(interfaces.listing)} == {"lo"}
+        node.call(oci.start, pod_id=pod_id, state_dir=str(tmp_path))
+        node.call(oci.require_running, pod_id=pod_id, state_dir=str(tmp_path))
 
 
 def test_limits_are_the_kernels(node: NamespaceNode, pod: dict[str, object], tmp_path: Path) -> None:
-    found = node.call(OCI + "describe", pod_id=pod["pod_id"], state_dir=str(tmp_path))
+    found = node.call(oci.describe, pod_id=pod["pod_id"], state_dir=str(tmp_path))
     assert found["cpuset_cpus"] == str(max(os.sched_getaffinity(0)))
     assert found["memory_limit_octets"] == 64 << 20
     assert found["runtime"].startswith("crun version")
@@ -96,7 +96,7 @@ def test_limits_are_the_kernels(node: NamespaceNode, pod: dict[str, object], tmp
 def test_the_pod_has_its_own_world_and_cannot_change_the_hosts(
     node: NamespaceNode, pod: dict[str, object], tmp_path: Path
 ) -> None:
-    node.call(OCI + "start", pod_id=pod["pod_id"], state_dir=str(tmp_path))
+    node.call(oci.start, pod_id=pod["pod_id"], state_dir=str(tmp_path))
     assert enter(pod, "hostname").strip() == pod["pod_id"]
     assert enter(pod, "ls /sys/class/net").split() == ["lo"]
     assert enter(pod, "cat /proc/sys/net/ipv4/ip_forward").strip() == "1"
@@ -118,19 +118,19 @@ def test_the_pod_has_its_own_world_and_cannot_change_the_hosts(
 def test_a_process_beyond_the_memory_limit_is_killed_and_the_host_is_not(
     node: NamespaceNode, pod: dict[str, object], tmp_path: Path
 ) -> None:
-    node.call(OCI + "start", pod_id=pod["pod_id"], state_dir=str(tmp_path))
+    node.call(oci.start, pod_id=pod["pod_id"], state_dir=str(tmp_path))
     cgroup = "/sys/fs/cgroup/memory" if Path("/sys/fs/cgroup/memory").is_dir() else "/sys/fs/cgroup"
     allocate = "/usr/bin/python3 -c 'print(len(bytearray(200 << 20)))'"
     script = f"echo $$ > {cgroup}{pod['cgroup']}/cgroup.procs; exec {allocate}"
     done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, timeout=20, check=False)
     assert done.returncode == -9
-    node.call(OCI + "require_running", pod_id=pod["pod_id"], state_dir=str(tmp_path))
+    node.call(oci.require_running, pod_id=pod["pod_id"], state_dir=str(tmp_path))
 
 
 def test_orphans_are_collected_inside_the_pod(
     node: NamespaceNode, pod: dict[str, object], tmp_path: Path
 ) -> None:
-    node.call(OCI + "start", pod_id=pod["pod_id"], state_dir=str(tmp_path))
+    node.call(oci.start, pod_id=pod["pod_id"], state_dir=str(tmp_path))
     enter(pod, "for i in 1 2 3 4 5; do (sleep 0.05 & ) ; done")
     time.sleep(0.5)
     states = enter(pod, "cat /proc/[0-9]*/stat")
@@ -138,14 +138,14 @@ def test_orphans_are_collected_inside_the_pod(
 
 
 def test_a_killed_pod_is_noticed(node: NamespaceNode, pod: dict[str, object], tmp_path: Path) -> None:
-    node.call(OCI + "start", pod_id=pod["pod_id"], state_dir=str(tmp_path))
+    node.call(oci.start, pod_id=pod["pod_id"], state_dir=str(tmp_path))
     os.kill(int(str(pod["pid"])), 9)
     end_s = time.monotonic() + 2
-    while node.call(OCI + "state", pod_id=pod["pod_id"], state_dir=str(tmp_path))["status"] == "running":
+    while node.call(oci.state, pod_id=pod["pod_id"], state_dir=str(tmp_path))["status"] == "running":
         assert time.monotonic() < end_s
         time.sleep(0.01)
     with pytest.raises(DriverError) as caught:
-        node.call(OCI + "require_running", pod_id=pod["pod_id"], state_dir=str(tmp_path))
+        node.call(oci.require_running, pod_id=pod["pod_id"], state_dir=str(tmp_path))
     assert caught.value.error_id == "POD-05"
     assert "stopped" in caught.value.found
 
@@ -154,26 +154,26 @@ def test_a_program_that_is_not_there_is_named_and_leaves_nothing(
     node: NamespaceNode, pod_id: str, tmp_path: Path
 ) -> None:
     with pytest.raises(DriverError) as caught:
-        node.call(OCI + "create", spec=spec(pod_id, arguments=("/no/such/program",)), state_dir=str(tmp_path))
+        node.call(oci.create, spec=spec(pod_id, arguments=("/no/such/program",)), state_dir=str(tmp_path))
     assert caught.value.error_id == "POD-03"
     assert "/no/such/program" in caught.value.found
     assert list(tmp_path.iterdir()) == []
-    assert node.call(OCI + "delete", pod_id=pod_id, state_dir=str(tmp_path)) is False
+    assert node.call(oci.delete, pod_id=pod_id, state_dir=str(tmp_path)) is False
 
 
 def test_the_same_name_twice_is_refused_and_the_first_lives(
     node: NamespaceNode, pod: dict[str, object], tmp_path: Path
 ) -> None:
     with pytest.raises(TestbedError) as caught:
-        node.call(OCI + "create", spec=spec(str(pod["pod_id"])), state_dir=str(tmp_path))
+        node.call(oci.create, spec=spec(str(pod["pod_id"])), state_dir=str(tmp_path))
     assert caught.value.error_id == "POD-03"
-    assert node.call(OCI + "state", pod_id=pod["pod_id"], state_dir=str(tmp_path))["status"] == "created"
+    assert node.call(oci.state, pod_id=pod["pod_id"], state_dir=str(tmp_path))["status"] == "created"
 
 
 def test_a_function_that_hangs_inside_meets_its_deadline(node: NamespaceNode, pod: dict[str, object]) -> None:
     with pytest.raises(DriverError) as caught:
         node.call(
-            INSIDE,
+            hosting_inside.run,
             pid=pod["pid"],
             function="bmwg.drivers.hosting.probe:pause",
             arguments={"pause_s": 30},
@@ -185,7 +185,9 @@ def test_a_function_that_hangs_inside_meets_its_deadline(node: NamespaceNode, po
 
 def test_an_error_inside_is_raised_here(node: NamespaceNode, pod: dict[str, object]) -> None:
     with pytest.raises(TestbedError) as caught:
-        node.call(INSIDE, pid=pod["pid"], function=INTERFACES + "up", arguments={"interface": "l0"})
+        node.call(
+            hosting_inside.run, pid=pod["pid"], function=INTERFACES + "up", arguments={"interface": "l0"}
+        )
     assert caught.value.error_id == "LINK-01"
 
 
@@ -194,7 +196,7 @@ def test_without_crun_one_line_with_the_mend(tmp_path: Path, monkeypatch: pytest
         (tmp_path / name).symlink_to(str(shutil.which(name)))
     monkeypatch.setenv("PATH", str(tmp_path))
     with NamespaceNode("poor") as poor, pytest.raises(TestbedError) as caught:
-        poor.call(OCI + "create", spec=spec("poor"), state_dir=str(tmp_path))
+        poor.call(oci.create, spec=spec("poor"), state_dir=str(tmp_path))
     assert caught.value.error_id == "POD-02"
     assert caught.value.hint == "apt-get install crun"
 
@@ -210,9 +212,9 @@ def test_an_affinity_that_a_pod_inherits_is_told_and_refused(
     for task in os.listdir(f"/proc/{node.pid}/task"):
         os.sched_setaffinity(int(task), {first})
     try:
-        made = node.call(OCI + "create", spec=spec(pod_id), state_dir=str(tmp_path))
-        node.call(OCI + "start", pod_id=pod_id, state_dir=str(tmp_path))
-        told = node.call("bmwg.drivers.hosting.cpu_placement:threads", cgroup=made["cgroup"])
+        made = node.call(oci.create, spec=spec(pod_id), state_dir=str(tmp_path))
+        node.call(oci.start, pod_id=pod_id, state_dir=str(tmp_path))
+        told = node.call(cpu_placement.threads, cgroup=made["cgroup"])
         runs_on = os.sched_getaffinity(int(str(made["pid"])))
         assert {cpu for one in told for cpu in one["cpus"]} == runs_on
         if runs_on == {last}:
@@ -224,4 +226,4 @@ def test_an_affinity_that_a_pod_inherits_is_told_and_refused(
     finally:
         for task in os.listdir(f"/proc/{node.pid}/task"):
             os.sched_setaffinity(int(task), before)
-        node.call(OCI + "delete", pod_id=pod_id, state_dir=str(tmp_path))
+        node.call(oci.delete, pod_id=pod_id, state_dir=str(tmp_path))

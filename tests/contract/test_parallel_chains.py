@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from tests.contract.paths_support import PacketTester, traces
 
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import BEHIND, consecutive
 from bmwg.drivers.paths.bed import open_bed
@@ -62,7 +64,7 @@ def driver_of(bed, one):
 
 def standing(bed):
     """Return what a deployment may leave on the node that forwards."""
-    view = bed.node("dut1").call("bmwg.drivers.network.datapath:observe")
+    view = bed.node("dut1").call(datapath.observe)
     kept = {key: view[key] for key in ("routes", "rules")}
     kept["interfaces"] = sorted(one["name"] for one in view["interfaces"])
     return kept, traces(bed.run_dir, bed.token)
@@ -125,7 +127,7 @@ def test_the_tester_counts_each_chain_and_a_chain_that_is_cut_is_not_hidden_behi
             for item in deployment.evidence["attachments"]
             if item["member"] == "b" and item["interface"]["name"] == "net0"
         )
-        node.call("bmwg.drivers.hosting.interfaces:down", interface=host)
+        node.call(interfaces.down, interface=host)
         cut = parallel.shares([tester.run(spec)])
     assert [share.number for share in whole] == [0, 1]
     assert all(share.offered_frames > 2_000 for share in whole)

@@ -15,13 +15,14 @@ from tests.contract.paths_support import PacketTester, traces
 from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting import process
 from bmwg.drivers.ledger import Ledger, cleanup
-from bmwg.drivers.network import ovs_parts
+from bmwg.drivers.network import datapath, ovs_parts
 from bmwg.drivers.network.ovs_dpdk import vswitch_owner
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import BEHIND, consecutive
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.port_kind import PortKind
 from bmwg.drivers.record import deployment as record_of
+from bmwg.drivers.record import netlink
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Cell
@@ -93,7 +94,7 @@ def _seen(bed):
     """Return everything that a deployment may leave: on the machine and in every node."""
     nodes = {}
     for name in ("tester", "dut1", "dut2"):
-        view = bed.node(name).call("bmwg.drivers.network.datapath:observe")
+        view = bed.node(name).call(datapath.observe)
         nodes[name] = {
             "interfaces": sorted(
                 (item["name"], item["master"], tuple(item["addresses"])) for item in view["interfaces"]
@@ -102,7 +103,7 @@ def _seen(bed):
             "rules": view["rules"],
             "taken": sorted(  # as a program in user space takes an interface
                 (link["name"], link["promiscuous"], link["xdp"]["mode"], link["qdisc"])
-                for link in bed.node(name).call("bmwg.drivers.record.netlink:dump", what="links")
+                for link in bed.node(name).call(netlink.dump, what="links")
             ),
         }
     return {"machine": traces(bed.run_dir, bed.token), "nodes": nodes, "pending": bed.undo.pending}
@@ -206,26 +207,26 @@ def test_a_failure_at_any_step_leaves_nothing(bed, monkeypatch, network, functio
     _driver(bed, cell)
     before = _seen(bed)
     node = bed.node("dut1")
-    real = node.call
+    real = node.call_named
     fail_at, through = 2, False
     while not through:
         count = 0
 
-        def flaky(function, /, **arguments):
+        def flaky(function, arguments, **more):
             nonlocal count
             count += 1
             if count == fail_at:  # noqa: B023 - read at the time of the call
                 raise _BrokenError(function)
-            return real(function, **arguments)
+            return real(function, arguments, **more)
 
-        monkeypatch.setattr(node, "call", flaky)
+        monkeypatch.setattr(node, "call_named", flaky)
         try:
             with path_driver(cell, bed).deploy():
                 through = True
-                monkeypatch.setattr(node, "call", real)
+                monkeypatch.setattr(node, "call_named", real)
         except _BrokenError:
             pass
-        monkeypatch.setattr(node, "call", real)
+        monkeypatch.setattr(node, "call_named", real)
         assert _seen(bed) == before, f"after a failure of call {fail_at}"
         fail_at += 3
     assert fail_at > 14

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.paths import machine_ends, path_driver
+from bmwg.drivers.paths import machine_ends, path_driver, probe_frame
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.testbed import load_testbed
@@ -39,7 +39,7 @@ def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
 def asked(bed: Bed, beyond: str, within_s: float) -> object:
     side = bed.sides()[0]
     return bed.tester.call(
-        "bmwg.drivers.paths.probe_frame:answered",
+        probe_frame.answered,
         interface=side.tester_interface,
         mac=side.tester_mac,
         source=host(OUTER[0].far_ipv4),

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.api import Node
-from bmwg.drivers.hosting import guest_initramfs, guest_kernel, qemu
+from bmwg.drivers.hosting import guest_initramfs, guest_kernel, oci, qemu
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.record import collect as record_collect
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import Unread
@@ -32,7 +33,6 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
 ]
 
-COLLECT = "bmwg.drivers.record.collect:collect"
 BRIDGE = "/usr/lib/cni/bridge"
 _GUEST_LACKS = qemu.probe_program() or guest_initramfs.probe_shell()
 
@@ -100,8 +100,8 @@ SHARED = ("isolation/cgroup_cpusets/", "kernel/settings/kernel.sched_rt_runtime_
 
 def test_recording_changes_nothing_and_repeats(node: NamespaceNode) -> None:
     before = (os.listdir("/proc/self/fd"), Path("/proc/self/mountinfo").read_text())
-    first = node.call(COLLECT)
-    second = node.call(COLLECT)
+    first = node.call(record_collect.collect)
+    second = node.call(record_collect.collect)
     assert [str(change) for change in drift(first, second) if not change.path.startswith(SHARED)] == []
     assert (os.listdir("/proc/self/fd"), Path("/proc/self/mountinfo").read_text()) == before
     assert value(first, "nic/interfaces") == []
@@ -112,19 +112,19 @@ def test_recording_changes_nothing_and_repeats(node: NamespaceNode) -> None:
 
 
 def test_one_sysctl_is_named(node: NamespaceNode) -> None:
-    before = node.call(COLLECT, scope="network")
+    before = node.call(record_collect.collect, scope="network")
     enter(node, "sh", "-c", "echo 2 > /proc/sys/net/ipv4/conf/all/rp_filter")
-    (change,) = drift(before, node.call(COLLECT, scope="network"))
+    (change,) = drift(before, node.call(record_collect.collect, scope="network"))
     assert change.path == "kernel/settings/net.ipv4.conf.all.rp_filter"
     assert change.after == "2"
 
 
 def test_one_offload_is_named(node: NamespaceNode) -> None:
     enter(node, "ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
-    before = node.call(COLLECT, scope="network")
+    before = node.call(record_collect.collect, scope="network")
     assert value(before, "nic/v0/kind") == "veth"
     enter(node, "ethtool", "-K", "v0", "gro", "on")
-    changes = drift(before, node.call(COLLECT, scope="network"))
+    changes = drift(before, node.call(record_collect.collect, scope="network"))
     assert [str(change) for change in changes] == ["nic/v0/offloads/rx-gro: off -> on"]
 
 
@@ -151,10 +151,10 @@ def test_one_cni_option_is_named(node: NamespaceNode) -> None:
     enter(node, "ip", "netns", "add", "inner")
     try:
         attach("ADD", False)
-        before = node.call(COLLECT, scope="network")
+        before = node.call(record_collect.collect, scope="network")
         attach("DEL", False)
         attach("ADD", True)
-        after = node.call(COLLECT, scope="network")
+        after = node.call(record_collect.collect, scope="network")
     finally:
         enter(node, "ip", "netns", "del", "inner")
     changed = {change.path: (change.before, change.after) for change in drift(before, after)}
@@ -172,12 +172,11 @@ def test_a_pod_from_outside(node: NamespaceNode, tmp_path: Path) -> None:
     cpu = max(os.sched_getaffinity(0))
     pod_id = f"rec{os.getpid()}"
     spec = PodSpec(pod_id=pod_id, cpus=str(cpu), memory_octets=64 << 20).as_builtins()
-    oci = "bmwg.drivers.hosting.oci:"
-    pod = node.call(oci + "create", spec=spec, state_dir=str(tmp_path))
+    pod = node.call(oci.create, spec=spec, state_dir=str(tmp_path))
     try:
-        node.call(oci + "start", pod_id=pod_id, state_dir=str(tmp_path))
+        node.call(oci.start, pod_id=pod_id, state_dir=str(tmp_path))
         mounts = Path("/proc/self/mountinfo").read_text()
-        record = node.call(COLLECT, scope="workload", pid=pod["pid"])
+        record = node.call(record_collect.collect, scope="workload", pid=pod["pid"])
         assert problems(record, "record") == []
         assert value(record, "nic/interfaces") == []
         assert value(record, "workload/process/cpuset") == [cpu]
@@ -187,7 +186,7 @@ def test_a_pod_from_outside(node: NamespaceNode, tmp_path: Path) -> None:
         assert value(record, "kernel/settings")["net.ipv4.ip_forward"] == "1"
         assert Path("/proc/self/mountinfo").read_text() == mounts
     finally:
-        node.call(oci + "delete", pod_id=pod_id, state_dir=str(tmp_path))
+        node.call(oci.delete, pod_id=pod_id, state_dir=str(tmp_path))
 
 
 def test_a_process_that_is_gone_is_refused() -> None:
@@ -288,12 +287,12 @@ def test_a_node_over_ssh(tmp_path: Path) -> None:
         assert value(json.loads(done.stdout), "host/hostname") == "recfar"
         with SshNode("recfar", "root@rec-far", python=sys.executable, options=options) as far:
             assert isinstance(far, Node)
-            record = far.call(COLLECT)
+            record = far.call(record_collect.collect)
             assert problems(record, "record") == []
             assert value(record, "host/hostname") == "recfar"
             assert coverage([record]).ratio >= 0.9
             enter(host, "ip", "link", "add", "v7", "type", "veth", "peer", "name", "v8")
-            named = {change.path.split("/")[1] for change in drift(record, far.call(COLLECT))}
+            named = {change.path.split("/")[1] for change in drift(record, far.call(record_collect.collect))}
             assert {"v7", "v8"} <= named
 
 

@@ -14,9 +14,9 @@ import pytest
 from tests.contract.paths_support import traces
 from tests.contract.streams_support import WAYS, needs, offered, opened, path_of, spec, udp
 
-from bmwg.drivers.hosting import process
+from bmwg.drivers.hosting import pod_programs, process
 from bmwg.drivers.isolation import require_closed
-from bmwg.drivers.network import ovs_parts
+from bmwg.drivers.network import datapath, ovs_parts
 from bmwg.drivers.record.deployment import take_between
 from bmwg.drivers.workload.iperf3 import PORT, Iperf3
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
@@ -26,7 +26,6 @@ from bmwg.methodology.kinds.streams.records import Way
 from bmwg.methodology.records import Validity
 
 pytestmark = [pytest.mark.quiet, *needs("iperf3")]
-_IN_POD = "bmwg.drivers.hosting.pod_programs"
 _OURS = str(100_000 + os.getpid())  # seconds by which a process of this test is known on the machine
 
 
@@ -45,7 +44,7 @@ def seen(bed):
     """What a deployment may leave: on the machine, and interfaces and routes of every node."""
     nodes = {}
     for name in bed.nodes:
-        view = bed.node(name).call("bmwg.drivers.network.datapath:observe")
+        view = bed.node(name).call(datapath.observe)
         nodes[name] = (
             sorted((one["name"], one["master"], tuple(one["addresses"])) for one in view["interfaces"]),
             view["routes"],
@@ -152,7 +151,7 @@ def test_programs_have_the_limits_of_their_pod_and_end_with_it(bed):
     with path_of(bed, "p2p", "bridge").between_pods() as between:
         pod = between.ends[0].pod
         started = pod.node.call(
-            f"{_IN_POD}:start",
+            pod_programs.start,
             pid=pod.pid,
             start_ticks=pod.start_ticks,
             command=["sleep", _OURS],

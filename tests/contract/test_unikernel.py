@@ -22,6 +22,7 @@ from tests.contract.streams_support import needs, offered, spec
 from bmwg.drivers import registry
 from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
+from bmwg.drivers.hosting import interfaces as hosting_interfaces
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths.bed import open_bed
@@ -115,7 +116,7 @@ def path_in(bed):
 
 
 def interfaces(bed) -> set[str]:
-    return {one["name"] for one in bed.node("dut2").call("bmwg.drivers.hosting.interfaces:listing")}
+    return {one["name"] for one in bed.node("dut2").call(hosting_interfaces.listing)}
 
 
 def test_a_stream_goes_to_a_machine_that_nobody_enters_and_nothing_stays(bed_of, booted):
@@ -142,7 +143,7 @@ def test_a_stream_goes_to_a_machine_that_nobody_enters_and_nothing_stays(bed_of,
         assert between.evidence["cpus"]["server"] == bed.testbed.pods.cpuset
         server = between.ends[1].pod
         with pytest.raises(DriverError, match="UNIK-02"):
-            server.inside("bmwg.drivers.hosting.process:start_ticks", pid=1)
+            server.inside(process.start_ticks, pid=1)
         assert process.same(server.pid, server.start_ticks)
     assert not process.same(server.pid, server.start_ticks)
     assert (traces(bed.run_dir, bed.token), bed.undo.pending, interfaces(bed)) == before

@@ -8,7 +8,7 @@ from tests.contract.paths_support import PacketTester
 
 from bmwg.drivers.data_plane import DataPlane
 from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.network import ovs_words
+from bmwg.drivers.network import ovs_tools, ovs_words
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
@@ -24,7 +24,6 @@ pytestmark = [
     ),
 ]
 CELL = Cell(path="pvp", hosting="pod", function="testpmd", network="ovs-dpdk", frame_octets=64)
-ASK = "bmwg.drivers.network.ovs_tools:asked"
 DONE, FAILED = "host.dut.vswitch.upcalls", "host.dut.vswitch.failed_upcalls"
 
 
@@ -39,16 +38,16 @@ def test_the_first_frame_of_a_flow_is_an_upcall_and_the_next_is_none(tmp_path):
             counted = []
             for purged in (True, False, True, False):
                 if purged:
-                    node.call(ASK, words=["revalidator/purge"])
+                    node.call(ovs_tools.asked, words=["revalidator/purge"])
                 before = plane.read()
                 assert tester.carry(0, b"a frame", frame_octets=128) is not None
                 counted.append(dict(plane.used(before)))
             with pytest.raises(DriverError) as caught:
-                node.call(ASK, words=["no/such-command"])
+                node.call(ovs_tools.asked, words=["no/such-command"])
         assert [one[FAILED] for one in counted] == [0, 0, 0, 0]
         assert [one[DONE] for one in counted] == [2, 0, 2, 0]  # a bridge towards the pod, and one back
         knew = [sum(one[f"host.dut.vswitch.{name}"] for name in ovs_words.CACHES) for one in counted]
         assert knew == [0, 2, 0, 2]  # what no rule was asked for, a cache knew
         assert caught.value.error_id == "VSW-03"
         with pytest.raises(DriverError):  # no switch stands any more
-            node.call(ASK, words=["version"])
+            node.call(ovs_tools.asked, words=["version"])

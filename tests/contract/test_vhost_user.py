@@ -14,9 +14,10 @@ import pytest
 
 from bmwg.drivers.api import Deployment, Missing
 from bmwg.drivers.data_plane import DataPlane
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.liveness import Liveness
-from bmwg.drivers.network import ovs_parts
+from bmwg.drivers.network import ovs_parts, ovs_switch
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.testbed import load_testbed
@@ -98,7 +99,7 @@ def test_frames_cross_and_every_side_counts_the_same(bed: Bed, cell: Cell) -> No
     assert kinds == ({"vhost", "virtio_user"} if cell is WIRE else {"virtio_user"})
     hops = [str(hop["what"]) for hop in deployment.evidence["hops"]]
     assert all("vhost-user" in hop and "veth" not in hop for hop in hops)
-    assert node.call("bmwg.drivers.network.ovs_switch:recorded") == {}  # no switch is left
+    assert node.call(ovs_switch.recorded) == {}  # no switch is left
 
 
 @pytest.mark.parametrize("cell", [WIRE, VSWITCH], ids=lambda cell: cell.path)
@@ -117,8 +118,8 @@ def test_frames_cross_between_a_nic_and_a_socket(beside: Bed, cell: Cell) -> Non
     assert any("testpmd repeats" in hop for hop in hops) == (cell is WIRE)
     if cell is VSWITCH:
         assert deployment.evidence["vswitch"]["served"]["nic_driver"] == "net_af_packet"
-    assert node.call("bmwg.drivers.network.ovs_switch:recorded") == {}  # no switch is left
-    left = beside.tester.call("bmwg.drivers.hosting.interfaces:listing")
+    assert node.call(ovs_switch.recorded) == {}  # no switch is left
+    left = beside.tester.call(interfaces.listing)
     assert not [one["name"] for one in left if str(one["name"]).startswith("wire")]
 
 

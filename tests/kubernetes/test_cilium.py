@@ -8,6 +8,7 @@ import pytest
 from tests.contract.paths_support import PacketTester
 from tests.kubernetes.conftest import lacking
 
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.kubernetes import cilium
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
@@ -17,7 +18,6 @@ from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.methodology.records import Cell, FrameFormat, TrialSpec
 
 TESTBED = Path(__file__).parents[2] / "testbeds" / "kubernetes-cilium.yaml"
-LISTING = "bmwg.drivers.hosting.interfaces:listing"
 PATHS = pytest.mark.parametrize("path", ["p2p", "p2p-cluster"])
 
 
@@ -94,5 +94,7 @@ def test_what_cilium_does_not_carry_here_is_refused_by_name(bed, path, function,
 
 def _links(bed):
     """Interfaces of both nodes, without those of the pods' own network, which come and go."""
-    found = {(name, one["name"]) for name in ("dut1", "dut2") for one in bed.node(name).call(LISTING)}
+    found = {
+        (name, one["name"]) for name in ("dut1", "dut2") for one in bed.node(name).call(interfaces.listing)
+    }
     return {one for one in found if not one[1].startswith("veth")}

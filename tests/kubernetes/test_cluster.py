@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from bmwg.drivers.api import Attachment, PodNetwork
-from bmwg.drivers.hosting import cpu_placement
+from bmwg.drivers.hosting import cpu_placement, interfaces, sysctl
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import attachments, pods
 from bmwg.drivers.kubernetes.access import Access
@@ -81,9 +81,9 @@ def test_a_guaranteed_pod_gets_two_networks_and_a_cpu_of_its_own(runtime, node, 
             assert attached.link_kind == "veth"
             assert f"198.18.{side}.1/24" in attached.addresses
             assert attached.host_interface
-        inside = pod.inside("bmwg.drivers.hosting.interfaces:listing")
+        inside = pod.inside(interfaces.listing)
         assert {"eth0", "net0", "net1"} <= {one["name"] for one in inside}
-        assert pod.inside("bmwg.drivers.hosting.sysctl:read", key="net.ipv4.ip_forward") == "1"
+        assert pod.inside(sysctl.read, key="net.ipv4.ip_forward") == "1"
         found = runtime.api.get(pods.pods_path(runtime.namespace, pod.pod_id))
         status = found["metadata"]["annotations"][attachments.STATUS]
         assert f"{runtime.namespace}/{pod.pod_id}-1" in status
@@ -93,7 +93,7 @@ def test_a_guaranteed_pod_gets_two_networks_and_a_cpu_of_its_own(runtime, node, 
         assert 0 < phases["api_accept"] <= phases["scheduled"] <= phases["container_running"]
         assert phases["cni_add"] > 0
     assert pods.left(runtime.api, runtime.namespace, runtime._token) == []
-    assert {one["name"] for one in node.call("bmwg.drivers.hosting.interfaces:listing")}.isdisjoint(
+    assert {one["name"] for one in node.call(interfaces.listing)}.isdisjoint(
         {attached.host_interface for attached in pod.attached}
     )
 
@@ -160,7 +160,7 @@ def test_a_restart_keeps_the_pods_network(runtime, node, run_dir, ledger):
         acted = pod.restart()
         assert acted["ended_ns"] > acted["began_ns"]
         assert pod.pid == before
-        assert "net0" in {one["name"] for one in pod.inside("bmwg.drivers.hosting.interfaces:listing")}
+        assert "net0" in {one["name"] for one in pod.inside(interfaces.listing)}
         assert pod.fault() is None
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.kubernetes.conftest import lacking
 
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.kubernetes import nodes
 from bmwg.drivers.kubernetes.moving import LABEL
@@ -27,7 +28,6 @@ from bmwg.methodology.records import POD, Cell, Validity
 
 TESTBED = Path(__file__).parents[2] / "testbeds" / "kubernetes.yaml"
 (PLANNED,) = [one for one in profile.PROFILES.load("quick").plan() if one.test_id == "LC-DRAIN-1"]
-INTERFACES = "bmwg.drivers.hosting.interfaces:listing"
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,9 @@ def takes_pods(bed, node: str) -> bool:
 def test_frames_stop_with_the_eviction_and_come_again_by_the_pod_on_the_other_node(bed) -> None:
     driver = Drains(Ground(bed=bed, cell=frames()))
     assert driver.probe() is None
-    before = {name: {one["name"] for one in bed.node(name).call(INTERFACES)} for name in ("dut1", "dut2")}
+    before = {
+        name: {one["name"] for one in bed.node(name).call(interfaces.listing)} for name in ("dut1", "dut2")
+    }
     asked = replace(PLANNED.spec, number=1)
     driver.attach((Ground(bed=bed, cell=frames()),))
     found = driver.run(asked)
@@ -90,7 +92,9 @@ def test_frames_stop_with_the_eviction_and_come_again_by_the_pod_on_the_other_no
         assert life.bypassed_frames == 0
     assert all(takes_pods(bed, name) for name in ("dut1", "dut2"))
     assert bed.runtime.left() == []
-    after = {name: {one["name"] for one in bed.node(name).call(INTERFACES)} for name in ("dut1", "dut2")}
+    after = {
+        name: {one["name"] for one in bed.node(name).call(interfaces.listing)} for name in ("dut1", "dut2")
+    }
     assert after == before
 
 

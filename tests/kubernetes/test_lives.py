@@ -10,6 +10,8 @@ import pytest
 from tests.contract.paths_support import PacketTester
 from tests.kubernetes.conftest import lacking
 
+from bmwg.drivers.hosting import interfaces
+from bmwg.drivers.kubernetes import policies
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
@@ -25,7 +27,6 @@ from bmwg.methodology.records import POD, Cell, Validity
 
 TESTBED = Path(__file__).parents[2] / "testbeds" / "kubernetes.yaml"
 PLAN = profile.PROFILES.load("quick").plan()
-INTERFACES = "bmwg.drivers.hosting.interfaces:listing"
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def executed(driver, ground, asked):
 
 def test_four_pods_that_are_asked_for_at_once_forward_each_by_its_own_address_and_leave_nothing(bed) -> None:
     asked, cell = planned("LC-SCALE-1", at_once=4)
-    before = {one["name"] for one in bed.node("dut1").call(INTERFACES)}
+    before = {one["name"] for one in bed.node("dut1").call(interfaces.listing)}
     found = executed(PodBatches, on(bed, cell), asked)
     assert len(found.lives) == 4
     requests = [life.asked_ns for life in found.lives]
@@ -86,7 +87,7 @@ def test_four_pods_that_are_asked_for_at_once_forward_each_by_its_own_address_an
         assert life.first_frame_ns > life.steps["networks_attached"] - 50_000_000
         assert {"api_accepted", "scheduled", "networks_attached", "container_running"} <= set(life.steps)
         assert {"delete_accepted", "networks_detached", "pod_gone"} <= set(life.removal_steps)
-    assert {one["name"] for one in bed.node("dut1").call(INTERFACES)} == before
+    assert {one["name"] for one in bed.node("dut1").call(interfaces.listing)} == before
 
 
 def test_pods_in_a_row_tell_the_steps_of_their_removal_and_leave_nothing(bed) -> None:
@@ -108,7 +109,7 @@ def test_frames_stop_with_a_policy_and_come_again_without_it(bed, others) -> Non
         assert life.received_frames < life.offered_frames
         assert life.first_frame_ns >= life.steps["agent_saw"]  # nobody knew of it before
         assert life.removed_ns >= life.removal_steps["agent_saw"]
-    assert bed.node("dut1").call("bmwg.drivers.kubernetes.policies:rules") == []
+    assert bed.node("dut1").call(policies.rules) == []
 
 
 def test_frames_pass_ten_policies_of_which_the_last_allows_them(bed) -> None:
@@ -123,13 +124,13 @@ def test_frames_pass_ten_policies_of_which_the_last_allows_them(bed) -> None:
         for source in (0, 1):
             for ipv6 in (False, True):
                 assert tester.carry(source, f"{source} {ipv6}".encode(), ipv6=ipv6) is not None
-        rules = bed.node("dut1").call("bmwg.drivers.kubernetes.policies:rules")
+        rules = bed.node("dut1").call(policies.rules)
         assert sum("jump Ingress-policy-" in line for line in rules) == 10
-    assert bed.node("dut1").call("bmwg.drivers.kubernetes.policies:rules") == []
+    assert bed.node("dut1").call(policies.rules) == []
 
 
 def test_an_option_whose_frames_pass_no_netfilter_is_refused_by_name(bed, monkeypatch) -> None:
-    monkeypatch.setattr(type(bed.node("dut1")), "call", lambda *_, **__: False)
+    monkeypatch.setattr(type(bed.node("dut1")), "call_named", lambda *_, **__: False)
     missing = bed.runtime.enforces(bed.node("dut1"), bed.network("bridge"))
     assert "NetworkPolicy on network option bridge" in missing.what
     assert "nothing enforces it" in missing.reason

@@ -11,6 +11,7 @@ from tests.contract.streams_support import offered, spec
 from tests.kubernetes.conftest import lacking
 
 from bmwg.drivers import registry
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.kubernetes import flannel
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network import ebpf_build
@@ -25,7 +26,6 @@ from bmwg.methodology.kinds.streams.records import Way
 from bmwg.methodology.records import Cell, TrialSpec, Validity
 
 TESTBED = Path(__file__).parents[2] / "testbeds" / "kubernetes.yaml"
-INTERFACES = "bmwg.drivers.hosting.interfaces:listing"
 once = pytest.mark.parametrize("bed", [flannel.BACKENDS[0]], indirect=True)  # flannel's backend plays no part
 
 
@@ -242,5 +242,5 @@ def test_the_embedded_tester_sends_and_receives_on_paths_of_a_cluster(bed, tmp_p
 
 def _links(bed, name):
     """Interfaces of a node, without those that the cluster's own network gives and takes at its own time."""
-    found = {one["name"] for one in bed.node(name).call(INTERFACES)}
+    found = {one["name"] for one in bed.node(name).call(interfaces.listing)}
     return {one for one in found if not one.startswith("veth")}

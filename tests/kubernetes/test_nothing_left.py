@@ -13,7 +13,7 @@ import pytest
 from tests.kubernetes.conftest import lacking
 
 from bmwg.drivers import ledger as ledgers
-from bmwg.drivers.hosting import process
+from bmwg.drivers.hosting import interfaces, process
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import pods
 
@@ -108,9 +108,8 @@ def test_a_runner_that_is_killed_or_ends_leaves_nothing(stage, tmp_path, setting
 
 def test_a_hundred_pods_leave_nothing(runtime, node):
     """Churn, ten at a time as a scale-up and scale-down makes them."""
-    interfaces = "bmwg.drivers.hosting.interfaces:listing"
     layout = runtime.layout("dut1")
-    before = {one["name"] for one in node.call(interfaces)} - {"cni0"}
+    before = {one["name"] for one in node.call(interfaces.listing)} - {"cni0"}
     took_ms = []
     for _ in range(10):
         began = []
@@ -130,7 +129,7 @@ def test_a_hundred_pods_leave_nothing(runtime, node):
     end_s = time.monotonic() + 60  # the kubelet takes a pod's cgroup away after the API has forgotten it
     while time.monotonic() < end_s:
         left = {
-            "interfaces": sorted({one["name"] for one in node.call(interfaces)} - before - {"cni0"}),
+            "interfaces": sorted({one["name"] for one in node.call(interfaces.listing)} - before - {"cni0"}),
             "records": sorted(str(path.name) for path in Path(layout.folder, "cni-cache").glob("*")),
             "addresses": [
                 path.name for path in Path(layout.folder, "addresses").rglob("10.*") if path.is_file()

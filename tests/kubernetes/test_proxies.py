@@ -23,7 +23,7 @@ from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.instance import Limits
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.workload import squid
+from bmwg.drivers.workload import ab, squid
 from bmwg.drivers.workload.row import open_row
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.http import judge
@@ -62,9 +62,9 @@ def place(row):
 
 def asked(row, endpoint, *, requests):
     """Have ab ask for an object through an endpoint, or without any."""
-    ran = row.client.call(
-        "bmwg.drivers.workload.ab:run",
-        deadline_s=60.0,
+    ran = row.client.call_within(
+        60.0,
+        ab.run,
         proxy=":".join(map(str, endpoint)) if endpoint else "",
         url=row.url(1000),
         requests=requests,

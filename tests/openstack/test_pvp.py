@@ -11,6 +11,7 @@ import pytest
 from tests.contract.paths_support import PacketTester
 from tests.openstack.support import needs_cloud, password, strays
 
+from bmwg.drivers.hosting import interfaces as hosting_interfaces
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
@@ -41,7 +42,7 @@ def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
 
 def interfaces(bed: Bed) -> list[tuple[str, str]]:
     """The compute host's interfaces and their controllers, but the management network's, which stays."""
-    found = bed.node("dut1").call("bmwg.drivers.hosting.interfaces:listing")
+    found = bed.node("dut1").call(hosting_interfaces.listing)
     return sorted((one["name"], one["controller"]) for one in found if not one["name"].startswith("brq"))
 
 

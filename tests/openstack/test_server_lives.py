@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.openstack.support import needs_cloud, strays
 
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.testbed import load_testbed
@@ -41,8 +42,7 @@ def test_two_servers_at_once_are_seen_to_forward_and_nothing_stays(bed: Bed) -> 
     ground = Ground(bed=bed, cell=CELL)
     workload = ServerLives(ground)
     assert workload.probe() is None
-    listed = "bmwg.drivers.hosting.interfaces:listing"
-    before = {one["name"]: one["controller"] for one in bed.node("dut1").call(listed)}
+    before = {one["name"]: one["controller"] for one in bed.node("dut1").call(interfaces.listing)}
     workload.attach((ground,))
     spec = replace(BATCH, number=1)
     found = workload.run(spec)
@@ -62,7 +62,7 @@ def test_two_servers_at_once_are_seen_to_forward_and_nothing_stays(bed: Bed) -> 
     first, second = found.lives
     assert second.asked_ns < first.first_frame_ns  # they were asked for at the same time
     # the management network's bridge stays with the cloud; nothing else does
-    after = {one["name"]: one["controller"] for one in bed.node("dut1").call(listed)}
+    after = {one["name"]: one["controller"] for one in bed.node("dut1").call(interfaces.listing)}
     assert {name: at for name, at in after.items() if not name.startswith(("brq", "mgmt"))} == {
         name: at for name, at in before.items() if not name.startswith(("brq", "mgmt"))
     }

@@ -118,9 +118,7 @@ def _taken(chosen: argparse.Namespace, scope: str) -> dict[str, Any]:
     from bmwg.drivers.hosting.ssh import SshNode  # this and the like below: only who asks waits for it
 
     with SshNode("node", chosen.ssh, python=chosen.ssh_python, options=options) as node:
-        arguments = {"scope": scope} if chosen.pid is None else {"scope": scope, "pid": chosen.pid}
-        record: dict[str, Any] = node.call("bmwg.drivers.record.collect:collect", **arguments)
-    return record
+        return node.call(collect, scope=scope, pid=chosen.pid)
 
 
 def _of_guest(chosen: argparse.Namespace, scope: str) -> dict[str, Any]:
@@ -139,13 +137,7 @@ def _of_guest(chosen: argparse.Namespace, scope: str) -> dict[str, Any]:
         accelerator=accelerator,
     )
     with Machine(spec) as machine:
-        record: dict[str, Any] = machine.node.call(
-            "bmwg.drivers.record.collect:collect",
-            scope=scope,
-            budget_s=_GUEST_BUDGET_S,
-            deadline_s=_GUEST_DEADLINE_S,
-        )
-    return record
+        return machine.node.call_within(_GUEST_DEADLINE_S, collect, scope=scope, budget_s=_GUEST_BUDGET_S)
 
 
 def _score_text(score: Coverage) -> str:

@@ -57,7 +57,7 @@ def _vast(workshop: Workshop) -> Any:
         lambda sdk: sdk.image.create_image(
             workshop.name("disk"), data=b"nothing", disk_format="raw", container_format="bare",
             validate_checksum=False, wait=True, timeout=60,
-        ),
+        )
     )  # fmt: skip
     return workshop.server("vast", image=disk, flavor=flavor, ports=[port])
 

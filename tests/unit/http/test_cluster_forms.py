@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from tests.unit.http import made
 
+from bmwg.drivers.api_calls import Calls
 from bmwg.drivers.hosting import forms
 from bmwg.drivers.hosting.instance import Grouping, Sample
 from bmwg.drivers.workload import squid
@@ -167,11 +169,13 @@ class Grouped:
             self.stood = None
 
 
-class Node:
+class Node(Calls):
     def __init__(self) -> None:
         self.asked: list[tuple[str, int]] = []
 
-    def call(self, function: str, /, **arguments: Any) -> Any:
+    def call_named(
+        self, function: str, arguments: Mapping[str, Any], *, deadline_s: float | None = None
+    ) -> Any:
         if function.endswith(":wait_serving"):
             self.asked.append((arguments["address"], arguments["port"]))
         return None
@@ -236,7 +240,9 @@ def test_on_the_hosts_of_a_row_they_are_not_assessed_by_name(form: str) -> None:
 
 def test_without_the_clusters_programs_a_form_says_what_builds_them() -> None:
     said = {"what": "Kubernetes", "reason": "no program", "mend": "sh setup/install.sh kubernetes"}
-    node: Any = SimpleNamespace(call=lambda function, **_: said if "programs" in function else "0-1")
+    node: Any = SimpleNamespace(
+        call=lambda function, **_: said if "programs" in function.__module__ else "0-1"
+    )
     pytest.importorskip("kubernetes", reason="needs the client: pip install 'bmwg-toolkit[kubernetes]'")
     place: Any = SimpleNamespace()
     ledger: Any = SimpleNamespace()

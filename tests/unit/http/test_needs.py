@@ -6,18 +6,19 @@ from types import SimpleNamespace
 
 import pytest
 
+from bmwg.drivers.api_calls import Calls
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.machine_hosting import VmHosting
 from bmwg.methodology.http.records import Workload
 from bmwg.resources.http_proxy.needs import lacking
 
 
-class Bare:
+class Bare(Calls):
     """A node on which nothing is installed."""
 
     name = "proxy"
 
-    def call(self, function, /, **arguments):
+    def call_named(self, function, arguments, *, deadline_s=None):
         assert function.endswith(":available")
         return [[name, package] for name, package in arguments["programs"].items()]
 

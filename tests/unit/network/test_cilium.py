@@ -132,7 +132,7 @@ def test_pods_are_awaited_on_the_nodes_where_they_are(agent):
 def test_an_agent_that_is_not_well_is_no_option_of_a_node(agent):
     agent["/v1/healthz"] = {"cilium": {"state": "Failure"}}
     assert "Failure" in cilium.ready()
-    node = SimpleNamespace(call=lambda name, **_: None if name.endswith(":missing") else "an agent")
+    node = SimpleNamespace(call=lambda _: None, call_within=lambda _, __: "an agent")
     assert "no agent of Cilium" in made().probe(node).reason
 
 

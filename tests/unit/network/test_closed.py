@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.drivers.isolation import require_closed
+from bmwg.drivers.isolation import require_closed, survey
 from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.methodology.errors import TestbedError
 
@@ -30,7 +30,7 @@ class Place:
         self._interfaces = interfaces
 
     def call(self, function, **_):
-        assert function == "bmwg.drivers.isolation:survey"
+        assert function is survey
         return self._interfaces
 
     inside = call

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bmwg.drivers.api_calls import Calls
 from bmwg.drivers.hosting import pages, virtual_functions
 from bmwg.drivers.network import ebpf_build, ebpf_node, libbpf, ovs_switch, ovs_words
 from bmwg.drivers.network.af_xdp import AfXdpNetwork
@@ -139,13 +140,13 @@ def test_a_switch_of_somebody_else_on_these_cpus_is_told(monkeypatch):
     assert ovs_switch.obstacle(cpus=[2], hugepages_2mi=0, owner="vswitch-none") is None
 
 
-class NodeWith:
+class NodeWith(Calls):
     """A node whose NICs can have so many virtual functions, by name; nothing else may be asked of it."""
 
     def __init__(self, totals):
         self.totals = totals
 
-    def call(self, function, **_):
+    def call_named(self, function, arguments, *, deadline_s=None):
         assert function == "bmwg.drivers.hosting.virtual_functions:capable"
         return self.totals
 

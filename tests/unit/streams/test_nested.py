@@ -58,12 +58,12 @@ def test_an_execution_by_a_clock_that_was_wrong_is_a_fault():
     counts = iter((0, 0))
     agent = {"pid": 1, "start_ticks": 1}
 
-    def called(function, **_):
+    def called(function, *_, **__):
         return agent if "process" in function else {"source": "tsc", "monotonic_ns": next(counts)}
 
     nic = SimpleNamespace(interface="eth0")
     host = SimpleNamespace(place={})
-    machine = SimpleNamespace(name="vm0", endpoints=(nic,), call=called, describe=dict)
+    machine = SimpleNamespace(name="vm0", endpoints=(nic,), call_named=called, describe=dict)
     guest = GuestHost(machine, host, pod_cpus="0")
     pod = SimpleNamespace(node=guest)
     end = PodEnd(pod=pod, interface="net0", address="198.18.0.2")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bmwg.drivers.actuators import outage
 from bmwg.drivers.actuators.place import EGRESS, Act, Actuator, Place
 from bmwg.drivers.paths.pvp import bridge_of
 
@@ -13,7 +14,7 @@ def bridge_pause(place: Place) -> Act | None:
     if place.pod is None:
         return None
     bridge = bridge_of(place.bed.sides()[EGRESS])
-    return lambda: place.node.call("bmwg.drivers.actuators.outage:link", interface=bridge, for_s=_PAUSE_S)
+    return lambda: place.node.call(outage.link, interface=bridge, for_s=_PAUSE_S)
 
 
 _: Actuator = bridge_pause

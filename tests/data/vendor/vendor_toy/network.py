@@ -16,9 +16,11 @@ from bmwg.drivers.api import (
     PlacedNode,
     UndoLog,
 )
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.testbed import NetworkSpec
 from bmwg.methodology.errors import ConfigError
+from vendor_toy import on_node
 
 
 class VethPair(NetdevHandover):
@@ -70,7 +72,7 @@ class VethPair(NetdevHandover):
         entry = self._undo.before("interface", node.place, interface=host)
         try:
             view = node.call(
-                "vendor_toy.on_node:add",
+                on_node.add,
                 bridge=bridge,
                 host=host,
                 pid=pod_pid,
@@ -90,7 +92,7 @@ class VethPair(NetdevHandover):
                 evidence={"network": self.spec.name, "interface": inside, "host_side": other},
             )
         finally:
-            node.call("bmwg.drivers.hosting.interfaces:delete", interface=host)
+            node.call(interfaces.delete, interface=host)
             self._undo.done(entry)
 
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:

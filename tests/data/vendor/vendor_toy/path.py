@@ -7,14 +7,15 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, PathDriver, TesterPort
+from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths import queues
 from bmwg.drivers.paths.addresses import ENDPOINTS
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, Cell
+from vendor_toy import on_node
 
-_NODE = "vendor_toy.on_node"
 _BRIDGE = "toy-br0"
 
 
@@ -50,9 +51,9 @@ class BridgedNode:
             undo = {"interface": _BRIDGE}
             entry = bed.undo.before("interface", node.place, **undo)
             stack.callback(bed.undo.done, entry)
-            stack.callback(node.call, "bmwg.drivers.hosting.interfaces:delete", **undo)
-            node.call(f"{_NODE}:make_bridge", bridge=_BRIDGE, ports=nics)
-            stack.callback(node.call, f"{_NODE}:release", ports=nics)
+            stack.callback(node.call, interfaces.delete, **undo)
+            node.call(on_node.make_bridge, bridge=_BRIDGE, ports=nics)
+            stack.callback(node.call, on_node.release, ports=nics)
             yield Deployment(
                 ports=(self._port(sides[0], sides[1]), self._port(sides[1], sides[0])),
                 evidence={

@@ -1,0 +1,44 @@
+"""What pods of every runtime have in common: who they are, and how a function enters their network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bmwg.drivers.api import Attached, CallsInside, JsonValue, PlacedNode
+from bmwg.drivers.api_calls import WITHIN_S
+from bmwg.drivers.hosting import inside
+
+
+class OfPods(CallsInside):
+    """A pod on a node of ours. Programs enter it by its first process."""
+
+    def __init__(self, node: PlacedNode, pod_id: str, *, pid: int = 0, start_ticks: int = 0) -> None:
+        self.attached: tuple[Attached, ...] = ()
+        self.checks: tuple[dict[str, JsonValue], ...] = ()
+        self.node = node
+        self.pod_id = pod_id
+        self.pid = pid
+        self.start_ticks = start_ticks
+
+    @property
+    def netns_path(self) -> str:
+        """The pod's network namespace, valid while its first process runs (its sandbox, in a cluster)."""
+        return f"/proc/{self.pid}/ns/net"
+
+    @property
+    def entry(self) -> dict[str, JsonValue]:
+        """Its first process, as `pod_programs` takes it."""
+        return {"pid": self.pid, "start_ticks": self.start_ticks}
+
+    def inside_named(
+        self, function: str, arguments: Mapping[str, JsonValue], *, within_s: float = WITHIN_S
+    ) -> JsonValue:
+        """Run a function on the node, in the pod's network namespace."""
+        return self.node.call_within(
+            within_s + 20.0,
+            inside.run,
+            pid=self.pid,
+            function=function,
+            arguments=dict(arguments),
+            within_s=within_s,
+        )
