@@ -14,7 +14,7 @@ from bmwg.methodology.http import profile as http_profile
 from bmwg.methodology.http.rate import RateSpec
 from bmwg.methodology.http.rate_search import LONG_ENOUGH_S, LONGER, below, goal, search
 from bmwg.methodology.http.records import Repetition, Workload
-from bmwg.methodology.models.device import Claim, Device, HardLimit, Passed, SoftKnee, WarmCache
+from bmwg.methodology.models.device import Claim, Device, HardLimit, Passed, SoftKnee, SporadicLoss, WarmCache
 from bmwg.methodology.models.unruly import Fatiguing, Hysteretic, LossyTrials, PerFrameLossy, TwoStates
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search.goal import SearchResult
@@ -47,6 +47,12 @@ PROXIES = (
     Proxies(name="loses in 25 % of trials", device=lambda rps, _: LossyTrials(limit_fps=rps, share=0.25)),
     Proxies(name="loses in 40 % of trials", device=lambda rps, _: LossyTrials(limit_fps=rps, share=0.4)),
     Proxies(name="loses 1e-4", device=lambda rps, _: PerFrameLossy(limit_fps=rps, loss_ratio=1e-4)),
+    Proxies(name="bursts of 10 lost, once a second", device=lambda rps, _: _bursts(rps, 1.0, 10)),
+    Proxies(name="bursts of 10 lost, once in 10 s", device=lambda rps, _: _bursts(rps, 0.1, 10)),
+    Proxies(name="pauses of 1 s, once in 10 s", device=lambda rps, _: _bursts(rps, 0.1, max(1, rps // 2))),
+    Proxies(
+        name="pauses of 1 s, once a minute", device=lambda rps, _: _bursts(rps, 1 / 60, max(1, rps // 2))
+    ),
 )
 
 
@@ -157,3 +163,8 @@ def _holds(found: SearchResult, device: Device, settings: Mapping[str, Any]) -> 
 
 def _warming(rps: int) -> WarmCache:
     return WarmCache(limit_fps=rps, cold_fps=rps // 2, warm_s=2.0)
+
+
+def _bursts(rps: int, per_s: float, requests: int) -> SporadicLoss:
+    """Lose so many requests at once; in a pause of 1 s those of half a second have waited for too long."""
+    return SporadicLoss(limit_fps=rps, events_per_s=per_s, frames=requests)

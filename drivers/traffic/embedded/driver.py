@@ -26,7 +26,7 @@ from bmwg.drivers.traffic.embedded.ports import (
 )
 from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
-from bmwg.drivers.traffic.embedded.result import faulty, plain, read_result, read_steal_ns
+from bmwg.drivers.traffic.embedded.result import beyond_stamps, faulty, plain, read_result, read_steal_ns
 from bmwg.drivers.traffic.embedded.xdp import refused
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.methodology.benchmarks.back_to_back import listening_s
@@ -287,6 +287,8 @@ class EmbeddedTraffic(OfFrames):
                 raise
             return faulty(spec, str(error.found), time.monotonic_ns() - began_ns)
         result = self._with_updates(self._with_links(read_result(spec, ports, reply, steal_before_ns)), reply)
+        if not result.fault:
+            result = replace(result, fault=beyond_stamps(result, ports, float(self._hello["tsc_hz"])))
         if spec.destination_networks > 1:
             result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, (SEED, order["seed"])))))
         left = {key.rpartition(".")[2] for key, value in result.auxiliary if value}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,10 @@ from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
 from bmwg.drivers.traffic.renamed import renamed
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.records import RESIDUAL_WAIT, Direction, StreamCounts, TrialResult, TrialSpec
+
+_MOST_PASSES = 2**32 - 1  # of one run of a kernel's program, which ends then (src/xdp_run.c)
+_XDP_WRAP_NS = 2**32 * 4  # stamps of 32 bits in units of 4 ns, or of 8 cycles (src/signature.h)
+_LOOP_WRAP_CYCLES = 2**32 * 8
 
 SAMPLE_RATE = "host.perf_event_max_sample_rate_hz"  # the watchdogs' clock is throttled above it
 _SAMPLE_RATE_FILE = Path("/proc/sys/kernel/perf_event_max_sample_rate")
@@ -46,6 +50,34 @@ def faulty(spec: TrialSpec, reason: str, wall_time_ns: int) -> TrialResult:
     directions = 2 if spec.direction is Direction.BOTH else 1
     empty = StreamCounts(intended_frames=spec.intended_frames, sent_frames=0, received_frames=0)
     return TrialResult(spec=spec, streams=(empty,) * directions, wall_time_ns=wall_time_ns, fault=reason)
+
+
+def beyond_stamps(result: TrialResult, ports: tuple[TesterPort, ...], tsc_hz: float) -> str | None:
+    """Say that a stamp may have wrapped, so that delays are told shorter than they were.
+
+    The longest delay of a device that lets frames out in turn falls by the time between two of them, and no
+    frame is waited for as long as a stamp lasts. So one that wrapped has neighbours just below the wrap, and
+    a longest delay below half of it has none.
+    """
+    kernel = all(port.io == XDP for port in ports)
+    wrap_ns = _XDP_WRAP_NS if kernel else round(_LOOP_WRAP_CYCLES * 1e9 / tsc_hz)
+    longest_ns = max((stream.latency.max_ns or 0 for stream in result.streams if stream.latency), default=0)
+    if 2 * longest_ns < wrap_ns:
+        return None
+    return (
+        f"a frame took {longest_ns / 1e9:.3g} s; this tester's time stamps begin anew after"
+        f" {wrap_ns / 1e9:.3g} s, so delays above half of that are not told from short ones"
+    )
+
+
+def cut_off(streams: Sequence[StreamCounts], passes: int) -> str | None:
+    """Say that the kernel ended the sending programs before all frames had left."""
+    if passes < _MOST_PASSES or all(one.sent_frames >= one.intended_frames for one in streams):
+        return None
+    return (
+        f"the kernel ended the tester's programs after {passes} passes, the most of one run, before all"
+        " frames had left: shorter trials, or ports by af_xdp"
+    )
 
 
 def read_result(
@@ -137,9 +169,15 @@ def _result(
             largest_stall_ns=tuple((watch.cpu, watch.longest_ns) for watch in watches if not watch.tester),
             watches=watches,
         ),
-        fault="the trial was interrupted" if reply["aborted"] else renamed(streams),
+        fault=_fault(reply, streams),
         auxiliary=tuple(sorted(auxiliary.items())),
     )
+
+
+def _fault(reply: Mapping[str, Any], streams: Sequence[StreamCounts]) -> str | None:
+    if reply["aborted"]:
+        return "the trial was interrupted"
+    return renamed(streams) or cut_off(streams, whole(reply, "loop_passes"))
 
 
 def _watch(dog: Mapping[str, Any]) -> CpuWatch:

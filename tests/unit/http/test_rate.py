@@ -105,9 +105,13 @@ def test_summary_of_k6() -> None:
 
 
 MISLEADING = {one.name: one for one in rates.PROXIES}
-# of 200 searches, what trials of a profile cannot tell: a state that lasts as long as all of them, and loss
-# that is rarer than their requests
-UNSEEN = {("quick", "two states of 60 s"): 60, ("quick", "loses 1e-4"): 45}
+# of 200 searches, what trials of a profile cannot tell: a state that lasts as long as all of them, loss that
+# is rarer than their requests, pauses that are rarer than all of them last
+UNSEEN = {
+    ("quick", "two states of 60 s"): 60,
+    ("quick", "loses 1e-4"): 45,
+    ("quick", "pauses of 1 s, once a minute"): 110,
+}
 
 
 @pytest.mark.parametrize("profile", ["quick", "paper"])

@@ -1,0 +1,58 @@
+"""What the embedded tester's stamps and programs cannot tell is refused by name, and no short delay."""
+
+from __future__ import annotations
+
+import pytest
+
+from bmwg.drivers.api import TesterPort
+from bmwg.drivers.traffic.embedded.result import beyond_stamps, cut_off
+from bmwg.methodology.frame_times import LatencyHistogram
+from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
+
+HZ = 2.6e9
+WRAP_NS = {"xdp": 2**34, "af_xdp": round(2**35 * 1e9 / HZ)}  # 17.2 s and 13.2 s
+
+
+def ports(io: str) -> tuple[TesterPort, ...]:
+    return tuple(TesterPort(name=f"p{side}", device=f"eth{side}", io=io, netns=None) for side in (0, 1))
+
+
+def held_for(pause_ns: int, wrap_ns: int) -> TrialResult:
+    """Return what stamps tell of a device that keeps all frames for a pause and lets them out at its end."""
+    told_ns = sorted((pause_ns - sent_ns) % wrap_ns for sent_ns in range(0, pause_ns, 10**7))
+    stream = StreamCounts(
+        intended_frames=len(told_ns),
+        sent_frames=len(told_ns),
+        received_frames=len(told_ns),
+        latency=LatencyHistogram(
+            buckets=tuple((ns, ns, 1) for ns in told_ns),
+            sum_ns=sum(told_ns),
+            min_ns=told_ns[0],
+            max_ns=told_ns[-1],
+        ),
+    )
+    spec = TrialSpec(frame_octets=64, load_fps=100, duration_s=60.0)
+    return TrialResult(spec=spec, streams=(stream,), wall_time_ns=60 * 10**9)
+
+
+@pytest.mark.parametrize("io", ["xdp", "af_xdp"])
+@pytest.mark.parametrize(("pause_s", "refused"), [(1, False), (6, False), (9, True), (14, True), (18, True)])
+def test_delays_that_a_stamp_may_not_tell_are_refused(io: str, pause_s: int, refused: bool) -> None:
+    """A pause of 18 s was told as one of 1 s for the frames that waited longest."""
+    said = beyond_stamps(held_for(pause_s * 10**9, WRAP_NS[io]), ports(io), HZ)
+    assert bool(said) is refused
+    assert not said or "time stamps begin anew" in said
+
+
+@pytest.mark.parametrize(
+    ("passes", "sent", "refused"),
+    [(2**32 - 1, 900, True), (2**32 - 1, 1000, False), (2**32 - 2, 900, False)],
+)
+def test_a_trial_that_the_kernel_ended_by_its_count_is_refused_by_name(
+    passes: int, sent: int, refused: bool
+) -> None:
+    """It looked like a tester that could not send as much."""
+    stream = StreamCounts(intended_frames=1000, sent_frames=sent, received_frames=sent)
+    said = cut_off([stream], passes)
+    assert bool(said) is refused
+    assert not said or "4294967295 passes" in said
