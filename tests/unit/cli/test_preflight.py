@@ -162,3 +162,11 @@ def test_plan_takes_the_environment_as_a_run_does(place, capsys, monkeypatch):
     assert cells() == named
     monkeypatch.setenv("BMWG_PROFILE", "no-such-profile")
     assert main(["plan"]) != 0
+
+
+def test_a_real_run_without_root_says_in_one_message_what_it_needs(place, capsys, no_robot, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main(["run", "--test", "CN-TPUT-1.2"]) == 3
+    out, error = capsys.readouterr()
+    assert out == "" and error.startswith("RUN-06") and "sudo" in error and "simulated.yaml" in error
+    assert list(place.iterdir()) == []
