@@ -1,11 +1,12 @@
 """What a run has made and how it is undone, written before it is made, so that a killed run can be undone.
 
 A ledger is `ledger.jsonl` in the run's folder; an index below /var/lib/bmwg/ledgers (without root: below
-~/.local/state/bmwg) lets `bmwg cleanup --all` find ledgers of any folder. An undo is a node function with arguments as data, and idempotent: it is right
-whether the act happened, happened half or did not. Ids: LEDGER-01 unreadable,
-LEDGER-02 unknown kind, LEDGER-03 its node is not open, LEDGER-04 the run is still going, LEDGER-05 the undo
-cannot be written (the act must not happen), LEDGER-06 a file in the index that is no entry of it, LEDGER-07 no index
-can be made.
+~/.local/state/bmwg) lets `bmwg cleanup --all` find ledgers of any folder. An undo is a node function with
+arguments as data, and idempotent: it is right whether the act happened, happened half or did not.
+
+Ids: LEDGER-01 unreadable, LEDGER-02 unknown kind, LEDGER-03 its node is not open, LEDGER-04 the run is
+still going, LEDGER-05 the undo cannot be written (the act must not happen), LEDGER-06 a file in the index
+that is no entry of it, LEDGER-07 no index can be made.
 """
 
 from __future__ import annotations

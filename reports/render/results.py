@@ -79,6 +79,11 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if run.simulated:
         found.append(("simulated", "Simulated: no frame was sent. These are no measurements."))
+    if parts := run.profile.get("narrowed"):
+        words = "; ".join(
+            f"{name.replace('_', ' ')}: {', '.join(map(str, part))}" for name, part in parts.items()
+        )
+        found.append(("indicative", f"Narrowed by its command: this run measures {words} alone."))
     for load in run.kinds:
         profile = run.of_load(load).profile
         if not is_indicative(profile):

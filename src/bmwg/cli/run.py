@@ -22,6 +22,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
 from bmwg.resources import preflight
+from bmwg.resources.frames import narrowed_tests
 from bmwg.resources.in_guest import run_in_guest
 from bmwg.resources.settings import Settings
 
@@ -33,6 +34,7 @@ def add_parser(verbs: Any) -> None:
     """Add the verb to the command."""
     parser = verbs.add_parser("run", help="run suites and write the report", description=__doc__)
     selection.add_arguments(parser)
+    selection.add_narrowing(parser)
     parser.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
     parser.add_argument("--profile", help="compliance profile (default: quick)")
     parser.add_argument("--overlay", type=Path, help="facts about the machine that a person declares")
@@ -72,7 +74,12 @@ def handle(chosen: argparse.Namespace) -> int:
         if value:
             os.environ[name] = str(value)
     os.environ.pop("BMWG_RUN", None)
-    preflight.check(Settings.from_environment(), tests)
+    os.environ.update(selection.narrowing(chosen))
+    settings = Settings.from_environment()
+    if settings.narrowing:
+        tests = narrowed_tests(settings, tests)
+        tags = [f"id:{test_id}" for test_id in sorted(tests)]
+    preflight.check(settings, tests)
     return run_suites(suites, results, results / "robot" / run_id, tags, results / run_id)
 
 
@@ -92,7 +99,13 @@ def _in_guest(
     arguments = ["run", *(str(suite.resolve()) for suite in suites)]
     arguments += ["--testbed", str(testbed)]
     arguments += ["--profile", profile]
-    for name, values in (("--test", chosen.test), ("--tag", chosen.tag)):
+    for name, values in (
+        ("--test", chosen.test),
+        ("--tag", chosen.tag),
+        ("--network", chosen.network),
+        ("--path", chosen.path),
+        ("--frame-size", chosen.frame_size),
+    ):
         for value in values:
             arguments += [name, value]
     arguments += ["--verbose"] if chosen.verbose else []
