@@ -13,7 +13,7 @@ from typing import Any
 
 from robot.run import run_cli
 
-from bmwg.cli import selection
+from bmwg.cli import exits, selection
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.testbed import CABLE, TESTER, Endpoint, load_testbed
 from bmwg.drivers.testbed_guest import guest_spec
@@ -136,7 +136,7 @@ def run_suites(suites: Sequence[Path], results: Path, output: Path, tags: Sequen
 
     `tags` select tests, one of them is enough; none selects all. `folder` is that of the run. Where no test
     failed, a run that hardly gave an answer on a machine that takes its CPUs away ends with
-    `disturbed.EXIT_STATUS`.
+    `disturbed.EXIT_STATUS`. Robot's own status, a count, becomes one of `exits`.
     """
     live = sys.stdout.isatty()
     os.environ["BMWG_RESULTS"] = str(results)
@@ -149,7 +149,7 @@ def run_suites(suites: Sequence[Path], results: Path, output: Path, tags: Sequen
         run = read_run(folder)
         if disturbed.hardly_usable(run.outcomes, (trial.validity for trial in run.trials)):
             return disturbed.EXIT_STATUS
-    return status
+    return exits.of_robot(status)
 
 
 def all_suites() -> list[Path]:
