@@ -7,20 +7,18 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 
-from bmwg.drivers import registry
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.locks import claims
 from bmwg.drivers.medium import with_medium
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.testbed import Testbed, load_testbed
+from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology import axes, budget, keep_awake, planning, suites, turns
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.factors.design import design_of, in_design
 from bmwg.methodology.keep_awake import Held, KeepAwake
-from bmwg.methodology.profiles import Profile, load_profile
-from bmwg.methodology.profiles.narrowed import Narrowing, narrowed, nothing_left
+from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import FRAMES as KIND
 from bmwg.methodology.records import VM, Cell
 from bmwg.reports.store import Run, RunHeader
@@ -28,6 +26,7 @@ from bmwg.resources.bench import Bench
 from bmwg.resources.early import require_drivers, require_levels
 from bmwg.resources.frames_continued import going_on
 from bmwg.resources.header import run_header
+from bmwg.resources.narrowing import profile_for
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.progress import clock_text
@@ -52,7 +51,7 @@ class FramesShare:
             self.testbed = load_testbed(settings.testbed)
             if not self._simulated:
                 self.testbed = with_medium(self.testbed)
-            self.profile = _profile(settings.profile, self.testbed, settings.narrowing)
+            self.profile = profile_for(settings.profile, self.testbed, settings.narrowing)
         # what the tester lacks, before all else
         tester_of(self.testbed, settings.results, self.profile.policy.drain_s)
         require_drivers(self.testbed)
@@ -162,7 +161,7 @@ class _Frames:
     def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
         """Return each cell with its estimated traffic, then the totals and the finish time."""
         testbed = load_testbed(wanted.testbed)
-        profile = _profile(wanted.profile, testbed, wanted.narrowing)
+        profile = profile_for(wanted.profile, testbed, wanted.narrowing)
         tester_kind(testbed)
         require_drivers(testbed)
         networks = networks_of(testbed)
@@ -193,26 +192,6 @@ class _Frames:
     def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
         """Return the frames' share."""
         return FramesShare(settings, selected, continued)
-
-
-def _profile(name: str, testbed: Testbed, narrowing: Narrowing) -> Profile:
-    """Return what a run measures by: a profile, narrowed to what is asked for."""
-    networks = networks_of(testbed)
-    return narrowed(load_profile(name, paths=registry.paths()), narrowing, networks, networks.named_only)
-
-
-def narrowed_tests(settings: Settings, selected: Collection[str]) -> frozenset[str]:
-    """Return those of the selected tests that a narrowed profile has something to measure for.
-
-    Raises ConfigError PRF-11 for none.
-    """
-    testbed = load_testbed(settings.testbed)
-    profile = _profile(settings.profile, testbed, settings.narrowing)
-    plan = planning.cells(profile, networks_of(testbed), test_ids=selected)
-    tests = frozenset(planned.test_id for planned in plan)
-    if not tests:
-        raise nothing_left(profile.name, settings.narrowing)
-    return tests
 
 
 def _tried(plan: Sequence[planning.PlannedAnswer]) -> list[Cell]:

@@ -13,7 +13,7 @@ from bmwg.cli import selection
 from bmwg.methodology import suites
 from bmwg.resources import rooms
 from bmwg.resources.challenged import planned_sha256
-from bmwg.resources.frames import narrowed_tests
+from bmwg.resources.narrowing import narrowed_tests
 from bmwg.resources.rooms import PlanAsked
 from bmwg.resources.settings import Settings
 

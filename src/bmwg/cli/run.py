@@ -22,8 +22,8 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
 from bmwg.resources import preflight
-from bmwg.resources.frames import narrowed_tests
 from bmwg.resources.in_guest import run_in_guest
+from bmwg.resources.narrowing import narrowed_tests
 from bmwg.resources.settings import Settings
 
 GUEST_TESTBED, GUEST_PROFILE = "testbeds/guest.yaml", "guest"
