@@ -1,7 +1,7 @@
 """A finished run for somebody's own Python: answers, trials and facts as frozen records.
 
-It is read as every report reads it: files held against their schemas, the journal's chain checked. Figures are
-not computed anew from the trials; `bmwg verify` does that. Ids: API-01 pandas is not installed.
+It is read as every report reads it: files held against their schemas, the journal's chain checked. Figures
+are not computed anew from the trials; `bmwg verify` does that. Ids: API-01 pandas is not installed.
 """
 
 from __future__ import annotations
@@ -108,7 +108,9 @@ class Table(tuple[Record, ...]):
             ) from error
         rows = [asdict(one) for one in self]  # type: ignore[call-overload]
         names = [one.name for one in fields(self[0])] if self else None  # type: ignore[arg-type]
-        return pandas.DataFrame(rows, columns=names)
+        return pandas.DataFrame(
+            rows, columns=names
+        ).convert_dtypes()  # counts stay whole beside an absent one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

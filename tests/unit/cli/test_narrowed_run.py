@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,9 @@ import pytest
 import bmwg
 from bmwg.drivers import ledger
 from bmwg.methodology.errors import TestbedError
+from bmwg.reports.compare import Side, compare
+from bmwg.reports.compare.screen import comparison_screen
+from bmwg.reports.store import read_run
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "docs" / "examples" / "read_run.py"
@@ -81,6 +84,20 @@ def test_frames_of_pandas_have_a_column_a_field_or_say_what_is_missing(made):
     told = run.trials.to_pandas()
     assert list(told.seq) == [one.seq for one in run.trials]
     assert list(told.columns) == list(type(run.trials[0]).__dataclass_fields__)
+
+
+def test_a_comparison_shows_the_conditional_throughput_and_says_what_it_is(made):
+    _, folder, _ = made
+    runs = read_run(folder)
+    other = replace(runs, run_id="other", journal_hash="0" * 64)
+    told = comparison_screen(compare([Side(name="A", runs=(runs,)), Side(name="B", runs=(other,))]))
+    number = next(
+        one.number for one in bmwg.open_run(folder).answers if one.metric.startswith("conditional_throughput")
+    )
+    (line,) = [line for line in told.splitlines() if line.startswith("node 512")]
+    assert line.count(f"{number:,.0f}") == 2
+    assert "conditional throughput" in told
+    assert "Nothing could be compared" in told
 
 
 def test_the_example_of_the_documentation_runs(made):
