@@ -1,10 +1,12 @@
 """What a run has made and how it is undone, written before it is made, so that a killed run can be undone.
 
-A ledger is `ledger.jsonl` in the run's folder; an index below /var/lib/bmwg/ledgers lets `bmwg cleanup --all`
-find ledgers of any folder. An undo is a node function with arguments as data, and idempotent: it is right
-whether the act happened, happened half or did not. Ids: LEDGER-01 unreadable,
-LEDGER-02 unknown kind, LEDGER-03 its node is not open, LEDGER-04 the run is still going, LEDGER-05 the undo
-cannot be written (the act must not happen), LEDGER-06 a file in the index that is no entry of it.
+A ledger is `ledger.jsonl` in the run's folder; an index below /var/lib/bmwg/ledgers (without root: below
+~/.local/state/bmwg) lets `bmwg cleanup --all` find ledgers of any folder. An undo is a node function with
+arguments as data, and idempotent: it is right whether the act happened, happened half or did not.
+
+Ids: LEDGER-01 unreadable, LEDGER-02 unknown kind, LEDGER-03 its node is not open, LEDGER-04 the run is
+still going, LEDGER-05 the undo cannot be written (the act must not happen), LEDGER-06 a file in the index
+that is no entry of it, LEDGER-07 no index can be made.
 """
 
 from __future__ import annotations
@@ -28,7 +30,17 @@ from bmwg.drivers.ledger_format import Entry, read_entries, read_index
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitBug, ToolkitError
 
 FILE_NAME = "ledger.jsonl"
-INDEX_DIR = Path("/var/lib/bmwg/ledgers")
+
+
+def _index_dir() -> Path:
+    """Return where ledgers are listed: the machine's own place, or one of a user who is not root."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/bmwg/ledgers")
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(state) / "bmwg" / "ledgers"
+
+
+INDEX_DIR = _index_dir()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +207,16 @@ class Ledger:
 
     def _write_index(self) -> None:
         if not self._indexed:
-            self._index.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._index.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise TestbedError(
+                    "LEDGER-07",
+                    f"{self._index.parent}: the list of ledgers could not be made; nothing was started",
+                    expected="a folder that can be written",
+                    found=error.strerror or str(error),
+                    hint="without root, name a folder of yours in XDG_STATE_HOME",
+                ) from error
             temporary = self._index.with_suffix(f".{os.getpid()}")
             temporary.touch(mode=0o600)
             temporary.write_text(

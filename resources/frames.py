@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 
-from bmwg.drivers import registry
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.locks import claims
@@ -19,7 +18,7 @@ from bmwg.methodology import axes, budget, keep_awake, planning, suites, turns
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.factors.design import design_of, in_design
 from bmwg.methodology.keep_awake import Held, KeepAwake
-from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import FRAMES as KIND
 from bmwg.methodology.records import VM, Cell
 from bmwg.reports.store import Run, RunHeader
@@ -27,6 +26,7 @@ from bmwg.resources.bench import Bench
 from bmwg.resources.early import require_drivers, require_levels
 from bmwg.resources.frames_continued import going_on
 from bmwg.resources.header import run_header
+from bmwg.resources.narrowing import profile_for
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.progress import clock_text
@@ -51,7 +51,7 @@ class FramesShare:
             self.testbed = load_testbed(settings.testbed)
             if not self._simulated:
                 self.testbed = with_medium(self.testbed)
-            self.profile = load_profile(settings.profile, paths=registry.paths())
+            self.profile = profile_for(settings.profile, self.testbed, settings.narrowing)
         # what the tester lacks, before all else
         tester_of(self.testbed, settings.results, self.profile.policy.drain_s)
         require_drivers(self.testbed)
@@ -160,8 +160,8 @@ class _Frames:
 
     def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
         """Return each cell with its estimated traffic, then the totals and the finish time."""
-        profile = load_profile(wanted.profile, paths=registry.paths())
         testbed = load_testbed(wanted.testbed)
+        profile = profile_for(wanted.profile, testbed, wanted.narrowing)
         tester_kind(testbed)
         require_drivers(testbed)
         networks = networks_of(testbed)

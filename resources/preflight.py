@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from bmwg.drivers.testbed import load_testbed
@@ -15,7 +15,7 @@ from bmwg.methodology.errors import TestbedError
 from bmwg.resources import challenged, rooms
 from bmwg.resources.open_run import together
 from bmwg.resources.platform import overlay_facts
-from bmwg.resources.rooms import PlanAsked
+from bmwg.resources.rooms import PlanAsked, Share
 from bmwg.resources.settings import Settings
 
 
@@ -23,7 +23,7 @@ def check(settings: Settings, selected: Collection[str]) -> None:
     """Refuse what the run of the selected tests would refuse; starts and makes nothing.
 
     Raises ConfigError for settings, testbed file, profile, overlay and tester, TestbedError RUN-04 for a
-    results folder that cannot be written, and what `tester_of` raises.
+    results folder that cannot be written, RUN-06 where root is needed, and what `tester_of` raises.
     """
     taken = challenged.taken(settings)
     load_testbed(settings.testbed)
@@ -36,9 +36,26 @@ def check(settings: Settings, selected: Collection[str]) -> None:
     rooms.refuse_apart(shares)
     if taken is not None:
         challenged.bound(together({kind: share.header for kind, share in shares.items()}), taken)
+    require_root(shares)
     if settings.overlay is not None:
         overlay_facts(settings.overlay)
     check_results(settings)
+
+
+def require_root(shares: Mapping[str, Share]) -> None:
+    """Raise TestbedError RUN-06 where something is measured on this machine and this user is not root.
+
+    A simulated run needs no root: it makes nothing.
+    """
+    if os.geteuid() == 0 or all(one.header.simulated or one.elsewhere for one in shares.values()):
+        return
+    raise TestbedError(
+        "RUN-06",
+        "a run that measures on this machine; nothing was started",
+        expected="root: it makes network namespaces, pods and interfaces of its own (docs/privileges.md)",
+        found=f"user {os.geteuid()}",
+        hint="begin the line with sudo; `--testbed testbeds/simulated.yaml` needs no root",
+    )
 
 
 def check_files(testbed: Path, profile: str, selected: Collection[str]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -18,6 +18,7 @@ from bmwg.methodology import offers
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.kinds import registry as kinds
+from bmwg.methodology.profiles.narrowed import Narrowing
 from bmwg.methodology.records import Outcome
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.settings import Settings
@@ -32,13 +33,14 @@ GROUP = "bmwg.rooms"
 class PlanAsked:
     """What is to be planned: a testbed file (None: the embedded one), a profile, the seed of the order.
 
-    `budget_s` asks what to cut so that the run fits these seconds.
+    `budget_s` asks what to cut so that the run fits these seconds; `narrowing` leaves out what is not meant.
     """
 
     testbed: Path | None
     profile: str
     seed: int
     budget_s: float | None = None
+    narrowing: Narrowing = field(default_factory=Narrowing)
 
 
 class Bench(Protocol):

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.profiles.narrowed import Narrowing
 
 _KNOWN = {
     "BMWG_TESTBED": "testbed file; without it the embedded testbed",
     "BMWG_PROFILE": "compliance profile, or a file ending with .yaml (default quick)",
+    "BMWG_NETWORKS": "measure on these networks of the testbed alone, with commas between",
+    "BMWG_PATHS": "measure on these paths alone, with commas between",
+    "BMWG_FRAME_SIZES": "measure with these frame sizes alone (octets with FCS), with commas between",
     "BMWG_OVERLAY": "file of facts about the machine that a person declares",
     "BMWG_RESULTS": "folder of the runs (default ./results)",
     "BMWG_RUN": "a run to continue",
@@ -31,6 +35,7 @@ _KNOWN = {
     "BMWG_BIN": "folder of the commands, read by setup/install.sh only",
 }
 ROBOT_SILENT = ("live", "alone")  # what `bmwg run` shows is ours alone
+LEAST_OCTETS, MOST_OCTETS = 64, 9216  # as the profile's schema has it
 CONSOLES = ("lines", *ROBOT_SILENT)
 
 
@@ -48,6 +53,7 @@ class Settings:
     verbose: bool = False
     order_seed: int | None = None
     challenge: Path | None = None
+    narrowing: Narrowing = field(default_factory=Narrowing)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -97,4 +103,28 @@ class Settings:
             verbose=verbose == "1",
             order_seed=int(seed) if seed else None,
             challenge=Path(challenge) if challenge else None,
+            narrowing=Narrowing(
+                networks=_listed(env.get("BMWG_NETWORKS")),
+                paths=_listed(env.get("BMWG_PATHS")),
+                frame_octets=_sizes(env.get("BMWG_FRAME_SIZES")),
+            ),
         )
+
+
+def _listed(said: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, (said or "").split(","))))
+
+
+def _sizes(said: str | None) -> tuple[int, ...]:
+    """Read frame sizes. Raises ConfigError SET-02 for what is none of Ethernet."""
+    sizes = []
+    for text in _listed(said):
+        if not (text.isascii() and text.isdigit() and LEAST_OCTETS <= int(text) <= MOST_OCTETS):
+            raise ConfigError(
+                "SET-02",
+                "--frame-size (environment variable BMWG_FRAME_SIZES)",
+                expected=f"octets with FCS, {LEAST_OCTETS} to {MOST_OCTETS}",
+                found=repr(text),
+            )
+        sizes.append(int(text))
+    return tuple(sizes)

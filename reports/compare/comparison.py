@@ -27,6 +27,7 @@ from bmwg.reports.compare.statistics import ALPHA, difference_p, least_p, shown
 from bmwg.reports.store import Run
 from bmwg.schemas.validation import near_name
 
+NOT_COMPARED = "not compared"
 SAME_LOAD_RATIO = 0.01  # choice, docs/adr/0090: latencies at loads further apart are not of the same thing
 
 
@@ -74,6 +75,20 @@ class Row:
     ratio: float | None
     verdict: str
     shows: bool = False
+
+    @property
+    def why_not(self) -> str:
+        """Why it was not compared, without the numbers of one row; empty where it was."""
+        if self.p_value is not None:
+            return ""
+        reason = self.verdict.removeprefix(f"{NOT_COMPARED}: ")
+        if (
+            any(sample.others for sample in self.samples.values())
+            and reason[:1].isdigit()
+            and " of " in reason
+        ):
+            return "a side has no plain number: unstable, not run, or tester limited"
+        return "taken at different loads" if reason.startswith("taken at different loads") else reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +237,7 @@ def _row(first: str, draft: _Draft, tested: tuple[float, bool] | None) -> Row:
     ratio: float | None = None
     shows = tested is not None and tested[1]
     if tested is None:
-        verdict = f"no difference shown: {why}"
+        verdict = f"{NOT_COMPARED}: {why}"
     elif not shows:
         verdict = f"no difference shown (p = {tested[0]:.3g})"
     else:

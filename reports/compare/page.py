@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
@@ -92,10 +93,21 @@ def banners(made: Comparison) -> list[tuple[str, str]]:
     if count := sum(one.waived for one in made.confounders):
         were = "fields that confound were" if count != 1 else "field that confounds was"
         told.append(("indicative", f"{count} {were} waived by name, listed below."))
-    if not made.open_confounders:
-        shown = sum(row.shows for row in made.rows)
-        told.append(("fine", f"{shown} of {len(made.rows)} comparisons show a difference."))
+    if not made.open_confounders and made.rows:
+        told.append(_compared(made))
     return told
+
+
+def _compared(made: Comparison) -> tuple[str, str]:
+    """Say how many rows could be compared, how many of them differ, and why the rest could not be."""
+    judged = [row for row in made.rows if row.p_value is not None]
+    lacking = Counter(row.why_not for row in made.rows if row.p_value is None)
+    reasons = "; ".join(f"{count}: {reason}" for reason, count in lacking.most_common())
+    if not judged:
+        return "interrupted", f"Nothing could be compared, of {len(made.rows)} numbers. {reasons}."
+    shown = sum(row.shows for row in judged)
+    told = f"{len(judged)} of {len(made.rows)} numbers could be compared: {shown} differ{'s' * (shown == 1)}."
+    return "fine", f"{told} Not compared, {reasons}." if reasons else told
 
 
 def _differences(

@@ -12,11 +12,12 @@ from statistics import median
 from bmwg.methodology import directions
 from bmwg.methodology.records import UNNAMED, Cell
 from bmwg.reports.compare.column import PLAIN, Column
-from bmwg.reports.compare.comparison import Comparison, Row, Sample
+from bmwg.reports.compare.comparison import Comparison, Row, Sample, of_goal
 from bmwg.reports.compare.fields import Difference
 from bmwg.reports.compare.frames_column import FRAMES_COLUMN
 from bmwg.reports.compare.page import banners, change_text
 from bmwg.reports.compare.sides import Side
+from bmwg.reports.render import searches
 from bmwg.reports.render.ascii import ascii_only
 from bmwg.reports.render.facts import LATENCY
 from bmwg.reports.render.text import nanoseconds, plain
@@ -80,6 +81,8 @@ def _numbers(made: Comparison) -> list[str]:
     words = {one.head for one in columns}
     word = words.pop() if len(words) == 1 else PLAIN.head
 
+    told_goals: dict[str, None] = {}
+
     def made_table(tails: Sequence[str]) -> list[tuple[str, ...]]:
         percentiles = "/".join(tails)
         head = ("cell", f"{word} {first}", f"{word} {second}", "change")
@@ -89,7 +92,10 @@ def _numbers(made: Comparison) -> list[str]:
             cell = cells[key[0]]
             column = column_of(cell)
             wanted = column.metrics or tuple(rows)
-            searched = next((rows[metric] for metric in wanted if metric in rows), None)
+            goals = [metric for metric in rows if of_goal(metric)]  # where no search without a goal is
+            searched = next((rows[metric] for metric in (*wanted, *goals) if metric in rows), None)
+            if searched is not None and of_goal(searched.metric):
+                told_goals.setdefault(searched.metric)
             name = column.name(cell) + (f" {key[1]}" if several else "")
             numbers = [_load(searched, which) for which in ("first", "second")]
             told = [_tail(rows, which, tails) for which in ("first", "second")]
@@ -110,6 +116,8 @@ def _numbers(made: Comparison) -> list[str]:
     ]
     if len(order) > len(shown):
         lines.append(f"{len(order) - len(shown)} more cells: --format text")
+    conditions = dict.fromkeys(filter(None, map(searches.condition, told_goals)))
+    lines += [part for text in conditions for part in _wrapped(text)]
     lines += [text for one in columns if (text := one.footer(alone=len(columns) == 1))]
     if any(len(side.runs) > 1 for side in made.sides):
         lines.append(
@@ -156,22 +164,14 @@ def _types(others: Sequence[str]) -> str:
 
 
 def _verdicts(made: Comparison) -> list[str]:
-    """Return each verdict once, with how many comparisons got it; reasons without their numbers of loads."""
+    """Return each verdict once, with how many comparisons got it; the banner says what was not compared."""
     told: Counter[str] = Counter()
     for row in made.rows:
         if row.shows:
             told[f"{row.verdict}: {column_of(row.cell).name(row.cell)}, {row.metric}"] += 1
-        else:
-            reason = row.verdict.removeprefix("no difference shown")
-            whole = "p above what chance allows" if reason.startswith(" (p") else reason.removeprefix(": ")
-            told["no difference shown, " + _kind(whole)] += 1
+        elif row.p_value is not None:
+            told["no difference shown: chance alone may give as much"] += 1
     return [f"{count} x {text}" for text, count in told.most_common(5)]
-
-
-def _kind(reason: str) -> str:
-    if " of " in reason and reason[:1].isdigit() and "differ" not in reason:
-        return "a side has an answer that is no plain number"
-    return "taken at different loads" if reason.startswith("taken at different loads") else reason
 
 
 def _fields(what: str, found: Sequence[Difference], sides: Sequence[Side]) -> list[str]:

@@ -79,6 +79,11 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if run.simulated:
         found.append(("simulated", "Simulated: no frame was sent. These are no measurements."))
+    if parts := run.profile.get("narrowed"):
+        words = "; ".join(
+            f"{name.replace('_', ' ')}: {', '.join(map(str, part))}" for name, part in parts.items()
+        )
+        found.append(("indicative", f"Narrowed by its command: this run measures {words} alone."))
     for load in run.kinds:
         profile = run.of_load(load).profile
         if not is_indicative(profile):
@@ -222,13 +227,8 @@ def ladder_section(facts: Facts) -> list[Block]:
         same = [o for o in outcomes if _compared(o.cell) == kind]
         if len(same) > 1:
             rows += [_rung(facts, rung) for rung in ladder(same, frame_octets=kind[0])]
-    if not rows:
-        return []
     if all(row[4:7] == [NONE] * 3 for row in rows):
-        return [
-            *lines,
-            *paragraph("No two rungs of the ladder have numbers between which a ratio means anything."),
-        ]
+        return []  # a section without a figure tells nothing
     head = [*HEAD, "throughput, frames/s", "of the rung below"]
     head += ["cost of this layer", "of the wire", "remarks"]
     return [*lines, *table(head, rows, "Ratio of throughput to the rung below and to the wire")]

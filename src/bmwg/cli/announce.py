@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bmwg.cli.runs import run_folder
 from bmwg.reports.bundle.signing import load_private
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.store.files import utc_text
@@ -22,7 +23,7 @@ def add_parser(verbs: Any) -> None:
     acts = parser.add_subparsers(title="acts", required=True, metavar="ACT")
     for name in announcements.ACTS:
         act = acts.add_parser(name, help=f"announce the {name} of a run")
-        act.add_argument("run", type=Path, help="the run's folder")
+        act.add_argument("run", type=run_folder, help="the run's folder")
         act.add_argument("--log", type=Path, required=True, help="the log to add a line to")
         act.add_argument(
             "--key", type=Path, required=True, help="the private key that will sign the run's bundle"

@@ -10,6 +10,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
+from bmwg.cli.runs import run_folders
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.reports.compare import Comparison, Trend, compare, comparison_page, read_side, trend, trend_page
 from bmwg.reports.compare.fields import UNDER_TEST
@@ -31,7 +32,7 @@ def add_parser(verbs: Any) -> None:
         "sides",
         nargs="+",
         metavar="SIDE",
-        help="a run's folder, a folder of run folders (repeats), or several joined by commas",
+        help="a run's folder or id, a folder of run folders (repeats), or several joined by commas",
     )
     parser.add_argument(
         "--published",
@@ -94,7 +95,7 @@ def handle(chosen: argparse.Namespace) -> int:
         return _reproduce(chosen)
     left_out: list[ToolkitError] | None = [] if chosen.trend else None
     named = zip(ascii_uppercase, chosen.sides, strict=False)
-    sides = [read_side(name, place, left_out=left_out) for name, place in named]
+    sides = [read_side(name, run_folders(place), left_out=left_out) for name, place in named]
     if not chosen.unverified:
         sides = [_verified(side, left_out) for side in sides]
     told = banner("interrupted", NOT_VERIFIED) if chosen.unverified else []

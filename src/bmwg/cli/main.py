@@ -1,4 +1,4 @@
-"""The command `bmwg`: verbs around the suites. Exit codes are those of the errors that they raise."""
+"""The command `bmwg`: run, check and compare benchmarks of networks."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import argparse
 import gc
 import importlib
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from difflib import get_close_matches
 
 from bmwg import __version__
-from bmwg.methodology.errors import TestbedError, ToolkitError
+from bmwg.cli import exits
+from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 
 MODULES = (  # of the verbs, in the order of the help
     "run",
     "resume",
     "plan",
+    "list_",
     "record",
     "calibrate",
     "report",
@@ -35,7 +39,12 @@ MODULES = (  # of the verbs, in the order of the help
     "cleanup",
     "sync",
 )
-_OTHERS = {"doctor": "record", "import": "import_", "validate-method": "validate_method"}  # named otherwise
+_OTHERS = {
+    "list": "list_",
+    "doctor": "record",
+    "import": "import_",
+    "validate-method": "validate_method",
+}  # named otherwise
 
 _READERS = ("report", "verify")  # read a run, say what it holds, and end
 _NEW_OBJECTS = 50_000  # choice: a line of a journal makes about a thousand
@@ -70,7 +79,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="bmwg", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="bmwg",
+        description="Run, check and compare benchmarks of networks.",
+        epilog=exits.epilog(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"bmwg {__version__}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
     for module in modules_for(given):
@@ -84,7 +98,13 @@ def _run(given: Sequence[str]) -> int:
             if len(modules_for(given)) == 1:
                 print(f"bmwg {module} {missing}", file=sys.stderr)
                 return TestbedError.exit_code
-    chosen = parser.parse_args(given)
+    if given and not given[0].startswith("-") and given[0] not in verbs.choices:
+        return _unknown(f"bmwg: no verb {given[0]}", given[0], list(verbs.choices), "bmwg --help lists them")
+    chosen, rest = parser.parse_known_args(given)
+    if rest:
+        options = re.findall(r"--[a-z][a-z-]*", verbs.choices[given[0]].format_help())
+        more = f"bmwg {given[0]} --help lists what it takes"
+        return _unknown(f"bmwg {given[0]}: no option {rest[0]}", rest[0].partition("=")[0], options, more)
     try:
         code: int = chosen.handler(chosen)
         sys.stdout.flush()
@@ -96,5 +116,11 @@ def _run(given: Sequence[str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        return 130
+        return exits.INTERRUPTED
     return code
+
+
+def _unknown(what: str, name: str, known: Sequence[str], more: str) -> int:
+    near = get_close_matches(name, known, 1)
+    print(f"{what}; {f'did you mean {near[0]}?' if near else more}", file=sys.stderr)
+    return ConfigError.exit_code

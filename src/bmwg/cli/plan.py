@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from bmwg.cli import selection
 from bmwg.methodology import suites
 from bmwg.resources import rooms
 from bmwg.resources.challenged import planned_sha256
+from bmwg.resources.narrowing import narrowed_tests
 from bmwg.resources.rooms import PlanAsked
 from bmwg.resources.settings import Settings
 
@@ -22,6 +24,7 @@ def add_parser(verbs: Any) -> None:
         "plan", help="print the schedule of a run; nothing is started", description=__doc__
     )
     selection.add_arguments(parser)
+    selection.add_narrowing(parser)
     parser.add_argument(
         "--testbed", type=Path, help="testbed file (default: BMWG_TESTBED, then the embedded one)"
     )
@@ -49,7 +52,11 @@ def handle(chosen: argparse.Namespace) -> int:
     tests = suites.DEFAULT_TESTS
     if named:
         tests = selection.selected(selection.suites_of(chosen), selection.included(chosen))
-    told = Settings.from_environment()  # as a run takes them
+    told = Settings.from_environment({**os.environ, **selection.narrowing(chosen)})  # as a run takes them
+    if told.narrowing:
+        asked = {"testbed": chosen.testbed, "profile": chosen.profile}
+        told = replace(told, **{name: value for name, value in asked.items() if value})
+        tests = narrowed_tests(told, tests)
     if chosen.hash:
         named = {"testbed": chosen.testbed, "profile": chosen.profile}
         told = replace(told, **{name: value for name, value in named.items() if value})
@@ -60,6 +67,7 @@ def handle(chosen: argparse.Namespace) -> int:
         profile=chosen.profile or told.profile,
         seed=chosen.seed,
         budget_s=chosen.budget,
+        narrowing=told.narrowing,
     )
     for line in rooms.warnings():
         print(line, file=sys.stderr)

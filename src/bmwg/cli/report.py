@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
+from bmwg.cli.runs import run_folder
 from bmwg.reports.render.report import FILES, write_form
 
 
 def add_parser(verbs: Any) -> None:
     """Add the verb to the command."""
     parser = verbs.add_parser("report", help="render a run's report anew", description=__doc__)
-    parser.add_argument("run", type=Path, help="the run's folder")
+    parser.add_argument("run", type=run_folder, help="the run's folder, or its id")
     parser.add_argument(
         "--format",
         choices=sorted(FILES),

@@ -13,7 +13,7 @@ from typing import Any
 
 from robot.run import run_cli
 
-from bmwg.cli import selection
+from bmwg.cli import exits, selection
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.testbed import CABLE, TESTER, Endpoint, load_testbed
 from bmwg.drivers.testbed_guest import guest_spec
@@ -23,6 +23,7 @@ from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
 from bmwg.resources import preflight
 from bmwg.resources.in_guest import run_in_guest
+from bmwg.resources.narrowing import narrowed_tests
 from bmwg.resources.settings import Settings
 
 GUEST_TESTBED, GUEST_PROFILE = "testbeds/guest.yaml", "guest"
@@ -33,6 +34,7 @@ def add_parser(verbs: Any) -> None:
     """Add the verb to the command."""
     parser = verbs.add_parser("run", help="run suites and write the report", description=__doc__)
     selection.add_arguments(parser)
+    selection.add_narrowing(parser)
     parser.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
     parser.add_argument("--profile", help="compliance profile (default: quick)")
     parser.add_argument("--overlay", type=Path, help="facts about the machine that a person declares")
@@ -72,7 +74,12 @@ def handle(chosen: argparse.Namespace) -> int:
         if value:
             os.environ[name] = str(value)
     os.environ.pop("BMWG_RUN", None)
-    preflight.check(Settings.from_environment(), tests)
+    os.environ.update(selection.narrowing(chosen))
+    settings = Settings.from_environment()
+    if settings.narrowing:
+        tests = narrowed_tests(settings, tests)
+        tags = [f"id:{test_id}" for test_id in sorted(tests)]
+    preflight.check(settings, tests)
     return run_suites(suites, results, results / "robot" / run_id, tags, results / run_id)
 
 
@@ -92,7 +99,13 @@ def _in_guest(
     arguments = ["run", *(str(suite.resolve()) for suite in suites)]
     arguments += ["--testbed", str(testbed)]
     arguments += ["--profile", profile]
-    for name, values in (("--test", chosen.test), ("--tag", chosen.tag)):
+    for name, values in (
+        ("--test", chosen.test),
+        ("--tag", chosen.tag),
+        ("--network", chosen.network),
+        ("--path", chosen.path),
+        ("--frame-size", chosen.frame_size),
+    ):
         for value in values:
             arguments += [name, value]
     arguments += ["--verbose"] if chosen.verbose else []
@@ -123,7 +136,7 @@ def run_suites(suites: Sequence[Path], results: Path, output: Path, tags: Sequen
 
     `tags` select tests, one of them is enough; none selects all. `folder` is that of the run. Where no test
     failed, a run that hardly gave an answer on a machine that takes its CPUs away ends with
-    `disturbed.EXIT_STATUS`.
+    `disturbed.EXIT_STATUS`. Robot's own status, a count, becomes one of `exits`.
     """
     live = sys.stdout.isatty()
     os.environ["BMWG_RESULTS"] = str(results)
@@ -136,7 +149,7 @@ def run_suites(suites: Sequence[Path], results: Path, output: Path, tags: Sequen
         run = read_run(folder)
         if disturbed.hardly_usable(run.outcomes, (trial.validity for trial in run.trials)):
             return disturbed.EXIT_STATUS
-    return status
+    return exits.of_robot(status)
 
 
 def all_suites() -> list[Path]:

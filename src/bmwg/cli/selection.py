@@ -36,6 +36,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_narrowing(parser: argparse.ArgumentParser) -> None:
+    """Add what narrows the plan of frames to a part of it."""
+    for name, what in (
+        ("network", "measure on this network of the testbed alone; may be given again"),
+        ("path", "measure on this path alone (bmwg list paths); may be given again"),
+        ("frame-size", "measure with this frame size alone, octets with FCS; may be given again"),
+    ):
+        parser.add_argument(f"--{name}", action="append", default=[], help=what, metavar="VALUE")
+
+
+def narrowing(chosen: argparse.Namespace) -> dict[str, str]:
+    """Return what narrows the plan as the variables in which a run reads its settings."""
+    named = (
+        ("BMWG_NETWORKS", chosen.network),
+        ("BMWG_PATHS", chosen.path),
+        ("BMWG_FRAME_SIZES", chosen.frame_size),
+    )
+    return {name: ",".join(values) for name, values in named if values}
+
+
 def included(chosen: argparse.Namespace) -> list[str]:
     """Return the tags that select a test, one of them is enough; empty for all tests."""
     return [f"id:{test_id}" for test_id in chosen.test] + list(chosen.tag)

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 from robot.api import TestSuite
 
+from bmwg.cli import exits
 from bmwg.cli.coverage_page import coverage_page, owed_rules, place
 from bmwg.cli.decisions_page import decisions_page
 from bmwg.methodology.errors import ConfigError
@@ -149,6 +150,7 @@ def errors_page(uses: Iterable[ErrorUse]) -> str:
         by_id.setdefault(use.error_id, []).append(use)
     lines = ["# Errors", "", "Every error has an id that does not change. Who can mend it:", ""]
     lines += [f"- `{name}`: {mender}" for name, mender in _CLASSES.items()]
+    lines += ["", *exits.table()]
     lines += ["", "An ellipsis stands for what is filled in.", ""]
     lines += ["| id | class | what | hint | raised in |", "|---|---|---|---|---|"]
     for error_id, group in sorted(by_id.items()):

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from bmwg.cli.runs import run_folder
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.checker.source import FolderFiles
@@ -32,7 +33,7 @@ def add_parser(verbs: Any) -> None:
     parser = verbs.add_parser(
         "verify", help="verify a bundle, or the folder of a run, from its raw trials", description=__doc__
     )
-    parser.add_argument("bundle", type=Path, help="bundle, or the folder of a run")
+    parser.add_argument("bundle", type=run_folder, help="bundle, or the folder or id of a run")
     parser.add_argument("--key", type=Path, help="public Ed25519 key (PEM) whose signature you trust")
     parser.add_argument(
         "--trust",

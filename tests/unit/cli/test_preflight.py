@@ -13,7 +13,19 @@ from bmwg.cli.main import main
 ROOT = Path(__file__).parents[3]
 SIMULATED = ROOT / "testbeds" / "simulated.yaml"
 EMBEDDED = ROOT / "testbeds" / "embedded.yaml"
-VARIABLES = ("RUN", "RUN_ID", "TESTBED", "PROFILE", "RESULTS", "CONSOLE", "OVERLAY", "VERBOSE")
+VARIABLES = (
+    "RUN",
+    "RUN_ID",
+    "TESTBED",
+    "PROFILE",
+    "RESULTS",
+    "CONSOLE",
+    "OVERLAY",
+    "VERBOSE",
+    "NETWORKS",
+    "PATHS",
+    "FRAME_SIZES",
+)
 
 
 @pytest.fixture
@@ -47,6 +59,9 @@ def edited(folder, old, new):
         (["--testbed", "none.yaml"], "CFG-01", 2, "none.yaml"),
         (["--profile", "quik"], "PRF-01", 2, "did you mean 'quick'?"),
         (["--overlay", "none.yaml"], "REC-08", 2, "none.yaml"),
+        (["--network", "brige"], "PRF-11", 2, "did you mean bridge?"),
+        (["--path", "pvq"], "PRF-11", 2, "did you mean pvp?"),
+        (["--frame-size", "63"], "SET-02", 2, "63"),
         (["no_such_suite"], "RUN-01", 2, "no_such_suite"),
         (["--test", "CN-TPUT-1.99"], "RUN-03", 2, "did you mean CN-TPUT-1."),
         (["--test", "CN-TPUT-1.2", "--test", "CN-TPUT-1.99"], "RUN-03", 2, "did you mean CN-TPUT-1."),
@@ -162,3 +177,14 @@ def test_plan_takes_the_environment_as_a_run_does(place, capsys, monkeypatch):
     assert cells() == named
     monkeypatch.setenv("BMWG_PROFILE", "no-such-profile")
     assert main(["plan"]) != 0
+
+
+def test_a_real_run_without_root_says_in_one_message_what_it_needs(place, capsys, no_robot, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main(["run", "--test", "CN-TPUT-1.2"]) == 3
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith("RUN-06")
+    assert "sudo" in error
+    assert "simulated.yaml" in error
+    assert list(place.iterdir()) == []

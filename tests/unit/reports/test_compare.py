@@ -39,7 +39,7 @@ def test_one_run_a_side_shows_numbers_and_no_difference(tmp_path: Path) -> None:
     made = compare([side("A", tmp_path, [100_000]), side("B", tmp_path, [900_000])])
     row = throughput_row(made)
     assert row.ratio is None
-    assert row.verdict.startswith("no difference shown: too few repeats (1 and 1")
+    assert row.verdict.startswith("not compared: too few repeats (1 and 1")
     assert made.order == ("All runs of A began before all runs of B.",)
 
 
@@ -59,7 +59,7 @@ def test_an_answer_that_is_no_number_is_not_left_out_of_the_repeats(tmp_path: Pa
     odd = run_of(tmp_path, "odd", 1, hour=20, bad=OutcomeType.UNSTABLE)
     made = compare([slow, Side(name="B", runs=(*fast.runs, odd))])
     row = throughput_row(made)
-    assert row.verdict == "no difference shown: 1 of 5 of B: unstable"
+    assert row.verdict == "not compared: 1 of 5 of B: unstable"
     latency = next(row for row in made.rows if row.metric == f"{LATENCY}.p50")
     assert latency.samples["B"].others == ("not reached",)
 
@@ -215,3 +215,24 @@ def test_a_table_that_mixes_kinds_of_load_says_which_numbers_have_no_unit(tmp_pa
     assert "one_client/native" in mixed
     others = comparison_screen(replace(made, rows=(other,)))
     assert "frames/s" not in others
+
+
+def test_where_nothing_could_be_compared_no_sentence_says_that_nothing_differs(tmp_path: Path) -> None:
+    made = compare([side("A", tmp_path, [100_000]), side("B", tmp_path, [900_000])])
+    page, screen = restructured(comparison_page(made)), comparison_screen(made)
+    for told in (page, screen):
+        assert f"Nothing could be compared, of {len(made.rows)} numbers." in told
+        assert "too few repeats (1 and 1" in told
+        assert "0 of" not in told
+
+
+def test_what_could_be_compared_is_counted_beside_why_the_rest_could_not(tmp_path: Path) -> None:
+    odd = run_of(tmp_path, "odd", 1, hour=20, bad=OutcomeType.UNSTABLE)
+    fast = side("B", tmp_path, FAST)
+    told = comparison_screen(compare([side("A", tmp_path, SLOW), fast]))
+    whole = " ".join(told.split())
+    assert "numbers could be compared:" in whole
+    told = comparison_screen(
+        compare([side("A", tmp_path / "x", SLOW), Side(name="B", runs=(*fast.runs, odd))])
+    )
+    assert "a side has no plain number" in " ".join(told.split())

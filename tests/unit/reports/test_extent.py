@@ -18,6 +18,8 @@ from bmwg.reports.render.facts import Facts, facts, option
 from bmwg.reports.render.option_plot import _draw, option_plot, shown_rows
 from bmwg.reports.render.plots import measured_extents
 from bmwg.reports.render.report import write_report
+from bmwg.reports.render.results import ladder_section
+from bmwg.reports.render.rst import restructured
 from bmwg.reports.store import RunStore, read_run
 
 
@@ -210,6 +212,13 @@ def test_the_envelope_stands_behind_options_with_the_same_traffic_only(tmp_path:
     told = answered(tmp_path, OutcomeType.MEASURED, 400_000, 410_000)
     assert told.envelope_fps(cell("pvp", "bridge")) == 1_000_000
     assert told.envelope_fps(cell("pvp", "bridge", octets=512)) is None
+
+
+def test_layers_without_a_ratio_have_no_section(tmp_path: Path) -> None:
+    without = answered(tmp_path / "without", OutcomeType.UNSTABLE, 400_000, 410_000)
+    assert ladder_section(without) == []
+    told = restructured(ladder_section(answered(tmp_path / "with", OutcomeType.MEASURED, 400_000, 410_000)))
+    assert "Cost of each layer" in told
 
 
 def test_the_page_begins_with_figure_and_table_and_leaves_empty_sections_out(

@@ -1,0 +1,50 @@
+"""The exit statuses of the command, in one table: of `bmwg --help`, and of docs/errors.md."""
+
+from __future__ import annotations
+
+from bmwg.methodology import disturbed
+from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitBug, TrialInvalid
+
+FAILED, INTERRUPTED = 1, 130
+
+STATUSES: dict[int, str] = {
+    0: "done; nothing was found wrong",
+    FAILED: "run: a test failed; compare, record --diff, sync --check: something differs;"
+    " doctor, registry, validate-method: something was found",
+    ConfigError.exit_code: "the command line or a file is wrong; nothing was started",
+    TestbedError.exit_code: "the machine or the testbed does not allow it",
+    TrialInvalid.exit_code: "verify: figures do not follow from the trials; or a trial's procedure failed",
+    DriverError.exit_code: "a driver, or the program that it drives, misbehaved",
+    6: "verify, compare --reproduce: consistent, but nobody who is known signed; or it cannot be told",
+    7: "verify: something that --require names is not shown",
+    ToolkitBug.exit_code: "a bug of the toolkit",
+    disturbed.EXIT_STATUS: "run: no test failed, but the machine was too busy for most answers; try again",
+    141: "whoever read the output closed it",
+    INTERRUPTED: "interrupted by Ctrl-C; a run goes on with bmwg resume",
+}
+
+_ROBOT_MOST_FAILED, _ROBOT_DATA, _ROBOT_STOPPED = 250, 252, 253  # Robot's own statuses: counts, then these
+
+
+def of_robot(status: int) -> int:
+    """Return our status for one of Robot Framework's, which counts failed tests up to 250."""
+    if status == 0:
+        return 0
+    if status <= _ROBOT_MOST_FAILED:
+        return FAILED
+    others = {_ROBOT_DATA: ConfigError.exit_code, _ROBOT_STOPPED: INTERRUPTED}
+    return others.get(status, ToolkitBug.exit_code)
+
+
+def table() -> list[str]:
+    """Return the table as lines of Markdown."""
+    return [
+        "| exit status | what it means |",
+        "|---|---|",
+        *(f"| {code} | {words} |" for code, words in sorted(STATUSES.items())),
+    ]
+
+
+def epilog() -> str:
+    """Return the table as plain lines."""
+    return "exit statuses:\n" + "\n".join(f"  {code:>3}  {words}" for code, words in sorted(STATUSES.items()))
