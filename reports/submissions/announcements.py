@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from bmwg.reports.checker.strict import strict_json
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.store.checks import check_document
 from bmwg.reports.store.files import not_written
-from bmwg.reports.submissions.documents import octets_of
+from bmwg.reports.submissions.documents import moment, octets_of
 from bmwg.reports.submissions.envelope import Sealed, Signer, TrustedKey, read_sealed, seal
 
 PAYLOAD = "application/vnd.bmwg.announcement+json"
 ACTS = ("start", "end", "abort")
 MAX_OCTETS = 16 << 20  # choice: of one log
 MAX_LINE_OCTETS = 1 << 16
+CLOCK_STEP = timedelta(minutes=5)  # choice: how far a clock may be set back between two lines
 _FIRST = "0" * 64
 
 
@@ -60,7 +62,7 @@ class Announced:
 def read_log(path: Path) -> tuple[Line, ...]:
     """Read a log and follow its chain; signatures are not checked.
 
-    Raises ConfigError ANN-01, SIG-01, STORE-04.
+    Raises ConfigError ANN-01, ANN-06, SIG-01, STORE-04.
     """
     data = octets_of(path, MAX_OCTETS)
     if len(data) > MAX_OCTETS:
@@ -71,7 +73,7 @@ def read_log(path: Path) -> tuple[Line, ...]:
 
 
 def _lines(path: Path, raw: Sequence[bytes]) -> Iterator[Line]:
-    prev = _FIRST
+    prev, before = _FIRST, ""
     for number, octets in enumerate(raw, start=1):
         where = f"{path}: line {number}"
         if len(octets) > MAX_LINE_OCTETS:
@@ -85,12 +87,28 @@ def _lines(path: Path, raw: Sequence[bytes]) -> Iterator[Line]:
                 f"line {number} bound to the one before, {prev[:16]}",
                 f"{told['number']}, {told['prev'][:16]}",
             )
-        prev = hashlib.sha256(octets).hexdigest()
+        _require_order(where, before, told["at"])
+        prev, before = hashlib.sha256(octets).hexdigest(), told["at"]
         yield Line(told=told, sealed=sealed, sha256=prev)
 
 
+def _require_order(where: str, before: str, at: str) -> None:
+    """Raise ConfigError ANN-06 where a line is earlier than the one before by more than a small step."""
+    if before and moment(at) + CLOCK_STEP < moment(before):
+        raise ConfigError(
+            "ANN-06",
+            f"{where}: the time of an announcement",
+            expected=f"{before}, when the line before was written, or later",
+            found=at,
+            hint="set the clock of the machine that announces, then announce again",
+        )
+
+
 def append(path: Path, run: Mapping[str, Any], act: str, signer: Signer, *, at: str, said: str = "") -> Line:
-    """Add a line on a run, given as its header says. Raises ConfigError ANN-02, TestbedError STORE-08."""
+    """Add a line on a run, given as its header says.
+
+    Raises ConfigError ANN-02, ANN-06, TestbedError STORE-08.
+    """
     lines = read_log(path) if path.exists() else ()
     known = runs(lines).get(run["run_id"])
     begun = known is not None and known.header_sha256 == run["header_sha256"]
@@ -116,6 +134,7 @@ def append(path: Path, run: Mapping[str, Any], act: str, signer: Signer, *, at: 
         "said": said,
     }
     check_document(told, "announcement", f"{path}: announce {act}")
+    _require_order(str(path), lines[-1].told["at"] if lines else "", at)
     octets = seal(canonical(told).encode("ascii"), PAYLOAD, signer)
     try:
         with path.open("ab") as file:

@@ -7,7 +7,7 @@ A stamp is of one signature's octets, so that of another bundle is none of this 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
@@ -102,8 +102,9 @@ def stamped_at(stamp: Stamp, signatures: Mapping[str, bytes], roots: Sequence[An
         raise _wrong(
             "a reply of a time-stamping authority in DER", f"{type(error).__name__}: {error}"
         ) from error
+    _require_purpose(reply.signed_data.certificates)
     builder = client.VerifierBuilder()
-    for root in roots:
+    for root in filter(_may_stamp, roots):
         builder = builder.add_root_certificate(root)
     try:
         builder.build().verify_message(reply, signature)
@@ -112,6 +113,38 @@ def stamped_at(stamp: Stamp, signatures: Mapping[str, bytes], roots: Sequence[An
             "a stamp of this signature by a pinned authority", str(error) or type(error).__name__
         ) from error
     return when.astimezone(UTC) if isinstance(when, datetime) else datetime.fromtimestamp(0, UTC)
+
+
+def _require_purpose(certificates: Iterable[bytes]) -> None:
+    """Raise ConfigError STAMP-02 where a certificate of a reply is for other purposes than stamps.
+
+    The client asks that of the certificate that signed alone, not of those above it.
+    """
+    from cryptography.x509 import load_der_x509_certificate
+
+    for octets in certificates:
+        try:
+            certificate = load_der_x509_certificate(octets)
+        except ValueError as error:
+            raise _wrong("certificates in DER", str(error)) from error
+        if not _may_stamp(certificate):
+            raise _foreign("a chain of certificates for stamps", "a certificate for another purpose")
+
+
+def _may_stamp(certificate: Any) -> bool:
+    """Whether a certificate names no purposes, or stamps among them (RFC 5280 section 4.2.1.12)."""
+    from cryptography.x509 import DuplicateExtension, ExtendedKeyUsage, ExtensionNotFound
+    from cryptography.x509.oid import ExtendedKeyUsageOID
+
+    try:
+        purposes = certificate.extensions.get_extension_for_class(ExtendedKeyUsage).value
+    except ExtensionNotFound:
+        return True
+    except (ValueError, DuplicateExtension):
+        return False
+    return bool(
+        {ExtendedKeyUsageOID.TIME_STAMPING, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE} & set(purposes)
+    )
 
 
 def _client() -> Any:

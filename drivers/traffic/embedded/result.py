@@ -15,7 +15,6 @@ from bmwg.drivers.traffic.renamed import renamed
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.records import RESIDUAL_WAIT, Direction, StreamCounts, TrialResult, TrialSpec
 
-_MOST_PASSES = 2**32 - 1  # of one run of a kernel's program, which ends then (src/xdp_run.c)
 _XDP_WRAP_NS = 2**32 * 4  # stamps of 32 bits in units of 4 ns, or of 8 cycles (src/signature.h)
 _LOOP_WRAP_CYCLES = 2**32 * 8
 
@@ -67,16 +66,6 @@ def beyond_stamps(result: TrialResult, ports: tuple[TesterPort, ...], tsc_hz: fl
     return (
         f"a frame took {longest_ns / 1e9:.3g} s; this tester's time stamps begin anew after"
         f" {wrap_ns / 1e9:.3g} s, so delays above half of that are not told from short ones"
-    )
-
-
-def cut_off(streams: Sequence[StreamCounts], passes: int) -> str | None:
-    """Say that the kernel ended the sending programs before all frames had left."""
-    if passes < _MOST_PASSES or all(one.sent_frames >= one.intended_frames for one in streams):
-        return None
-    return (
-        f"the kernel ended the tester's programs after {passes} passes, the most of one run, before all"
-        " frames had left: shorter trials, or ports by af_xdp"
     )
 
 
@@ -177,7 +166,7 @@ def _result(
 def _fault(reply: Mapping[str, Any], streams: Sequence[StreamCounts]) -> str | None:
     if reply["aborted"]:
         return "the trial was interrupted"
-    return renamed(streams) or cut_off(streams, whole(reply, "loop_passes"))
+    return renamed(streams)
 
 
 def _watch(dog: Mapping[str, Any]) -> CpuWatch:

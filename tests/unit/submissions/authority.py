@@ -30,9 +30,9 @@ def needed() -> pytest.MarkDecorator:
 
 
 class Authority:
-    """An authority in a folder; `purpose` is what its certificate is for."""
+    """An authority in a folder; `purpose` and `root` are what its certificate and its root are for."""
 
-    def __init__(self, place: Path, purpose: str = "critical,timeStamping") -> None:
+    def __init__(self, place: Path, purpose: str = "critical,timeStamping", root: str = "") -> None:
         place.mkdir()
         self.place = place
         (place / "tsa.cnf").write_text(_SETTINGS.format(place=place), encoding="ascii")
@@ -41,8 +41,19 @@ class Authority:
             f"keyUsage=critical,digitalSignature\nextendedKeyUsage={purpose}\n", encoding="ascii"
         )
         new = ("req", "-newkey", "rsa:2048", "-nodes", "-sha256")
+        only = ("-addext", f"extendedKeyUsage={root}") if root else ()
         self._openssl(
-            *new, "-x509", "-days", "3650", "-subj", "/CN=Root", "-keyout", "root.key", "-out", "root.pem"
+            *new,
+            *only,
+            "-x509",
+            "-days",
+            "3650",
+            "-subj",
+            "/CN=Root",
+            "-keyout",
+            "root.key",
+            "-out",
+            "root.pem",
         )
         self._openssl(*new, "-subj", "/CN=Stamps", "-keyout", "tsa.key", "-out", "tsa.csr")
         issue = ("x509", "-req", "-in", "tsa.csr", "-CA", "root.pem", "-CAkey", "root.key", "-CAcreateserial")

@@ -14,7 +14,7 @@ from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.bundle.signing import load_private, load_public, read_envelope
 from bmwg.reports.store.canonical import canonical
-from bmwg.reports.submissions.announcements import append, read_log
+from bmwg.reports.submissions.announcements import PAYLOAD, append, read_log
 from bmwg.reports.submissions.challenge import challenge_of, read_challenge, write_challenge
 from bmwg.reports.submissions.envelope import MAX_OCTETS, STATEMENT_PAYLOAD, read_sealed, seal, statement
 from bmwg.reports.submissions.keyring import read_keys, write_keys
@@ -184,6 +184,21 @@ def test_what_is_announced_goes_together(world, tmp_path):
         append(log, HEADER, "abort", key, at=parties.WITHIN)
     with pytest.raises(ConfigError, match="STORE-04"):
         append(log, HEADER | {"run_id": "b"}, "start", key, at="2026-01-31T08:00:00")
+
+
+def test_a_clock_a_day_off_shows_in_the_log(world, tmp_path):
+    log, key = tmp_path / "log.jsonl", load_private(world.key("vendor"))
+    for number, at in enumerate(("2026-02-02T00:00:00Z", "2026-02-01T23:56:00Z")):  # a small step is none
+        append(log, HEADER | {"run_id": f"r{number}"}, "start", key, at=at)
+    before = log.read_bytes()
+    with pytest.raises(ConfigError, match="ANN-06"):
+        append(log, HEADER | {"run_id": "back"}, "start", key, at="2026-02-01T00:00:00Z")
+    assert log.read_bytes() == before
+    last = read_log(log)[-1]
+    told = {**last.told, "number": 3, "prev": last.sha256, "run_id": "back", "at": "2026-02-01T00:00:00Z"}
+    log.write_bytes(before + seal(canonical(told).encode("ascii"), PAYLOAD, key) + b"\n")
+    with pytest.raises(ConfigError, match="ANN-06"):
+        read_log(log)
 
 
 def test_a_log_that_somebody_else_signed_is_refused(world, tmp_path):

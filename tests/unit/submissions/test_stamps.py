@@ -62,6 +62,14 @@ def test_an_authority_of_another_purpose_is_none(fresh, tmp_path):
     assert "STAMP-02" in Case(fresh, stamped_).shown()
 
 
+def test_a_chain_for_web_servers_stamps_nothing(fresh, tmp_path):
+    """Here the pinned root is the one that the authority has, and the root is for web servers alone."""
+    web = Authority(tmp_path / "web", root="serverAuth")
+    stamped_ = with_stamp(fresh, fresh.bundle(fresh.run("one", None)), web)
+    pin(fresh, web)
+    assert "STAMP-02" in Case(fresh, stamped_).shown()
+
+
 def test_an_authority_that_nobody_pinned_is_none(fresh, authority, tmp_path):
     pin(fresh, Authority(tmp_path / "other"))
     assert (

@@ -1,11 +1,11 @@
-"""What the embedded tester's stamps and programs cannot tell is refused by name, and no short delay."""
+"""What the embedded tester's stamps cannot tell is refused by name, and no short delay."""
 
 from __future__ import annotations
 
 import pytest
 
 from bmwg.drivers.api import TesterPort
-from bmwg.drivers.traffic.embedded.result import beyond_stamps, cut_off
+from bmwg.drivers.traffic.embedded.result import beyond_stamps
 from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
 
@@ -42,17 +42,3 @@ def test_delays_that_a_stamp_may_not_tell_are_refused(io: str, pause_s: int, ref
     said = beyond_stamps(held_for(pause_s * 10**9, WRAP_NS[io]), ports(io), HZ)
     assert bool(said) is refused
     assert not said or "time stamps begin anew" in said
-
-
-@pytest.mark.parametrize(
-    ("passes", "sent", "refused"),
-    [(2**32 - 1, 900, True), (2**32 - 1, 1000, False), (2**32 - 2, 900, False)],
-)
-def test_a_trial_that_the_kernel_ended_by_its_count_is_refused_by_name(
-    passes: int, sent: int, refused: bool
-) -> None:
-    """It looked like a tester that could not send as much."""
-    stream = StreamCounts(intended_frames=1000, sent_frames=sent, received_frames=sent)
-    said = cut_off([stream], passes)
-    assert bool(said) is refused
-    assert not said or "4294967295 passes" in said
