@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.profiles.narrowed import Narrowing
+from bmwg.methodology.profiles.narrowed import Narrowing, from_words
 
 _KNOWN = {
     "BMWG_TESTBED": "testbed file; without it the embedded testbed",
@@ -35,7 +35,6 @@ _KNOWN = {
     "BMWG_BIN": "folder of the commands, read by setup/install.sh only",
 }
 ROBOT_SILENT = ("live", "alone")  # what `bmwg run` shows is ours alone
-LEAST_OCTETS, MOST_OCTETS = 64, 9216  # as the profile's schema has it
 CONSOLES = ("lines", *ROBOT_SILENT)
 
 
@@ -103,28 +102,7 @@ class Settings:
             verbose=verbose == "1",
             order_seed=int(seed) if seed else None,
             challenge=Path(challenge) if challenge else None,
-            narrowing=Narrowing(
-                networks=_listed(env.get("BMWG_NETWORKS")),
-                paths=_listed(env.get("BMWG_PATHS")),
-                frame_octets=_sizes(env.get("BMWG_FRAME_SIZES")),
+            narrowing=from_words(
+                *(env.get(f"BMWG_{name}") or "" for name in ("NETWORKS", "PATHS", "FRAME_SIZES"))
             ),
         )
-
-
-def _listed(said: str | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, (said or "").split(","))))
-
-
-def _sizes(said: str | None) -> tuple[int, ...]:
-    """Read frame sizes. Raises ConfigError SET-02 for what is none of Ethernet."""
-    sizes = []
-    for text in _listed(said):
-        if not (text.isascii() and text.isdigit() and LEAST_OCTETS <= int(text) <= MOST_OCTETS):
-            raise ConfigError(
-                "SET-02",
-                "--frame-size (environment variable BMWG_FRAME_SIZES)",
-                expected=f"octets with FCS, {LEAST_OCTETS} to {MOST_OCTETS}",
-                found=repr(text),
-            )
-        sizes.append(int(text))
-    return tuple(sizes)

@@ -1,6 +1,6 @@
 """Narrows a profile to some networks, paths and frame sizes: less is measured, by the same numbers.
 
-Ids: PRF-11 nothing of the profile is left.
+Ids: PRF-11 nothing of the profile is left, SET-02 a frame size is none of Ethernet.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from bmwg.methodology.profiles.profile import PathPlan, Profile
 from bmwg.schemas.validation import near_name
 
 _KEY = "narrowed"
+LEAST_OCTETS, MOST_OCTETS = 64, 9216  # as the schema of profiles has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,25 @@ class Narrowing:
             "frame_octets": list(self.frame_octets),
         }
         return {name: part for name, part in parts.items() if part}
+
+
+def from_words(networks: str, paths: str, sizes: str) -> Narrowing:
+    """Read what narrows a run, words between commas. Raises ConfigError SET-02 for no size of Ethernet."""
+    octets = []
+    for text in _listed(sizes):
+        if not (text.isascii() and text.isdigit() and LEAST_OCTETS <= int(text) <= MOST_OCTETS):
+            raise ConfigError(
+                "SET-02",
+                "--frame-size (environment variable BMWG_FRAME_SIZES)",
+                expected=f"octets with FCS, {LEAST_OCTETS} to {MOST_OCTETS}",
+                found=repr(text),
+            )
+        octets.append(int(text))
+    return Narrowing(networks=_listed(networks), paths=_listed(paths), frame_octets=tuple(octets))
+
+
+def _listed(said: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, said.split(","))))
 
 
 def narrowed(
