@@ -17,7 +17,9 @@ from bmwg.drivers.paths.native_place import UNDO_KIND
 from bmwg.methodology import neighbours
 from bmwg.methodology.neighbours import Neighbour
 
-_MEMORY_OCTETS = 1 << 30  # choice: STREAM's vectors are four times the last cache, and a neighbour is no pod
+_MEMORY_OCTETS = (
+    1 << 29
+)  # choice, of each CPU's program: STREAM's vectors are 384 MiB, and a neighbour is no pod
 _ALONE_S = 1.0  # choice: as long as the shortest executions
 _CALL_S = 30.0
 
@@ -62,7 +64,10 @@ def beside(bed: Bed, name: str) -> Iterator[dict[str, int]]:
     of_cgroup = bed.undo.before(UNDO_KIND, node.place, cgroup=f"/{cgroup_name}")
     try:
         cgroup = node.call(
-            native_cgroup.make, name=cgroup_name, cpus=",".join(map(str, cpus)), memory_octets=_MEMORY_OCTETS
+            native_cgroup.make,
+            name=cgroup_name,
+            cpus=",".join(map(str, cpus)),
+            memory_octets=_MEMORY_OCTETS * len(cpus),
         )
         begun = _begun(bed, one, cgroup, len(cpus), folder)
         time.sleep(_ALONE_S)

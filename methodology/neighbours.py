@@ -37,7 +37,11 @@ class Neighbour:
 
 KINDS: Mapping[str, Neighbour] = {
     "cpu": Neighbour(what="arithmetic on the CPU", stressor="cpu"),
-    "memory": Neighbour(what="memory bandwidth, by STREAM's loops", stressor="stream"),
+    "memory": Neighbour(
+        what="memory bandwidth, by STREAM's loops",
+        stressor="stream",
+        words=("--stream-l3-size", "32m"),  # vectors of 384 MiB; by a cache of 260 MiB they would be 3 GiB
+    ),
     "disk": Neighbour(
         what="writes to the disk, direct",
         stressor="hdd",

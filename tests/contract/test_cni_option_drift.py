@@ -22,7 +22,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.verify.replay import contradictions
-from bmwg.resources import bench, frames
+from bmwg.resources import bench, narrowing
 from bmwg.resources.settings import Settings
 
 PLUGINS = Path("/usr/lib/cni")
@@ -85,7 +85,7 @@ def run(tmp_path_factory):
     (folder / "bed.yaml").write_text(yaml.safe_dump(testbed))
     paths = [{**path, "frame_octets": SIZES} for path in PROFILE["paths"]]
     profile = parse_profile(yaml.safe_dump({**PROFILE, "paths": paths}), source="test")
-    before, frames.load_profile = frames.load_profile, lambda name, **_: profile
+    before, narrowing.load_profile = narrowing.load_profile, lambda name, **_: profile
     try:
         settings = Settings(results=folder, run_id="run", testbed=folder / "bed.yaml")
         opened = bench.Bench.open(settings, TESTS)
@@ -105,7 +105,7 @@ def run(tmp_path_factory):
             operator.join(15)
             opened.close()
     finally:
-        frames.load_profile = before
+        narrowing.load_profile = before
     assert operator.left == {}
     return folder / "run", {outcome.cell.frame_octets: outcome for outcome in outcomes}
 

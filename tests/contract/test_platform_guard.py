@@ -28,7 +28,7 @@ from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.render.rst import esc
 from bmwg.reports.verify.replay import contradictions
-from bmwg.resources import bench, frames
+from bmwg.resources import bench, narrowing
 from bmwg.resources.settings import Settings
 from bmwg.schemas.validation import problems
 
@@ -80,7 +80,7 @@ class Operator(threading.Thread):
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("guard")
     profile = parse_profile(yaml.safe_dump(PROFILE), source="test")
-    before, frames.load_profile = frames.load_profile, lambda name, **_: profile
+    before, narrowing.load_profile = narrowing.load_profile, lambda name, **_: profile
     try:
         opened = bench.Bench.open(Settings(results=folder, run_id="run"), TESTS)
         operator = Operator(folder / "run" / "trials.jsonl", opened._session.bed.node("dut1").pid)
@@ -94,7 +94,7 @@ def run(tmp_path_factory):
             operator.join(15)
             opened.close()
     finally:
-        frames.load_profile = before
+        narrowing.load_profile = before
     assert operator.failed == []
     assert operator.left == {}
     return folder / "run", {outcome.cell.frame_octets: outcome for outcome in outcomes}

@@ -9,11 +9,11 @@ from pathlib import Path
 from robot.run import run_cli
 
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.resources import frames
+from bmwg.resources import narrowing
 
 if __name__ == "__main__":
     source = Path(sys.argv[1])
-    assert frames.load_profile  # else this would replace nothing
+    assert narrowing.load_profile  # else this would replace nothing
     text = source.read_text(encoding="utf-8")
-    frames.load_profile = lambda name, **_: parse_profile(text, source=str(source))
+    narrowing.load_profile = lambda name, **_: parse_profile(text, source=str(source))
     sys.exit(run_cli(sys.argv[2:], exit=False))

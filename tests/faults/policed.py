@@ -15,7 +15,7 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.methodology import planning
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.resources import frames
+from bmwg.resources import narrowing
 
 TRUTH_FPS = 1_000
 WIRE_MAX_FPS = 12_000  # the tester is qualified up to here, far below what it can
@@ -70,8 +70,8 @@ def police(bed):
 
 def install(profile):
     """Have runs of this process take the profile from a file and police each bed that they open."""
-    assert frames.load_profile
-    frames.load_profile = lambda name, **_: parse_profile(
+    assert narrowing.load_profile
+    narrowing.load_profile = lambda name, **_: parse_profile(
         profile.read_text(encoding="utf-8"), source=str(profile)
     )
     assert planning.QUALIFICATION_MAX_FPS
