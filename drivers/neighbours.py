@@ -17,9 +17,7 @@ from bmwg.drivers.paths.native_place import UNDO_KIND
 from bmwg.methodology import neighbours
 from bmwg.methodology.neighbours import Neighbour
 
-_MEMORY_OCTETS = (
-    1 << 29
-)  # choice, of each CPU's program: STREAM's vectors are 384 MiB, and a neighbour is no pod
+_MEMORY_OCTETS = 1 << 29  # choice, for each CPU: STREAM's vectors are 384 MiB
 _ALONE_S = 1.0  # choice: as long as the shortest executions
 _CALL_S = 30.0
 

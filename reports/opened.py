@@ -108,9 +108,7 @@ class Table(tuple[Record, ...]):
             ) from error
         rows = [asdict(one) for one in self]  # type: ignore[call-overload]
         names = [one.name for one in fields(self[0])] if self else None  # type: ignore[arg-type]
-        return pandas.DataFrame(
-            rows, columns=names
-        ).convert_dtypes()  # counts stay whole beside an absent one
+        return pandas.DataFrame(rows, columns=names).convert_dtypes()  # whole numbers beside an absent one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

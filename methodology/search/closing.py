@@ -22,9 +22,7 @@ PHASE = "closing"
 USUAL_TRIALS = 5  # three at what was found, one at half of it and one above it
 MOST_WIDTH = 0.2  # choice: of the upper end; a wider interval tells little of a device
 RESTED_TRIALS = 3  # choice: most of them hold where a device only has to rest
-MOST_AT_END = (
-    15  # choice: of trials more at an end that may move; eleven lossy ones in a row tell an upper one
-)
+MOST_AT_END = 15  # choice: trials more at an end that may move; eleven lossy ones in a row tell it
 NEAR_STEP = 0.4  # choice: of a step of an upper end; what the search tried so near stands for it
 EDGE_RATIO = 0.5  # choice: of the trials at an upper bound for no loss, in an indicative profile
 CONTROL_RATIO = 0.02  # choice: of trials at the lowest load; more of them is loss that needs no load
@@ -267,7 +265,8 @@ def upper_end(closing: Closing, lower: int | None = None) -> Procedure[Ended]:
         return Ended()
     tried = load = closing.upper
     unit, share, step = closing.offer.unit, f"{closing.upper_ratio:.0%}", closing.step
-    highest = min(closing.max_load, int((closing.load if lower is None else lower) / (1 - MOST_WIDTH)))
+    held = closing.load if lower is None else lower
+    highest = min(closing.max_load, int(held / (1 - MOST_WIDTH)))
     while True:
         most = MOST_AT_END if step and load < highest else None
         trials, told, short = yield from _tested(
@@ -282,7 +281,7 @@ def upper_end(closing: Closing, lower: int | None = None) -> Procedure[Ended]:
         if not step or load >= highest:
             lossy = sum(map(closing.lost, trials))
             return Ended(
-                refused=f"the device's rate moves: {closing.load} {unit} held, and {load} {unit} lost frames"
+                refused=f"the device's rate moves: {held} {unit} held, and {load} {unit} lost frames"
                 f" in {lossy} of {len(trials)} trials, not in clearly more than {share}"
             )
         tried, load, step = load, _above(closing, load, step, highest), min(EDGE_RATIO, 2 * step)

@@ -8,9 +8,8 @@ common; chi squared is computed of what is left.
 from __future__ import annotations
 
 import math
-import statistics
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -22,9 +21,6 @@ _BUCKETS = 48  # choice: of which chi squared tells
 _FRAMES = 20  # choice: of a bucket in both trials; with fewer chi squared is too small
 _CHANCE = 0.35  # choice: chi squared a bucket, at most
 _QUANTILE = 6.0  # choice: standard deviations that chance is left: one of 10^9 pairs
-_LEAST_SPREAD = 0.25  # choice: of chance's, that is believed of trials that repeat themselves (docs/adr/0503)
-_OTHERS = 200  # choice: trials of the cell that say how alike its trials are anyhow, at most
-_LEAST_OTHERS = 3  # choice: with fewer, nothing is known of it
 _MOST_PAIRS = 4_000_000  # choice: of a run, some seconds; four times those of the largest run that was seen
 
 
@@ -54,8 +50,8 @@ def side_of(delays: Delays, bits: dict[int, int]) -> Side:
     return Side(delays=delays, there=dict(delays.fullest), buckets=buckets, full=full)
 
 
-def alike(one: Side, earlier: Collection[Side], spread: float = 1.0) -> bool:
-    """Whether a stream is nearer to an earlier one than chance gives, times `spread`, but not equal."""
+def alike(one: Side, earlier: Collection[Side]) -> bool:
+    """Whether a stream is nearer to an earlier one than chance gives, but not equal."""
     buckets, full = one.buckets, one.full
     # with enough frames in both together, one of the two has at least half of them
     near = [
@@ -65,7 +61,7 @@ def alike(one: Side, earlier: Collection[Side], spread: float = 1.0) -> bool:
         and (most := ((full & other.buckets) | (buckets & other.full)).bit_count()) >= _BUCKETS
     ]
     return any(
-        _nearer_than_chance(one, other, most, spread)
+        _nearer_than_chance(one, other, most)
         for other, most in near
         if one.delays.fingerprint != other.delays.fingerprint
     )
@@ -81,10 +77,10 @@ def _limit(buckets: int) -> float:
     return buckets * min(_CHANCE, (1 - spread - _QUANTILE * math.sqrt(spread)) ** 3)
 
 
-def _nearer_than_chance(first: Side, second: Side, most: int, spread: float) -> bool:
+def _nearer_than_chance(first: Side, second: Side, most: int) -> bool:
     """Compare two streams by the buckets that both have, `most` of them with enough frames."""
     scale = math.sqrt(second.delays.frames / first.delays.frames)
-    too_much = spread * _limit(most)
+    too_much = _limit(most)
     total, common = 0.0, 0
     for low, count in first.delays.fullest:
         other = second.there.get(low, 0)
@@ -93,59 +89,31 @@ def _nearer_than_chance(first: Side, second: Side, most: int, spread: float) -> 
             total += (count * scale - other / scale) ** 2 / (count + other)
             if total > too_much:
                 return False
-    return common >= _BUCKETS and total < spread * _limit(common)
-
-
-def _distance(first: Side, second: Side) -> tuple[float, int]:
-    """Return chi squared of the buckets that both streams have filled, and how many they are."""
-    scale = math.sqrt(second.delays.frames / first.delays.frames)
-    pairs = ((count, second.there.get(low, 0)) for low, count in first.delays.fullest)
-    full = [(count, other) for count, other in pairs if other and count + other >= _FRAMES]
-    return math.fsum((mine * scale - other / scale) ** 2 / (mine + other) for mine, other in full), len(full)
-
-
-def spread_of(one: Side, others: Sequence[Side]) -> float:
-    """Return how alike a cell's trials are anyhow: 1 as chance gives, at least `_LEAST_SPREAD`.
-
-    A tester and a device in step with each other repeat themselves: their counts vary by less than chance,
-    from each trial to each other. That is the median distance a bucket of this stream to others of its cell.
-    """
-    sample = [other for other in others[:: max(1, len(others) // _OTHERS)] if other is not one]
-    found = [pair for pair in (_distance(one, other) for other in sample) if pair[1] >= _BUCKETS]
-    if len(found) < _LEAST_OTHERS:
-        return 1.0
-    return min(1.0, max(_LEAST_SPREAD, statistics.median(total / common for total, common in found)))
+    return common >= _BUCKETS and total < _limit(common)
 
 
 def near_copies(evidence: Evidence) -> Iterator[str]:
     """Name trials of a cell whose latencies lie in the same buckets as another's, nearer than chance gives.
 
     Two samples of one distribution differ by chi squared of about 1 a bucket; a histogram that was copied and
-    shaken a little by much less. Where all trials of a cell differ by less, it must lie below these as well.
+    shaken a little by much less. A tester and a device that repeat themselves to the frame look so as well.
     """
     by_cell: dict[tuple[str, str], list[Trial]] = {}
     for trial in evidence.trials:
         if not trial.fault and any(len(one.fullest) >= _BUCKETS for one in trial.delays):
             by_cell.setdefault((trial.cell_id, trial.metric), []).append(trial)
     window = _MOST_PAIRS // max(1, sum(map(len, by_cell.values())))
-    found: list[str] = []
-    cut = 0
+    found, cut = [], 0
     for mine in by_cell.values():
         cut += max(0, len(mine) - 1 - window)
         bits: dict[int, int] = {}
         earlier: defaultdict[int, deque[Side]] = defaultdict(lambda: deque(maxlen=window))  # by stream
-        near: list[tuple[Trial, int, Side]] = []
         for trial in mine:
             sides = [side_of(one, bits) for one in trial.delays]
-            near += [(trial, stream, one) for stream, one in enumerate(sides) if alike(one, earlier[stream])]
+            if any(alike(one, earlier[stream]) for stream, one in enumerate(sides)):
+                found.append(str(trial.trial.seq))
             for stream, one in enumerate(sides):
                 earlier[stream].append(one)
-        seen: dict[int, None] = {}
-        for trial, stream, one in near:
-            others = list(earlier[stream])
-            if alike(one, others, spread_of(one, others)):
-                seen[trial.trial.seq] = None
-        found += map(str, seen)
     if cut:
         yield (
             f"copies: {cut} trials were held against the {window} of their cell before them alone, for there "

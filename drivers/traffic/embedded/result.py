@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -158,15 +158,9 @@ def _result(
             largest_stall_ns=tuple((watch.cpu, watch.longest_ns) for watch in watches if not watch.tester),
             watches=watches,
         ),
-        fault=_fault(reply, streams),
+        fault="the trial was interrupted" if reply["aborted"] else renamed(streams),
         auxiliary=tuple(sorted(auxiliary.items())),
     )
-
-
-def _fault(reply: Mapping[str, Any], streams: Sequence[StreamCounts]) -> str | None:
-    if reply["aborted"]:
-        return "the trial was interrupted"
-    return renamed(streams)
 
 
 def _watch(dog: Mapping[str, Any]) -> CpuWatch:

@@ -168,6 +168,20 @@ def after(device, **changed):
     return stepwise.run(closing.procedure(share_of(**changed)), bench.measure).found
 
 
+def outcomes_of_quick(device):
+    profile = load_profile("quick")
+    bench = ModelBench(device=device, seed=5, policy=profile.policy)
+    cell = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
+    asked = Asked(
+        profile=profile,
+        cell=cell,
+        outcome_id="x",
+        trial=lambda spec, _: bench.measure(spec),
+        max_load_fps=1_500_000,
+    )
+    return measurement("throughput").measure(asked).outcomes
+
+
 def test_the_upper_end_moves_to_where_most_trials_lose():
     found = after(HardLimit(limit_fps=112_000))
     assert found.refused == ""
@@ -226,6 +240,12 @@ def test_more_checks_are_of_the_load_that_lost_frames():
 
 def test_without_an_upper_end_within_a_fifth_there_is_no_answer():
     assert "the device's rate moves" in after(HardLimit(limit_fps=150_000)).refused
+
+
+def test_the_load_that_is_said_to_have_held_is_where_the_lower_end_stands():
+    bench = ModelBench(device=HardLimit(limit_fps=150_000), seed=3)
+    found = stepwise.run(closing.upper_end(share_of(), 90_000), bench.measure).found
+    assert "90000 frames/s held, and 112500 frames/s lost" in found.refused
 
 
 def test_a_search_without_a_step_has_its_own_upper_bound_or_none():
@@ -298,19 +318,7 @@ def test_a_long_trial_bounds_what_a_buffer_adds():
 
 
 def test_the_ends_of_an_interval_stand_beside_the_bounds_of_the_search():
-    profile = load_profile("quick")
-    bench = ModelBench(
-        device=HardLimit(limit_fps=300_000, buffer_frames=3_000), seed=5, policy=profile.policy
-    )
-    cell = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
-    asked = Asked(
-        profile=profile,
-        cell=cell,
-        outcome_id="x",
-        trial=lambda spec, _: bench.measure(spec),
-        max_load_fps=1_500_000,
-    )
-    found = measurement("throughput").measure(asked).outcomes[0]
+    found = outcomes_of_quick(HardLimit(limit_fps=300_000, buffer_frames=3_000))[0]
     assert found.type is OutcomeType.MEASURED
     named = {value.metric.split(".")[0]: value.number for value in found.values}
     assert named["relevant_lower_bound"] == found.lower.load_fps
@@ -321,17 +329,7 @@ def test_the_ends_of_an_interval_stand_beside_the_bounds_of_the_search():
 
 
 def test_each_goal_of_a_profile_asks_a_load_far_above_again_after_a_rest():
-    profile = load_profile("quick")
-    bench = ModelBench(device=Hysteretic(limit_fps=300_000), seed=5, policy=profile.policy)
-    cell = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
-    asked = Asked(
-        profile=profile,
-        cell=cell,
-        outcome_id="x",
-        trial=lambda spec, _: bench.measure(spec),
-        max_load_fps=1_500_000,
-    )
-    outcomes = measurement("throughput").measure(asked).outcomes
+    outcomes = outcomes_of_quick(Hysteretic(limit_fps=300_000))
     assert [outcome.type for outcome in outcomes] == [OutcomeType.UNSTABLE] * 2
     assert all("depends on the loads before" in outcome.reason for outcome in outcomes)
 

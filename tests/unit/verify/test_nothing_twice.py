@@ -154,28 +154,6 @@ def test_a_copy_with_a_little_noise_is_asked_about_where_no_value_is_rare() -> N
     assert asked.startswith("copies: the latencies of trial 2 are")
 
 
-def in_step(chance: random.Random) -> tuple[tuple[int, int, int], ...]:
-    """Return a histogram whose counts vary by half of what chance gives, as of a device in step."""
-    return tuple((2 * place, 2 * place + 1, max(1, round(chance.gauss(400, 14)))) for place in range(60))
-
-
-def test_trials_that_repeat_themselves_are_not_asked_about_and_a_copy_among_them_is() -> None:
-    chance = random.Random(8)
-    honest_ones = [in_step(chance) for _ in range(60)]
-    shaken = tuple((low, high, count + chance.randint(-5, 5)) for low, high, count in honest_ones[0])
-    evidence = trials_of(*honest_ones)
-    for one in evidence.trials:
-        one.cell_id = "cell"
-    sides = [copies.side_of(one.delays[0], {}) for one in evidence.trials]
-    assert 0.3 < copies.spread_of(sides[0], sides) < 0.7
-    assert list(copies.near_copies(evidence)) == []  # type: ignore[arg-type]
-    evidence = trials_of(*honest_ones, shaken)
-    for one in evidence.trials:
-        one.cell_id = "cell"
-    (asked,) = copies.near_copies(evidence)  # type: ignore[arg-type]
-    assert asked.startswith("copies: the latencies of trial 60 are")
-
-
 @pytest.mark.parametrize("name", ["packets", "resumed", "ladder", "loads"])
 def test_no_two_trials_of_an_honest_run_are_alike(place: Path, name: str) -> None:
     verified = verify_folder(honest.run(place, name))

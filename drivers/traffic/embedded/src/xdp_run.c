@@ -19,9 +19,7 @@
 #include "xdp.h"
 
 #define END_SIGNAL SIGUSR1
-#ifndef FRAMES_A_CALL
 #define FRAMES_A_CALL UINT32_MAX /* the most that a call takes; some minutes, then it is made again */
-#endif
 /* Choices, docs/adr/0240: a frame waits for the end of its batch, and what begins and ends a batch costs time. */
 #define PROMPT_BATCH 8u
 #define DENSE_BATCH 32u
