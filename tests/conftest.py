@@ -1,6 +1,7 @@
 """Removes what a killed pass of these tests left on the machine, before the first test of the next one.
 
-A run refuses to start beside pods and processes of an ended run (LOCK-03): leftovers would fell every later test.
+A run refuses to start beside pods and processes of an ended run (LOCK-03), so leftovers would fell
+every later test.
 """
 
 import contextlib
@@ -26,7 +27,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def _left_by_a_killed_pass(run_folder: Path) -> bool:
-    """Whether it lies in the temporary folder of a pass whose process is gone: pytest notes that in `.lock`."""
+    """Whether it lies in a pass's temporary folder and the process that `.lock` in there names is gone."""
     found = PASS_FOLDER.match(f"{run_folder}/")
     if found is None:
         return False
