@@ -1,58 +1,43 @@
-"""The throughput of the bridge and ptp paths, found again and again in one process; and the memory it takes.
+"""How far lower bounds of one path lie apart: searched again on one deployment, and on others of its kind.
 
-A new pod with two CNI interfaces each time, the quick profile and its search, 64 octets. With every
-answer, the resident memory of the tester, of the agents on the nodes and in the pod, and of this process.
-Prints JSON.
+The default profile's search of a conditional throughput, 64 octets. Prints JSON: each answer, and the share
+of pairs whose lower bounds are within one width, of searches on one deployment and of different deployments.
+Where the second is smaller than the first, the device differs from one deployment to the next, and no search
+mends that.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import tempfile
-import time
-from collections import Counter
+from itertools import combinations
 from pathlib import Path
 
 from ending import end_in_order
 from holding import keep_awake
-from memory import resident_mib
-from tester_latency import spread
+from known_truth import Truth, answer
 
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import Bed, open_bed
+from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.methodology.profiles import load_profile
-from bmwg.methodology.records import Cell, TrialSpec
-from bmwg.methodology.search.bisection import search
-from bmwg.methodology.search.goal import SearchResult
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, judge
+from bmwg.methodology.records import Cell, OutcomeType
 
-ENVELOPE_FPS = 1_600_000  # choice: about what the tester carries on veth; no path comes near
+WIDTH = 1.0315  # of the default profile's goals: one step of their loads
+TENTH_OF_ENVELOPE_FPS = 160_000  # `answer` searches up to ten times this
+PATHS = {
+    "node": Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64),
+    "bridge": Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64),
+    "ptp": Cell(path="pvp", hosting="pod", function="kernel-l3", network="ptp", frame_octets=64),
+}
 
 
-def find(bed: Bed, tester: EmbeddedTraffic, network: str) -> tuple[SearchResult, Counter[str]]:
-    """Deploy the path, search once, remove it; return the answer and the trials by validity."""
-    profile = load_profile("quick")
-    cell = Cell(path="pvp", hosting="pod", function="kernel-l3", network=network, frame_octets=64)
-    goal = profile.goal(cell, max_load_fps=ENVELOPE_FPS, envelope_fps=ENVELOPE_FPS)
-    validity: Counter[str] = Counter()
-    with path_driver(cell, bed).deploy() as deployment:
-        tester.attach(deployment.ports)
-        tester.learn(goal.spec(goal.min_load_fps))
-
-        def measure(spec: TrialSpec) -> JudgedTrial:
-            trial = judge(RecordedTrial(seq=validity.total() + 1, result=tester.run(spec)), profile.policy)
-            validity[trial.validity.value] += 1
-            time.sleep(profile.policy.restabilize_s)
-            return trial
-
-        found = search(measure, goal)
-        tester.detach()
-    return found, validity
+def share_within(pairs: list[tuple[float, float]]) -> str:
+    """Return how many pairs are within one width, of how many."""
+    return f"{sum(max(pair) <= WIDTH * min(pair) for pair in pairs)} of {len(pairs)}"
 
 
 def main() -> None:
@@ -60,48 +45,42 @@ def main() -> None:
     held = keep_awake()
     end_in_order()
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--runs", type=int, default=10)
-    options.add_argument("--seconds", type=float, default=0.0, help="go on for so long at least")
+    options.add_argument("--path", choices=sorted(PATHS), default="node")
+    options.add_argument("--deployments", type=int, default=6)
+    options.add_argument("--searches", type=int, default=4, help="on each deployment")
     wanted = options.parse_args()
-    began_s = time.monotonic()
-    runs: list[dict[str, object]] = []
-    testbed = load_testbed()
+    cell, testbed = PATHS[wanted.path], load_testbed()
+    lower_fps: list[list[float]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with (
             open_bed(testbed, Ledger(folder / "ledger.jsonl", index_dir=folder), folder) as bed,
             EmbeddedTraffic.for_testbed(testbed, folder, load_profile("quick").policy.drain_s) as tester,
         ):
-            while len(runs) < 2 * wanted.runs or time.monotonic() - began_s < wanted.seconds:
-                network = ("bridge", "ptp")[len(runs) % 2]
-                found, validity = find(bed, tester, network)
-                memory = resident_mib(os.getpid())
-                runs.append(
-                    {
-                        "network": network,
-                        "type": found.type.value,
-                        "lower_fps": found.lower.load_fps if found.lower else None,
-                        "remarks": found.quality,
-                        "trials": dict(validity),
-                        "at_s": round(time.monotonic() - began_s),
-                        "memory_mib": memory,
-                    }
-                )
-                print(json.dumps(runs[-1]), flush=True)
-    answers = {
-        network: {
-            "types": dict(Counter(str(run["type"]) for run in runs if run["network"] == network)),
-            "measured_fps": spread(
-                [
-                    float(str(run["lower_fps"]))
-                    for run in runs
-                    if run["network"] == network and run["type"] == "measured"
-                ]
-            ),
-        }
-        for network in ("bridge", "ptp")
-    }
-    print(json.dumps({"benchmark": "path_spread", "kept_awake": held, "answers": answers}, indent=1))
+            for _ in range(wanted.deployments):
+                lower_fps.append([])
+                with path_driver(cell, bed).deploy() as deployment:
+                    tester.attach(deployment.ports)
+                    for _ in range(wanted.searches):
+                        found = answer(tester, truth=Truth(cell=cell, fps=TENTH_OF_ENVELOPE_FPS))
+                        if found.type is OutcomeType.MEASURED and found.lower is not None:
+                            lower_fps[-1].append(found.lower.load_fps)
+                    tester.detach()
+    same = [pair for found in lower_fps for pair in combinations(found, 2)]
+    other = [(one, two) for first, second in combinations(lower_fps, 2) for one in first for two in second]
+    print(
+        json.dumps(
+            {
+                "benchmark": "path_spread",
+                "path": wanted.path,
+                "kept_awake": held,
+                "lower_fps": lower_fps,
+                "within_a_width_on_one_deployment": share_within(same),
+                "within_a_width_on_two_deployments": share_within(other),
+            },
+            indent=1,
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -5,11 +5,11 @@ A driver does one trial or one act and counts. It never searches, repeats, judge
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypedDict, runtime_checkable
 
 from bmwg.drivers.api_calls import Calls as Calls
 from bmwg.drivers.api_calls import CallsInside as CallsInside
@@ -161,6 +161,67 @@ class NestedNode(HostNode, Protocol):
     pod_cpus: str
 
 
+class Evidence(TypedDict, total=False):
+    """What stands, as its path tells it: platform.json has it by these names, and reports read it there.
+
+    A path tells what it has; all of them tell `path`, `hops` and `forwarding`. `hops` are `at` and `what` in
+    the order that frames pass them. Attachments are those of `Attached.evidence`; where pods are the ends of
+    a path, each is in its `endpoints`. `own` is for what only a third party's path has.
+    """
+
+    # what the path is
+    path: str
+    hosting: str
+    scenario: str
+    function: str | Mapping[str, JsonValue]
+    chain: str | Mapping[str, JsonValue]
+    chains: Mapping[str, JsonValue]
+    flow_definition: str
+    hops: list[JsonValue]
+    forwarding: str
+    simulated: bool
+    workloads: Mapping[str, JsonValue]
+    crossed: list[str]
+    offered_by: Mapping[str, JsonValue]
+    # where it stands
+    node: str
+    host: str
+    pod: Mapping[str, JsonValue]
+    pod_runtime: Mapping[str, JsonValue]
+    endpoints: Sequence[Mapping[str, JsonValue]]
+    machine: Mapping[str, JsonValue]
+    machines: Mapping[str, JsonValue]
+    provider: Mapping[str, JsonValue]
+    native_programs: Mapping[str, JsonValue]
+    cpus: Mapping[str, str]
+    one_network_namespace: bool
+    files: str
+    # how it is joined
+    network: JsonValue
+    attachments: Sequence[Mapping[str, JsonValue]]
+    checks: Sequence[Mapping[str, JsonValue]]
+    known_to_network: Mapping[str, JsonValue]
+    network_policies: JsonValue
+    between_nodes: str
+    routes: Mapping[str, JsonValue]
+    tunnel: Mapping[str, JsonValue]
+    link: Mapping[str, JsonValue]
+    repeater: Mapping[str, JsonValue]
+    vswitch: Mapping[str, JsonValue]
+    switches: JsonValue
+    service: Mapping[str, JsonValue]
+    onward_service: Mapping[str, JsonValue]
+    relay: Mapping[str, JsonValue]
+    placement: Mapping[str, JsonValue]
+    destination_networks: list[JsonValue]
+    probe_frames: JsonValue
+    # what is held against it
+    device_queues: Sequence[Mapping[str, JsonValue]]
+    datapath: Mapping[str, JsonValue]
+    drawn_names: Mapping[str, str]
+    own: Mapping[str, JsonValue]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
     """What a path driver built: the two ports that traffic enters and leaves by, and evidence.
@@ -170,7 +231,7 @@ class Deployment:
     """
 
     ports: tuple[TesterPort, TesterPort]
-    evidence: Mapping[str, JsonValue]
+    evidence: Evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +272,7 @@ class BetweenPods:
 
     ends: tuple[PodEnd, PodEnd]
     crossed: tuple[Crossed, ...]
-    evidence: Mapping[str, JsonValue]
+    evidence: Evidence
     more: tuple[PodEnd, ...] = ()
 
 

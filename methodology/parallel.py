@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from bmwg.methodology import chains
 from bmwg.methodology.records import Cell, TrialResult
 
 PATH = "parallel"
-AXIS = "chains"  # of a cell, and of a line of a profile's plan
+AXIS: Final = "chains"  # of a cell, and of a line of a profile's plan
 MOST = 16  # choice: more chains than that have no room on any node that was tried
 _BESIDE = "+"
 Chains = tuple[tuple[str, ...], ...]

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, Missing, PlacedNode, UndoLog
+from bmwg.drivers.api import Evidence, Missing, PlacedNode, UndoLog
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, nodes, pods, services
 from bmwg.drivers.kubernetes import node as kubernetes_node
@@ -100,7 +100,7 @@ class Moving:
         self._path = pods.pods_path(namespace)
         self._selector: dict[str, Any] = {"labelSelector": f"{LABEL}={name}"}
         self.name = name
-        self.evidence: dict[str, JsonValue] = {}
+        self.evidence: Evidence = {}
         self._pod: dict[str, Any] = {}
 
     @property

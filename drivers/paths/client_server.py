@@ -15,6 +15,7 @@ from bmwg.drivers.api import (
     BetweenPods,
     Crossed,
     Deployment,
+    Evidence,
     JsonValue,
     Missing,
     PodEnd,
@@ -133,7 +134,7 @@ class ClientServerPath:
             if self._cell.hosting == GUEST:
                 made = stack.enter_context(guest_server.standing(bed, answering, nic=other.interface))
                 server, further, native["server"] = _end_in(made), made.crossed, made.place.limits
-                told = {
+                told: Evidence = {
                     "network": NOTHING,
                     "host": answering.name,
                     "machines": {made.guest.name: made.machine},
@@ -173,9 +174,7 @@ class ClientServerPath:
             )
 
     @contextmanager
-    def _pod(
-        self, node: NamespaceNode, nic: str
-    ) -> Iterator[tuple[PodEnd, tuple[Crossed, ...], dict[str, JsonValue]]]:
+    def _pod(self, node: NamespaceNode, nic: str) -> Iterator[tuple[PodEnd, tuple[Crossed, ...], Evidence]]:
         network, runtime = self._bed.network(self._cell.network), self._runtime
         uplink = network.spec.uplink
         with ExitStack() as stack:
@@ -192,7 +191,7 @@ class ClientServerPath:
                 )
             )
             stack.enter_context(uplinks.bridged(node, interfaces=(nic,), bridge=endpoints.BRIDGE))
-            told = {
+            told: Evidence = {
                 "network": {node.name: self._bed.described(network.spec.name, node.name)},
                 "endpoints": [made.evidence(self._bed)],
                 "pod_runtime": dict(runtime.describe()),
@@ -206,10 +205,10 @@ class ClientServerPath:
     @contextmanager
     def _machine(
         self, node: NamespaceNode, nic: str, asking: NamespaceNode
-    ) -> Iterator[tuple[PodEnd, tuple[Crossed, ...], dict[str, JsonValue]]]:
+    ) -> Iterator[tuple[PodEnd, tuple[Crossed, ...], Evidence]]:
         with agentless.standing(self._bed, node, nic=nic, asking=asking) as (place, machine):
             tap = agentless.TAP
-            told = {
+            told: Evidence = {
                 "network": NOTHING,
                 "machine": machine,
                 "hops": [

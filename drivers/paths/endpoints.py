@@ -13,6 +13,7 @@ from bmwg.drivers.api import (
     BetweenPods,
     ClusterNetwork,
     Crossed,
+    Evidence,
     HostNode,
     JsonValue,
     Missing,
@@ -37,7 +38,7 @@ from bmwg.methodology.records import Cell, FrameFormat
 
 INTERFACE = "net0"
 TESTER, KERNEL = "the tester", "the pod's kernel"  # who speaks for the addresses of a pod at a path's end
-_TOLD: dict[str, dict[str, JsonValue]] = {  # what the record says of the pods
+_TOLD: dict[str, Evidence] = {  # what the record says of the pods
     TESTER: {
         "function": {
             "name": "none",
@@ -103,7 +104,6 @@ class Endpoint:
         return hops
 
 
-Made = tuple[tuple[Endpoint, ...], dict[str, JsonValue]]  # what stands, two or more, and the evidence of it
 _PAIR = 2
 
 
@@ -160,28 +160,14 @@ def no_program(bed: Bed, network: NetworkDriver) -> Missing | None:
 
 
 @contextmanager
-def pod_pair(
-    bed: Bed,
-    network: NetworkDriver,
-    nodes: tuple[HostNode, HostNode],
-    *,
-    nic: str | None,
-    speaker: str = TESTER,
-) -> Iterator[tuple[Endpoint, Endpoint]]:
-    """Make one pod on each of `nodes` (they may be the same) and attach both, as `pods` does."""
-    with pods(bed, network, nodes, nic=nic, speaker=speaker) as (first, second):
-        yield first, second
-
-
-@contextmanager
 def pods(
     bed: Bed,
     network: NetworkDriver,
     nodes: tuple[HostNode, HostNode],
     *,
     nic: str | None,
-    speaker: str = TESTER,
-    count: int = _PAIR,
+    speaker: str,
+    count: int,
 ) -> Iterator[tuple[Endpoint, ...]]:
     """Make pods by turns on the first and the second of `nodes`, and attach all to the network option.
 
@@ -273,7 +259,7 @@ def joined(network: NetworkDriver, pair: tuple[Endpoint, ...]) -> dict[str, Json
 
 def between(
     made: tuple[Endpoint, ...],
-    evidence: dict[str, JsonValue],
+    evidence: Evidence,
     way: Sequence[tuple[HostNode, str, str]] = (),
 ) -> BetweenPods:
     """Return what stands for programs in the pods; `way` is what `crossed` takes."""
@@ -351,7 +337,7 @@ def _port(bed: Bed, network: NetworkDriver, mine: Endpoint, other: Endpoint) -> 
     )
 
 
-def evidence(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, ...]) -> dict[str, JsonValue]:
+def evidence(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, ...]) -> Evidence:
     """Return what all paths of this kind have in common for the platform record."""
     return {
         "hosting": "pod",

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import ClassVar
 
-from bmwg.drivers.api import BetweenPods, Deployment, Missing, PodPathDriver
+from bmwg.drivers.api import Missing, PodPathDriver
 from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import destinations, endpoints, policed, routers, uplinks
-from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.paths.frames import too_large
+from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods
 from bmwg.methodology.paths import PathKind
-from bmwg.methodology.records import NOTHING, POD, Cell
+from bmwg.methodology.records import NOTHING, POD
 
 
-class PodToPodPath:
+class PodToPodPath(OpenPairPath):
     """The plugin's own switching or routing between two pods of a node."""
 
     kind: ClassVar[PathKind] = PathKind(
@@ -27,11 +26,6 @@ class PodToPodPath:
         apart=True,
         ends_in_pods=True,
     )
-
-    def __init__(self, cell: Cell, bed: Bed) -> None:
-        self._cell = cell
-        self._bed = bed
-        self._network = bed.network(cell.network)
 
     def probe(self) -> Missing | None:
         """Return what is missing: the frame's room, the network option on the node."""
@@ -53,56 +47,31 @@ class PodToPodPath:
             or destinations.unroutable(self._cell, "behind a pod is its own address alone")
         )
 
-    @contextmanager
-    def deploy(self) -> Iterator[Deployment]:
-        """Make both pods and their attachments; remove them on leaving."""
-        refuse(self.probe())
-        with self._made(endpoints.TESTER) as (pair, evidence):
-            yield Deployment(ports=endpoints.ports(self._bed, self._network, pair), evidence=evidence)
+    def nodes(self, stack: ExitStack) -> Nodes:
+        """Return the node of the tester's first link, twice; it forwards where it routes."""
+        node = self._bed.node(self._bed.sides()[0].node)
+        if self._network.spec.uplink == uplinks.ROUTED:
+            stack.enter_context(routers.forwarding(node))
+        return node, node
 
-    @contextmanager
-    def between_pods(self) -> Iterator[BetweenPods]:
-        """The same for what runs in the pods."""
-        refuse(self.probe_pods())
-        with self._made(endpoints.KERNEL) as (pair, evidence):
-            yield endpoints.between(pair, evidence)
+    def nic(self) -> str | None:
+        """Return the node's NIC, where attachments stand on one."""
+        return self._bed.sides()[0].nic if self._network.spec.uplink == uplinks.MASTER else None
 
-    @contextmanager
-    def _made(self, speaker: str) -> Iterator[endpoints.Made]:
-        bed, network = self._bed, self._network
-        side = bed.sides()[0]
-        node = bed.node(side.node)
-        uplink = network.spec.uplink
-        with ExitStack() as stack:
-            if uplink == uplinks.ROUTED:
-                stack.enter_context(routers.forwarding(node))
-            nic = side.nic if uplink == uplinks.MASTER else None
-            pair = stack.enter_context(
-                endpoints.pods(
-                    bed, network, (node, node), nic=nic, speaker=speaker, count=endpoints.wanted(self._cell)
-                )
-            )
-            policies = stack.enter_context(policed.policed(bed, network, node, (pair[0], pair[1])))
-            known = endpoints.joined(network, pair)
-            between = network.on_one_node or {
-                uplinks.ROUTED: "the node's kernel routes",
-                uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
-            }.get(uplink, "the plugin's own switching")
-            yield (
-                pair,
-                {
-                    "path": self.kind.name,
-                    **endpoints.evidence(bed, network, pair),
-                    **policies,
-                    **({"known_to_network": known} if known else {}),
-                    "hops": [
-                        *pair[0].hops(),
-                        {"at": node.name, "what": between},
-                        *reversed(pair[1].hops()),
-                    ],
-                    "forwarding": "the node's kernel, in the threads of the device queues if any",
-                },
-            )
+    def join(self, stack: ExitStack, nodes: Nodes, pods: Pods) -> Join:
+        """Load the policies that the testbed asks for, and wait until the network knows both pods."""
+        network = self._network
+        policies = stack.enter_context(policed.policed(self._bed, network, nodes[0], (pods[0], pods[1])))
+        known = endpoints.joined(network, pods)
+        between = network.on_one_node or {
+            uplinks.ROUTED: "the node's kernel routes",
+            uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
+        }.get(network.spec.uplink, "the plugin's own switching")
+        return Join(
+            hops=[{"at": nodes[0].name, "what": between}],
+            forwarding="the node's kernel, in the threads of the device queues if any",
+            told={**policies, **({"known_to_network": known} if known else {})},
+        )
 
 
 _: type[PodPathDriver] = PodToPodPath

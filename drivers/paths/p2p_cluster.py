@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import ClassVar
 
-from bmwg.drivers.api import (
-    BetweenPods,
-    ClusterNetwork,
-    Deployment,
-    JsonValue,
-    Missing,
-    NetworkDriver,
-    PodPathDriver,
-)
+from bmwg.drivers.api import ClusterNetwork, HostNode, JsonValue, Missing, NetworkDriver, PodPathDriver
 from bmwg.drivers.hosting import routing
-from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths import destinations, endpoints, uplinks
 from bmwg.drivers.paths.addresses import UNDERLAY
-from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.paths.frames import too_large
+from bmwg.drivers.paths.p2p_underlay import FORWARDING
+from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods, over_underlay
 from bmwg.methodology.paths import PathKind
-from bmwg.methodology.records import NOTHING, POD, Cell
-
-_Way = list[tuple[NamespaceNode, str, str]]
+from bmwg.methodology.records import NOTHING, POD
 
 
-class ClusterPath:
+class ClusterPath(OpenPairPath):
     """Two pods on two nodes; no part of the way between them is made by the toolkit."""
 
     kind: ClassVar[PathKind] = PathKind(
@@ -40,11 +29,6 @@ class ClusterPath:
         apart=True,
         ends_in_pods=True,
     )
-
-    def __init__(self, cell: Cell, bed: Bed) -> None:
-        self._cell = cell
-        self._bed = bed
-        self._network = bed.network(cell.network)
 
     def probe(self) -> Missing | None:
         """Return what is missing: a network that joins nodes, its daemon on both, room for the frame."""
@@ -76,73 +60,48 @@ class ClusterPath:
                 return missing
         return None
 
-    @contextmanager
-    def deploy(self) -> Iterator[Deployment]:
-        """Make both pods; remove them on leaving."""
-        refuse(self.probe())
-        with self._made(endpoints.TESTER) as (pair, evidence, _):
-            yield Deployment(ports=endpoints.ports(self._bed, self._network, pair), evidence=evidence)
-
-    @contextmanager
-    def between_pods(self) -> Iterator[BetweenPods]:
-        """The same for what runs in the pods."""
-        refuse(self.probe_pods())
-        with self._made(endpoints.KERNEL) as (made, evidence, way):
-            yield endpoints.between(made, evidence, way)
-
     def _joining(self) -> ClusterNetwork:
         assert isinstance(self._network, ClusterNetwork)  # see `probe_pods`
         return self._network
 
-    @contextmanager
-    def _made(
-        self, speaker: str
-    ) -> Iterator[tuple[tuple[endpoints.Endpoint, ...], dict[str, JsonValue], _Way]]:
-        bed, network = self._bed, self._joining()
-        under = bed.underlay()
-        nodes = (bed.node(under[0].node), bed.node(under[1].node))
-        with ExitStack() as stack:
-            bridged = nodes if _routed(network) and not network.own_router else ()
-            for node in bridged:  # the plugin makes the bridge, and leaves it
-                stack.enter_context(
-                    uplinks.cleared(node, uplinks.BRIDGE_PORT, nic=None, bridge=endpoints.BRIDGE)
-                )
-            count = endpoints.wanted(self._cell)
-            pair = stack.enter_context(
-                endpoints.pods(bed, network, nodes, nic=None, speaker=speaker, count=count)
-            )
-            for node in bridged:
-                stack.enter_context(uplinks.bridged(node, interfaces=(), bridge=endpoints.BRIDGE))
-            way = [(nodes[0], under[0].interface, "tx"), (nodes[1], under[1].interface, "rx")]
-            at = (UNDERLAY.router_ipv4, UNDERLAY.far_ipv4)
-            ends = zip(nodes, (under[0].interface, under[1].interface), at, strict=True)
-            stack.enter_context(network.joining(list(ends), bridge=endpoints.BRIDGE))
-            known = endpoints.joined(network, pair)
-            at_node = f"bridge {endpoints.BRIDGE}, routed" if bridged else network.on_one_node
-            yield (
-                pair,
-                {
-                    "path": self.kind.name,
-                    **endpoints.evidence(bed, network, pair),
-                    "between_nodes": network.between_nodes,
-                    "routes": {
-                        node.name: _way(node, to) for node, to in zip(nodes, (pair[1], pair[0]), strict=True)
-                    },
-                    **({"known_to_network": known} if known else {}),
-                    "hops": [
-                        *pair[0].hops(),
-                        {"at": nodes[0].name, "what": at_node},
-                        {"at": str(under[0]), "what": network.between_nodes},
-                        {"at": str(under[1]), "what": network.between_nodes},
-                        {"at": nodes[1].name, "what": at_node},
-                        *reversed(pair[1].hops()),
-                    ],
-                    "forwarding": "both nodes' kernels, in the threads of the pods' device queues if any"
-                    if _routed(network)
-                    else "the vSwitch of each node",
+    def nodes(self, stack: ExitStack) -> Nodes:
+        """Return the nodes at the underlay's ends, cleared where the plugin makes a bridge and leaves it."""
+        nodes = over_underlay(self._bed)
+        for node in nodes if self._bridged() else ():
+            stack.enter_context(uplinks.cleared(node, uplinks.BRIDGE_PORT, nic=None, bridge=endpoints.BRIDGE))
+        return nodes
+
+    def join(self, stack: ExitStack, nodes: Nodes, pods: Pods) -> Join:
+        """Tell the network which interfaces lead to the other node, and wait until it knows both pods."""
+        network, under = self._joining(), self._bed.underlay()
+        for node in nodes if self._bridged() else ():
+            stack.enter_context(uplinks.bridged(node, interfaces=(), bridge=endpoints.BRIDGE))
+        at = (UNDERLAY.router_ipv4, UNDERLAY.far_ipv4)
+        ends = zip(nodes, (under[0].interface, under[1].interface), at, strict=True)
+        stack.enter_context(network.joining(list(ends), bridge=endpoints.BRIDGE))
+        known = endpoints.joined(network, pods)
+        at_node = f"bridge {endpoints.BRIDGE}, routed" if self._bridged() else network.on_one_node
+        return Join(
+            told={
+                "between_nodes": network.between_nodes,
+                "routes": {
+                    node.name: _way(node, to) for node, to in zip(nodes, (pods[1], pods[0]), strict=True)
                 },
-                way,
-            )
+                **({"known_to_network": known} if known else {}),
+            },
+            hops=[
+                {"at": nodes[0].name, "what": at_node},
+                {"at": str(under[0]), "what": network.between_nodes},
+                {"at": str(under[1]), "what": network.between_nodes},
+                {"at": nodes[1].name, "what": at_node},
+            ],
+            forwarding=FORWARDING if _routed(network) else "the vSwitch of each node",
+            way=[(nodes[0], under[0].interface, "tx"), (nodes[1], under[1].interface, "rx")],
+        )
+
+    def _bridged(self) -> bool:
+        """Whether the plugin makes a bridge on each node, which then routes."""
+        return _routed(self._network) and not self._network.own_router
 
 
 def _routed(network: NetworkDriver) -> bool:
@@ -150,7 +109,7 @@ def _routed(network: NetworkDriver) -> bool:
     return network.spec.uplink == uplinks.ROUTED
 
 
-def _way(node: NamespaceNode, other: endpoints.Endpoint) -> list[JsonValue]:
+def _way(node: HostNode, other: endpoints.Endpoint) -> list[JsonValue]:
     """Return a node's routes to the other pod's subnet as the kernel has them."""
     subnet = endpoints.subnet(other)
     return [one for one in node.call(routing.routes) if one["destination"] == subnet]

@@ -6,24 +6,23 @@ an implementation in the cluster gives it (LoadBalancer).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import ClassVar
 
-from bmwg.drivers.api import ClusterRuntime, Deployment, Missing, PathDriver
+from bmwg.drivers.api import ClusterRuntime, Missing, PathDriver, TesterPort
 from bmwg.drivers.api_pods import of_cluster
 from bmwg.drivers.paths import destinations, endpoints, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, host
-from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.paths.frames import too_large
+from bmwg.drivers.paths.pair import Join, Nodes, PairPath, Pods
 from bmwg.methodology.paths import PathKind
-from bmwg.methodology.records import NOTHING, POD, Cell, Direction, FrameFormat
+from bmwg.methodology.records import NOTHING, POD, Direction, FrameFormat
 
 UDP_PORT = 7  # rfc2544 appendix C.2.6.4: that of test frames
 
 
-class ServicePath:
+class ServicePath(PairPath):
     """Two pods on a network that the node routes; only the way forward is translated."""
 
     kind: ClassVar[PathKind] = PathKind(
@@ -36,11 +35,6 @@ class ServicePath:
     )
 
     service_kind: ClassVar[str] = "ClusterIP"
-
-    def __init__(self, cell: Cell, bed: Bed) -> None:
-        self._cell = cell
-        self._bed = bed
-        self._network = bed.network(cell.network)
 
     def probe(self) -> Missing | None:
         """Return what is missing: Services, a network that the node routes, frames that rules translate."""
@@ -78,41 +72,37 @@ class ServicePath:
         """Return what the runtime is told of the Service's kind."""
         return {"kind": self.service_kind}
 
-    @contextmanager
-    def deploy(self) -> Iterator[Deployment]:
-        """Make both pods and the Service; remove them on leaving."""
-        refuse(self.probe())
-        bed, network = self._bed, self._network
-        node = bed.node(bed.sides()[0].node)
-        with ExitStack() as stack:
-            stack.enter_context(routers.forwarding(node))
-            pair = stack.enter_context(endpoints.pod_pair(bed, network, (node, node), nic=None))
-            service = stack.enter_context(
-                of_cluster(bed.runtime).service(
-                    node,
-                    name=f"service-{bed.next_id()}",
-                    address=host(INNER[1].far_ipv4),
-                    port=UDP_PORT,
-                    **self._front(),
-                )
+    def nodes(self, stack: ExitStack) -> Nodes:
+        """Return the node of the tester's first link, twice; it forwards."""
+        node = self._bed.node(self._bed.sides()[0].node)
+        stack.enter_context(routers.forwarding(node))
+        return node, node
+
+    def join(self, stack: ExitStack, nodes: Nodes, pods: Pods) -> Join:
+        """Make the Service, whose address the node's rules translate to the second pod's."""
+        service = stack.enter_context(
+            of_cluster(self._bed.runtime).service(
+                nodes[0],
+                name=f"service-{self._bed.next_id()}",
+                address=host(INNER[1].far_ipv4),
+                port=UDP_PORT,
+                **self._front(),
             )
-            client, server = endpoints.ports(bed, network, pair)
-            # frames go to the address that a port calls its own; this one is entered by fixed MACs alone
-            behind = replace(server, ipv4=f"{service['front']}/32", peer_mac=str(pair[1].attached.host_mac))
-            yield Deployment(
-                ports=(client, behind),
-                evidence={
-                    "path": self.kind.name,
-                    **endpoints.evidence(bed, network, pair),
-                    "service": service,
-                    "hops": [
-                        *pair[0].hops(),
-                        {"at": node.name, "what": "rules of kube-proxy, then the node's kernel routes"},
-                        *reversed(pair[1].hops()),
-                    ],
-                    "forwarding": "the node's kernel, in the threads of the device queues if any",
-                },
-            )
+        )
+        return Join(
+            told={"service": service},
+            hops=[{"at": nodes[0].name, "what": "rules of kube-proxy, then the node's kernel routes"}],
+            forwarding="the node's kernel, in the threads of the device queues if any",
+        )
+
+    def ports(self, pods: Pods, join: Join) -> tuple[TesterPort, TesterPort]:
+        """Return the tester's ports; the second one's address is the Service's front.
+
+        Frames go to the address that a port calls its own; this one is entered by fixed MACs alone.
+        """
+        client, server = super().ports(pods, join)
+        front = f"{join.told['service']['front']}/32"
+        return client, replace(server, ipv4=front, peer_mac=str(pods[1].attached.host_mac))
 
 
 class NodePortPath(ServicePath):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import ClassVar
 
-from bmwg.drivers.api import BetweenPods, Deployment, Missing, PodPathDriver
+from bmwg.drivers.api import Missing, PodPathDriver
 from bmwg.drivers.paths import destinations, endpoints, uplinks
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.paths.frames import too_large
+from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods, over_underlay
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD, Cell
+
+FORWARDING = "both nodes' kernels, in the threads of the pods' device queues if any"
 
 
 def option_missing(cell: Cell, bed: Bed) -> Missing | None:
@@ -32,7 +34,7 @@ def option_missing(cell: Cell, bed: Bed) -> Missing | None:
     return None
 
 
-class UnderlayPath:
+class UnderlayPath(OpenPairPath):
     """Two nodes, the underlay NIC of each a port of its CNI bridge."""
 
     kind: ClassVar[PathKind] = PathKind(
@@ -46,11 +48,6 @@ class UnderlayPath:
         ends_in_pods=True,
     )
 
-    def __init__(self, cell: Cell, bed: Bed) -> None:
-        self._cell = cell
-        self._bed = bed
-        self._network = bed.network(cell.network)
-
     def probe(self) -> Missing | None:
         """Return what is missing: the frame's room, a bridging option on both nodes."""
         return too_large(self._cell) or self.probe_pods()
@@ -59,54 +56,26 @@ class UnderlayPath:
         """Return what is missing with the pods' own kernels at the ends."""
         return option_missing(self._cell, self._bed)
 
-    @contextmanager
-    def deploy(self) -> Iterator[Deployment]:
-        """Make both pods, make the underlay NICs bridge ports; undo it on leaving."""
-        refuse(self.probe())
-        with self._made(endpoints.TESTER) as (pair, evidence):
-            yield Deployment(ports=endpoints.ports(self._bed, self._network, pair), evidence=evidence)
+    def nodes(self, stack: ExitStack) -> Nodes:
+        """Return the nodes at the underlay's two ends."""
+        return over_underlay(self._bed)
 
-    @contextmanager
-    def between_pods(self) -> Iterator[BetweenPods]:
-        """The same for what runs in the pods."""
-        refuse(self.probe_pods())
-        with self._made(endpoints.KERNEL) as (pair, evidence):
-            mine, other = self._bed.underlay()
-            way = [
-                (self._bed.node(mine.node), mine.interface, "tx"),
-                (self._bed.node(other.node), other.interface, "rx"),
-            ]
-            yield endpoints.between(pair, evidence, way)
-
-    @contextmanager
-    def _made(self, speaker: str) -> Iterator[endpoints.Made]:
-        bed, network = self._bed, self._network
-        under = bed.underlay()
-        nodes = (bed.node(under[0].node), bed.node(under[1].node))
-        with ExitStack() as stack:
-            count = endpoints.wanted(self._cell)
-            pair = stack.enter_context(
-                endpoints.pods(bed, network, nodes, nic=None, speaker=speaker, count=count)
-            )
-            for node, end in zip(nodes, under, strict=True):
-                ports = (end.interface,)
-                stack.enter_context(uplinks.bridged(node, interfaces=ports, bridge=endpoints.BRIDGE))
-            yield (
-                pair,
-                {
-                    "path": self.kind.name,
-                    **endpoints.evidence(bed, network, pair),
-                    "hops": [
-                        *pair[0].hops(),
-                        {"at": nodes[0].name, "what": f"bridge {endpoints.BRIDGE}"},
-                        {"at": str(under[0]), "what": "underlay NIC, bridge port"},
-                        {"at": str(under[1]), "what": "underlay NIC, bridge port"},
-                        {"at": nodes[1].name, "what": f"bridge {endpoints.BRIDGE}"},
-                        *reversed(pair[1].hops()),
-                    ],
-                    "forwarding": "both nodes' kernels, in the threads of the pods' device queues if any",
-                },
-            )
+    def join(self, stack: ExitStack, nodes: Nodes, pods: Pods) -> Join:
+        """Make each node's underlay NIC a port of its bridge."""
+        under = self._bed.underlay()
+        for node, end in zip(nodes, under, strict=True):
+            ports = (end.interface,)
+            stack.enter_context(uplinks.bridged(node, interfaces=ports, bridge=endpoints.BRIDGE))
+        return Join(
+            hops=[
+                {"at": nodes[0].name, "what": f"bridge {endpoints.BRIDGE}"},
+                {"at": str(under[0]), "what": "underlay NIC, bridge port"},
+                {"at": str(under[1]), "what": "underlay NIC, bridge port"},
+                {"at": nodes[1].name, "what": f"bridge {endpoints.BRIDGE}"},
+            ],
+            forwarding=FORWARDING,
+            way=[(nodes[0], under[0].interface, "tx"), (nodes[1], under[1].interface, "rx")],
+        )
 
 
 _: type[PodPathDriver] = UnderlayPath

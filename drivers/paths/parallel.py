@@ -6,9 +6,8 @@ routed`), or by the flows of a switch that steers. The tester draws a chain for 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar
@@ -16,63 +15,38 @@ from typing import ClassVar
 from bmwg.drivers import registry
 from bmwg.drivers.api import (
     Attached,
-    Attachment,
-    Deployment,
-    FunctionLink,
+    Evidence,
     JsonValue,
     Missing,
     PathDriver,
-    PlacedNode,
-    Pod,
-    PodNetwork,
     SteeringNetwork,
     TesterPort,
     Way,
 )
 from bmwg.drivers.hosting import routing
-from bmwg.drivers.network import datapath
-from bmwg.drivers.network.handover import undriven
-from bmwg.drivers.paths import destinations, members, pod_ends, queues, routers, uplinks
+from bmwg.drivers.paths import destinations, members, routers, uplinks
 from bmwg.drivers.paths.addresses import OUTER, Segment, host, transit
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.destinations import Hop
-from bmwg.drivers.paths.frames import refuse, too_large
-from bmwg.drivers.paths.pods import created_pod, described
+from bmwg.drivers.paths.forwarding_pods import End, ForwardingPods, Standing, both, bridge_of
 from bmwg.methodology import parallel
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import POD, Cell, FrameFormat
 
-_BRIDGE = "bmwg-br0"  # of all: the flows of one switch lead to every chain
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class _End:
-    """One attachment of one function, or with `member` -1 the node's NIC of that side."""
-
-    member: int
-    side: int
-
-    @property
-    def is_nic(self) -> bool:
-        return self.member < 0
-
-    @property
-    def number(self) -> int:
-        """Number of a rule and its table on the node: first the NICs, then all attachments."""
-        return routers.SIDES + 2 * self.member + self.side
+_NIC = -1  # in place of a member: the node's NIC of that side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
     """What enters the node by one end for these networks behind a side leaves it by another end."""
 
-    incoming: _End
-    outgoing: _End
+    incoming: End
+    outgoing: End
     behind: int
     numbers: tuple[int, ...]
 
 
-class ParallelPath:
+class ParallelPath(ForwardingPods):
     """Several chains of pods at once, in each of which one of the functions for pods forwards."""
 
     kind: ClassVar[PathKind] = PathKind(
@@ -85,28 +59,12 @@ class ParallelPath:
     )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
-        self._cell = cell
-        self._bed = bed
         self._chains = parallel.of(cell)
-        self._members = parallel.functions(self._chains)
-        self._network = bed.network(cell.network)
-        self._functions = [registry.function(cell.function, bed) for _ in self._members]
-        self._routed = self._network.spec.uplink == uplinks.ROUTED
+        super().__init__(cell, bed, parallel.functions(self._chains))
+        self._routed = self._uplink == uplinks.ROUTED
 
-    def probe(self) -> Missing | None:
-        """Return what is missing: the frame's room, who tells chains apart, the network, the function."""
-        missing = too_large(self._cell, mtu_octets=self._bed.mtu_octets) or undriven(
-            self._network, f"function {self._cell.function}", self._functions[0].drives
-        )
-        if missing is None:
-            missing = self._not_told_apart() or self._bed.runtime.side_by_side(len(self._members))
-        if missing is None:
-            missing = (
-                self._bed.missing(self._cell.network, self._bed.sides()[0].node) or self._network.transit()
-            )
-        return missing or self._functions[0].probe()
-
-    def _not_told_apart(self) -> Missing | None:
+    def _unled(self) -> Missing | None:
+        """Return why the chains cannot be told apart."""
         what = f"{len(self._chains)} chains at once on network {self._cell.network}"
         if self._cell.destination_networks != len(self._chains):
             return Missing(
@@ -128,87 +86,39 @@ class ParallelPath:
             mend="an option with `uplink: routed` such as ptp, or one that steers: ovs-dpdk",
         )
 
-    @contextmanager
-    def deploy(self) -> Iterator[Deployment]:
-        """Make the pods, lead each chain's networks through it, start the functions; undo it on leaving."""
-        refuse(self.probe())
-        bed = self._bed
-        sides = bed.sides()
-        node = bed.node(sides[0].node)
-        began_s = time.monotonic()
-        with ExitStack() as stack:
-            nics = tuple(side.nic for side in sides)
-            stack.enter_context(queues.released(bed, node, nics))
-            if self._routed:
-                stack.enter_context(routers.forwarding(node))
-                for side in sides:
-                    stack.enter_context(routers.router_addresses(node, side))
-            for nic in nics:
-                stack.enter_context(uplinks.cleared(node, self._network.spec.uplink, nic=nic, bridge=_BRIDGE))
-            pods = [
-                stack.enter_context(self._pod(node, member, sides)) for member in range(len(self._members))
-            ]
-            attached = {
-                end: item
-                for member, pod in enumerate(pods)
-                for end, item in zip(self._ends(member), pod.attached, strict=True)
+    def _told(self, standing: Standing) -> Evidence:
+        return {
+            parallel.AXIS: {
+                "members": members.told(self._bed, self._members, standing),
+                "services": self._services(),
+                "shared": list(parallel.shared(self._chains)),
+                "steered": list(standing.steered),
+                **members.activation(standing),
             }
-            for end, item in attached.items():
-                pod_ends.widen(bed, self._network, pods[end.member], item)
-            steered = self._steered(stack, node, sides, attached)
-            for member, (pod, function) in enumerate(zip(pods, self._functions, strict=True)):
-                pod.start(function.furnish(pod, self._links(member, sides, attached)))
-                steered += self._routes_in(pod, member)
-            functions = [function.started(pod) for pod, function in zip(pods, self._functions, strict=True)]
-            settled = [
-                self._network.settled(
-                    node, item, pod_id=pods[end.member].pod_id, pod_pid=pods[end.member].pid
-                )
-                for end, item in attached.items()
-            ]
-            device_queues = [
-                pod_ends.queue(bed, self._network, pods[0], side, item)
-                for side, item in zip(sides, pods[0].attached, strict=True)
-            ]
-            activation_s = round(time.monotonic() - began_s, 3)
-            yield Deployment(
-                ports=(self._port(sides[0], pods[0]), self._port(sides[1], pods[0])),
-                evidence={
-                    "path": self.kind.name,
-                    "hosting": "pod",
-                    "function": functions[0],
-                    "network": bed.described(self._cell.network, node.name),
-                    "attachments": [
-                        {**item.evidence, **more, "member": self._members[end.member]}
-                        for (end, item), more in zip(attached.items(), settled, strict=True)
-                    ],
-                    "checks": [check for pod in pods for check in pod.checks],
-                    "pod": described(bed, pods[0], works=True),
-                    "pod_runtime": dict(bed.runtime.describe()),
-                    "hops": self._hops(sides, attached),
-                    "forwarding": self._functions[0].forwarding,
-                    "device_queues": device_queues,
-                    "datapath": {
-                        node.name: node.call(datapath.observe),
-                        **{
-                            f"pod{number}": node.call(datapath.observe, netns=pod.netns_path)
-                            for number, pod in enumerate(pods)
-                        },
-                    },
-                    parallel.AXIS: {
-                        "members": members.told(bed, self._members, pods, functions),
-                        "services": self._services(),
-                        "shared": list(parallel.shared(self._chains)),
-                        "steered": steered,
-                        **members.activation(activation_s, list(attached.values())),
-                    },
-                },
-            )
+        }
 
     # ---------------------------------------------------------------- what there is
 
-    def _ends(self, member: int) -> tuple[_End, _End]:
-        return _End(member=member, side=0), _End(member=member, side=1)
+    def _segments(self, sides: tuple[Side, Side]) -> Sequence[tuple[int, str | None]]:
+        return [(0, side.nic) for side in sides]
+
+    def _segment(self, end: End) -> int:
+        return 0  # the flows of one switch lead to every chain
+
+    def _nic(self, end: End, sides: tuple[Side, Side]) -> str | None:
+        return sides[end.side].nic if end.member == 0 else None  # all chains share them
+
+    def _at_tester(self, end: End) -> bool:
+        return True  # behind a switch that steers by destination any next hop will do
+
+    def _own(self, end: End) -> tuple[str, str]:
+        return self._between(end).far
+
+    def _next(self, end: End) -> tuple[str, str]:
+        return self._between(end).router if self._routed else OUTER[end.side].far
+
+    def _outer(self) -> tuple[End, End]:
+        return End(member=0, side=0), End(member=0, side=1)
 
     def _services(self) -> list[JsonValue]:
         """Return each chain: its functions in order, and the networks behind either port that are its own."""
@@ -223,11 +133,11 @@ class ParallelPath:
 
     def _steps(self) -> list[_Step]:
         """Return every step between two ends, of all chains and both ways, each with its networks."""
-        found: dict[tuple[_End, _End, int], list[int]] = {}
+        found: dict[tuple[End, End, int], list[int]] = {}
         for number, names in enumerate(self._chains):
-            entered = [self._ends(self._members.index(name)) for name in names]
-            forward = [_End(member=-1, side=0), *(end for ends in entered for end in ends)]
-            forward.append(_End(member=-1, side=1))
+            entered = [both(self._members.index(name)) for name in names]
+            forward = [End(member=_NIC, side=0), *(end for ends in entered for end in ends)]
+            forward.append(End(member=_NIC, side=1))
             for behind, way in ((1, forward), (0, forward[::-1])):
                 # an end is left by what has come in by the one before it: pods lie between every second pair
                 for incoming, outgoing in list(pairwise(way))[::2]:
@@ -237,72 +147,42 @@ class ParallelPath:
             for (incoming, outgoing, behind), numbers in found.items()
         ]
 
-    def _segment(self, end: _End) -> Segment:
+    def _between(self, end: End) -> Segment:
         """Return the subnet between the node and an attachment."""
-        return transit(2 * end.member + end.side)
+        return transit(end.number)
 
     # ---------------------------------------------------------------- making it
 
-    @contextmanager
-    def _pod(self, node: PlacedNode, member: int, sides: tuple[Side, Side]) -> Iterator[Pod]:
-        name = f"bmwg-{self._bed.next_id()}"
-        wanted = [self._wanted(end, sides) for end in self._ends(member)]
-        with (
-            self._functions[member].parts(name) as parts,
-            self._network.pod_parts(node, name) as more,
-            created_pod(self._bed, node, name=name, networks=wanted, parts=parts | more) as pod,
-        ):
-            yield pod
-
-    def _wanted(self, end: _End, sides: tuple[Side, Side]) -> PodNetwork:
-        """Return an attachment's intent; the first function's bring the NICs, which all chains share."""
-        segment = self._segment(end)
-        attachment = Attachment(
-            network=self._cell.network,
-            interface=f"net{end.side}",
-            side=end.side,
-            uplink=sides[end.side].nic if end.member == 0 else None,
-            addresses=segment.far,
-            routes=tuple(
-                (subnet, host(via))
-                for subnet, via in zip(OUTER[end.side].subnets, segment.router, strict=True)
-            )
-            if self._routed
-            else (),
-        )
-        return PodNetwork(driver=self._network, attachment=attachment, bridge=_BRIDGE)
-
-    def _steered(
-        self, stack: ExitStack, node: PlacedNode, sides: tuple[Side, Side], attached: dict[_End, Attached]
-    ) -> list[JsonValue]:
+    def _lead(self, stack: ExitStack, standing: Standing) -> list[JsonValue]:
         """Lead the networks of each chain through it; return what stands, as who leads them tells it."""
         count = len(self._chains)
+        node, sides, attached = standing.node, standing.sides, standing.attached
         if not self._routed:
             assert isinstance(self._network, SteeringNetwork)  # see `probe`
             ways = [
                 Way(
                     incoming=sides[step.incoming.side].nic
-                    if step.incoming.is_nic
+                    if step.incoming.member == _NIC
                     else attached[step.incoming],
                     outgoing=sides[step.outgoing.side].nic
-                    if step.outgoing.is_nic
+                    if step.outgoing.member == _NIC
                     else attached[step.outgoing],
                     destinations=destinations.behind(step.behind, step.numbers, count),
                 )
                 for step in self._steps()
             ]
-            return self._network.steer(node, bridge=_BRIDGE, ways=ways)
+            return self._network.steer(node, bridge=bridge_of(0), ways=ways)
         names = {end: uplinks.host_side(node, item) for end, item in attached.items()}
-        names |= {_End(member=-1, side=side.number): side.nic for side in sides}
+        names |= {End(member=_NIC, side=side.number): side.nic for side in sides}
         for end, item in attached.items():
             node.call(routing.disable_reverse_path_filter, interface=names[end])
-            for arguments in routers.neighbour_arguments(names[end], self._segment(end).far, item.mac):
+            for arguments in routers.neighbour_arguments(names[end], self._between(end).far, item.mac):
                 node.call(routing.set_neighbour, **arguments)
         hops = [
             Hop(
                 side=step.behind,
                 via=_hosts(
-                    (OUTER[step.behind] if step.outgoing.is_nic else self._segment(step.outgoing)).far
+                    (OUTER[step.behind] if step.outgoing.member == _NIC else self._between(step.outgoing)).far
                 ),
                 interface=names[step.outgoing],
                 table=routers.table_of(_number(step.incoming)),
@@ -316,60 +196,46 @@ class ParallelPath:
             stack.enter_context(routers.ruled(node, incoming=interface, number=_number(end)))
         return found
 
-    def _routes_in(self, pod: Pod, member: int) -> list[JsonValue]:
-        """Set the routes of a function that forwards by routes: each side's networks by that side."""
-        if not self._functions[member].routes:
-            return []
-        hops = [
-            Hop(side=end.side, via=_hosts(self._segment(end).router), interface=f"net{end.side}")
-            for end in self._ends(member)
-        ]
-        return destinations.set_routes(pod.inside, self._members[member], hops, len(self._chains))
-
-    def _links(
-        self, member: int, sides: tuple[Side, Side], attached: dict[_End, Attached]
-    ) -> list[FunctionLink]:
-        """Return a function's interfaces. Behind a switch that steers by destination any MAC will do."""
-        return [
-            FunctionLink(
-                interface=attached[end].attachment.interface,
-                routes=attached[end].attachment.routes,
-                neighbours=self._segment(end).router if self._routed else OUTER[end.side].far,
-                neighbour_mac=str(attached[end].host_mac) if self._routed else sides[end.side].tester_mac,
-                device=attached[end].device,
-            )
-            for end in self._ends(member)
-        ]
+    def _route_inside(self, stack: ExitStack, standing: Standing) -> list[JsonValue]:
+        """Set the routes of functions that forward by routes: each side's networks by that side."""
+        found: list[JsonValue] = []
+        for member, pod in enumerate(standing.pods):
+            if self._functions[member].routes:
+                hops = [
+                    Hop(side=end.side, via=_hosts(self._between(end).router), interface=f"net{end.side}")
+                    for end in both(member)
+                ]
+                found += destinations.set_routes(pod.inside, self._members[member], hops, len(self._chains))
+        return found
 
     # ---------------------------------------------------------------- how it is entered
 
-    def _port(self, side: Side, pod: Pod) -> TesterPort:
-        answers = self._functions[0].answers_neighbours
-        item = pod.attached[side.number]
-        port = pod_ends.port(self._bed, self._cell, self._network, side, item, answers=answers)
+    def _port(self, side: Side, attached: Attached) -> TesterPort:
+        port = super()._port(side, attached)
         if (networks := self._bed.networks_behind(side.number)) is None:
             return port
         return replace(port, networks_ipv4=networks[0], networks_ipv6=networks[1])
 
-    def _hops(self, sides: tuple[Side, Side], attached: dict[_End, Attached]) -> list[JsonValue]:
+    def _hops(self, standing: Standing) -> list[JsonValue]:
         """Return the tester's ports, the NICs, and of each function the ends; `services` has their order."""
         hops: list[JsonValue] = []
-        for side in sides:
+        for side in standing.sides:
             hops += [
                 {"at": f"tester/{side.tester_interface}", "what": f"tester port, {side.link}"},
                 {"at": f"{side.node}/{side.nic}", "what": f"{side.link}, shared by all chains"},
             ]
-        for end, item in attached.items():
+        for end, item in standing.attached.items():
             if item.host_interface is not None:
-                at = f"{sides[0].node}/{item.host_interface}"
+                at = f"{standing.node.name}/{item.host_interface}"
                 hops.append({"at": at, "what": "host side of the attachment"})
             inside = f"{item.link_kind}, {self._cell.function}"
             hops.append({"at": f"{self._members[end.member]}/{item.attachment.interface}", "what": inside})
         return hops
 
 
-def _number(end: _End) -> int:
-    return end.side if end.is_nic else end.number
+def _number(end: End) -> int:
+    """Return the number of an end's rule and table on the node: first the NICs, then all attachments."""
+    return end.side if end.member == _NIC else routers.SIDES + end.number
 
 
 def _hosts(addresses: Sequence[str]) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bmwg.drivers.api import ClusterRuntime, JsonValue, Missing, NetworkDriver, PlacedNode
+from bmwg.drivers.api import ClusterRuntime, Evidence, Missing, NetworkDriver, PlacedNode
 from bmwg.drivers.api_pods import of_cluster
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.endpoints import Endpoint, subnets
@@ -33,7 +33,7 @@ def unenforced(bed: Bed, network: NetworkDriver) -> Missing | None:
 @contextmanager
 def policed(
     bed: Bed, network: NetworkDriver, node: PlacedNode, pair: tuple[Endpoint, Endpoint]
-) -> Iterator[dict[str, JsonValue]]:
+) -> Iterator[Evidence]:
     """Have the policies in force while this is open; yields the evidence, empty where none is asked for."""
     count = bed.testbed.pods.policies
     if not count:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import ClusterRuntime, Deployment, JsonValue, Missing, PathDriver, TesterPort
+from bmwg.drivers.api import ClusterRuntime, Deployment, Evidence, Missing, PathDriver, TesterPort
 from bmwg.drivers.api_pods import of_cluster
 from bmwg.drivers.hosting import routing
 from bmwg.drivers.hosting.bundle import PodSpec
@@ -35,7 +35,7 @@ class Standing:
 
     moving: Any
     ports: tuple[TesterPort, TesterPort]
-    evidence: dict[str, JsonValue]
+    evidence: Evidence
 
 
 class RelayedPath:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import BetweenPods, Deployment, HostNode, JsonValue, Missing, PodPathDriver
+from bmwg.drivers.api import HostNode, JsonValue, Missing, PodPathDriver
 from bmwg.drivers.hosting import interfaces, routing
 from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import endpoints, guest_hosts, routers, uplinks
@@ -19,6 +19,7 @@ from bmwg.drivers.paths.addresses import INNER, UNDERLAY, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
 from bmwg.drivers.paths.guest_hosts import GuestHost
+from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods
 from bmwg.methodology import vnics
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD, Cell
@@ -28,16 +29,13 @@ _RUNTIME = "crun"
 _UPLINKS = (uplinks.BRIDGE_PORT, uplinks.ROUTED, uplinks.MASTER)
 
 
-class _VmPods:
+class _VmPods(OpenPairPath):
     """What both paths have in common; `guests` of the two pods' nodes are guests of one node."""
 
-    kind: ClassVar[PathKind]
     guests: ClassVar[int]
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
-        self._cell = cell
-        self._bed = bed
-        self._network = bed.network(cell.network)
+        super().__init__(cell, bed)
         self._vnic = str(dict(cell.axes).get(vnics.AXIS, vnics.VIRTIO))
 
     @property
@@ -90,45 +88,34 @@ class _VmPods:
             )
         return None
 
-    @contextmanager
-    def deploy(self) -> Iterator[Deployment]:
-        """Refuse: see `probe`."""
-        refuse(self.probe())
-        yield from ()
-
-    @contextmanager
-    def between_pods(self) -> Iterator[BetweenPods]:
-        """Boot the guests, make a pod on each of the two nodes, join them; remove all on leaving.
+    def nodes(self, stack: ExitStack) -> Nodes:
+        """Boot the guests, and join their taps where there are two; return the pods' nodes.
 
         Raises TestbedError PATH-02 when the guest lacks what the option needs, and what booting it raises.
         """
-        refuse(self.probe_pods())
-        bed, network, node = self._bed, self._network, self._node
-        with ExitStack() as stack:
-            guests = [
-                stack.enter_context(guest_hosts.guest_host(bed, node, number=number, vnic=self._vnic))
-                for number in range(self.guests)
-            ]
-            lack = bed.runtime.probe(guests[0]) or bed.missing(self._cell.network, guests[0].name)
-            refuse(lack)  # the guests are alike
-            hosts: tuple[HostNode, HostNode] = (guests[0] if self.guests > 1 else node, guests[-1])
-            stack.enter_context(self._segment(guests))
-            pair = stack.enter_context(self._pods(hosts))
-            uplink = network.spec.uplink
-            yield endpoints.between(
-                pair,
-                {
-                    "path": self.kind.name,
-                    **endpoints.evidence(bed, network, pair),
-                    "host": node.name,
-                    "machines": {
-                        guest.name: guest_hosts.described(bed, guest, self._vnic) for guest in guests
-                    },
-                    "hops": self._hops(pair, guests, uplink),
-                    "forwarding": "the kernels of node and guests, and QEMU between them",
+        bed, node = self._bed, self._node
+        guests = [
+            stack.enter_context(guest_hosts.guest_host(bed, node, number=number, vnic=self._vnic))
+            for number in range(self.guests)
+        ]
+        refuse(bed.runtime.probe(guests[0]) or bed.missing(self._cell.network, guests[0].name))  # all alike
+        stack.enter_context(self._segment(guests))
+        return guests[0] if self.guests > 1 else node, guests[-1]
+
+    def join(self, stack: ExitStack, nodes: Nodes, pods: Pods) -> Join:
+        """Return what lies between the pods: `nodes` and `pods` have made all of it."""
+        guests = [one for one in nodes if isinstance(one, GuestHost)]
+        return Join(
+            told={
+                "host": self._node.name,
+                "machines": {
+                    guest.name: guest_hosts.described(self._bed, guest, self._vnic) for guest in guests
                 },
-                self._way(guests),
-            )
+            },
+            hops=self._hops(guests),
+            forwarding="the kernels of node and guests, and QEMU between them",
+            way=self._way(guests),
+        )
 
     @contextmanager
     def _segment(self, guests: Sequence[GuestHost]) -> Iterator[None]:
@@ -145,41 +132,37 @@ class _VmPods:
         finally:
             node.call(interfaces.delete, interface=SEGMENT)
 
-    @contextmanager
-    def _pods(
-        self, hosts: tuple[HostNode, HostNode]
-    ) -> Iterator[tuple[endpoints.Endpoint, endpoints.Endpoint]]:
-        """Make a pod on each of two nodes, and join each node's side to the segment between them."""
-        bed, network, uplink = self._bed, self._network, self._network.spec.uplink
+    def pods(self, stack: ExitStack, nodes: Nodes, speaker: str) -> Pods:
+        """Make a pod on each of the nodes, and join each node's side to the segment between them."""
+        uplink = self._network.spec.uplink
         ports = [
-            (one.interface if isinstance(one, GuestHost) else _tap_of(hosts[1 - number]))
-            for number, one in enumerate(hosts)
+            (one.interface if isinstance(one, GuestHost) else _tap_of(nodes[1 - number]))
+            for number, one in enumerate(nodes)
         ]
-        with ExitStack() as stack:
-            for one, port in zip(hosts, ports, strict=True):
-                nic = port if uplink == uplinks.MASTER else None
-                stack.enter_context(uplinks.cleared(one, uplink, nic=nic, bridge=endpoints.BRIDGE))
-            if uplink == uplinks.ROUTED:
-                for number, one in enumerate(hosts):
-                    stack.enter_context(routers.forwarding(one))
-                    stack.enter_context(_routed(one, ports[number], number))
-            first, second = (
-                stack.enter_context(
-                    endpoints.endpoint(
-                        bed,
-                        network,
-                        one,
-                        number=number,
-                        nic=ports[number] if uplink == uplinks.MASTER else None,
-                        speaker=endpoints.KERNEL,
-                    )
+        for one, port in zip(nodes, ports, strict=True):
+            nic = port if uplink == uplinks.MASTER else None
+            stack.enter_context(uplinks.cleared(one, uplink, nic=nic, bridge=endpoints.BRIDGE))
+        if uplink == uplinks.ROUTED:
+            for number, one in enumerate(nodes):
+                stack.enter_context(routers.forwarding(one))
+                stack.enter_context(_routed(one, ports[number], number))
+        pods = [
+            stack.enter_context(
+                endpoints.endpoint(
+                    self._bed,
+                    self._network,
+                    one,
+                    number=number,
+                    nic=ports[number] if uplink == uplinks.MASTER else None,
+                    speaker=speaker,
                 )
-                for number, one in enumerate(hosts)
             )
-            if uplink == uplinks.BRIDGE_PORT:
-                for one, port in zip(hosts, ports, strict=True):
-                    stack.enter_context(uplinks.bridged(one, interfaces=(port,), bridge=endpoints.BRIDGE))
-            yield first, second
+            for number, one in enumerate(nodes)
+        ]
+        if uplink == uplinks.BRIDGE_PORT:
+            for one, port in zip(nodes, ports, strict=True):
+                stack.enter_context(uplinks.bridged(one, interfaces=(port,), bridge=endpoints.BRIDGE))
+        return tuple(pods)
 
     def _way(self, guests: Sequence[GuestHost]) -> list[tuple[HostNode, str, str]]:
         """Return the interfaces between the two pods' attachments, and which counter goes forward."""
@@ -193,13 +176,11 @@ class _VmPods:
         first = guests[0]
         return [(first, first.interface, "tx"), (self._node, first.tap, "rx"), *into]
 
-    def _hops(
-        self, pair: tuple[endpoints.Endpoint, ...], guests: Sequence[GuestHost], uplink: str
-    ) -> list[JsonValue]:
+    def _hops(self, guests: Sequence[GuestHost]) -> list[JsonValue]:
         joined = {
             uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
             uplinks.ROUTED: "its kernel routes",
-        }.get(uplink, "the plugin's own switching")
+        }.get(self._network.spec.uplink, "the plugin's own switching")
         node = self._node.name
         vnic = f"the guest's vNIC ({self._vnic})"
         last = guests[-1]
@@ -217,7 +198,7 @@ class _VmPods:
                 {"at": f"{node}/{first.tap}", "what": "tap of the guest"},
                 {"at": node, "what": f"bridge {SEGMENT}"},
             ]
-        return [*pair[0].hops(), *out, *into, *reversed(pair[1].hops())]
+        return [*out, *into]
 
 
 def _tap_of(guest: HostNode) -> str:

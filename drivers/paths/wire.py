@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from bmwg.drivers import links
-from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver
+from bmwg.drivers.api import Deployment, Evidence, JsonValue, Missing, PathDriver
 from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths import repeater
 from bmwg.drivers.paths.addresses import BEHIND, OUTER
@@ -126,7 +126,11 @@ class WirePath:
                     for port, side in zip((one, two), sides, strict=True)
                 ]
                 hops.insert(1, {"at": "tester", "what": f"testpmd repeats frames, on CPU {repeats['cpu']}"})
-                made = {"hops": hops, "repeater": dict(repeats), "forwarding": "testpmd, frames as they are"}
+                made: Evidence = {
+                    "hops": hops,
+                    "repeater": dict(repeats),
+                    "forwarding": "testpmd, frames as they are",
+                }
                 yield Deployment(ports=(one, two), evidence={**joined.evidence, **made})
         finally:
             tester.call(interfaces.delete, interface=mine)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import BetweenPods, Deployment, JsonValue, PluginNetwork
+from bmwg.drivers.api import BetweenPods, Deployment, Evidence, JsonValue, PluginNetwork
 from bmwg.drivers.api_calls import name_of
 from bmwg.drivers.hosting import inside
 from bmwg.drivers.paths.bed import Bed
@@ -61,7 +61,7 @@ def take_between(
 
 
 def take_ground(
-    bed: Bed, cell: Cell, evidence: Mapping[str, Any], offered_by: Mapping[str, JsonValue]
+    bed: Bed, cell: Cell, evidence: Evidence, offered_by: Mapping[str, JsonValue]
 ) -> dict[str, dict[str, JsonValue]]:
     """The same of nodes on which nothing stands: pods are made and removed there, and must leave nothing."""
     told: dict[str, JsonValue] = {
@@ -77,7 +77,7 @@ def take_ground(
 
 
 def take_place(
-    bed: Bed, cell: Cell, evidence: Mapping[str, Any], program: Mapping[str, JsonValue]
+    bed: Bed, cell: Cell, evidence: Evidence, program: Mapping[str, JsonValue]
 ) -> dict[str, dict[str, JsonValue]]:
     """The same of a place where a program measures the host itself; `program` is its description."""
     told: dict[str, JsonValue] = {
@@ -93,7 +93,7 @@ def take_place(
 
 
 def _taken(
-    bed: Bed, cell: Cell, evidence: Mapping[str, Any], tester: Mapping[str, JsonValue]
+    bed: Bed, cell: Cell, evidence: Evidence, tester: Mapping[str, JsonValue]
 ) -> dict[str, dict[str, JsonValue]]:
     attachments = list(_attachments(evidence, ""))
     roles = pod_roles(bed)
@@ -175,7 +175,7 @@ def _workload(
     bed: Bed,
     cell: Cell,
     pod: str,
-    evidence: Mapping[str, Any],
+    evidence: Evidence,
     attachments: list[Mapping[str, Any]],
     number: int,
 ) -> dict[str, JsonValue]:
@@ -247,7 +247,7 @@ def _af_xdp(
 
 def _topology(
     cell: Cell,
-    evidence: Mapping[str, Any],
+    evidence: Evidence,
     attachments: list[tuple[str, Mapping[str, Any]]],
     pods: int,
     *,
@@ -294,7 +294,7 @@ def _topology(
     }
 
 
-def _chains(cell: Cell, evidence: Mapping[str, Any], alone: list[str]) -> list[JsonValue]:
+def _chains(cell: Cell, evidence: Evidence, alone: list[str]) -> list[JsonValue]:
     """Each chain with its functions by name and those that others share; by kind where there is one alone."""
     beside = evidence.get(parallel.AXIS)
     if not isinstance(beside, Mapping):

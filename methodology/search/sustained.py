@@ -17,6 +17,7 @@ from bmwg.methodology.search.stepwise import Procedure, valid_trial
 LONG_S = 0.5  # choice: five times a trial of 0.1 s, and no longer than what a shared machine leaves alone
 TRIES = 3  # choice: a neighbour that lowers one of them is not there in all
 ENOUGH = 0.015  # choice: half of a width of 3 %
+FILLS = "a buffer fills"  # how the refusal begins
 MOST = 0.25  # choice: of a load; with more of it in a buffer the number says little of a rate
 
 
@@ -72,7 +73,7 @@ def procedure(sustained: Sustained) -> Procedure[Ended]:
     if share > MOST:
         tried = named([trial.seq for trial in trials])
         return Ended(
-            refused=f"a buffer fills: {load} passes for {sustained.duration_s:g} s and no longer, by trials"
+            refused=f"{FILLS}: {load} passes for {sustained.duration_s:g} s and no longer, by trials"
             f" of {LONG_S:g} s up to {share:.0%} of it is the buffer's ({tried}); longer trials tell its rate"
         )
     return Ended(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
+from bmwg.methodology.search.sustained import FILLS
 from bmwg.reports.render.facts import Facts, short_words
 
 _WHY = {
@@ -16,6 +17,7 @@ _HELPS = {
     OutcomeType.AT_FLOOR: "a profile with a lower `search.min_load_fps`",
     OutcomeType.TESTER_LIMITED: "a faster tester (docs/testers.md)",
 }
+_LONGER = "a profile with longer trials, which a buffer cannot carry"
 _QUIETER = "a quieter hour or CPUs of its own, see `bmwg doctor`"
 
 
@@ -62,6 +64,8 @@ def _reason(facts: Facts, outcome: Outcome) -> tuple[str, str]:
     if outcome.type in _WHY:
         return _WHY[outcome.type], helps
     said = outcome.reason or outcome.statement or "no reason was recorded"
+    if outcome.type is OutcomeType.UNSTABLE and said.startswith(FILLS):
+        return f"unstable, {said}", _LONGER
     if outcome.type is OutcomeType.UNSTABLE:
         disturbed = outcome.cell.kind == FRAMES and bool(facts.set_aside(outcome).count)
         return f"unstable, {said}", _QUIETER if disturbed else helps

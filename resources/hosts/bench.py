@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api import Evidence, Missing
 from bmwg.drivers.hosting import guest_clock
 from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths.bed import Bed
@@ -150,7 +150,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         for hosting, form in made.items():
             cell = forms[hosting].planned.cell
             deployment_id = self.new_deployment(cell.path, hosting, str(told["program"]))
-            evidence = {**form.evidence, "workloads": {str(told["program"]): told}}
+            evidence: Evidence = {**form.evidence, "workloads": {str(told["program"]): told}}
             self.run.store.add_deployment(deployment_id, evidence)
             record_machines_of_pods(self.run.store, evidence)
             take = _taking(bed, cell, evidence, told)
@@ -181,7 +181,7 @@ def _experiment(planned: Planned[JobsSpec]) -> str:
     return experiment_of(planned.metric, planned.cell)
 
 
-def _taking(bed: Bed, cell: Any, evidence: Mapping[str, Any], told: Mapping[str, Any]) -> Callable[[], Any]:
+def _taking(bed: Bed, cell: Any, evidence: Evidence, told: Mapping[str, Any]) -> Callable[[], Any]:
     return lambda: take_place(bed, cell, evidence, told)
 
 

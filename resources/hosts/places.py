@@ -6,11 +6,11 @@ program has a cgroup with a pod's limits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from bmwg.drivers.api import JsonValue, Missing, PodParts
+from bmwg.drivers.api import Evidence, JsonValue, Missing, PodParts
 from bmwg.drivers.hosting import job_files, programs, qemu
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.qemu import Accelerator
@@ -37,7 +37,7 @@ class Form:
     """A form that stands: where jobs run in it, and what it is."""
 
     workshop: Workshop
-    evidence: Mapping[str, JsonValue]
+    evidence: Evidence
 
 
 def lacking(hosting: str, bed: Bed, spec: JobsSpec, *, translated: bool) -> Missing | None:
@@ -90,7 +90,7 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
     node = _node(bed)
     folder = str(bed.run_dir / f"jobs-{hosting}")
     entry = bed.undo.before("folder", {"kind": "local"}, folder=folder)
-    told: dict[str, JsonValue] = {
+    told: Evidence = {
         "path": PATH,
         "scenario": "a program measures the host on which it runs",
         "hosting": hosting,
@@ -120,7 +120,7 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
         with created_pod(bed, node, name=name, networks=[], parts=parts, runtime=runtime) as pod:
             pod.start()
             shop = Workshop(place=pod, cgroup="", folder=_IN_POD, on_node=folder)
-            evidence = {
+            evidence: Evidence = {
                 **told,
                 "pod": described(bed, pod, works=False),
                 "pod_runtime": dict(runtime.describe()),
@@ -132,7 +132,7 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
 
 
 @contextmanager
-def _in_guest(bed: Bed, node: NamespaceNode) -> Iterator[tuple[Workshop, dict[str, JsonValue]]]:
+def _in_guest(bed: Bed, node: NamespaceNode) -> Iterator[tuple[Workshop, Evidence]]:
     """Boot a guest for jobs, with a cgroup and a folder in it; all of it goes with the guest."""
     with guest_hosts.guest_host(bed, node, number=0, vnic=VIRTIO, pods=False) as guest:
         place = guest_place(bed, guest, name="bmwg-job")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api import Evidence
 from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.record.deployment import take_ground
@@ -65,7 +65,7 @@ class ActsBench(RepeatedBench[ActsSpec, ActsResult]):
             workload.detach()
             self.answers.keep(self.guard.judged([executions.answer()])[0])
 
-    def _rehearsed(self, ground: Ground, workload: ActsWorkload) -> dict[str, JsonValue]:
+    def _rehearsed(self, ground: Ground, workload: ActsWorkload) -> Evidence:
         """Make and remove the path once, unmeasured: what it is, and that it leads nowhere else."""
         with path_driver(ground.cell, ground.bed).deploy() as deployment:
             require_own_ports(deployment.ports, self.testbed.lab_ports)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import BetweenPods, Missing, PodPathDriver, ServedPath
+from bmwg.drivers.api import BetweenPods, Evidence, Missing, PodPathDriver, ServedPath
 from bmwg.drivers.hosting import guest_clock, qemu
 from bmwg.drivers.isolation import require_closed
 from bmwg.drivers.liveness import Liveness
@@ -235,7 +235,7 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
         deployment_id = self.new_deployment(cell.path, *words, cell.network)
         programs: dict[str, Any] = {name: dict(one.describe()) for name, one in workloads.items()}
         crossed = [one.at for one in between.crossed]
-        evidence = {**between.evidence, "workloads": programs, "crossed": crossed}
+        evidence: Evidence = {**between.evidence, "workloads": programs, "crossed": crossed}
         self.run.store.add_deployment(deployment_id, evidence)
         record_machines_of_pods(self.run.store, evidence)
         goes_on = any(one.done for one in cells)

@@ -10,6 +10,7 @@ import pytest
 from made_parts import ENVELOPE, THROUGHPUT, Maker, cell, header
 
 from bmwg.methodology.records import Bound, OutcomeType, Quantity
+from bmwg.methodology.search.sustained import FILLS
 from bmwg.methodology.throughput import SUSTAINED
 from bmwg.reports.render import searches
 from bmwg.reports.render.extent import Known, measured_extent
@@ -99,6 +100,18 @@ def test_cells_without_a_number_are_told_once_a_reason_with_what_helps(made_fold
     assert (ipvlan.why, ipvlan.helps) == ("the kernel has no ipvlan module", "modprobe ipvlan")
     said = summary_lines(told.run)
     assert {f"  {one}" for one in lines} <= set(said)
+
+
+def test_longer_trials_help_where_a_buffer_fills(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, "one", header()) as store:
+        Maker(store).outcome(
+            cell("pvp", "bridge"),
+            NONE_LOST,
+            OutcomeType.UNSTABLE,
+            reason=f"{FILLS}: 200000 frames/s passes for 0.1 s and no longer",
+        )
+    (line,) = unanswered(facts(read_run(store.folder)))
+    assert "longer trials" in line.helps
 
 
 def test_a_ladder_without_ratios_is_one_line(tmp_path: Path) -> None:
