@@ -1,30 +1,41 @@
-"""Every algorithm as one function from a bench of models to an answer, with what it claims."""
+"""Every algorithm as one function from a bench of models to an answer, with what it claims.
+
+Each is the measurement that a run makes (`measurements.throughput`), asked for by a profile made here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import partial
 
-from bmwg.methodology.believed import above_half, set_aside
-from bmwg.methodology.contradictions import contradiction
-from bmwg.methodology.mlr import engine
-from bmwg.methodology.mlr import goal as goals
-from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
+from bmwg.methodology.believed import believed
+from bmwg.methodology.measurements.measurement import Asked
+from bmwg.methodology.measurements.throughput import Throughput
+from bmwg.methodology.mlr.goal import SearchGoal
 from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import Claim
-from bmwg.methodology.records import Direction, OutcomeType
-from bmwg.methodology.search import bisection, closing, steadiness, stepwise, sustained, tst009
-from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.search.tst009 import Tst009Goal
-from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.profiles.profile import (
+    BISECTION,
+    MLRSEARCH,
+    TST009,
+    LatencySettings,
+    SearchSettings,
+)
+from bmwg.methodology.records import POD, Cell, Direction, FrameFormat, OutcomeType
+from bmwg.methodology.search.steadiness import CHECKS
+from bmwg.methodology.throughput import interval
+from bmwg.methodology.trial import TrialPolicy
 
 FRAME_OCTETS = 64
 MIN_LOAD_FPS = 10_000
 MAX_LOAD_FPS = 1_500_000
 _QUICK_CHECKS = 8  # profiles/quick.yaml
-_QUICK_BELOW = 0.2  # profiles/quick.yaml
+_QUICK_WIDEST = 0.2  # profiles/quick.yaml
 _REPEATS = 20  # choice: where 45 % of trials are not valid, 20 repeats leave less than 1e-7
+_SHORT_LIMIT = 2  # profiles: all of them
+_CELL = Cell(path="pvp", hosting=POD, function="kernel-l3", network="bridge", frame_octets=FRAME_OCTETS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,176 +69,66 @@ class Algorithm:
         return max(self.step_fps, self.relative_width * load_fps)
 
 
-_Goal = TypeVar("_Goal", ThroughputGoal, Tst009Goal, ControllerInput)
+def _profile(duration_s: float, search: SearchSettings, *, indicative: bool) -> Profile:
+    return Profile(
+        name="models",
+        title="models",
+        indicative=indicative,
+        trial_duration_s=duration_s,
+        policy=TrialPolicy(),
+        search=search,
+        latency=LatencySettings(duration_s=duration_s, frame_octets=()),
+        paths=(),
+        directions=(Direction.FORWARD,),
+        frame_formats=(FrameFormat.IPV4_UDP,),
+        flows=(1,),
+    )
 
 
-def _both(goal: _Goal) -> _Goal:
-    return replace(goal, offer=Traffic(frame_octets=FRAME_OCTETS, direction=Direction.BOTH))
+def _settings(algorithm: str, *, indicative: bool) -> SearchSettings:
+    """Return the numbers that all searches share, as the two kinds of profile have them."""
+    return SearchSettings(
+        algorithm=algorithm,
+        min_load_fps=MIN_LOAD_FPS,
+        relative_width=0.005,
+        short_limit=_SHORT_LIMIT,
+        verification_trials=1,
+        max_reopenings=1,
+        most_relative_width=_QUICK_WIDEST if indicative else None,
+        state_checks=_QUICK_CHECKS if indicative else CHECKS,
+    )
 
 
-def _standing(
-    bench: ModelBench,
-    kind: OutcomeType,
-    lower_fps: int | None,
-    upper_fps: int | None,
-    claim: goals.Claim | None = None,
-) -> OutcomeType:
-    """Return the type of a search for no loss after its trials were held against it (docs/adr/0260, 0262)."""
-    if kind in (OutcomeType.UNSTABLE, OutcomeType.INVALID):
-        return kind
-    most = bench.policy.most_set_aside_ratio
-    longest_s = None if claim is None else claim.duration_s
-    if most is not None and set_aside(above_half(bench.trials, lower_fps, longest_s)).ratio > most:
-        return OutcomeType.UNSTABLE
-    if contradiction(bench.trials, lower_fps=lower_fps, upper_fps=upper_fps, claim=claim):
-        return OutcomeType.UNSTABLE
-    return kind
-
-
-def _offer(bench: ModelBench) -> Traffic:
+def _answered(profile: Profile, bench: ModelBench) -> Answer:
+    """Measure on a bench as a run does, with the bench's rules of when a trial counts."""
+    profile = replace(profile, policy=replace(bench.policy, max_repeats=_REPEATS))
     direction = Direction.BOTH if bench.reverse else Direction.FORWARD
-    return Traffic(frame_octets=FRAME_OCTETS, direction=direction)
-
-
-def _closed(
-    bench: ModelBench,
-    kind: OutcomeType,
-    claim: Claim,
-    lower_fps: int | None,
-    upper_fps: int | None,
-    short_limit: int,
-    width: float = 0.0,
-    *,
-    indicative: bool,
-    verified: bool = False,
-) -> tuple[OutcomeType, int | None, int | None]:
-    """Return type, lower and upper end of a search after what it found was tried again.
-
-    `width` (0..1) is that of a goal of MLRsearch, a `verified` answer has only its upper end tried.
-    """
-    if kind is not OutcomeType.MEASURED or lower_fps is None:
-        return kind, lower_fps, upper_fps
-    again = _again(bench, claim, lower_fps, upper_fps, short_limit, width, indicative=indicative)
-    steps = closing.upper_end(again) if verified else closing.procedure(again)
-    run = stepwise.run(steps, bench.measure)
-    ended = run.found or closing.Ended()
-    return (
-        _after(run, kind),
-        lower_fps if ended.lower is None else ended.lower,
-        upper_fps if ended.upper is None else ended.upper,
+    asked = Asked(
+        profile=profile,
+        cell=replace(_CELL, direction=direction),
+        outcome_id="model",
+        trial=lambda spec, phase: bench.measure(spec),
+        max_load_fps=MAX_LOAD_FPS,
     )
-
-
-def _again(
-    bench: ModelBench,
-    claim: Claim,
-    lower_fps: int,
-    upper_fps: int | None,
-    short_limit: int,
-    width: float,
-    *,
-    indicative: bool,
-) -> closing.Closing:
-    """Return what is tried again of bounds. Compare `Profile.closing`."""
-    of_share = bool(width and claim.exceed_ratio and indicative)
-    tried = [one for one in bench.trials if one.valid and one.spec.duration_s == claim.duration_s]
-    return closing.Closing(
-        offer=_offer(bench),
-        load=lower_fps,
-        half=max(1, lower_fps // 2),
-        duration_s=claim.duration_s,
-        loss_ratio=claim.loss_ratio,
-        exceed_ratio=claim.exceed_ratio,
-        max_repeats=_REPEATS,
-        short_limit=short_limit,
-        above_fps=closing.above_fps(upper_fps, MAX_LOAD_FPS) if upper_fps else None,
-        tried=tuple(tried),
-        upper=upper_fps if indicative else None,
-        upper_ratio=claim.exceed_ratio if of_share else closing.EDGE_RATIO,
-        step=width if of_share else 0.0,
-        max_load=MAX_LOAD_FPS,
-        lowest=min(MIN_LOAD_FPS, lower_fps // 4) if of_share and not claim.loss_ratio else None,
+    (outcome,) = Throughput().measure(asked).outcomes
+    outcome = believed(
+        outcome,
+        bench.trials,
+        most_ratio=bench.policy.most_set_aside_ratio,
+        continued=False,
+        by_cpu=True,
+        policy=bench.policy,
     )
-
-
-def _after(run: stepwise.Run[closing.Ended], kind: OutcomeType) -> OutcomeType:
-    """Return the type of an answer after one step of the trials after its search."""
-    if run.found is None:
-        return run.type
-    return OutcomeType.UNSTABLE if run.found.refused else kind
-
-
-def _sustained(
-    bench: ModelBench,
-    kind: OutcomeType,
-    claim: Claim,
-    lower_fps: int | None,
-    upper_fps: int | None,
-    short_limit: int,
-) -> tuple[OutcomeType, int | None]:
-    """Return type and the part of a load that no buffer carried, for a goal that forgives trials."""
-    if lower_fps is None or kind in (OutcomeType.UNSTABLE, OutcomeType.INVALID) or not claim.exceed_ratio:
-        return kind, lower_fps
-    long = sustained.Sustained(
-        offer=_offer(bench),
-        found=lower_fps,
-        load=lower_fps,
-        upper=upper_fps,
-        duration_s=claim.duration_s,
-        loss_ratio=claim.loss_ratio,
-        max_repeats=_REPEATS,
-        short_limit=short_limit,
+    ends = interval(outcome)
+    lower_fps = outcome.lower.load_fps if outcome.lower else None
+    upper_fps = outcome.upper.load_fps if outcome.upper else None
+    return Answer(
+        type=outcome.type,
+        lower_fps=lower_fps if ends is None else ends[0],
+        upper_fps=upper_fps if ends is None else ends[1],
+        traffic_s=bench.traffic_s,
+        trials=bench.count,
     )
-    if not long.due:
-        return kind, lower_fps
-    run = stepwise.run(sustained.procedure(long), bench.measure)
-    kind = _after(run, kind)
-    share = run.found.came_through if run.found is not None else None
-    return kind, lower_fps if share is None else int(lower_fps * share)
-
-
-def _checked(
-    bench: ModelBench,
-    kind: OutcomeType,
-    claim: Claim,
-    lower_fps: int | None,
-    upper_fps: int | None,
-    below: float = steadiness.BELOW,
-    *,
-    width: float = 0.0,
-    indicative: bool = False,
-) -> tuple[OutcomeType, int | None]:
-    """Return type and lower end of a search after its device was checked, as the two kinds of profile do.
-
-    With the `width` of a goal the lower end may move where the load of the checks fell.
-    """
-    if kind is not OutcomeType.MEASURED or lower_fps is None:
-        return kind, lower_fps
-    more = steadiness.MORE_OF_SHARE if claim.exceed_ratio else steadiness.MORE
-    checks = steadiness.Checks(
-        offer=_offer(bench),
-        load=lower_fps,
-        upper=upper_fps,
-        max_load=MAX_LOAD_FPS,
-        duration_s=claim.duration_s,
-        count=_QUICK_CHECKS if indicative else steadiness.CHECKS,
-        most=more * _QUICK_CHECKS if indicative else steadiness.CHECKS,
-        apart_ratio=steadiness.APART_RATIO if indicative else 0.0,
-        lossy_ratio=steadiness.LOSSY_RATIO if indicative else 0.0,
-        control_load=min(MIN_LOAD_FPS, lower_fps // 4) if indicative else None,
-        below=max(below, _QUICK_BELOW) if indicative and not claim.exceed_ratio else below,
-        loss_ratio=claim.loss_ratio,
-        exceed_ratio=claim.exceed_ratio,
-        max_repeats=_REPEATS,
-        short_limit=2,
-    )
-    run = stepwise.run(steadiness.procedure(checks), bench.measure)
-    if run.found is not None and run.found.fell is not None:
-        again = _again(bench, claim, lower_fps, upper_fps, 2, width, indicative=indicative)
-        run = stepwise.run(closing.lower_end(again, run.found), bench.measure)
-        if run.found is not None and run.found.lower is not None:
-            lower_fps = run.found.lower
-    return _after(run, kind), lower_fps
 
 
 def bisect(
@@ -243,45 +144,21 @@ def bisect(
 
     `indicative`, here and below, checks for states as the quick profile does (docs/adr/0371).
     """
-    goal = ThroughputGoal(
-        offer=Traffic(frame_octets=FRAME_OCTETS),
-        duration_s=duration_s,
-        min_load_fps=MIN_LOAD_FPS,
-        max_load_fps=MAX_LOAD_FPS,
+    settings = replace(
+        _settings(BISECTION, indicative=indicative),
         relative_width=width,
         verification_trials=verification,
-        max_repeats=_REPEATS,
         max_reopenings=reopenings,
         most_relative_width=most_width,
-        closes=True,
     )
-
-    def answer(bench: ModelBench) -> Answer:
-        found = bisection.search(bench.measure, _both(goal) if bench.reverse else goal)
-        lower = found.lower.load_fps if found.lower else None
-        upper = found.upper.load_fps if found.upper else None
-        below = max(steadiness.BELOW, most_width or 0.0)
-        kind, _, _ = _closed(
-            bench, found.type, claim, lower, upper, goal.short_limit, indicative=indicative, verified=True
-        )
-        kind, _ = _checked(bench, kind, claim, lower, upper, below, indicative=indicative)
-        return Answer(
-            type=_standing(bench, kind, lower, upper),
-            lower_fps=lower,
-            upper_fps=upper,
-            traffic_s=bench.traffic_s,
-            trials=bench.count,
-        )
-
-    claim = Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=duration_s)
     return Algorithm(
         name=f"bisection, {duration_s:g} s, width {width:g}, {verification} more trials a bound",
-        claim=claim,
+        claim=Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=duration_s),
         relative_width=width if most_width is None else most_width,
         step_fps=1,
         shortest_s=duration_s,
         trials_to_fail=1,
-        answer=answer,
+        answer=partial(_answered, _profile(duration_s, settings, indicative=indicative)),
     )
 
 
@@ -292,40 +169,15 @@ def verify_loss(
 
     Its claim with r trials is an exceed ratio of 1 - 1/r, as RFC 9971 4.10.3 states for r = 2.
     """
-    goal = Tst009Goal(
-        offer=Traffic(frame_octets=FRAME_OCTETS),
-        duration_s=duration_s,
-        step_fps=step_fps,
-        max_load_fps=MAX_LOAD_FPS,
-        max_trials=trials,
-        max_repeats=_REPEATS,
-    )
-
-    def answer(bench: ModelBench) -> Answer:
-        found = tst009.search(bench.measure, _both(goal) if bench.reverse else goal)
-        lower = found.lower.load_fps if found.lower else None
-        upper = found.upper.load_fps if found.upper else None
-        kind, lower, upper = _closed(
-            bench, found.type, claim, lower, upper, goal.short_limit, indicative=indicative
-        )
-        kind, lower = _checked(bench, kind, claim, lower, upper, indicative=indicative)
-        return Answer(
-            type=_standing(bench, kind, lower, upper),
-            lower_fps=lower,
-            upper_fps=upper,
-            traffic_s=bench.traffic_s,
-            trials=bench.count,
-        )
-
-    claim = Claim(loss_ratio=0.0, exceed_ratio=1 - 1 / trials, duration_s=duration_s)
+    settings = replace(_settings(TST009, indicative=indicative), step_fps=step_fps, max_trials=trials)
     return Algorithm(
         name=f"TST009, {duration_s:g} s, step {step_fps} frames/s, r = {trials}",
-        claim=claim,
+        claim=Claim(loss_ratio=0.0, exceed_ratio=1 - 1 / trials, duration_s=duration_s),
         relative_width=0.0,
         step_fps=step_fps,
         shortest_s=duration_s,
         trials_to_fail=trials,
-        answer=answer,
+        answer=partial(_answered, _profile(duration_s, settings, indicative=indicative)),
     )
 
 
@@ -350,50 +202,15 @@ def mlrsearch(
         goal_width=width,
         goal_initial_trial_duration_s=min(initial_s, duration_s),
     )
-    wanted = ControllerInput(
-        goals=(goal,),
-        offer=Traffic(frame_octets=FRAME_OCTETS),
-        min_load_fps=MIN_LOAD_FPS,
-        max_load_fps=MAX_LOAD_FPS,
-        warmup_s=warmup_s,
-        max_trials=500,
-        max_repeats=_REPEATS,
-    )
-
-    def answer(bench: ModelBench) -> Answer:
-        found = engine.search(bench.measure, _both(wanted) if bench.reverse else wanted)
-        result = found.results[0]
-        kind = OutcomeType.MEASURED if result.regular else OutcomeType.UNSTABLE
-        if not found.ended and not result.regular:
-            kind = OutcomeType.INVALID
-        elif not result.regular and found.tester_limit_fps is not None:
-            kind = OutcomeType.TESTER_LIMITED
-        lower = result.relevant_lower_bound_fps
-        lower = lower if lower is not None else result.effective_lower_fps
-        upper = result.relevant_upper_bound_fps
-        bound = lower
-        kind, lower, upper = _closed(
-            bench, kind, claim, lower, upper, wanted.short_limit, width, indicative=indicative
-        )
-        kind, lower = _checked(bench, kind, claim, lower, upper, width=width, indicative=indicative)
-        kind, carried = _sustained(bench, kind, claim, lower, upper, wanted.short_limit)
-        return Answer(
-            type=_standing(bench, kind, bound, upper, goals.read_code(goal.code)),
-            lower_fps=carried,
-            upper_fps=upper,
-            traffic_s=bench.traffic_s,
-            trials=bench.count,
-        )
-
+    settings = replace(_settings(MLRSEARCH, indicative=indicative), goals=(goal,), warmup_s=warmup_s)
     warm = f", warm-up {warmup_s:g} s" if warmup_s else ""
     warm += f", first trials {initial_s:g} s" if initial_s > 1 else ""
-    claim = Claim(loss_ratio=loss_ratio, exceed_ratio=exceed_ratio, duration_s=duration_s)
     return Algorithm(
         name=f"MLRsearch {goal.code}, width {width:g}{warm}",
-        claim=claim,
+        claim=Claim(loss_ratio=loss_ratio, exceed_ratio=exceed_ratio, duration_s=duration_s),
         relative_width=width,
         step_fps=1,
         shortest_s=goal.initial_trial_duration_s,
         trials_to_fail=1 + int(exceed_ratio * goal.goal_duration_sum_s / duration_s),
-        answer=answer,
+        answer=partial(_answered, _profile(duration_s, settings, indicative=indicative)),
     )
