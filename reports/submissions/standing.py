@@ -19,6 +19,7 @@ from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding, of_error, shown
 from bmwg.reports.submissions import challenge as challenges
 from bmwg.reports.submissions.challenge import Challenge, Kept, read_challenge
+from bmwg.reports.submissions.counters import judged as counters_judged
 from bmwg.reports.submissions.documents import moment
 from bmwg.reports.submissions.envelope import Sealed
 from bmwg.reports.submissions.keyring import KnownKey, Role
@@ -74,7 +75,8 @@ class Standing:
     """What a body's word adds to a bundle.
 
     `unchallenged`, `unwitnessed` and `unreproduced` say why it is not so; empty when it is. `findings` are
-    what no honest bundle has; `notes` what could not be judged here.
+    what no honest bundle has; `notes` what could not be judged here; `questions` what to ask about, where
+    `counted` says who read a switch.
     """
 
     kept: Kept
@@ -86,6 +88,8 @@ class Standing:
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     announced: str = ""
+    counted: str = ""
+    questions: tuple[str, ...] = ()
     unchallenged: str = ""
     unwitnessed: str = ""
     unreproduced: str = "no run of another party stands beside it"
@@ -137,6 +141,9 @@ def standing(archive: Archive, evidence: Evidence, trust: Trust | None, at: date
     stamps = _stamped(archive, sealed, trust, found)
     kept, why = _kept(challenge, run, submission, trust, stamps, found)
     owner = (submission or {}).get("organization", "")
+    counted = counters_judged(archive, evidence, trust, at, owner)
+    found.findings += counted.findings
+    found.notes += counted.notes
     made = Standing(
         kept=kept,
         kept_why=why,
@@ -145,6 +152,8 @@ def standing(archive: Archive, evidence: Evidence, trust: Trust | None, at: date
         parties=_parties(sealed, trust, at, stamps, found) if sealed and trust else (),
         key_ids=frozenset(sealed.signatures) if sealed else frozenset(),
         announced=_announced(run, owner, trust, found),
+        counted=counted.said,
+        questions=counted.questions,
     )
     found.findings += _early(run, stamps)
     if made.parties and not made.owned:
@@ -359,4 +368,6 @@ def lines(made: Standing) -> list[str]:
     said += [f"signed by: {one}" for one in made.parties]
     if made.announced:
         said.append(f"announced: {made.announced}")
+    if made.counted:
+        said.append(f"counters: {made.counted}")
     return [*said, *(f"not judged: {one}" for one in made.notes)]

@@ -49,7 +49,8 @@ def certified(
     if reproduction is not None and not findings:
         other = certified(reproduction, None, trust, at=at)
         made = _beside(evidence, made, other)
-    return replace(verified, standing=made, findings=findings)
+    asked = (*verified.questions, *made.questions)
+    return replace(verified, standing=made, findings=findings, questions=asked)
 
 
 def _beside(evidence: Evidence, made: Standing, other: Verification) -> Standing:

@@ -1,4 +1,4 @@
-"""`bmwg sign BUNDLE`: add a signature of another party to a bundle, or a time stamp of a signature."""
+"""`bmwg sign BUNDLE`: add a signature of another party to a bundle, with counters of a switch, or a stamp."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ def add_parser(verbs: Any) -> None:
     )
     what.add_argument("--stamp", type=Path, metavar="FILE", help="add the authority's reply")
     parser.add_argument(
+        "--counters",
+        type=Path,
+        metavar="FILE",
+        help="what you read from a switch before and after the run, to be signed as well, with --key",
+    )
+    parser.add_argument(
         "--of", default="", metavar="KEY-ID", help="beginning of the key whose signature is stamped"
     )
     parser.add_argument("--output", type=Path, help="bundle to write, with --key and --stamp")
@@ -32,6 +38,8 @@ def add_parser(verbs: Any) -> None:
 
 def handle(chosen: argparse.Namespace) -> int:
     """Write a bundle with more, or a request, and print where."""
+    if chosen.counters and not chosen.key:
+        raise ConfigError("BND-01", "sign --counters", expected="--key, of who read them", found="none")
     if chosen.ask:
         _, signature = signature_of(chosen.bundle, chosen.of)
         print(write_new(chosen.ask, request(signature)))
@@ -39,7 +47,7 @@ def handle(chosen: argparse.Namespace) -> int:
     if chosen.output is None:
         raise ConfigError("BND-01", "sign", expected="--output, a bundle to write", found="none")
     if chosen.key:
-        countersigned(chosen.bundle, chosen.output, load_private(chosen.key))
+        countersigned(chosen.bundle, chosen.output, load_private(chosen.key), chosen.counters)
     else:
         key_id, _ = signature_of(chosen.bundle, chosen.of)
         stamped(chosen.bundle, chosen.output, key_id, octets_of(chosen.stamp, MAX_REPLY_OCTETS))
