@@ -122,8 +122,8 @@ def contradictions(told: Mapping[str, Any], evidence: Evidence) -> Iterator[str]
             )
         if run.most_sent is not None and came > run.most_sent:
             yield (
-                f"{where}: it received {came} frames {when}, and the run accounts for {run.most_sent} at most "
-                f"at the tester's port {port}: was more measured than the run tells?"
+                f"{where}: it received {came} frames {when}, and the run tells of at most {run.most_sent} "
+                f"at the tester's port {port}: was more measured?"
             )
 
 

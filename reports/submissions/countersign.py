@@ -1,4 +1,4 @@
-"""Adds a signature, a stamp or a switch's counters to a bundle: a new archive whose other parts are the same."""
+"""Adds a signature, a stamp or a switch's counters to a bundle: a new archive, whose other parts stay."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from bmwg.reports.bundle.archive import (
     COUNTERS_PART,
     ENVELOPE_PART,
     LIMITS,
+    SIGSTORE_PART,
     STAMPS_PART,
     Archive,
     write_archive,
@@ -19,6 +20,7 @@ from bmwg.reports.store.checks import check_document
 from bmwg.reports.submissions.counters import sign_counters
 from bmwg.reports.submissions.documents import octets_of
 from bmwg.reports.submissions.envelope import Signer
+from bmwg.reports.submissions.sigstore import with_bundle
 from bmwg.reports.submissions.stamps import Stamp, with_stamp
 
 _RUN = "run.json"
@@ -45,6 +47,23 @@ def stamped(bundle: Path, output: Path, key_id: str, reply: bytes) -> None:
     with Archive(bundle) as archive:
         before = archive.octets(STAMPS_PART) if archive.has(STAMPS_PART) else None
         _write(archive, output, {STAMPS_PART: with_stamp(before, Stamp(key_id=key_id, reply=reply))})
+
+
+def identified(bundle: Path, output: Path, sigstore: bytes) -> None:
+    """Write a bundle with a sigstore bundle over its statement, which is not judged here.
+
+    Raises ConfigError SIG-03 (no statement), SIG-07, STORE-04, BND-01 to BND-04, BND-07.
+    """
+    with Archive(bundle) as archive:
+        _signed(archive)
+        before = archive.octets(SIGSTORE_PART) if archive.has(SIGSTORE_PART) else None
+        _write(archive, output, {SIGSTORE_PART: with_bundle(before, sigstore)})
+
+
+def statement_of(bundle: Path) -> bytes:
+    """Return the statement that parties sign. Raises ConfigError SIG-01, SIG-03, BND-01 to BND-04."""
+    with Archive(bundle) as archive:
+        return _signed(archive).sealed.payload
 
 
 def signature_of(bundle: Path, beginning: str) -> tuple[str, bytes]:

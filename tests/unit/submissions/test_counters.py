@@ -127,7 +127,7 @@ def test_counters_that_agree_stand_on_the_first_screen(scene: Scene, capsys) -> 
     [
         (lambda first, second: (replace(first, came=first.came - 1), second), "the trials in it sent"),
         (lambda first, second: (first, replace(second, left=second.left - 1)), "the trials in it received"),
-        (lambda first, second: (replace(first, came=2 * first.came), second), "was more measured than"),
+        (lambda first, second: (replace(first, came=2 * first.came), second), "was more measured?"),
     ],
 )
 def test_counters_that_contradict_the_run_are_asked_about(scene: Scene, changed, words, capsys) -> None:
