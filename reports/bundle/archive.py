@@ -22,13 +22,18 @@ from bmwg.reports.store.files import not_written
 MANIFEST_PART = "manifest.json"
 ENVELOPE_PART = "envelope.json"
 STAMPS_PART = "stamps.json"
+COUNTERS_PART = "counters.json"
+SIGSTORE_PART = "sigstore.json"
 CHALLENGE_PART = "challenge.json"
-BESIDE_MANIFEST = (MANIFEST_PART, ENVELOPE_PART, STAMPS_PART)  # parts that no manifest can name
+# parts that no manifest can name
+BESIDE_MANIFEST = (MANIFEST_PART, ENVELOPE_PART, STAMPS_PART, COUNTERS_PART, SIGSTORE_PART)
 _MIB = 1 << 20
 LIMITS: Mapping[str, int] = {  # octets of each part, in the order of the archive; choice
     MANIFEST_PART: 4 * _MIB,
     ENVELOPE_PART: _MIB,
     STAMPS_PART: _MIB,
+    COUNTERS_PART: _MIB,
+    SIGSTORE_PART: 2 * _MIB,
     CHALLENGE_PART: 1 << 16,
     "run.json": 16 * _MIB,
     "platform.json": 16 * _MIB,

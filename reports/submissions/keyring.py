@@ -1,4 +1,4 @@
-"""The keys that a body knows, signed by the body: whose each is, for what, and how long."""
+"""The keys and identities that a body knows, signed by it: whose each is, for what, and how long."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.reports.checker.findings import shown
 from bmwg.reports.submissions.documents import moment, octets_of, read_document, sign_document
 from bmwg.reports.submissions.envelope import Signer, TrustedKey
 
@@ -29,10 +30,9 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownKey:
-    """One key of the list."""
+class Known:
+    """Whose something is that can sign, in which role, and how long."""
 
-    key: TrustedKey
     organization: str
     role: Role
     valid_from: datetime
@@ -41,12 +41,12 @@ class KnownKey:
     revoked_why: str = ""
 
     @property
-    def key_id(self) -> str:
-        """The id that signatures bear."""
-        return str(self.key.keyid)
+    def name(self) -> str:
+        """What tells it from every other one of the list."""
+        raise NotImplementedError
 
     def wrong_at(self, at: datetime) -> str:
-        """Return why the key was not valid at a time; empty when it was."""
+        """Return why it was not valid at a time; empty when it was."""
         if self.revoked_at is not None and at >= self.revoked_at:
             return f"revoked at {self.revoked_at:%Y-%m-%dT%H:%M:%SZ}: {self.revoked_why}"
         if at < self.valid_from:
@@ -57,6 +57,42 @@ class KnownKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownKey(Known):
+    """One key of the list."""
+
+    key: TrustedKey
+
+    @property
+    def key_id(self) -> str:
+        """The id that signatures bear."""
+        return str(self.key.keyid)
+
+    @property
+    def name(self) -> str:
+        """The key's id."""
+        return self.key_id
+
+    def __str__(self) -> str:
+        return f"key {self.key_id[:16]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownIdentity(Known):
+    """One identity of the list, which signs by sigstore bundles: the issuer vouches for who it is."""
+
+    identity: str
+    issuer: str
+
+    @property
+    def name(self) -> str:
+        """Identity and issuer."""
+        return f"{self.identity} by {self.issuer}"
+
+    def __str__(self) -> str:
+        return f"identity {shown(self.name)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Keyring:
     """A body's list, whose signature by the body's own key was checked."""
 
@@ -64,6 +100,7 @@ class Keyring:
     root: TrustedKey
     keys: Mapping[str, KnownKey]
     thresholds: Mapping[str, int]
+    identities: tuple[KnownIdentity, ...] = ()
 
     def of_role(self, *roles: Role) -> tuple[KnownKey, ...]:
         """Return the keys of some roles."""
@@ -82,6 +119,7 @@ def write_keys(predicate: Mapping[str, Any], signer: Signer) -> bytes:
     """Return the octets of a list of keys. Raises ConfigError STORE-04, KEY-03, KEY-05."""
     octets = sign_document(KIND, predicate, signer)
     _known(predicate, "keys")
+    list(_identities(predicate, "keys"))
     return octets
 
 
@@ -105,6 +143,7 @@ def read_keys(path: Path, root: TrustedKey) -> Keyring:
         root=root,
         keys=_known(document.predicate, str(path)),
         thresholds=document.predicate.get("thresholds", {}),
+        identities=tuple(_identities(document.predicate, str(path))),
     )
 
 
@@ -114,6 +153,20 @@ def key_entry(
     """Return the entry of a key, as a list holds it."""
     return {
         "ed25519": raw_of(key),
+        "organization": organization,
+        "role": role.value,
+        "from": valid_from,
+        "until": valid_until,
+    }
+
+
+def identity_entry(
+    identity: str, issuer: str, organization: str, role: Role, valid_from: str, valid_until: str
+) -> dict[str, Any]:
+    """Return the entry of an identity, as a list holds it."""
+    return {
+        "identity": identity,
+        "issuer": issuer,
         "organization": organization,
         "role": role.value,
         "from": valid_from,
@@ -148,22 +201,42 @@ def _known(predicate: Mapping[str, Any], where: str) -> dict[str, KnownKey]:
 
 def _entries(predicate: Mapping[str, Any], where: str) -> Iterator[KnownKey]:
     for number, entry in enumerate(predicate["keys"]):
-        begin, end = moment(entry["from"]), moment(entry["until"])
-        revoked = entry.get("revoked")
-        if end <= begin:
-            raise ConfigError(
-                "KEY-03",
-                f"{where}: keys[{number}]",
-                expected="a time that ends after it begins",
-                found=f"{entry['from']} to {entry['until']}",
-            )
         raw = Ed25519PublicKey.from_public_bytes(bytes.fromhex(entry["ed25519"]))
-        yield KnownKey(
-            key=TrustedKey.from_crypto(raw),
-            organization=entry["organization"],
-            role=Role(entry["role"]),
-            valid_from=begin,
-            valid_until=end,
-            revoked_at=moment(revoked["at"]) if revoked else None,
-            revoked_why=revoked["why"] if revoked else "",
+        yield KnownKey(key=TrustedKey.from_crypto(raw), **_held(entry, f"{where}: keys[{number}]"))
+
+
+def _identities(predicate: Mapping[str, Any], where: str) -> Iterator[KnownIdentity]:
+    seen: dict[str, KnownIdentity] = {}
+    for number, entry in enumerate(predicate.get("identities", ())):
+        here = f"{where}: identities[{number}]"
+        made = KnownIdentity(identity=entry["identity"], issuer=entry["issuer"], **_held(entry, here))
+        if made.name in seen:
+            raise ConfigError(
+                "KEY-05",
+                f"{here}: {made}",
+                expected="each identity once, of one organization in one role",
+                found=f"{seen[made.name].organization} and {made.organization}",
+            )
+        seen[made.name] = made
+        yield made
+
+
+def _held(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return what every entry says: whose it is, in which role, and when."""
+    begin, end = moment(entry["from"]), moment(entry["until"])
+    revoked = entry.get("revoked")
+    if end <= begin:
+        raise ConfigError(
+            "KEY-03",
+            where,
+            expected="a time that ends after it begins",
+            found=f"{entry['from']} to {entry['until']}",
         )
+    return {
+        "organization": entry["organization"],
+        "role": Role(entry["role"]),
+        "valid_from": begin,
+        "valid_until": end,
+        "revoked_at": moment(revoked["at"]) if revoked else None,
+        "revoked_why": revoked["why"] if revoked else "",
+    }

@@ -19,9 +19,12 @@ from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding, of_error, shown
 from bmwg.reports.submissions import challenge as challenges
 from bmwg.reports.submissions.challenge import Challenge, Kept, read_challenge
+from bmwg.reports.submissions.counters import judged as counters_judged
 from bmwg.reports.submissions.documents import moment
 from bmwg.reports.submissions.envelope import Sealed
-from bmwg.reports.submissions.keyring import KnownKey, Role
+from bmwg.reports.submissions.keyring import Known, Role
+from bmwg.reports.submissions.sigstore import Signings
+from bmwg.reports.submissions.sigstore import judged as signings_judged
 from bmwg.reports.submissions.stamps import read_stamps, stamped_at
 from bmwg.reports.submissions.trust import Trust
 
@@ -51,11 +54,14 @@ PROVES: Mapping[Level, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Party:
-    """One signature whose key the body knows. `wrong` says why it does not count; empty when it does."""
+    """One signature whose key or identity the body knows.
 
-    known: KnownKey
+    `wrong` says why it does not count; empty when it does. `by` says who tells its time; empty: nobody.
+    """
+
+    known: Known
     at: datetime
-    stamped: bool
+    by: str
     wrong: str
 
     def of_owner(self, owner: str) -> bool:
@@ -63,10 +69,10 @@ class Party:
         return not self.wrong and self.known.role in _OWNERS and self.known.organization == owner
 
     def __str__(self) -> str:
-        when = f"{self.at:%Y-%m-%dT%H:%M:%SZ}" + (" by a stamp" if self.stamped else "")
+        when = f"{self.at:%Y-%m-%dT%H:%M:%SZ}" + (f" by {self.by}" if self.by else "")
         counts = f"does not count: {self.wrong}" if self.wrong else f"valid at {when}"
         whose = f"{shown(self.known.organization)} ({self.known.role.value})"
-        return f"{whose}, key {self.known.key_id[:16]}, {counts}"
+        return f"{whose}, {self.known}, {counts}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +80,8 @@ class Standing:
     """What a body's word adds to a bundle.
 
     `unchallenged`, `unwitnessed` and `unreproduced` say why it is not so; empty when it is. `findings` are
-    what no honest bundle has; `notes` what could not be judged here.
+    what no honest bundle has; `notes` what could not be judged here; `questions` what to ask about, where
+    `counted` says who read a switch.
     """
 
     kept: Kept
@@ -86,6 +93,8 @@ class Standing:
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     announced: str = ""
+    counted: str = ""
+    questions: tuple[str, ...] = ()
     unchallenged: str = ""
     unwitnessed: str = ""
     unreproduced: str = "no run of another party stands beside it"
@@ -135,19 +144,28 @@ def standing(archive: Archive, evidence: Evidence, trust: Trust | None, at: date
     challenge = _challenge(archive, run, found)
     sealed = _sealed(archive)
     stamps = _stamped(archive, sealed, trust, found)
-    kept, why = _kept(challenge, run, submission, trust, stamps, found)
+    signings = signings_judged(archive, sealed, trust)
+    found.findings += signings.findings
+    found.notes += signings.notes
+    seen = {**stamps, **{known.name: when for known, when in signings.signed}}
+    kept, why = _kept(challenge, run, submission, trust, seen, found)
     owner = (submission or {}).get("organization", "")
+    counted = counters_judged(archive, evidence, trust, at, owner)
+    found.findings += counted.findings
+    found.notes += counted.notes
     made = Standing(
         kept=kept,
         kept_why=why,
         body=trust.keyring.body if trust else "",
         owner=owner,
-        parties=_parties(sealed, trust, at, stamps, found) if sealed and trust else (),
+        parties=(*_parties(sealed, trust, at, stamps, found), *_identified(signings)),
         key_ids=frozenset(sealed.signatures) if sealed else frozenset(),
         announced=_announced(run, owner, trust, found),
+        counted=counted.said,
+        questions=counted.questions,
     )
-    found.findings += _early(run, stamps)
-    if made.parties and not made.owned:
+    found.findings += _early(run, seen)
+    if made.parties and not made.owned and not signings.unjudged:
         found.findings.append(_of_no_owner(made))
     made = replace(made, findings=tuple(found.findings), notes=tuple(found.notes))
     return replace(
@@ -167,7 +185,7 @@ def _not_challenged(made: Standing, run: Mapping[str, Any], trust: Trust | None)
         return
     if run["simulated"]:
         yield "the run is simulated"
-    owners = {one.known.key_id for one in made.parties if one.of_owner(made.owner)}
+    owners = {one.known.name for one in made.parties if one.of_owner(made.owner)}
     if len(owners) < (needed := trust.keyring.needed(Role.VENDOR)):
         yield f"{len(owners)} of {needed} keys of {shown(made.owner) or 'an organization'} signed"
     if trust.announced is not None and not made.announced:
@@ -242,9 +260,21 @@ def _stamped(
     return times
 
 
+def _identified(signings: Signings) -> Iterator[Party]:
+    """Give each signature by a sigstore bundle, judged at the time of its log entry."""
+    for known, when in signings.signed:
+        yield Party(known=known, at=when, by="a log entry", wrong=known.wrong_at(when))
+
+
 def _parties(
-    sealed: Sealed, trust: Trust, at: datetime, stamps: Mapping[str, datetime], found: _Found
+    sealed: Sealed | None,
+    trust: Trust | None,
+    at: datetime,
+    stamps: Mapping[str, datetime],
+    found: _Found,
 ) -> tuple[Party, ...]:
+    if sealed is None or trust is None:
+        return ()
     made = []
     for key_id in sealed.signatures:
         known = trust.keyring.keys.get(key_id)
@@ -257,7 +287,7 @@ def _parties(
             continue
         when = stamps.get(key_id, at)
         wrong = known.wrong_at(when) or ("a body signs challenges alone" if known.role is Role.BODY else "")
-        made.append(Party(known=known, at=when, stamped=key_id in stamps, wrong=wrong))
+        made.append(Party(known=known, at=when, by="a stamp" if key_id in stamps else "", wrong=wrong))
     return tuple(made)
 
 
@@ -290,15 +320,14 @@ def _kept(
         return Kept.FOREIGN, why
     why = challenges.not_within(challenge, run)
     if not why and stamps and min(stamps.values()) > end:
-        why = (
-            f"signed at {min(stamps.values()):%Y-%m-%dT%H:%M:%SZ} by a stamp, after {challenge.told['until']}"
-        )
+        first = f"{min(stamps.values()):%Y-%m-%dT%H:%M:%SZ}"
+        why = f"signed at {first} by a third party, after {challenge.told['until']}"
     if why:
         return Kept.OUTSIDE, why
     return (
         Kept.WITHIN,
         f"{challenge.told['from']} to {challenge.told['until']}, by the clock of the run's machine"
-        + (", and signed before its end by a stamp" if stamps else ""),
+        + (", and signed before its end by a third party's time" if stamps else ""),
     )
 
 
@@ -359,4 +388,6 @@ def lines(made: Standing) -> list[str]:
     said += [f"signed by: {one}" for one in made.parties]
     if made.announced:
         said.append(f"announced: {made.announced}")
+    if made.counted:
+        said.append(f"counters: {made.counted}")
     return [*said, *(f"not judged: {one}" for one in made.notes)]

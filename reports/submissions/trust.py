@@ -3,6 +3,7 @@
     body.pem                     the body's own public key
     keys.json                    keys by organization and role, signed by it
     stamps/*.pem                 roots of time-stamping authorities
+    trusted_root.json            keys of a sigstore: who vouches for identities, and its logs
     announced/<organization>.jsonl   the body's copies of the logs of announced runs
 
 A registry is such a folder. Nothing else is asked, no network, no clock of somebody else.
@@ -23,17 +24,20 @@ from bmwg.reports.submissions.names import slug
 from bmwg.reports.submissions.stamps import roots_of
 
 BODY_KEY, KEY_LIST, STAMP_ROOTS, LOGS = "body.pem", "keys.json", "stamps", "announced"
+TRUSTED_ROOT = "trusted_root.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
     """A folder that was read and checked.
 
-    `announced` is by organization's file name, then run id; None: the body keeps no logs.
+    `announced` is by organization's file name, then run id; None: the body keeps no logs. `trusted_root` is
+    the file of a sigstore that the body pins; it is read when a bundle has to be judged.
     """
 
     keyring: Keyring
     roots: tuple[Any, ...] = ()
+    trusted_root: Path | None = None
     announced: Mapping[str, Mapping[str, Announced]] | None = None
 
     def of(self, organization: str) -> Mapping[str, Announced] | None:
@@ -59,7 +63,13 @@ def trust_of(folder: Path) -> Trust:
         if announced is not None:
             announced[path.stem] = runs(lines)
     roots = roots_of(folder / STAMP_ROOTS) if (folder / STAMP_ROOTS).is_dir() else ()
-    return Trust(keyring=keyring, roots=roots, announced=announced)
+    pinned = folder / TRUSTED_ROOT
+    return Trust(
+        keyring=keyring,
+        roots=roots,
+        announced=announced,
+        trusted_root=pinned if pinned.is_file() else None,
+    )
 
 
 def announced_by(path: Path, keyring: Keyring) -> tuple[Line, ...]:

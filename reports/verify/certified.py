@@ -43,13 +43,12 @@ def certified(
     findings = (*verified.findings, *made.findings)
     if made.owned and key is None and not findings:
         mine = next(one for one in made.parties if one.of_owner(made.owner))
-        verified = replace(
-            verified, trust=TRUSTED, signature=Signature(key_id=mine.known.key_id, trusted=True)
-        )
+        verified = replace(verified, trust=TRUSTED, signature=Signature(key_id=mine.known.name, trusted=True))
     if reproduction is not None and not findings:
         other = certified(reproduction, None, trust, at=at)
         made = _beside(evidence, made, other)
-    return replace(verified, standing=made, findings=findings)
+    asked = (*verified.questions, *made.questions)
+    return replace(verified, standing=made, findings=findings, questions=asked)
 
 
 def _beside(evidence: Evidence, made: Standing, other: Verification) -> Standing:

@@ -39,6 +39,7 @@ TRIAL = {
     "port_counters": [COUNTERS, COUNTERS],
     "streams": [STREAM, None],
     "unassigned_frames": [0, 0],
+    "link_mbps": [0, 0],
     "wall_time_ns": 2000,
     "residual_wait_ns": 1000,
     "aborted": False,

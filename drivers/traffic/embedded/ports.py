@@ -29,7 +29,8 @@ VHOST = "vhost"  # the switch's end of a vhost-user socket, which it makes: the 
 VIRTIO_USER = "virtio_user"
 SOCKET_KINDS = (VIRTIO_USER, "virtio_user_server", VHOST)  # `device` is a vhost-user socket
 MOST_SOCKET_OCTETS = 107  # sun_path without the final zero
-IO_KINDS = (*NETDEV_KINDS, *SOCKET_KINDS, "memif", "memif_server", "pcap", "pci")
+PCI = "pci"  # `device` is the address of a device that a user-space driver has
+IO_KINDS = (*NETDEV_KINDS, *SOCKET_KINDS, "memif", "memif_server", "pcap", PCI)
 BENCHMARK_NETWORKS = (
     ipaddress.ip_network("198.18.0.0/15"),  # rfc2544 appendix C.2.2
     ipaddress.ip_network("2001:2::/48"),  # rfc5180-8
@@ -138,7 +139,7 @@ def check_port(port: TesterPort, lab_ports: Collection[str]) -> None:
     for address in (port.ipv4, port.ipv6):
         if address is not None:
             _check_benchmark_address(port, address)
-    if port.io == "pci" and port.device not in lab_ports:
+    if port.io == PCI and port.device not in lab_ports:
         raise _undeclared(port, f"PCI device {port.device}")
 
 
@@ -249,7 +250,7 @@ def request_for(
     return {
         "name": port.name,
         "xdp": port.io == XDP,
-        "device_counts": port.io in SOCKET_KINDS,
+        "device_counts": port.io in (*SOCKET_KINDS, PCI),
         "devargs": device_arguments(port, instance, ring_for(frame_octets)),
         "netns": port.netns,
         "interface": port.device if port.io in NETDEV_KINDS else None,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import TesterPort
-from bmwg.drivers.traffic.embedded.ports import XDP
+from bmwg.drivers.traffic.embedded.ports import PCI, XDP
 from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
 from bmwg.drivers.traffic.renamed import renamed
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
@@ -105,7 +105,9 @@ def _result(
         auxiliary["modifier.wrong_frames"] = wrong
     pairs = zip(reply["port_counters_before"], reply["port_counters"], strict=True)
     counted = [_counted(before, after) for before, after in pairs]
-    ends = zip(("forward", "reverse"), reply["streams"], counted, reversed(counted), strict=True)
+    # A device counts at moments of its own: what it says is told, and takes nothing from what was sent.
+    kernels = [{} if port.io == PCI else one for port, one in zip(ports, counted, strict=True)]
+    ends = zip(("forward", "reverse"), reply["streams"], kernels, reversed(kernels), strict=True)
     for number, (name, entry, sender, receiver) in enumerate(ends):
         if entry is None:
             continue
@@ -134,6 +136,9 @@ def _result(
             {"unassigned_frames": unassigned}, "unassigned_frames"
         )
         auxiliary |= {f"{port.name}.{key}": value for key, value in counters.items()}
+    for number, port in enumerate(ports):
+        if port.io == PCI and (link_mbps := int(reply["link_mbps"][number])):
+            auxiliary[f"{port.name}.link_mbps"] = link_mbps
     if spec.loss_times:
         auxiliary["started_ns"] = whole(reply, "started_ns")  # of the machine's monotonic clock
     for key in ("gaps_over_1ms", "loop_passes", "no_buffer_events"):

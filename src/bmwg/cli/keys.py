@@ -1,4 +1,4 @@
-"""`bmwg keys init|add|revoke|show FOLDER`: a body's list of keys by organization and role."""
+"""`bmwg keys init|add|revoke|show FOLDER`: a body's list of keys and identities by organization and role."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from bmwg.reports.bundle.signing import load_private, load_public
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.store.files import utc_text, write_atomically
 from bmwg.reports.submissions.documents import moment_given, octets_of, read_document
-from bmwg.reports.submissions.keyring import KIND, Role, key_entry, pem_of, raw_of, read_keys, write_keys
+from bmwg.reports.submissions.keyring import (
+    KIND,
+    Role,
+    identity_entry,
+    key_entry,
+    pem_of,
+    raw_of,
+    read_keys,
+    write_keys,
+)
 from bmwg.reports.submissions.trust import BODY_KEY, KEY_LIST
 
 
@@ -23,8 +32,8 @@ def add_parser(verbs: Any) -> None:
     made = {}
     for name, handler, words in (
         ("init", _init, "write an empty list, and the body's public key beside it"),
-        ("add", _add, "add a key"),
-        ("revoke", _revoke, "say from when on a key does not count, and why"),
+        ("add", _add, "add a key or an identity"),
+        ("revoke", _revoke, "say from when on one does not count, and why"),
         ("show", _show, "check the list and print it"),
     ):
         made[name] = acts.add_parser(name, help=words)
@@ -34,7 +43,12 @@ def add_parser(verbs: Any) -> None:
         made[name].add_argument("--key", type=Path, required=True, help="the body's private key")
     made["init"].add_argument("--body", required=True, help="name of the body")
     for name in ("add", "revoke"):
-        made[name].add_argument("--public", type=Path, required=True, help="the public key that is meant")
+        which = made[name].add_mutually_exclusive_group(required=True)
+        which.add_argument("--public", type=Path, help="the public key that is meant")
+        which.add_argument(
+            "--identity", help="an identity that signs by sigstore bundles, such as an address"
+        )
+        made[name].add_argument("--issuer", metavar="URL", help="who vouches for the identity")
     made["add"].add_argument("--organization", required=True, help="whose it is, as submissions name it")
     made["add"].add_argument("--role", required=True, choices=[role.value for role in Role])
     made["add"].add_argument(
@@ -59,26 +73,46 @@ def _init(chosen: argparse.Namespace) -> int:
 
 
 def _add(chosen: argparse.Namespace) -> int:
-    entry = key_entry(
-        load_public(chosen.public),
+    held = (
         chosen.organization,
         Role(chosen.role),
         utc_text(moment_given(chosen.begin, "--from")),
         utc_text(moment_given(chosen.until, "--until")),
     )
+    if chosen.identity:
+        entry = identity_entry(chosen.identity, _issuer(chosen), *held)
+    else:
+        entry = key_entry(load_public(chosen.public), *held)
     return _rewritten(chosen, lambda entries: [*entries, entry])
 
 
 def _revoke(chosen: argparse.Namespace) -> int:
-    raw = raw_of(load_public(chosen.public))
+    if chosen.identity:
+        meant = {"identity": chosen.identity, "issuer": _issuer(chosen)}
+    else:
+        meant = {"ed25519": raw_of(load_public(chosen.public))}
     revoked = {"at": utc_text(moment_given(chosen.at, "--at")), "why": chosen.why}
 
     def changed(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        if raw not in {entry["ed25519"] for entry in entries}:
-            raise ConfigError("KEY-05", f"{chosen.public}", expected="a key of the list", found="none of it")
-        return [entry | {"revoked": revoked} if entry["ed25519"] == raw else entry for entry in entries]
+        mine = [entry for entry in entries if entry.items() >= meant.items()]
+        if not mine:
+            what = chosen.identity or chosen.public
+            raise ConfigError("KEY-05", f"{what}", expected="an entry of the list", found="none of it")
+        return [entry | {"revoked": revoked} if entry in mine else entry for entry in entries]
 
     return _rewritten(chosen, changed)
+
+
+def _issuer(chosen: argparse.Namespace) -> str:
+    if not chosen.issuer:
+        raise ConfigError(
+            "KEY-05",
+            f"identity {chosen.identity}",
+            expected="--issuer, who vouches for it",
+            found="none",
+            hint="the certificate in a sigstore bundle names its issuer",
+        )
+    return str(chosen.issuer)
 
 
 def _rewritten(chosen: argparse.Namespace, change: Any) -> int:
@@ -86,7 +120,8 @@ def _rewritten(chosen: argparse.Namespace, change: Any) -> int:
     path = chosen.folder / KEY_LIST
     read_keys(path, load_public(chosen.folder / BODY_KEY))  # what is not the body's own is not signed again
     told = dict(read_document(octets_of(path), KIND, str(path)).predicate)
-    told |= {"keys": change(told["keys"]), "issued_at": utc_text(datetime.now(UTC))}
+    kind = "identities" if chosen.identity else "keys"
+    told |= {kind: change(told.get(kind, [])), "issued_at": utc_text(datetime.now(UTC))}
     write_atomically(path, write_keys(told, load_private(chosen.key)))
     read_keys(path, load_public(chosen.folder / BODY_KEY))
     print(path)
@@ -100,4 +135,7 @@ def _show(chosen: argparse.Namespace) -> int:
     for one in keyring.keys.values():
         state = one.wrong_at(now) or "valid now"
         print(f"{one.key_id[:16]}  {one.role.value}  {shown(one.organization)}  {shown(state)}")
+    for who in keyring.identities:
+        state = who.wrong_at(now) or "valid now"
+        print(f"{shown(who.name)}  {who.role.value}  {shown(who.organization)}  {shown(state)}")
     return 0

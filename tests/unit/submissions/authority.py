@@ -22,6 +22,11 @@ accuracy = secs:1
 """
 
 
+def can_stamp() -> bool:
+    """Whether stamps can be made and judged here."""
+    return bool(shutil.which("openssl") and find_spec("rfc3161_client"))
+
+
 def needed() -> pytest.MarkDecorator:
     """Return the mark that skips a test, by name, where stamps can neither be made nor judged."""
     lacking = [] if shutil.which("openssl") else ["openssl"]

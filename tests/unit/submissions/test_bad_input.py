@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from bmwg.reports.bundle.signing import load_private, load_public, read_envelope
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.submissions.announcements import PAYLOAD, append, read_log
 from bmwg.reports.submissions.challenge import challenge_of, read_challenge, write_challenge
+from bmwg.reports.submissions.documents import moment
 from bmwg.reports.submissions.envelope import MAX_OCTETS, STATEMENT_PAYLOAD, read_sealed, seal, statement
 from bmwg.reports.submissions.keyring import read_keys, write_keys
 from bmwg.reports.submissions.stamps import Stamp, read_stamps, with_stamp
 from bmwg.reports.submissions.trust import trust_of
+from bmwg.reports.verify.certified import certified
 
 HEADER = {"run_id": "r", "header_sha256": "1" * 64}
 
@@ -259,3 +262,65 @@ def _envelope(bundle: Path) -> bytes:
     import mutations
 
     return mutations.parts_of(bundle)["envelope.json"]
+
+
+@pytest.mark.parametrize("part", ["envelope.json", "challenge.json", "stamps.json", "counters.json"])
+@pytest.mark.parametrize(
+    ("octets", "error"),
+    [
+        (b"", "BND-07"),
+        (b"\x30\x84\xff\xff\xff\xff", "BND-07"),
+        (b"[" * 50_000, "BND-07"),
+        (b'{"payload":"","payload":""}', "BND-07"),
+        (b"{}", "SIG-01 STORE-04"),
+        (b"x" * ((1 << 20) + 1), "BND-03"),
+    ],
+)
+def test_a_bundle_with_noise_in_place_of_what_is_signed(fresh, part, octets, error):
+    """Refused by id, by all that reads a bundle, before a body and without one."""
+    bundle = fresh.bundle(fresh.run("noise", fresh.challenge()))
+    import mutations
+
+    bundle.write_bytes(mutations.packed(mutations.parts_of(bundle) | {part: octets}))
+    for trust in (trust_of(fresh.trust), None):
+        verified = certified(bundle, None, trust, at=moment(parties.WITHIN))
+        assert {one.rule_id for one in verified.findings} & set(error.split())
+        assert verified.exit_code == 2
+
+
+def test_a_body_is_read_within_bounds(fresh):
+    """Certificates that are none, and a list or a log that is larger than any."""
+    roots = fresh.trust / "stamps"
+    roots.mkdir()
+    for octets in (b"", b"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", b"\xff" * 100):
+        (roots / "tsa.pem").write_bytes(octets)
+        with pytest.raises(ConfigError, match="STAMP-01"):
+            trust_of(fresh.trust)
+    (roots / "tsa.pem").unlink()
+    fresh.log.parent.mkdir()
+    fresh.log.touch()
+    os.truncate(fresh.log, (16 << 20) + 1)
+    with pytest.raises(ConfigError, match="ANN-01"):
+        trust_of(fresh.trust)
+    fresh.log.unlink()
+    os.truncate(fresh.trust / "keys.json", (1 << 20) + 1)
+    with pytest.raises(ConfigError, match="BND-07"):
+        trust_of(fresh.trust)
+
+
+@pytest.mark.parametrize(
+    ("begin", "until", "error"),
+    [
+        (parties.END, parties.BEGIN, "CHAL-01"),
+        (parties.BEGIN, parties.BEGIN, "CHAL-01"),
+        (parties.BEGIN, "2026-02-28T00:00:00", "CHAL-02"),
+    ],
+)
+def test_a_window_that_is_none_is_not_issued(world, tmp_path, capsys, begin, until, error):
+    (tmp_path / "submission.yaml").write_bytes(parties.submission_of(parties.VENDOR))
+    words = ["challenge", "issue", "--body", "B", "--key", str(world.key("body"))]
+    words += ["--submission", str(tmp_path / "submission.yaml"), "--profile", "quick", "--plan", "7" * 64]
+    out = tmp_path / "challenge.json"
+    assert main([*words, "--from", begin, "--until", until, "--output", str(out)]) == 2
+    assert error in capsys.readouterr().err
+    assert not out.exists()

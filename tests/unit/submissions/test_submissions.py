@@ -442,6 +442,36 @@ def test_the_bodys_key_is_changed_by_a_person_alone(fresh: World) -> None:
     assert [one.rule_id for one in changed(before, fresh.trust)] == ["REG-18"]
 
 
+@pytest.mark.parametrize("name", ["stamps/mine.pem", "trusted_root.json"])
+def test_what_a_body_pins_is_changed_by_a_person_alone(fresh: World, name: str) -> None:
+    """A vendor who may add a root stamps for himself, and vouches for whom he likes."""
+    before = Path(shutil.copytree(fresh.trust, fresh.place / "before"))
+    (before / "published").mkdir()
+    (fresh.trust / "stamps").mkdir()
+    assert not list(changed(before, fresh.trust))
+    (fresh.trust / name).write_text("a root", encoding="ascii")
+    assert [(one.rule_id, one.place) for one in changed(before, fresh.trust)] == [("REG-18", name)]
+    (before / "stamps").mkdir()
+    shutil.copy(fresh.trust / name, before / name)
+    assert not list(changed(before, fresh.trust))
+    (fresh.trust / name).unlink()
+    assert [(one.rule_id, one.place) for one in changed(before, fresh.trust)] == [("REG-18", name)]
+
+
+def test_a_list_from_before_a_key_was_revoked_does_not_come_back(fresh: World) -> None:
+    """It is signed by the body, and was true once."""
+    old = Path(shutil.copytree(fresh.trust, fresh.place / "old"))
+    (old / "published").mkdir()
+    words = ["--public", str(fresh.public("vendor")), "--at", WITHIN, "--why", "it was stolen"]
+    assert main(["keys", "revoke", str(fresh.trust), "--key", str(fresh.key("body")), *words]) == 0
+    assert not list(changed(old, fresh.trust))
+    now = Path(shutil.copytree(fresh.trust, fresh.place / "now"))
+    (now / "published").mkdir()
+    assert [one.rule_id for one in changed(now, old)] == ["REG-20"]
+    (fresh.trust / "keys.json").unlink()
+    assert [one.rule_id for one in changed(now, fresh.trust)] == ["REG-20"]
+
+
 @pytest.mark.parametrize(
     ("key", "options", "status", "words"),
     [

@@ -34,7 +34,7 @@ def test_a_ring_that_still_holds_frames_is_opened_anew_once(tester, holds, io, t
     assert tester.plugged == times
 
 
-def counted(io, seen):
+def result_of(io, seen):
     """Read a trial of 10 frames, of which 8 came and the sender's interface saw so many."""
     came = min(8, seen)
     stream = {
@@ -53,6 +53,7 @@ def counted(io, seen):
         "port_counters": [{"tx_packets": seen}, {"tx_packets": 0}],
         "streams": [stream, None],
         "unassigned_frames": [0, 0],
+        "link_mbps": [10_000, 0],
         "wall_time_ns": 2000,
         "residual_wait_ns": 0,
         "real_time": True,
@@ -60,7 +61,11 @@ def counted(io, seen):
         "extras": [],
         "watchdogs": [],
     }
-    result = read_result(TrialSpec(frame_octets=64, load_fps=10, duration_s=1.0), ports(io), reply, {})
+    return read_result(TrialSpec(frame_octets=64, load_fps=10, duration_s=1.0), ports(io), reply, {})
+
+
+def counted(io, seen):
+    result = result_of(io, seen)
     kept = {key: value for key, value in result.auxiliary if key in ("forward.held_frames", QUEUED)}
     return result.streams[0].sent_frames, result.streams[0].lost_frames, kept
 
@@ -75,8 +80,16 @@ QUEUED = "forward.queued_frames"
         ("xdp", 9, 10, 2, {"forward.held_frames": 0, QUEUED: 1}),  # in the ring of the DUT's interface
         ("xdp", 10, 10, 2, {"forward.held_frames": 0, QUEUED: 0}),
         ("xdp", 0, 0, 0, {"forward.held_frames": 10}),  # nothing left
+        ("pci", 9, 10, 2, {"forward.held_frames": 0}),  # a device counts when it likes
     ],
 )
 def test_frames_that_no_interface_saw_are_the_duts_where_it_has_the_ring(io, seen, sent, lost, kept):
     """The DUT's were "never sent", and it had lost none."""
     assert counted(io, seen) == (sent, lost, kept)
+
+
+@pytest.mark.parametrize(("io", "told"), [("pci", {"p0.link_mbps": 10_000}), ("af_packet", {})])
+def test_a_pci_port_tells_its_link_and_what_its_device_counted(io, told):
+    auxiliary = dict(result_of(io, 9).auxiliary)
+    assert {name: count for name, count in auxiliary.items() if name.endswith("link_mbps")} == told
+    assert auxiliary["p0.tx_packets"] == 9

@@ -234,6 +234,11 @@ static int widen_send_buffers(struct port *p, struct failure *f)
 	return 0;
 }
 
+static bool on_pci(const struct port *p)
+{
+	return strchr(p->device, ':') != NULL;
+}
+
 static void unplug(struct port *p)
 {
 	if (!p->plugged || netns_enter(p))
@@ -243,7 +248,7 @@ static void unplug(struct port *p)
 		rte_eth_dev_stop(p->id);
 		rte_eth_dev_close(p->id);
 	}
-	rte_eal_hotplug_remove(strchr(p->device, ':') ? "pci" : "vdev", p->device);
+	rte_eal_hotplug_remove(on_pci(p) ? "pci" : "vdev", p->device);
 	netns_leave(p);
 	rte_mempool_free(p->pool);
 	p->pool = NULL;
@@ -318,7 +323,7 @@ static void count_socket(const struct port *p, json_t *out)
 	json_object_set_new(out, "queue_tx_refused", json_integer((json_int_t)s.tx_invalid_descs));
 }
 
-/* Of a vhost-user port, which no kernel sees: what DPDK's driver put into the virtqueue and took out of it. */
+/* Of a port that no kernel sees: what DPDK's driver, or the device on the PCI bus, says that it sent and received. */
 static json_t *device_counters(const struct port *p)
 {
 	struct rte_eth_stats s;
@@ -327,6 +332,16 @@ static json_t *device_counters(const struct port *p)
 		return json_null();
 	return json_pack("{s:I,s:I,s:I,s:I}", "rx_packets", (json_int_t)s.ipackets, "rx_errors", (json_int_t)s.ierrors,
 			 "rx_dropped", (json_int_t)s.imissed, "tx_packets", (json_int_t)s.opackets);
+}
+
+uint32_t port_link_mbps(const struct port *p)
+{
+	struct rte_eth_link link = {0};
+
+	if (!p->attached || !on_pci(p) || rte_eth_link_get_nowait(p->id, &link) || !link.link_status ||
+	    link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
+		return 0;
+	return link.link_speed;
 }
 
 json_t *port_counters(const struct port *p)

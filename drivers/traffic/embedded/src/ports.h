@@ -65,8 +65,10 @@ int ports_start(struct failure *f);
  */
 int ports_attach(const json_t *specs, struct failure *f);
 void ports_detach(void);
-/* Counters of the interface, or of a vhost-user device, as {"rx_packets": n, "tx_packets": n, ...}; null of others. */
+/* Counters of the interface, or of a device that no kernel sees, as {"rx_packets": n, ...}; null of others. */
 json_t *port_counters(const struct port *p);
+/* Speed of a PCI device's link, Mbit/s, as its driver tells it; 0: down, not known, or another kind of port. */
+uint32_t port_link_mbps(const struct port *p);
 /* Into and out of a port's network namespace; a port of our own has none to go to. */
 int netns_enter(const struct port *p);
 void netns_leave(const struct port *p);

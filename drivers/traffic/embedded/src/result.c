@@ -142,16 +142,19 @@ json_t *result_json(struct trial *t, const struct loop_record *record, const str
 		     json_t *counters_before)
 {
 	json_t *after = counters_after(t, counters_before);
-	json_t *streams = json_array(), *unassigned = json_array();
+	json_t *streams = json_array(), *unassigned = json_array(), *links = json_array();
 
 	for (unsigned int i = 0; i < 2; i++)
 		json_array_append_new(streams,
 				      t->streams[i].active ? stream_json(&t->streams[i], pace, t->expected.tags) : json_null());
-	for (unsigned int i = 0; i < PORTS; i++)
+	for (unsigned int i = 0; i < PORTS; i++) {
 		json_array_append_new(unassigned, count(t->unassigned[i]));
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o}", "streams", streams,
+		json_array_append_new(links, count(port_link_mbps(&ports[i])));
+	}
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o}", "streams", streams,
 			 "port_counters_before", counters_before, "port_counters", after,
-			 "unassigned_frames", unassigned, "largest_gap_ns", count(clock_ns(record->largest_gap)),
+			 "unassigned_frames", unassigned, "link_mbps", links,
+			 "largest_gap_ns", count(clock_ns(record->largest_gap)),
 			 "gaps_over_1ms", count(record->gaps_over_1ms), "loop_passes", count(record->passes),
 			 "no_buffer_events", count(record->no_buffer), "wall_time_ns", count(clock_ns(wall_cycles)),
 			 "residual_wait_ns", count(clock_ns(record->residual)),

@@ -1,0 +1,103 @@
+"""What to ask of a tester's ports that are devices: what the device counted, and what its link carries.
+
+A device on the PCI bus is counted by its own driver, at its own moments, and a link can be read wrongly. So
+nothing here refuses a run; of interfaces that the kernel counts, VER-34 does (docs/adr/0484).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bmwg.methodology.medium import ethernet_fps
+from bmwg.methodology.records import TrialSpec
+from bmwg.reports.checker.evidence import Evidence, Trial
+from bmwg.reports.checker.findings import shown
+from bmwg.reports.verify.physics import (
+    counted_less,
+    counting_ports,
+    has_interfaces,
+    on_pci,
+    ports_in_order,
+    recorded_ports,
+    value_of,
+)
+
+LINK = ".link_mbps"  # auxiliary count of a port: the speed of its link, as its driver tells it
+_NAMED = 3  # trials that a question names
+_RATE_RATIO = 1e-3  # choice: rounding of a load
+
+
+def questions(evidence: Evidence) -> Iterator[str]:
+    """Ask where devices counted less than the tester, or nothing, and where a load exceeds a link."""
+    run = evidence.run
+    if run is None or run["simulated"] or not evidence.of_frames:
+        return
+    if on_pci(evidence) and not has_interfaces(evidence):
+        yield from _counted(evidence)
+    yield from _carried(evidence)
+
+
+def _counted(evidence: Evidence) -> Iterator[str]:
+    order = ports_in_order(evidence.run["testbed"] if evidence.run else {})
+    silent: list[Trial] = []
+    less: list[Trial] = []
+    first = ""
+    for trial in evidence.trials:
+        if trial.fault:
+            continue
+        result, counters = trial.trial.result, dict(trial.trial.result.auxiliary)
+        names = counting_ports(counters, order)
+        if len(names) != 2:
+            silent.append(trial)
+            continue
+        for what, expected, found in counted_less(names, counters, result):
+            if not less or less[-1] is not trial:
+                less.append(trial)
+            first = first or f"{shown(what)} is {found}, expected {expected}"
+    if silent:
+        yield f"ports: of {_listed(silent)} no device's counters are told: what did the tester's ports count?"
+    if less:
+        yield f"ports: in {_listed(less)} the devices counted fewer frames than the tester ({first}): why?"
+
+
+def _carried(evidence: Evidence) -> Iterator[str]:
+    pci, recorded = on_pci(evidence), _recorded_mbps(evidence)
+    if not pci and recorded is None:
+        return
+    beyond: list[Trial] = []
+    first = ""
+    for trial in evidence.trials:
+        told = [count for name, count in trial.trial.result.auxiliary if pci and name.endswith(LINK)]
+        link_mbps = min((count for count in told if count > 0), default=recorded)
+        if not link_mbps or trial.fault:
+            continue
+        spec = trial.trial.result.spec
+        octets = min(spec.mix_octets or (spec.frame_octets,))
+        limit = ethernet_fps(link_mbps * 1_000_000, octets)
+        if (offered := _offered(spec)) > limit * (1 + _RATE_RATIO) + 1:
+            beyond.append(trial)
+            first = first or (
+                f"{offered} frames/s of {octets} octets, on a link of {link_mbps} Mbit/s that carries {limit}"
+            )
+    if beyond:
+        yield f"link: {_listed(beyond)} offered more than the recorded link carries ({first}): which is it?"
+
+
+def _offered(spec: TrialSpec) -> int:
+    return max(spec.load_fps, spec.then_load_fps or 0, spec.burst_fps or 0)
+
+
+def _recorded_mbps(evidence: Evidence) -> int | None:
+    """Return the slowest recorded speed of the tester's ports; a virtual port's is no speed of a link."""
+    speeds = [value_of(facts, "speed_mbps") for _, facts in recorded_ports(evidence) if _is_device(facts)]
+    return min((speed for speed in speeds if isinstance(speed, int) and speed > 0), default=None)
+
+
+def _is_device(facts: object) -> bool:
+    return isinstance(facts, dict) and value_of(facts, "kind") == "device"
+
+
+def _listed(trials: Sequence[Trial]) -> str:
+    named = ", ".join(str(one.trial.seq) for one in trials[:_NAMED])
+    more = f" and {len(trials) - _NAMED} more" if len(trials) > _NAMED else ""
+    return f"trial {named}{more}"
