@@ -157,7 +157,8 @@ def tags_divided(files: Files) -> None:
     """Divide the latencies of tagged frames by three, and leave those of all frames."""
     for trial in files.trials:
         for stream in trial["result"]["streams"]:
-            stream["tagged_ns"] = [None if one is None else one // 3 for one in stream["tagged_ns"]]
+            tags = stream.get("tagged_ns", [])
+            tags[:] = [None if one is None else one // 3 for one in tags]
 
 
 def commit_cut_short(files: Files) -> None:
