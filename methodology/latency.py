@@ -7,7 +7,7 @@ with one tagged frame each (RFC2544-26.2-03, RFC2544-26.2-06) and is never given
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from bmwg.methodology import directions, stream_percentiles
@@ -21,6 +21,7 @@ METRIC = "latency.all_frames"
 RFC2544_METRIC = "latency.rfc2544_26_2"  # reserved, see the module's text
 UNIT = "ns"
 LOW, HIGH = "low", "high"  # the ends of a percentile's interval, behind its name
+FLOOR = "floor"  # the tester's own at further loads: behind it the load in frames/s, and the percentile
 # The two definitions of RFC 1242 3.8, one of which a report states (RFC2544-26.2-08).
 STORE_AND_FORWARD = "store-and-forward"  # from the last bit in to the first bit out
 BIT_FORWARDING = "bit-forwarding"  # from the end of the first bit in to the start of the first bit out
@@ -156,6 +157,48 @@ def outcome(
         requirements=REQUIREMENTS,
         quality=(*quality, *remarks),
     )
+
+
+def with_floor(
+    outcome: Outcome, ended: Run[tuple[JudgedTrial, ...]], load_fps: int, may_lose: MayLose
+) -> Outcome:
+    """Return the tester's own latency with what it is at one more load beside it (docs/adr/0517).
+
+    There is a remark in its place where the streams at that load tell none. What stops the measurer leaves no
+    answer at all, as anywhere.
+    """
+    trials = (*outcome.trials, *(trial.seq for trial in ended.trials))
+    if ended.error is not None:
+        kind = OutcomeType.INVALID
+        return replace(
+            outcome, type=kind, trials=trials, values=(), statement="", reason=ended.reason, quality=()
+        )
+    streams = ended.found or ()
+    why = lose_too_often(streams, may_lose) if streams else ended.reason
+    values: list[Quantity] = []
+    try:
+        for place, way in enumerate(directions.ways(outcome.cell.direction)) if not why else ():
+            whole = stream_percentiles.merged([trial.result.streams[place].latency for trial in streams])
+            for name, share in PERCENTILES:
+                metric = directions.metric(METRIC, way, f"{FLOOR}.{load_fps}.{name}")
+                values.append(Quantity(metric=metric, number=percentile_ns(whole, share), unit=UNIT))
+    except ValueError as error:
+        why = str(error)
+    if why:
+        told = f"at {load_fps} frames/s there is none of the tester's own: {why}"
+        return replace(outcome, trials=trials, quality=(*outcome.quality, told))
+    return replace(outcome, trials=trials, values=(*outcome.values, *values))
+
+
+def floors(outcome: Outcome, way: str) -> dict[int, dict[str, int]]:
+    """Return the tester's own percentiles by load (frames/s) and name, as `with_floor` put them there."""
+    start = f"{directions.metric(METRIC, way, FLOOR)}."
+    found: dict[int, dict[str, int]] = {}
+    for value in outcome.values:
+        load, _, name = value.metric.removeprefix(start).partition(".")
+        if value.metric.startswith(start):
+            found.setdefault(int(load), {})[name] = int(value.number)
+    return found
 
 
 def lose_too_often(streams: Sequence[JudgedTrial], may_lose: MayLose) -> str:

@@ -7,14 +7,16 @@ and what was wrong with it, this says when to stop and what may be concluded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import OutcomeType, Quantity
 from bmwg.methodology.student import Interval
 
 R = TypeVar("R")
+DEPLOYMENTS = "deployments"  # how the number of them is named behind a metric, and its unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,24 +107,78 @@ def answered(tried: Sequence[Tried[R]], asked: Repetitions) -> Repeated[R]:
     remarks = [f"{aside} of {len(tried)} repetitions were invalid and set aside: {why}"] if aside else []
     if len(valid) < asked.wanted:
         remarks.append(f"{len(valid)} valid repetitions of the {asked.wanted} that were planned")
-    remarks += _within(valid)
+    if words := within(len(valid), deployed(valid)):
+        remarks.append(f"its interval is {words}, of repetitions taken as independent")
     return Repeated(
         type=OutcomeType.MEASURED, valid=valid, invalid=invalid, trials=trials, quality=tuple(remarks)
     )
 
 
-def _within(valid: Sequence[Tried[R]]) -> list[str]:
-    """Say that an interval is of repetitions on the same deployments, where each had not one of its own.
+def deployed(valid: Sequence[Tried[R]]) -> int | None:
+    """Return on how many deployments some repetitions ran; None where one of them does not tell its own."""
+    if not valid or not all(one.deployment for one in valid):
+        return None
+    return len({one.deployment for one in valid})
+
+
+def within(repetitions: float, deployments: float | None) -> str:
+    """Say of how many deployments an interval is, where each repetition had not one of its own; else empty.
 
     Repetitions that follow each other are alike, and deployments differ as well: an interval of such
-    repetitions knows neither (docs/adr/0501).
+    repetitions knows neither (docs/adr/0501, 0516).
     """
-    deployments = len({one.deployment for one in valid})
-    if len(valid) < 2 or deployments == len(valid) or not all(one.deployment for one in valid):
-        return []
-    if deployments == 1:
-        return ["its interval is within one deployment, of repetitions taken as independent"]
-    return [f"its interval is within {deployments} deployments, of repetitions taken as independent"]
+    if deployments is None or repetitions < 2 or deployments >= repetitions:
+        return ""
+    return "within one deployment" if deployments == 1 else f"within {deployments} deployments"
+
+
+def of_repetitions(told: Mapping[str, float], figure: str = "", *, each: str = "") -> str:
+    """Return of what a mean is: `n = 5`, or `n = 5, within one deployment`; `each` is one repetition.
+
+    `told` are an answer's numbers by the last part of their names; `figure` begins those of one of several.
+    """
+    repetitions = told[f"{figure}repetitions"]
+    words = within(repetitions, told.get(DEPLOYMENTS))
+    return f"n = {repetitions}{each and f' of {each}'}{words and f', {words}'}"
+
+
+def deployments(metric: str, count: int | None) -> tuple[Quantity, ...]:
+    """Return on how many deployments an answer stands, as an outcome holds it; nothing where nobody told."""
+    return (
+        () if count is None else (Quantity(metric=f"{metric}.{DEPLOYMENTS}", number=count, unit=DEPLOYMENTS),)
+    )
+
+
+def medians(name: str, values: Sequence[float], unit: str = "ns") -> tuple[Quantity, ...]:
+    """Return the median of what repetitions told, its interval and what that covers; nothing of nothing."""
+    if not values:
+        return ()
+    found = median_interval(values)
+    told = {"median": found.median, "median_low": found.low, "median_high": found.high}
+    covers = Quantity(metric=f"{name}.median_covers", number=found.covers, unit="ratio")
+    return (
+        *(Quantity(metric=f"{name}.{part}", number=number, unit=unit) for part, number in told.items()),
+        covers,
+    )
+
+
+def percentiles(metric: str, each: Sequence[Mapping[str, int]]) -> tuple[Quantity, ...]:
+    """Return the percentiles (ns) of several repetitions, each of which told its own of single events.
+
+    Those of all events together are not known: each is the median of the repetitions', with its interval.
+    Least and largest are of all. One that a repetition does not tell is left out.
+    """
+    ends = {"min": min, "max": max}
+    found: tuple[Quantity, ...] = ()
+    for name in each[0] if each else ():
+        values = [one[name] for one in each if name in one]
+        if len(values) < len(each):
+            continue
+        if name in ends:
+            found += (Quantity(metric=f"{metric}.{name}", number=ends[name](values), unit="ns"),)
+        else:
+            found += medians(f"{metric}.{name}", values)
+    return found
 
 
 def quantities(metric: str, found: Interval, unit: str) -> tuple[Quantity, ...]:

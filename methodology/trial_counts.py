@@ -6,6 +6,7 @@ Pure. Counts that contradict each other are a fault of the tester, whatever the 
 from __future__ import annotations
 
 from bmwg.methodology import destinations
+from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import LARGEST_COUNT, Direction, StreamCounts, TrialResult, TrialSpec
 
 
@@ -68,4 +69,13 @@ def _histogram_contradiction(stream: StreamCounts) -> str:
         return "latency that no counter of 64 bits holds"
     if not lowest_sum <= latency.sum_ns <= highest_sum:
         return f"latency sum of {latency.sum_ns} ns outside what its histogram allows"
+    return _end_contradiction(latency)
+
+
+def _end_contradiction(latency: LatencyHistogram) -> str:
+    """Hold least and largest latency against the first and last bucket: percentiles end at the largest."""
+    first, last = latency.buckets[0], latency.buckets[-1]
+    for word, found, (low, high, _) in (("least", latency.min_ns, first), ("largest", latency.max_ns, last)):
+        if found is not None and not low <= found <= high:
+            return f"{word} latency of {found} ns outside its bucket, {low} to {high} ns"
     return ""

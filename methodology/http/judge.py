@@ -8,7 +8,7 @@ from statistics import median_low
 from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition, Workload
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.repeated import Repeated, Repetitions, Tried, answered
+from bmwg.methodology.repeated import Repeated, Repetitions, Tried, answered, deployed
 from bmwg.methodology.student import Difference, difference, interval
 
 MEASURED = "measured"
@@ -119,6 +119,7 @@ def outcome(cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], asked
         values=tuple(means),
         repetitions=found.trials,
         quality=found.quality,
+        deployments=deployed(found.valid),
     )
 
 

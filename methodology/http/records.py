@@ -165,7 +165,8 @@ class HttpAnswer:
     the documents print it (document 000); `values` are the means behind `time`, kept for comparisons.
     `failed_ratio` (0..1) is of the requests of all repetitions, those set aside for failed ones as well.
     `rate_rps` is the highest load of an open loop at which nothing was lost, `upper_rps` the lowest at which
-    something was. `reason` says why, for all types but MEASURED.
+    something was. `reason` says why, for all types but MEASURED. `deployments` is on how many the valid
+    repetitions ran (None: not told).
     """
 
     cell: HttpCell
@@ -183,6 +184,7 @@ class HttpAnswer:
     rate_rps: int | None = None
     upper_rps: int | None = None
     repetitions: tuple[int, ...] = ()
+    deployments: int | None = None
     reason: str = ""
     mend: str = ""
     quality: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from bmwg.methodology.http.records import KIND, HttpAnswer, HttpCell, Repetition
 from bmwg.methodology.kinds.kind import Body, Execution, Kind
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import NOTHING, POD, POD_PREFIX, Cell, Outcome, OutcomeType, Quantity, Validity
-from bmwg.methodology.repeated import Repetitions, quantities
+from bmwg.methodology.repeated import Repetitions, deployments, quantities
 from bmwg.methodology.trial import Assessment
 from bmwg.schemas import load
 from bmwg.schemas.validation import problems
@@ -148,7 +148,7 @@ def outcome_of(found: HttpAnswer, test_id: str) -> Outcome:
         if found.upper_rps is not None:
             values.append(Quantity(metric=f"{metric}.lossy", number=found.upper_rps, unit="requests/s"))
     elif found.type is OutcomeType.MEASURED and found.time is not None:
-        values += quantities(metric, found.time, "ns")
+        values += (*quantities(metric, found.time, "ns"), *deployments(metric, found.deployments))
         if found.failed_ratio is not None:
             values.append(Quantity(metric=f"{metric}.failed_ratio", number=found.failed_ratio, unit="ratio"))
     return Outcome(

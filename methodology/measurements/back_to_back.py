@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bmwg.methodology.benchmarks import back_to_back
 from bmwg.methodology.benchmarks.back_to_back import LONGEST_BURST_S, RFC2544_REPETITIONS, BurstGoal
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
-from bmwg.methodology.measurements.remarks import load_remark
+from bmwg.methodology.measurements.remarks import is_plain_load, load_remark
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell
 from bmwg.methodology.search.stepwise import Run
@@ -59,6 +59,9 @@ class BackToBack:
         assert asked.throughput is not None
         outcome = back_to_back.outcome(ended, goal, outcome_id=asked.outcome_id)
         remarks = (*outcome.quality, *load_remark(asked.throughput))
+        if outcome.values and not is_plain_load(asked.throughput):
+            told = f"no corrected buffer time: the throughput of this cell is {asked.throughput.type.value}"
+            outcome, remarks = back_to_back.without_correction(outcome), (*remarks, told)
         return Answered(outcomes=(replace(outcome, quality=remarks),), error=ended.error)
 
 

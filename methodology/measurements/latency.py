@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmwg.methodology import latency
 from bmwg.methodology.benchmarks import delay_variation
@@ -10,7 +10,7 @@ from bmwg.methodology.benchmarks.delay_variation import StreamsGoal
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Cell
+from bmwg.methodology.records import Cell, Outcome, OutcomeType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,15 +36,16 @@ class AllFramesLatency:
         return (latency.METRIC,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
-        """All streams."""
+        """All streams, of the tester's own latency at each load."""
         settings = profile.latency
-        return Cost(trials=settings.streams, traffic_s=settings.streams * settings.duration_s)
+        streams = settings.streams * (1 + len(settings.floor_percents) * cell.qualifies_tester)
+        return Cost(trials=streams, traffic_s=streams * settings.duration_s)
 
     def measure(self, asked: Asked) -> Answered:
         """Send the streams at the throughput (RFC2544-26.2-01).
 
         With no device between its ports the tester itself is measured, at a load that devices are nearer to
-        (docs/adr/0458).
+        (docs/adr/0458), and at further ones, so that a device's lies between two of them (docs/adr/0517).
         """
         assert asked.throughput is not None
         profile, cell = asked.profile, asked.cell
@@ -67,7 +68,21 @@ class AllFramesLatency:
             may_lose=profile.may_lose(),
             remarks=_remarks(asked),
         )
+        if cell.qualifies_tester and outcome.type is OutcomeType.MEASURED:
+            return _with_floors(asked, goal, outcome)
         return Answered(outcomes=(outcome,), error=ended.error)
+
+
+def _with_floors(asked: Asked, goal: StreamsGoal, outcome: Outcome) -> Answered:
+    """Send the same streams at further loads, each by its share of what the tester carries."""
+    for percent in asked.profile.latency.floor_percents:
+        load_fps = max(1, asked.load_fps * percent // 100)
+        spec = replace(goal.spec, load_fps=load_fps)
+        ended = asked.run(delay_variation.procedure(replace(goal, spec=spec)))
+        outcome = latency.with_floor(outcome, ended, load_fps, asked.profile.may_lose())
+        if ended.error is not None:
+            return Answered(outcomes=(outcome,), error=ended.error)
+    return Answered(outcomes=(outcome,))
 
 
 def _remarks(asked: Asked) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bmwg.methodology.benchmarks import recovery
 from bmwg.methodology.capabilities import LackingError
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
-from bmwg.methodology.measurements.remarks import load_remark
+from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import NOTHING, POD, Cell, Outcome, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
@@ -52,7 +52,11 @@ class Recovery:
         return Cost(trials=2 * trials, traffic_s=trials * (spec.total_s + control_s))
 
     def measure(self, asked: Asked) -> Answered:
-        """Run the repetitions."""
+        """Run the repetitions; none where no plain throughput says what an overload is (RFC2544-26.5-01)."""
+        assert asked.throughput is not None
+        metric = recovery.RECOVERY_METRIC
+        if lacks := without_plain_load(asked.cell, asked.throughput, asked.outcome_id, metric):
+            return Answered(outcomes=(lacks,))
         spec = self._spec(asked.profile, asked.cell, asked.load_fps, asked.max_load_fps)
         try:
             asked.refuse(spec)

@@ -21,12 +21,17 @@ def load_remark(found: Outcome) -> tuple[str, ...]:
     return (f"at {found.lower.load_fps} frames/s, the highest load without loss ({found.type.value})",)
 
 
-def without_plain_load(cell: Cell, found: Outcome, outcome_id: str, metric: str) -> Outcome | None:
-    """Say that a measurement at the throughput was not assessed where that is no plain load; else None.
+def is_plain_load(found: Outcome) -> bool:
+    """Whether a throughput is a load to measure at, or to compute with.
 
     A load that nobody found a limit above is one at which no more was lost than may be: it is plain.
     """
-    if found.type in _PLAIN_LOADS:
+    return found.type in _PLAIN_LOADS
+
+
+def without_plain_load(cell: Cell, found: Outcome, outcome_id: str, metric: str) -> Outcome | None:
+    """Say that a measurement at the throughput was not assessed where that is no plain load; else None."""
+    if is_plain_load(found):
         return None
     return throughput.not_assessed(
         cell,

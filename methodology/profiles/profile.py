@@ -58,13 +58,15 @@ class SearchSettings:
 class LatencySettings:
     """Latency of each cell whose frame size is listed: `streams` of this length, one after the other.
 
-    `wire_percent` is the load of the tester's own latency, percent of what it carries.
+    `wire_percent` is the load of the tester's own latency, percent of what it carries; `floor_percents` are
+    further ones at which that is known too, so that a device's load lies between two of them.
     """
 
     duration_s: float
     frame_octets: tuple[int, ...]
     streams: int = 1
     wire_percent: int = 100
+    floor_percents: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -324,6 +324,7 @@ def _build(data: dict[str, Any]) -> Profile:
             frame_octets=tuple(map(int, latency["frame_octets"])),
             streams=int(latency.get("streams", 1)),
             wire_percent=int(latency.get("wire_percent", 100)),
+            floor_percents=tuple(map(int, latency.get("floor_percents", ()))),
         ),
         paths=tuple(_path_plan(plan) for plan in data["paths"]),
         directions=tuple(Direction(word) for word in traffic["directions"]),

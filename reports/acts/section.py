@@ -16,6 +16,7 @@ from bmwg.methodology.kinds.acts.kind import (
 from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import NOTHING, OutcomeType
+from bmwg.methodology.repeated import of_repetitions
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.text import NONE, nanoseconds, number_of, sequence
 from bmwg.reports.repeated import beside
@@ -211,7 +212,7 @@ def _place(one: Answered) -> str:
 def _count(one: Answered) -> str:
     half = one.values.get("half_width_95")
     spread = f" ± {nanoseconds(half)}" if half is not None else ""
-    return f"n = {one.values['repetitions']}, mean {nanoseconds(one.values['mean'])}{spread}"
+    return f"{of_repetitions(one.values)}, mean {nanoseconds(one.values['mean'])}{spread}"
 
 
 def _batch(one: Answered) -> str:
@@ -219,14 +220,14 @@ def _batch(one: Answered) -> str:
     spread = f" ± {nanoseconds(half)}" if half is not None else ""
     spec = one.planned.spec
     what = f"{spec.cycles} {spec.noun if spec.cycles == 1 else spec.nouns} at once"
-    words = f"n = {one.values['repetitions']} of {what}"
+    words = of_repetitions(one.values, each=what)
     return f"{words}, until all forward {nanoseconds(one.values['mean'])}{spread}"
 
 
 def _rate(one: Answered) -> str:
     half = one.values.get("half_width_95")
     spread = f" ± {half * 60:.2f}" if half is not None else ""
-    words = f"n = {one.values['repetitions']} of {one.planned.spec.cycles} pods"
+    words = of_repetitions(one.values, each=f"{one.planned.spec.cycles} pods")
     took = _median([float(result.wall_ns) for result in one.results])
     return f"{words} in {took}, {one.values['mean'] * 60:.2f}{spread} pods/min"
 

@@ -152,13 +152,16 @@ _LEAST_POINTS = 2
 
 @clause("CINF08-5.2.4-03")
 def both_varied(scope: Scope) -> Answer:
-    """A design that varies what pods get has at least two levels of CPUs and two of memory."""
+    """A design that varies what pods get tried at least two levels of CPUs and two of memory."""
     levels: dict[str, set[object]] = {CPUS: set(), MEMORY: set()}
+    tried = {trial.cell_id for trial in scope.evidence.trials if trial.trial.valid}
+    designed = False
     for planned in scope.evidence.plan:
         for name, value in planned.cell.axes:
             if name in levels:
-                levels[name].add(value)
-    if not any(levels.values()):
+                designed = True
+                levels[name] |= {value} if planned.cell.cell_id in tried else set()
+    if not designed:
         return not_applicable("no design varies the CPUs or the memory of pods")
     found = ", ".join(f"{len(values)} of {name}" for name, values in levels.items())
     enough = all(len(values) >= _LEAST_POINTS for values in levels.values())

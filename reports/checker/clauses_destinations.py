@@ -6,7 +6,10 @@ counts and the seed; what a tester says of itself is no evidence.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bmwg.methodology.destinations import FEWEST_FRAMES, MOST_DEVIATIONS, SEED, deviations, total
+from bmwg.methodology.records import Cell
 from bmwg.methodology.trial_limits import MAX_NETWORKS
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED
@@ -24,11 +27,21 @@ def _spread(scope: Scope) -> list[Trial]:
 
 @clause("RFC2544-12-02")
 def many_pairs(scope: Scope) -> Answer:
-    """Conditions were also measured with random destinations: each trial holds its seed and counts."""
-    expected = f"trials to {MAX_NETWORKS} random destination networks, each with its seed"
+    """Each condition was also measured with random destinations: each trial holds its seed and counts."""
+    expected = (
+        f"each condition to {MAX_NETWORKS} random destination networks as well, each trial with its seed"
+    )
     trials = _spread(scope)
     if not trials:
         return held(False, expected, "every valid trial went to one address, or to fewer networks")
+    reached = {one.cell_id for one in trials}
+    conditions: dict[Cell, bool] = {}
+    for cell in dict.fromkeys(one.cell for one in scope.outcomes):
+        condition = replace(cell, flows=1, destination_networks=1)
+        conditions[condition] = conditions.get(condition, False) or cell.cell_id in reached
+    if lacking := [condition.cell_id for condition, there in conditions.items() if not there]:
+        found = f"{len(lacking)} of {len(conditions)} conditions without {lacking[:NAMED]}"
+        return held(False, expected, found)
     silent = [
         one.trial.seq
         for one in trials

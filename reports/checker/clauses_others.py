@@ -8,7 +8,7 @@ from itertools import pairwise
 from bmwg.methodology import throughput
 from bmwg.methodology.benchmarks import back_to_back, frame_loss, recovery
 from bmwg.methodology.measurements.registry import recorded_as
-from bmwg.methodology.records import Outcome, Quantity
+from bmwg.methodology.records import Outcome, OutcomeType, Quantity
 from bmwg.reports.checker.bursts import burst_searches
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
@@ -179,7 +179,9 @@ def burst_table(scope: Scope) -> Answer:
 def overloaded(scope: Scope) -> Answer:
     """Each trial went 60 s at 110 % of the throughput, or at the medium's rate where that is lower."""
     found = {
-        one.cell.cell_id: one.lower for one in scope.evidence.outcomes if one.metric == throughput.METRIC
+        one.cell.cell_id: one.lower
+        for one in scope.evidence.outcomes
+        if one.metric == throughput.METRIC and one.type is not OutcomeType.UNSTABLE
     }
     cells = {one.cell.cell_id: one.cell for one in scope.outcomes}
     valid = [t for t in scope.trials if t.trial.valid and t.cell_id in cells and _overloads(t)]

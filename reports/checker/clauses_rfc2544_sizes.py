@@ -29,27 +29,28 @@ def mixed_sizes(scope: Scope) -> Answer:
 
 @clause("RFC2544-26.1-03", "throughput")
 def throughput_graph(scope: Scope) -> Answer:
-    """The report draws a condition that has plain numbers at two sizes or more."""
-    most = _most_sizes(scope)
-    if not most:
+    """The report draws each condition, for all of them have plain numbers at two sizes or more."""
+    fewest = _fewest_sizes(scope)
+    if not fewest:
         return not_applicable("no throughput of the run is a plain number")
     return held(
-        most >= LEAST_POINTS,
-        f"a graph, for which a condition needs {LEAST_POINTS} sizes",
-        f"{most} at most",
+        fewest >= LEAST_POINTS,
+        f"a graph of each condition, for which it needs {LEAST_POINTS} sizes",
+        f"{fewest} in the one that has fewest",
     )
 
 
-def _most_sizes(scope: Scope) -> int:
-    """Return the number of sizes with a plain number in the condition that has most of them."""
+def _fewest_sizes(scope: Scope) -> int:
+    """Return the number of sizes with a plain number in the condition that has fewest; 0 without any."""
     measured = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
-    return max((len(sizes) for sizes in conditions(measured).values()), default=0)
+    return min((len(sizes) for sizes in conditions(measured).values()), default=0)
 
 
 @clause("RFC2544-26.1-05", "throughput")
 def throughput_lines(scope: Scope) -> Answer:
     """Beside the measured rate the graph has the theoretical one, which needs a medium with a line rate."""
-    if _most_sizes(scope) < LEAST_POINTS:
+    measured = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
+    if all(len(sizes) < LEAST_POINTS for sizes in conditions(measured).values()):
         return not_applicable("no condition has plain numbers at two sizes, so there is no graph")
     rate = scope.run["medium"]["line_rate_bps"]
     found = f"line rate {rate} bit/s" if rate else f"{scope.run['medium']['kind']} without a line rate"

@@ -140,7 +140,8 @@ def throughput_first(scope: Scope) -> Answer:
         trials = _trials(scope, one)
         found = throughputs(scope).get(one.cell.cell_id)
         first = min((trial.trial.seq for trial in trials), default=0)
-        before = found is not None and found.lower is not None and max(found.trials, default=0) < first
+        known = found is not None and found.lower is not None and found.type is not OutcomeType.UNSTABLE
+        before = known and max(found.trials, default=0) < first  # type: ignore[union-attr]
         if not before or any(
             trial.trial.result.spec.load_fps != found.lower.load_fps  # type: ignore[union-attr]
             for trial in trials

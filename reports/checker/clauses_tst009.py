@@ -9,7 +9,7 @@ from bmwg.methodology.search import closing, tst009
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
 from bmwg.methodology.search.tst009 import METRIC, Tst009Goal, parameters
 from bmwg.methodology.throughput import ENVELOPE_METRIC, UNIT
-from bmwg.reports.checker.clauses_common import MIN_SIZES
+from bmwg.reports.checker.clauses_common import MIN_SIZES, conditions
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, stated, taken
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
@@ -188,11 +188,13 @@ def reported(scope: Scope) -> Answer:
 
 @clause("TST009-all-02")
 def sizes_and_directions(scope: Scope) -> Answer:
-    """At least five sizes (RFC 2544 section 9), in both directions at once."""
+    """At least five sizes in each condition (RFC 2544 section 9), in both directions at once."""
     directions = sorted({one.cell.direction.value for one in scope.outcomes})
-    sizes = sorted({one.cell.frame_octets for one in scope.outcomes})
-    fits = len(sizes) >= MIN_SIZES and directions == [Direction.BOTH.value]
-    return held(fits, f"{MIN_SIZES} sizes, both directions", f"{sizes} octets, {', '.join(directions)}")
+    sizes = list(conditions(scope.outcomes).values())
+    few = sum(len(one) < MIN_SIZES for one in sizes)
+    fits = bool(sizes) and not few and directions == [Direction.BOTH.value]
+    found = f"{few} of {len(sizes)} conditions with fewer, {', '.join(directions)}"
+    return held(fits, f"{MIN_SIZES} sizes in each condition, both directions", found)
 
 
 RULES: tuple[ClauseRule, ...] = (

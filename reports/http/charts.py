@@ -12,6 +12,7 @@ from typing import Any
 from bmwg.methodology.http.profile import EXPERIMENTS
 from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpAnswer, Workload
 from bmwg.methodology.records import POD_PREFIX, OutcomeType
+from bmwg.methodology.repeated import within
 from bmwg.reports.http.answers import answers_of, has_answers
 from bmwg.reports.http.words import accelerator, forms_of, several_proxies, shape, shape_words
 from bmwg.reports.render.drawing import INK, SERIES, Plot, draw_plot, label
@@ -96,13 +97,19 @@ def _chart(experiment: str, name: str, kinds: str, guest: str, outcomes: Sequenc
     what = (
         "Highest rates with nothing failed or late, requests/s; whiskers end at the lowest with a loss."
         if rates
-        else "Means with 95 % intervals by Student's t, from zero."
+        else f"Means with 95 % intervals by Student's t{_within(outcomes)}, from zero."
     )
     several_scales = " Each panel has a scale of its own." if len(shapes) * len(columns) > 1 else ""
     lacking = sum(outcome.type is not OutcomeType.MEASURED for outcome in outcomes)
     without = f" {lacking} cells without a number have no bar." if lacking else ""
     size = (5.2, sum(heights) + 0.1)
     return draw_plot(plot_name(experiment), name, f"{what}{several_scales}{without}", size, draw)
+
+
+def _within(outcomes: Sequence[HttpAnswer]) -> str:
+    """Say that whiskers are within the deployments of a bar, where one of them is of no more."""
+    alike = [one for one in outcomes if one.time is not None and within(one.time.count, one.deployments)]
+    return ", each within the deployments that the table names" if alike else ""
 
 
 def _short(form: str) -> str:

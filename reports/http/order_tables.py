@@ -46,7 +46,7 @@ def order_section(
         ]
         for order in found
     ]
-    head = ["experiment", "object", "claim", "second less first", "at 95 % (Welch)"]
+    head = ["experiment", "object", "claim", "second less first", "at 95 % (Welch), of these deployments"]
     lines += table(head, rows, "Order of the hosting forms")
     rows = [
         [

@@ -8,6 +8,7 @@ from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import EXPERIMENTS
 from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpAnswer, HttpCell, Workload
 from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.repeated import within
 from bmwg.methodology.student import Interval
 from bmwg.reports.http.answers import answers_of, has_answers, repetitions_of
 from bmwg.reports.http.charts import plot_name
@@ -109,7 +110,7 @@ def _conditions(cell: HttpCell, source: str) -> str:
     if not cell.workload.is_open_loop:
         parts.append(
             "Mean and half-width of its 95 % confidence interval by Student's t over the repetitions, "
-            "on one deployment unless remarks say otherwise."
+            "within as many deployments as stand beside it."
         )
     return " ".join(part for part in parts if part)
 
@@ -160,7 +161,12 @@ def _time(outcome: HttpAnswer | None) -> str:
         return NONE
     if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
         return badge(outcome.type)
-    return f"{_spread(outcome.time, 1e6)} ms (n\u00a0=\u00a0{outcome.time.count})"
+    count = f"n\u00a0=\u00a0{outcome.time.count}"
+    return f"{_spread(outcome.time, 1e6)} ms ({', '.join(filter(None, (count, _within(outcome))))})"
+
+
+def _within(outcome: HttpAnswer) -> str:
+    return within(outcome.time.count, outcome.deployments) if outcome.time is not None else ""
 
 
 def _spread(found: Interval, divisor: float) -> str:
@@ -187,8 +193,8 @@ def _comparison(outcomes: Sequence[HttpAnswer], words: Mapping[str, str], publis
                 _published(published, outcome.cell),
             ]
         )
-    head = ["object", "hosting form", "time of native's", "at 95 % (Welch)", "published ratio"]
-    return table(head, rows, "Ratio to native")
+    head = ["object", "hosting form", "time of native's", "at 95 % (Welch), of these deployments"]
+    return table([*head, "published ratio"], rows, "Ratio to native")
 
 
 def _shown(sign: int) -> str:
@@ -217,7 +223,7 @@ def _details(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[B
             [
                 shape_words(outcome.cell, proxies=several),
                 words[outcome.cell.form],
-                f"{_spread(outcome.total, 1e9)} s for {outcome.requests}",
+                f"{_spread(outcome.total, 1e9)} s for {outcome.requests} {_within(outcome)}".rstrip(),
                 _percentiles(outcome.request_ns),
                 _percentiles(outcome.ttfb_ns),
                 f"{_spread(cpu, 0.01)} %" if cpu else NONE,

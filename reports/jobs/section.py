@@ -9,6 +9,7 @@ from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.records import BAREMETAL, OutcomeType
+from bmwg.methodology.repeated import of_repetitions
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.guest import accelerator_of, translated
@@ -156,7 +157,7 @@ def _number(one: Answered, name: str, unit: str) -> str:
     half = one.values.get(f"{part}half_width_95")
     spread = f" ± {_digits(half / scale)}" if half is not None else ""
     mean = _digits(one.values[f"{part}mean"] / scale)
-    return f"{mean}{spread} {words} (n = {one.values[f'{part}repetitions']})"
+    return f"{mean}{spread} {words} ({of_repetitions(one.values, part)})"
 
 
 def _digits(value: float) -> str:

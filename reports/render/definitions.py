@@ -39,6 +39,11 @@ DEFINITIONS = {
         for end, word in (("low", "lower"), ("high", "upper"))
     },
     "latency.all_frames.max": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"largest of: {_LATENCY}"),
+    "latency.all_frames.floor": Definition(
+        unit="ns",
+        clause=_ALL_FRAMES,
+        meaning=f"of the tester alone, at the load in frames/s that stands behind it: {_LATENCY}",
+    ),
     "latency.all_frames.mean": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"mean of: {_LATENCY}"),
     **BENCHMARKS,
 }

@@ -9,6 +9,7 @@ from dataclasses import replace
 from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
 from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
+from bmwg.methodology.repeated import DEPLOYMENTS, within
 from bmwg.methodology.throughput import interval, is_wide
 from bmwg.reports import rooms
 from bmwg.reports.releases import releases
@@ -44,7 +45,10 @@ def central(outcome: Outcome) -> str:
     text = quantity_text(value.number / scale if scale != 1.0 else value.number, unit_name)
     if half is None or half.unit != value.unit or name != ".mean":
         return text
-    return f"{text} ± {quantity_text(half.number / scale if scale != 1.0 else half.number, unit_name)}"
+    spread = quantity_text(half.number / scale if scale != 1.0 else half.number, unit_name)
+    count, deployments = told.get(".repetitions"), told.get(f".{DEPLOYMENTS}")
+    words = within(count.number, deployments.number) if count and deployments else ""
+    return f"{text} ± {spread} {words}".rstrip()
 
 
 def answer(outcome: Outcome) -> str:

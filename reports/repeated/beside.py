@@ -13,6 +13,7 @@ from statistics import geometric_mean
 from bmwg.methodology import neighbours
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import SpecT
+from bmwg.methodology.repeated import of_repetitions
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.text import NONE, sequence
 from bmwg.reports.repeated.answers import Answered, answers_of, without_numbers
@@ -21,7 +22,8 @@ from bmwg.reports.store import Run
 _HOW = (
     "A neighbour is a program with a cgroup of its own on the CPUs that its name says; its share of these is "
     "that of a pod. It works from before each execution until after it. Ratio: mean beside over mean alone, "
-    "with a 95 % interval from the two half-widths, which are taken as independent. The neighbour's own work "
+    "with a 95 % interval from the two half-widths, which are taken as independent: within the deployments "
+    "that stand beside the means. The neighbour's own work "
     "is its operations per second beside the measurement over those in the second before it, when it was "
     "alone: the geometric mean over the executions. It is told by the neighbour itself (auxiliary, RFC 8172 "
     "section 4.2), so it is no benchmark; it works longer than the execution lasts, so its share is "
@@ -75,7 +77,7 @@ def _mean(one: Answered[SpecT, ResultT]) -> str:
     half = one.values.get("half_width_95")
     spread = f" ± {half:.4g}" if half is not None else ""
     unit = next((each.unit for each in one.outcome.values if each.metric.endswith(".mean")), "")
-    return f"{one.values['mean']:.6g}{spread} {unit} (n = {one.values['repetitions']})"
+    return f"{one.values['mean']:.6g}{spread} {unit} ({of_repetitions(one.values)})"
 
 
 def _ratio(one: Answered[SpecT, ResultT], base: Answered[SpecT, ResultT]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.kinds.streams.records import StreamsResult, StreamsSpec
+from bmwg.methodology.order_statistics import CONFIDENCE
+from bmwg.reports.render.text import nanoseconds
 from bmwg.reports.repeated import answers
 from bmwg.reports.store import Run
 
@@ -30,3 +32,18 @@ def interface_at(run: Run, deployment: str, place: str, interface: str) -> Mappi
     told: Mapping[str, Any] = records.get(whose, {}).get(place, {}).get("fields", {}).get("nic", {})
     found = told.get(interface, {})
     return found if isinstance(found, Mapping) else {}
+
+
+def percentiles(one: Answered, names: Sequence[str]) -> str:
+    """Return percentiles over the executions of an answer: each their median and interval; ends of all."""
+    told, values = [], one.values
+    for name in names:
+        if name in values:
+            told.append(f"{name} {nanoseconds(values[name])}")
+        elif f"{name}.median" in values:
+            middle, low, high = (values[f"{name}.{part}"] for part in ("median", "median_low", "median_high"))
+            covers = values[f"{name}.median_covers"]
+            share = f", {covers:.0%}" if covers < CONFIDENCE else ""
+            ends = f"{nanoseconds(low)} to {nanoseconds(high)}{share}"
+            told.append(f"{name} {nanoseconds(middle)} ({ends})")
+    return ", ".join(told)

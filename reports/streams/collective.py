@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult
 from bmwg.reports.published.figures import documents, tables
 from bmwg.reports.render.blocks import Block, paragraph, table
-from bmwg.reports.render.text import NONE, nanoseconds
+from bmwg.reports.render.text import NONE
 from bmwg.reports.store import Run
-from bmwg.reports.streams.answers import Answered
+from bmwg.reports.streams.answers import Answered, percentiles
 
 _TABLE = "dcn00-alltoall"
 _NS_PER_MS = 1e6
@@ -27,12 +27,10 @@ _OTHERS = (
 )
 
 
-def beside(results: Sequence[StreamsResult]) -> str:
-    """Return what stands beside a time: single operations of the last execution, and who shared a CPU."""
-    last = results[-1]
-    names = [name for name in ("min", "p50", "p99", "max") if name in last.operation_ns]
-    told = " / ".join(nanoseconds(last.operation_ns[name]) for name in names)
-    return f"{' / '.join(names)} of the last: {told}; {sharing(last)}"
+def beside(one: Answered) -> str:
+    """Return what stands beside a time: single operations of the executions, and who shared a CPU."""
+    told = percentiles(one, ("min", "p50", "p99", "max"))
+    return f"{told}; {sharing(one.results[-1])}" if told else sharing(one.results[-1])
 
 
 def sharing(result: StreamsResult) -> str:

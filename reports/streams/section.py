@@ -10,6 +10,7 @@ from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import EXPERIMENTS, SWEPT
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport
 from bmwg.methodology.records import POD, OutcomeType
+from bmwg.methodology.repeated import of_repetitions
 from bmwg.methodology.student import difference
 from bmwg.methodology.vnics import AXIS
 from bmwg.reports.render.blocks import Block, paragraph, table, title
@@ -19,7 +20,7 @@ from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
 from bmwg.reports.streams import collective, nested, places, sweeps, turns
-from bmwg.reports.streams.answers import Answered, interface_of
+from bmwg.reports.streams.answers import Answered, interface_of, percentiles
 
 _OFFLOADS = {
     "tx-tcp-segmentation": "TSO",
@@ -41,8 +42,8 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
     lines += paragraph(
         "Octets are those of the application: no header counts. Goodput is what arrived at the other "
         "end's program per second. Forward is from the first end to the second. Mean and half-width of "
-        "its 95 % confidence interval by Student's t over the executions, on the deployments that the "
-        "remarks name."
+        "its 95 % confidence interval by Student's t over the executions, within as many deployments as "
+        "stand beside it."
     )
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment in EXPERIMENTS:
@@ -140,20 +141,18 @@ def _number(one: Answered) -> str:
     half = values.get("half_width_95")
     if one.planned.spec.exchange is not Exchange.BULK:
         spread = f" ± {nanoseconds(half)}" if half is not None else ""
-        return f"{nanoseconds(values['mean'])}{spread} (n = {values['repetitions']})"
+        return f"{nanoseconds(values['mean'])}{spread} ({of_repetitions(values)})"
     spread = f" ± {half / 1e6:.1f}" if half is not None else ""
-    return f"{values['mean'] / 1e6:.1f}{spread} Mbit/s (n = {values['repetitions']})"
+    return f"{values['mean'] / 1e6:.1f}{spread} Mbit/s ({of_repetitions(values)})"
 
 
 def _beside(one: Answered, results: Sequence[StreamsResult]) -> str:
     if not results or one.outcome.type is not OutcomeType.MEASURED:
         return NONE
     if one.planned.spec.exchange is Exchange.PING_PONG:
-        names = [name for name in ("p50", "p99", "p99.9", "max") if name in results[-1].round_trip_ns]
-        told = " / ".join(nanoseconds(results[-1].round_trip_ns[name]) for name in names)
-        return f"{' / '.join(names)} of the last: {told}" if names else NONE
+        return percentiles(one, ("p50", "p99", "p99.9", "max")) or NONE
     if one.planned.spec.exchange is Exchange.ALL_TO_ALL:
-        return collective.beside(results)
+        return collective.beside(one)
     if one.planned.spec.transport is Transport.UDP:
         return f"{percent(one.values['lost_ratio'], 2)} of the datagrams lost"
     resent = [result.retransmits for result in results if result.retransmits is not None]

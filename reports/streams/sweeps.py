@@ -10,6 +10,7 @@ from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import SWEPT
 from bmwg.methodology.kinds.streams.records import StreamsResult, Transport
 from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
+from bmwg.methodology.repeated import DEPLOYMENTS, within
 from bmwg.methodology.student import difference
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.blocks import Block, paragraph, table
@@ -224,7 +225,8 @@ def _number(one: Answered) -> str:
         return one.outcome.type.value.replace("_", " ")
     half = one.values.get("half_width_95")
     spread = f" ± {half / 1e6:.1f}" if half is not None else ""
-    return f"{one.values['mean'] / 1e6:.1f}{spread}"
+    words = within(one.values["repetitions"], one.values.get(DEPLOYMENTS))
+    return f"{one.values['mean'] / 1e6:.1f}{spread}{words and f' ({words})'}"
 
 
 def _held(run: Run, one: Answered, base: Answered | None) -> float | None:

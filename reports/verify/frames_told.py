@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bmwg.methodology.records import TrialResult
+from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 
@@ -86,6 +87,77 @@ def questions(evidence: Evidence) -> Iterator[str]:
         yield f"watchdogs: none ever saw {times} gone, whose time was stolen: did they watch?"
 
 
+@rule("VER-76", "", "the latencies of tagged frames are among those of all frames", exit_code=2)
+def tags_among_all(evidence: Evidence) -> Iterator[Shortfall]:
+    """The embedded tester counts each frame in its histogram, and tells of a tagged one besides."""
+    run = evidence.run
+    tester = run["testbed"].get("tester") if run is not None else None
+    if run is None or run["simulated"] or not isinstance(tester, dict) or tester.get("driver") != "embedded":
+        return
+    for trial in evidence.trials:
+        if trial.fault or not trial.trial.result.spec.tag_frames:
+            continue
+        for number, stream in enumerate(evidence.whole(trial).result.streams, start=1):
+            if wrong := _untold(stream):
+                found = f"{len(wrong)} without, the first of {wrong[0]} ns"
+                yield (
+                    f"trial {trial.trial.seq}: stream {number}",
+                    "a frame in the histogram for each tag",
+                    found,
+                )
+
+
+@rule("VER-77", "", "the times of lost frames are possible with how many were lost", exit_code=2)
+def losses_possible(evidence: Evidence) -> Iterator[Shortfall]:
+    """So many frames lost after a load was reduced were due over so long a time: the last no earlier."""
+    if evidence.run is None or evidence.run["simulated"] or not evidence.of_frames:
+        return
+    for trial in evidence.trials:
+        if trial.fault or not trial.trial.valid:
+            continue
+        for number, stream in enumerate(trial.trial.result.streams, start=1):
+            for expected, found in losses_shown(trial.trial.result.spec, stream):
+                yield f"trial {trial.trial.seq}: stream {number}: last_lost_ns", expected, found
+
+
+def losses_shown(spec: TrialSpec, stream: StreamCounts) -> Iterator[tuple[str, str]]:
+    """Return what the time of a stream's last lost frame must be, and what it is, where these differ."""
+    losses = stream.losses
+    if losses is None or stream.sent_frames <= stream.received_frames:
+        return
+    if losses.last_lost_ns is None:
+        lost = stream.sent_frames - stream.received_frames
+        yield f"when the last of {lost} lost frames was due", "none"
+        return
+    if losses.reduced_at_ns is None or not spec.then_load_fps:
+        return
+    first = min(spec.first_frames, stream.sent_frames)
+    after = (stream.sent_frames - first) - (stream.received_frames - losses.first_received_frames)
+    if after > 0:
+        least_ns = losses.reduced_at_ns + (after - 2) * 1_000_000_000 // spec.then_load_fps
+        if losses.last_lost_ns < least_ns:
+            yield (
+                f"at least {least_ns} ns, for {after} frames were lost after it",
+                f"{losses.last_lost_ns} ns",
+            )
+
+
+def _untold(stream: StreamCounts) -> list[int]:
+    """Return the latencies of tagged frames for which a histogram has no frame left."""
+    left = {(low, high): frames for low, high, frames in stream.latency.buckets}
+    lows = sorted(low for low, _ in left)
+    highs = dict(left.keys())
+    wrong = []
+    for took_ns in (one for one in stream.tagged_ns if one is not None):
+        place = bisect_right(lows, took_ns) - 1
+        bucket = (lows[place], highs[lows[place]]) if place >= 0 else None
+        if bucket is None or took_ns > bucket[1] or not left[bucket]:
+            wrong.append(took_ns)
+        else:
+            left[bucket] -= 1
+    return wrong
+
+
 def _of_gaps(trial: Trial) -> Iterator[Shortfall]:
     result = trial.trial.result
     counted = dict(result.auxiliary).get(_GAPS)
@@ -124,4 +196,4 @@ def _of_watches(trial: Trial) -> Iterator[Shortfall]:
             )
 
 
-RULES: tuple[Rule[Evidence], ...] = (evidence_given, tellings_agree)
+RULES: tuple[Rule[Evidence], ...] = (evidence_given, tellings_agree, tags_among_all, losses_possible)

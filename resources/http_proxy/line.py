@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bmwg.methodology.kinds.requests import RATE, START
 from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.repeated import of_repetitions
 
 
 def line_of(outcome: Outcome) -> str:
@@ -16,4 +17,4 @@ def line_of(outcome: Outcome) -> str:
     half = told.get("half_width_95")
     spread = f" +/- {half / 1e6:.3f}" if half is not None else ""
     what = "until it serves" if outcome.metric == START else "a request"
-    return f"measured  {told['mean'] / 1e6:.3f}{spread} ms {what} (n = {told['repetitions']})"
+    return f"measured  {told['mean'] / 1e6:.3f}{spread} ms {what} ({of_repetitions(told)})"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bmwg.methodology.kinds.acts.experiments import POLICY, Answer, of_cell
 from bmwg.methodology.order_statistics import CONFIDENCE
 from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.repeated import of_repetitions
 
 
 def line_of(outcome: Outcome) -> str:
@@ -15,7 +16,7 @@ def line_of(outcome: Outcome) -> str:
         return f"{outcome.type.value}  {outcome.reason}"
     told = {value.metric.removeprefix(f"{outcome.metric}."): value.number for value in outcome.values}
     half = told.get("half_width_95")
-    count = f"(n = {told['repetitions']})"
+    count = f"({of_repetitions(told)})"
     answer = of_cell(outcome.cell).answer
     if answer is Answer.RATE:
         spread = f" +/- {half * 60:.2f}" if half is not None else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bmwg.methodology.kinds.streams.profile import GOODPUT, OPERATION
 from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.repeated import of_repetitions
 
 _UNITS = {GOODPUT: (1e6, "Mbit/s"), OPERATION: (1e6, "ms an operation")}
 
@@ -17,4 +18,4 @@ def line_of(outcome: Outcome) -> str:
     half = told.get("half_width_95")
     spread = f" +/- {half / scale:.1f}" if half is not None else ""
     lost = f", {told['lost_ratio']:.2%} lost" if "lost_ratio" in told else ""
-    return f"measured  {told['mean'] / scale:.1f}{spread} {unit}{lost} (n = {told['repetitions']})"
+    return f"measured  {told['mean'] / scale:.1f}{spread} {unit}{lost} ({of_repetitions(told)})"

@@ -19,7 +19,6 @@ from bmwg.methodology.kinds.acts.records import (
 )
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
-from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import Cell, Quantity, Validity
 from bmwg.methodology.student import interval
 from bmwg.methodology.trial import Assessment
@@ -57,17 +56,28 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
         if answer is Answer.RATE:
             rates = [result.cycles_per_s or 0.0 for result in results]
             found = repeated.quantities(metric, interval(rates), "1/s")
-            return (*found, *_median(f"{metric}.start", each(results, _start)), *_told(metric, results))
+            return (
+                *found,
+                *repeated.medians(f"{metric}.start", each(results, _start)),
+                *_told(metric, results),
+            )
         if answer is Answer.OUTAGES:
             return _drained(metric, results)
         if answer is Answer.BATCHES:
             batches = [float(result.batch_ns or 0) for result in results]
-            found = (*repeated.quantities(metric, interval(batches), "ns"), *_median(metric, batches))
-            return (*found, *_median(f"{metric}.start", each(results, _start)), *_told(metric, results))
+            found = (
+                *repeated.quantities(metric, interval(batches), "ns"),
+                *repeated.medians(metric, batches),
+            )
+            return (
+                *found,
+                *repeated.medians(f"{metric}.start", each(results, _start)),
+                *_told(metric, results),
+            )
         starts = each(results, _start)
         return (
             *repeated.quantities(metric, interval(starts), "ns"),
-            *_median(metric, starts),
+            *repeated.medians(metric, starts),
             *_told(metric, results),
         )
 
@@ -95,16 +105,18 @@ def each(results: Sequence[ActsResult], told: Callable[[Life], int | None]) -> l
 def _drained(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
     """Return outages, the frames that were lost in them, the first frames by the other pod, and the steps."""
     outages = each(results, lambda life: life.outage_ns or 0)
-    values = (*repeated.quantities(metric, interval(outages), "ns"), *_median(metric, outages))
-    values += _median(f"{metric}.lost_frames", each(results, lambda life: life.lost_frames), "frames")
-    values += _median(f"{metric}.first_frame", each(results, _start))
+    values = (*repeated.quantities(metric, interval(outages), "ns"), *repeated.medians(metric, outages))
+    values += repeated.medians(
+        f"{metric}.lost_frames", each(results, lambda life: life.lost_frames), "frames"
+    )
+    values += repeated.medians(f"{metric}.first_frame", each(results, _start))
     return (*values, *_steps(metric, results))
 
 
 def _steps(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
     values: tuple[Quantity, ...] = ()
     for step in steps_of([life for result in results for life in result.lives]):
-        values += _median(f"{metric}.{step}", each(results, since_asked(step)))
+        values += repeated.medians(f"{metric}.{step}", each(results, since_asked(step)))
     return values
 
 
@@ -112,8 +124,8 @@ def _told(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
     """Return the medians of what stands beside a start: its steps, and the removal."""
     values = _steps(metric, results)
     for step in removal_steps_of([life for result in results for life in result.lives]):
-        values += _median(f"{metric}.removal.{step}", each(results, since_removal(step)))
-    return (*values, *_median(f"{metric}.removal", each(results, lambda life: life.removal_ns)))
+        values += repeated.medians(f"{metric}.removal.{step}", each(results, since_removal(step)))
+    return (*values, *repeated.medians(f"{metric}.removal", each(results, lambda life: life.removal_ns)))
 
 
 def steps_of(lives: Sequence[Life]) -> tuple[str, ...]:
@@ -131,18 +143,6 @@ def _shared(told: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
         return ()
     names = sorted(told[0], key=lambda name: (told[0][name], name))
     return tuple(name for name in names if all(name in one for one in told))
-
-
-def _median(name: str, values: Sequence[float], unit: str = "ns") -> tuple[Quantity, ...]:
-    if not values:
-        return ()
-    found = median_interval(values)
-    told = {"median": found.median, "median_low": found.low, "median_high": found.high}
-    covers = Quantity(metric=f"{name}.median_covers", number=found.covers, unit="ratio")
-    return (
-        *(Quantity(metric=f"{name}.{part}", number=number, unit=unit) for part, number in told.items()),
-        covers,
-    )
 
 
 ACTS = _Acts()

@@ -124,17 +124,22 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
     def answered(self, planned: Planned[SpecT], executions: Sequence[Tried[ResultT]]) -> Outcome:
         """Return what a planned cell's executions answer; the platform is not asked."""
         found = repeated.answered(executions, planned.asked)
-        measured = found.type is OutcomeType.MEASURED
         return Outcome(
             outcome_id=f"{planned.test_id}:{planned.cell.cell_id}",
             metric=planned.metric,
             cell=planned.cell,
             type=found.type,
-            values=self.values(planned, [one.result for one in found.valid]) if measured else (),
+            values=self._told(planned, found.valid) if found.type is OutcomeType.MEASURED else (),
             trials=found.trials,
             reason=found.reason,
             quality=found.quality,
         )
+
+    def _told(self, planned: Planned[SpecT], valid: Sequence[Tried[ResultT]]) -> tuple[Quantity, ...]:
+        """Return what valid executions answer, and on how many deployments they ran."""
+        count = repeated.deployed(valid)
+        values = self.values(planned, [one.result for one in valid])
+        return (*values, *repeated.deployments(planned.metric, count))
 
     def without_execution(self, planned: Planned[SpecT], kind: OutcomeType, why: str) -> Outcome:
         """Return the answer for a cell that could not be tried, or broke before its first execution."""

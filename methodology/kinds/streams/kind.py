@@ -72,10 +72,13 @@ class _Streams(RepeatedKind[StreamsSpec, StreamsResult]):
     def values(self, planned: Planned[StreamsSpec], results: Sequence[StreamsResult]) -> tuple[Quantity, ...]:
         """Return goodput, of UDP with what was lost, or the time of round trips or of operations."""
         if planned.spec.exchange is Exchange.ALL_TO_ALL:
-            return repeated.quantities(OPERATION, interval([one.mean_operation_ns for one in results]), "ns")
+            means = [one.mean_operation_ns for one in results]
+            each = repeated.percentiles(OPERATION, [one.operation_ns for one in results])
+            return (*repeated.quantities(OPERATION, interval(means), "ns"), *each)
         if planned.spec.exchange is Exchange.PING_PONG:
             means = [float(one.mean_round_trip_ns) for one in results]
-            return repeated.quantities(ROUND_TRIP, interval(means), "ns")
+            each = repeated.percentiles(ROUND_TRIP, [one.round_trip_ns for one in results])
+            return (*repeated.quantities(ROUND_TRIP, interval(means), "ns"), *each)
         found = repeated.quantities(GOODPUT, interval([one.goodput_bps for one in results]), "bit/s")
         if planned.spec.transport is Transport.UDP:
             lost = [one.lost_ratio or 0.0 for one in results]

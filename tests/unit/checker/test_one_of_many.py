@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 import runs
+from cases_chains import design
 from cases_others import CABLED, ISOLATED
+from cases_rfc2544 import MEDIUM, RECOVERY, THREE
 from cases_rfc8219 import LATENCY as RFC8219
 from cases_rfc9971 import GOOD as RFC9971
 from cases_rfc9971 import TWO, goal, goals
 from cases_tst009 import GOOD as QUALIFIED
 from cases_tst009 import TIMED
 from foreign import header, outcomes, put, said
-from runs import LATENCY_8219, TPUT, paths, run
+from runs import LATENCY_8219, TPUT, TST009, paths, run
 
 from bmwg.methodology.mlr.outcome import METRIC
 from bmwg.reports.checker.clauses_rfc8219 import SIZES
@@ -56,6 +58,8 @@ def wire_last(data, trials, platform):
     [
         ("RFC2544-14-01", {"directions": ["forward", "both"]}, {"direction": "both"}),
         ("RFC2544-12-01", {"flows": [1, 256]}, {"flows": 1}),
+        ("RFC2544-12-02", {"destination_networks": [1, 256]}, {"destination_networks": 256}),
+        ("RFC2544-26.1-03", {"directions": ["forward", "both"]}, {"direction": "both"}),
     ],
 )
 def test_one_condition_of_two_is_not_each(row, traffic, axes) -> None:
@@ -116,3 +120,52 @@ def test_an_unstable_throughput_is_no_load_for_a_latency() -> None:
     assert told(TIMED, "TST009-9-01") == "met"
     unstable = outcomes("throughput", put(type="unstable", values=[], statement="as made", reason="as made"))
     assert told(said(TIMED, unstable), "TST009-9-01") == "not_assessed"
+
+
+def test_five_sizes_of_several_conditions_are_not_five_of_each() -> None:
+    """The row's text was not read, so that it fails nobody."""
+    traffic = {"directions": ["both"], "frame_formats": ["ipv4-udp", "ipv6-udp"]}
+    sizes = {"traffic": traffic, "paths": paths(128, 256, 512, 1024, 1518)}
+    whole = run(TST009, base="tst009", profile=sizes)
+    assert told(whole, "TST009-all-02") == "met"
+    assert told(said(whole, less(frame_format="ipv6-udp")), "TST009-all-02") == "not_assessed"
+
+
+@pytest.mark.parametrize(
+    ("make", "row"),
+    [
+        (run(RECOVERY, profile=THREE), "RFC2544-26.5-01"),
+        (RFC8219, "RFC8219-7.2-01"),
+    ],
+)
+def test_what_stands_on_an_unstable_throughput_stands_on_none(make, row) -> None:
+    unstable = outcomes("throughput", put(type="unstable", values=[], statement="as made", reason="as made"))
+    assert told(make, row) == "met"
+    assert told(said(make, unstable), row) == "not_met"
+
+
+def test_a_load_that_the_tester_could_not_send_was_not_tried() -> None:
+    def short(data, trials, platform):
+        for one in trials:
+            for stream in one["result"]["streams"] if one["spec"]["load_fps"] > 1_400_000 else ():
+                stream["sent_frames"] //= 2
+                stream["received_frames"] = min(stream["received_frames"], stream["sent_frames"])
+
+    whole = run(TPUT, testbed=MEDIUM)
+    assert told(whole, "RFC2544-20-01", "throughput") == "met"
+    assert told(said(whole, short), "RFC2544-20-01", "throughput") == "not_met"
+
+
+def test_levels_that_were_planned_and_not_tried_are_none() -> None:
+    def untried(data, trials, platform):
+        gone = [one for one in data["outcomes"] if "pods.cpus=2" in one["cell"]["cell_id"]]
+        assert gone
+        data["outcomes"] = [one for one in data["outcomes"] if one not in gone]
+        names = {one["cell"]["cell_id"] for one in gone}
+        trials[:] = [one for one in trials if one["cell"] not in names]
+        for place, one in enumerate(trials, start=1):
+            one["seq"] = place
+
+    whole = design(cpus=["1", "2"], memory=["128MiB", "256MiB"])
+    assert told(whole, "CINF08-5.2.4-03") == "met"
+    assert told(said(whole, untried), "CINF08-5.2.4-03") == "not_met"

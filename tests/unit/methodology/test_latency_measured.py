@@ -7,8 +7,11 @@ from fake_measurers import Device
 
 from bmwg.methodology import latency, throughput
 from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC, SAMPLE_METRIC
+from bmwg.methodology.benchmarks.recovery import RECOVERY_METRIC
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.models.bench import ModelBench
+from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
 
@@ -65,7 +68,12 @@ def test_a_load_without_a_limit_is_plain_and_said(kind):
 
 @pytest.mark.parametrize(
     ("name", "metric"),
-    [("latency", latency.METRIC), ("delay_variation", PDV_METRIC), ("ipdv", SAMPLE_METRIC)],
+    [
+        ("latency", latency.METRIC),
+        ("delay_variation", PDV_METRIC),
+        ("ipdv", SAMPLE_METRIC),
+        ("recovery", RECOVERY_METRIC),
+    ],
 )
 @pytest.mark.parametrize("kind", [OutcomeType.UNSTABLE, OutcomeType.INVALID])
 def test_there_is_none_where_the_load_is_no_plain_number(name, metric, kind):
@@ -79,10 +87,14 @@ def test_there_is_none_where_the_load_is_no_plain_number(name, metric, kind):
 def test_the_testers_own_is_taken_at_a_stated_share_of_what_it_carries():
     one, trials = asked(OutcomeType.AT_CEILING, cell=POD.qualification)
     (found,) = measurement("latency").measure(one).outcomes
-    assert {spec.load_fps for spec, _ in trials} == {LOAD_FPS // 10}
+    loads = [LOAD_FPS * percent // 100 for percent in (10, 3, 30) for _ in range(11)]
+    assert [spec.load_fps for spec, _ in trials] == loads
+    assert found.trials == tuple(range(1, 34))
+    assert sorted(latency.floors(found, "")) == [LOAD_FPS * 3 // 100, LOAD_FPS * 30 // 100]
+    assert all(set(told) == {"p50", "p90", "p99", "p99.9"} for told in latency.floors(found, "").values())
     assert found.type is OutcomeType.MEASURED
     assert "the tester's own, at 10 % of what it carries" in found.quality
-    settings = replace(one.profile.latency, wire_percent=100)
+    settings = replace(one.profile.latency, wire_percent=100, floor_percents=())
     other, trials = asked(OutcomeType.AT_CEILING, cell=POD.qualification)
     measurement("latency").measure(replace(other, profile=replace(other.profile, latency=settings)))
     assert {spec.load_fps for spec, _ in trials} == {LOAD_FPS}
@@ -100,3 +112,42 @@ def test_a_measurer_that_fails_ends_it_with_the_trials_so_far():
     (found,) = answered.outcomes
     assert isinstance(answered.error, OSError)
     assert (found.type, found.values, found.trials) == (OutcomeType.INVALID, (), (1, 2, 3))
+
+
+def test_a_load_at_which_the_tester_alone_loses_has_no_floor_and_says_so():
+    device = Device(truth_fps=LOAD_FPS // 5)  # below 30 % of what was found
+    one, _ = asked(OutcomeType.AT_CEILING, cell=POD.qualification, device=device)
+    (found,) = measurement("latency").measure(one).outcomes
+    assert found.type is OutcomeType.MEASURED
+    assert list(latency.floors(found, "")) == [LOAD_FPS * 3 // 100]
+    assert any("at 60000 frames/s there is none of the tester's own" in remark for remark in found.quality)
+
+
+def test_a_measurer_that_fails_at_a_further_load_leaves_no_latency():
+    one, trials = asked(OutcomeType.AT_CEILING, cell=POD.qualification)
+
+    def take(spec, phase):
+        if len(trials) == 15:
+            raise OSError("gone")
+        return one.trial(spec, phase)
+
+    answered = measurement("latency").measure(replace(one, trial=take))
+    (found,) = answered.outcomes
+    assert isinstance(answered.error, OSError)
+    assert (found.type, found.values, found.trials) == (OutcomeType.INVALID, (), tuple(range(1, 16)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "corrected"),
+    [(OutcomeType.MEASURED, True), (OutcomeType.AT_CEILING, True), (OutcomeType.UNSTABLE, False)],
+)
+def test_a_buffer_time_is_corrected_by_a_plain_throughput_alone(kind, corrected):
+    """Its correction is as wrong as the throughput that it is made with (RFC 9004 6.4)."""
+    bench = ModelBench(device=HardLimit(limit_fps=LOAD_FPS, buffer_frames=256), seed=1)
+    one, _ = asked(kind, device=bench.measure)
+    (found,) = measurement("back_to_back").measure(one).outcomes
+    names = {value.metric for value in found.values}
+    assert found.type is OutcomeType.MEASURED
+    assert "buffer_time.rfc9004.implied" in names
+    assert ("buffer_time.rfc9004.corrected" in names) is corrected
+    assert any("no corrected buffer time" in remark for remark in found.quality) is not corrected

@@ -100,9 +100,12 @@ def test_the_quick_plan_covers_what_it_promises_in_its_time():
 
 def test_the_plan_counts_each_stream_of_latency():
     profile = load_profile("quick")
-    found = next(one for one in cells(profile, NETWORKS) if one.metric == latency.METRIC)
+    each = [one for one in cells(profile, NETWORKS) if one.metric == latency.METRIC and one.traffic_s]
     repeated = 1 / (1 - profile.expected_invalid_ratio)
-    assert found.traffic_s == pytest.approx(repeated * profile.latency.streams * profile.latency.duration_s)
+    one_s = repeated * profile.latency.streams * profile.latency.duration_s
+    assert {one.cell.qualifies_tester for one in each} == {True, False}
+    for one in each:  # the tester's own is taken at two loads more
+        assert one.traffic_s == pytest.approx(one_s * (3 if one.cell.qualifies_tester else 1))
 
 
 def test_what_may_be_lost_at_a_load_is_what_its_search_allows():

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.repeated import Repetitions, Tried, answered, quantities, repeated
+from bmwg.methodology.repeated import (
+    Repetitions,
+    Tried,
+    answered,
+    deployed,
+    deployments,
+    of_repetitions,
+    quantities,
+    repeated,
+)
 from bmwg.methodology.student import interval
 
 ASKED = Repetitions(wanted=5, least=3, max_invalid=2, limit_s=60.0)
@@ -109,3 +118,24 @@ def test_an_interval_says_of_how_many_deployments_it_is(deployments: str, remark
         Tried(seq=seq, result=float(seq), deployment=name) for seq, name in enumerate(deployments, start=1)
     ]
     assert answered(done, ASKED).quality == remark
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ("aaaaa", "n = 5, within one deployment"),
+        ("aabbb", "n = 5, within 2 deployments"),
+        ("abcde", "n = 5"),
+        ("a", "n = 1"),
+        (("a", ""), "n = 2"),  # one of them does not tell its own
+    ],
+)
+def test_what_stands_in_brackets_behind_a_mean_says_of_how_many_deployments_it_is(names, words) -> None:
+    valid = [Tried(seq=seq, result=float(seq), deployment=name) for seq, name in enumerate(names)]
+    found = (
+        *quantities("m", interval([one.result for one in valid]), "ns"),
+        *deployments("m", deployed(valid)),
+    )
+    told = {one.metric.removeprefix("m."): one.number for one in found}
+    assert of_repetitions(told) == words
+    assert of_repetitions(told, each="8 pods") == words.replace(str(len(valid)), f"{len(valid)} of 8 pods", 1)

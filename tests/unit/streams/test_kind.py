@@ -9,7 +9,7 @@ import pytest
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
-from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult, Transport
+from bmwg.methodology.kinds.streams.records import Crossing, Exchange, StreamsResult, Transport
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.schemas.validation import problems
@@ -166,3 +166,27 @@ def test_a_rate_that_was_not_offered_is_no_answer_for_that_rate() -> None:
     short = STREAMS.assessed(asked, replace(whole, sent_octets=11_000_000, received_octets=11_000_000))
     assert short.validity is Validity.SENT_SHORT
     assert "not offered" in short.reason
+
+
+def test_percentiles_of_round_trips_are_those_of_all_executions_not_of_the_last() -> None:
+    """Five executions tell five percentiles each: their median with its interval; ends are of all trips."""
+    trips = next(one for one in PLAN if one.spec.exchange is Exchange.PING_PONG)
+    done = []
+    for number in range(1, 6):
+        told = {"min": 9_000 - number, "p50": 10_000 + number, "p99": 50_000 - number, "max": 90_000 - number}
+        told |= {"p90": 20_000} if number == 3 else {}  # the others do not tell it
+        one = result(64_000, round_trips=1000, mean_round_trip_ns=11_000, round_trip_ns=told)
+        done.append(STREAMS.tried(number, spec(trips, number), one, "streams-1"))
+    found = STREAMS.answered(trips, done)
+    assert found.type is OutcomeType.MEASURED
+    values = {one.metric.removeprefix("round_trip_time."): one.number for one in found.values}
+    assert (values["p50.median_low"], values["p50.median"], values["p50.median_high"]) == (
+        10_001,
+        10_003,
+        10_005,
+    )
+    assert values["p50.median_covers"] == pytest.approx(0.9375)  # the range of five
+    assert values["p99.median"] == 49_997
+    assert (values["min"], values["max"]) == (8_995, 89_999)
+    assert not any(name.startswith("p90") for name in values)
+    assert values["deployments"] == 1

@@ -10,6 +10,7 @@ import pytest
 from bmwg.drivers.workload.sockperf import Sockperf, read
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsSpec, Transport, Way
+from bmwg.reports.streams.physics import PHYSICS
 
 TEXT = (Path(__file__).parents[2] / "data" / "workloads" / "sockperf-3.7-tcp.txt").read_text()
 SPEC = StreamsSpec(
@@ -70,3 +71,21 @@ def test_what_ended_badly_is_a_fault() -> None:
 def test_what_sockperf_cannot_do_is_refused_before_anything_is_sent(change) -> None:
     with pytest.raises(ConfigError, match="LOAD-03"):
         Sockperf([]).run(replace(SPEC, **change))
+
+
+@pytest.mark.parametrize(
+    ("quicker", "changes", "possible"),
+    [
+        (1, {}, True),
+        (3, {}, False),
+        (3, {"sent_messages": 8318}, True),  # the client waited for one that never came
+    ],
+)
+def test_round_trips_that_follow_each_other_fill_the_time(quicker, changes, possible) -> None:
+    """Times divided by three, percentiles too, leave two thirds of the time with nothing on its way."""
+    found = read(ran(TEXT), SPEC)
+    told = {name: one // quicker for name, one in found.round_trip_ns.items()}
+    mean_ns = found.mean_round_trip_ns // quicker
+    said = replace(found, mean_round_trip_ns=mean_ns, round_trip_ns=told, **changes)
+    (count,) = (one for one in PHYSICS.counts(SPEC, said) if one.what == "time of all round trips, ns")
+    assert ((count.least or 0) <= count.found <= (count.most or 0)) is possible

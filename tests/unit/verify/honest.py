@@ -101,8 +101,10 @@ class Lab(runs.Tester):
         buckets = tuple((low, low + 15, count) for low, count in sorted(counts.items()) if count)
         if not buckets:
             return stream
+        drawn = self._random.choice(buckets)[1]
         return replace(
             stream,
+            tagged_ns=tuple(None if one is None else drawn for one in stream.tagged_ns),
             largest_gap_ns=stream.largest_gap_ns + self._random.randrange(1000),
             largest_lateness_ns=stream.largest_lateness_ns + self._random.randrange(1000),
             effective_duration_ns=stream.effective_duration_ns - self._random.randrange(100),
@@ -185,7 +187,7 @@ def _with_break(files: liar.Files) -> None:
     ]
 
 
-_PACKETS = (runs.BOTH_WAYS, runs.TST009, runs.LATENCY)
+_PACKETS = (runs.BOTH_WAYS, runs.TST009, runs.LATENCY, runs.TAGGED)
 
 
 def _frames(to: Path, *tests: str, tester: type[runs.Tester] = Lab, **options: Any) -> Path:

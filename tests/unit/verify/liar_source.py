@@ -229,6 +229,8 @@ def tail_cut(files: Files) -> None:
             latency["buckets"] = [number for one in buckets for number in one]
             if buckets:
                 latency["max_ns"] = min(latency["max_ns"], buckets[-1][1])
+                tags = stream.get("tagged_ns", [])
+                tags[:] = [None if one is None else min(one, buckets[-1][1]) for one in tags]
 
 
 def better_machine(files: Files) -> None:

@@ -19,9 +19,10 @@ from bmwg.methodology.procedures import versions
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.render.report import write_report
-from bmwg.reports.store import PlannedCell, RunHeader, RunStore
+from bmwg.reports.store import PlannedCell, RunHeader, RunStore, read_run
 from bmwg.reports.store.journal import execution
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
+from bmwg.resources.pod_to_pod.line import line_of
 
 QUICK = profile.PROFILES.load("quick")
 PLAN = [one for one in QUICK.plan() if one.test_id == "PP-TCP-1"]
@@ -94,6 +95,21 @@ def run(made, tmp_path):
 
 def rules(folder: Path) -> set[str]:
     return {finding.rule_id for finding in verify_folder(folder).findings}
+
+
+def test_each_interval_of_a_report_says_that_it_is_within_one_deployment(made) -> None:
+    """Repetitions on one deployment cover their mean as stated, and not that of all deployments."""
+    report = " ".join((made / "report.rst").read_text(encoding="utf-8").split())
+    assert report.count("±") == report.count("(n = 5, within one deployment)") + report.count(
+        "Mbit/s within one deployment"  # at first sight
+    )
+    assert report.count("(n = 5, within one deployment)") >= 2
+
+
+def test_the_line_of_an_answer_says_that_its_interval_is_within_one_deployment(made) -> None:
+    told = [line_of(one) for one in read_run(made).outcomes if one.type is OutcomeType.MEASURED]
+    assert told
+    assert all(line.endswith("(n = 5, within one deployment)") for line in told)
 
 
 def test_folder_and_bundle_verify(made, tmp_path) -> None:
