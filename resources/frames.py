@@ -21,6 +21,7 @@ from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import FRAMES as KIND
 from bmwg.methodology.records import VM, Cell
+from bmwg.methodology.shards import Work, work_of
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.bench import Bench
 from bmwg.resources.early import require_drivers, require_levels
@@ -78,6 +79,11 @@ class FramesShare:
     def traffic_s(self) -> float:
         """Estimated seconds of traffic."""
         return planning.traffic_s(self._plan)
+
+    @property
+    def work(self) -> Work:
+        """Traffic and waits of each test, with the throughput and the qualification that it needs."""
+        return work_of(self.profile, networks_of(self.testbed), self._selected)
 
     @property
     def words(self) -> str:

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from bmwg.methodology import disturbed
-from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitBug, TrialInvalid
+from bmwg.methodology.errors import (
+    ConfigError,
+    DriverError,
+    TestbedError,
+    ToolkitBug,
+    ToolkitError,
+    TrialInvalid,
+)
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -48,3 +55,17 @@ def table() -> list[str]:
 def epilog() -> str:
     """Return the table as plain lines."""
     return "exit statuses:\n" + "\n".join(f"  {code:>3}  {words}" for code, words in sorted(STATUSES.items()))
+
+
+SHARD_COMPLETE, SHARD_REFUSED, SHARD_OPEN = 0, 64, 75
+
+SHARD: dict[int, str] = {  # of `bmwg fleet shard`: by it alone whoever hands shards out decides
+    SHARD_COMPLETE: "the shard is complete, whatever its answers and verdicts are",
+    SHARD_REFUSED: "refused: wrong file, plan, toolkit or testbed; another try ends the same way",
+    SHARD_OPEN: "not complete, or somebody else works on it; it may be tried again",
+}
+
+
+def of_shard(error: ToolkitError) -> int:
+    """Return the status of a shard that an error kept from beginning or going on."""
+    return SHARD_REFUSED if isinstance(error, ConfigError) else SHARD_OPEN
