@@ -59,7 +59,7 @@ def bound(header: RunHeader, mark: Mark) -> RunHeader:
         if shard.needs[name] != needs[name]:
             raise ConfigError(
                 "FLEET-05",
-                f"shard {mark.number} of fleet {fleet.sha256[:12]}: the testbed's {name}; nothing was started",
+                f"shard {mark.number} of fleet {fleet.sha256[:12]}: {name}; nothing was started",
                 expected=str(shard.needs[name]),
                 found=str(needs[name]),
                 hint="take a testbed like the one of the plan",

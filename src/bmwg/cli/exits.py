@@ -30,6 +30,15 @@ STATUSES: dict[int, str] = {
     INTERRUPTED: "interrupted by Ctrl-C; a run goes on with bmwg resume",
 }
 
+SHARD_COMPLETE, SHARD_REFUSED, SHARD_TAKEN, SHARD_OPEN = 0, 64, 69, 75
+
+SHARD: dict[int, str] = {  # of `bmwg fleet shard`: by it alone whoever hands shards out decides
+    SHARD_COMPLETE: "the shard is complete, whatever its answers and verdicts are",
+    SHARD_REFUSED: "refused: wrong file, plan, toolkit or testbed; another try ends the same way",
+    SHARD_TAKEN: "another process works on this shard, or on this testbed; nothing was started",
+    SHARD_OPEN: "not complete; it may be tried again",
+}
+
 _ROBOT_MOST_FAILED, _ROBOT_DATA, _ROBOT_STOPPED = 250, 252, 253  # Robot's own statuses: counts, then these
 
 
@@ -49,21 +58,18 @@ def table() -> list[str]:
         "| exit status | what it means |",
         "|---|---|",
         *(f"| {code} | {words} |" for code, words in sorted(STATUSES.items())),
+        "",
+        "`bmwg fleet shard` has statuses of its own, by which a scheduler can decide:",
+        "",
+        "| exit status | what it means |",
+        "|---|---|",
+        *(f"| {code} | {words} |" for code, words in sorted(SHARD.items())),
     ]
 
 
 def epilog() -> str:
     """Return the table as plain lines."""
     return "exit statuses:\n" + "\n".join(f"  {code:>3}  {words}" for code, words in sorted(STATUSES.items()))
-
-
-SHARD_COMPLETE, SHARD_REFUSED, SHARD_OPEN = 0, 64, 75
-
-SHARD: dict[int, str] = {  # of `bmwg fleet shard`: by it alone whoever hands shards out decides
-    SHARD_COMPLETE: "the shard is complete, whatever its answers and verdicts are",
-    SHARD_REFUSED: "refused: wrong file, plan, toolkit or testbed; another try ends the same way",
-    SHARD_OPEN: "not complete, or somebody else works on it; it may be tried again",
-}
 
 
 def of_shard(error: ToolkitError) -> int:
