@@ -1,4 +1,4 @@
-"""`bmwg fleet plan|run|shard`: one plan for several testbeds, in shards that are runs of their own."""
+"""`bmwg fleet ACT`: one plan for several testbeds, in shards that are runs of their own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmwg.cli import fleet_run, fleet_shard, selection
+from bmwg.cli import fleet_read, fleet_run, fleet_shard, selection
 from bmwg.methodology import suites
 from bmwg.reports.fleet.plan import text_of
 from bmwg.reports.submissions.documents import write_new
@@ -43,6 +43,7 @@ def add_parser(verbs: Any) -> None:
     plan.set_defaults(handler=_plan)
     fleet_run.add_act(acts)
     fleet_shard.add_act(acts)
+    fleet_read.add_acts(acts)
 
 
 def _plan(chosen: argparse.Namespace) -> int:
