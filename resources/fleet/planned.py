@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from enum import StrEnum
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.records import NOTHING
-from bmwg.methodology.shards import Pieces, calibrating, cut, joined, needed_beside, seconds
+from bmwg.methodology.shards import AUTO, NONE, Pieces, calibrating, cut, joined, needed_beside, seconds
 from bmwg.reports.fleet.plan import sealed
 from bmwg.reports.store import PlannedCell, RunHeader
 from bmwg.reports.store.canonical import sha256_of
@@ -25,26 +24,18 @@ from bmwg.resources.settings import Settings
 MOST_CALIBRATION = 0.05  # choice: of a shard's time; more of it would be spent on comparing than is gained
 
 
-class Calibration(StrEnum):
-    """Whether shards measure the same cells beside their own, so that testbeds can be compared."""
-
-    AUTO = "auto"
-    ALWAYS = "always"
-    NONE = "none"
-
-
 def fleet_document(
     settings: Settings,
     selected: Collection[str],
     suites: Sequence[str],
     *,
     shards: int,
-    calibration: Calibration = Calibration.AUTO,
+    calibration: str = AUTO,
 ) -> dict[str, Any]:
     """Return the plan of a fleet that measures these tests in at most so many shards; starts nothing.
 
-    The order seed is that of the settings. Raises ConfigError FLEET-03, and what a run of these tests raises
-    before it starts.
+    The order seed is that of the settings, `calibration` one of `CALIBRATIONS`. Raises ConfigError FLEET-03,
+    and what a run of these tests raises before it starts.
     """
     if shards < 1:
         raise ConfigError("FLEET-03", "--shards", expected="at least 1", found=str(shards))
@@ -62,7 +53,7 @@ def fleet_document(
         )
     made, whole = [], []
     for number, names in enumerate(cut(tests, shards), start=1):
-        known = work.calibration if calibration is not Calibration.NONE else {}
+        known = work.calibration if calibration != NONE else {}
         beside = _beside([tests[name] for name in names], known, calibration)
         mine = header_of(settings, {*names, *beside})
         own = [one for one in mine.plan if one.test_id in names]
@@ -87,12 +78,10 @@ def fleet_document(
     )
 
 
-def _beside(
-    mine: Collection[Pieces], known: Mapping[str, Pieces], calibration: Calibration
-) -> tuple[str, ...]:
+def _beside(mine: Collection[Pieces], known: Mapping[str, Pieces], calibration: str) -> tuple[str, ...]:
     beside = calibrating(mine, known)
     pieces = [*mine, *(known[name] for name in beside)]
-    if calibration is Calibration.AUTO and seconds(pieces) - seconds(mine) > MOST_CALIBRATION * seconds(mine):
+    if calibration == AUTO and seconds(pieces) - seconds(mine) > MOST_CALIBRATION * seconds(mine):
         return ()
     return beside
 

@@ -1,23 +1,16 @@
-"""`bmwg fleet ACT`: one plan for several testbeds, in shards that are runs of their own."""
+"""`bmwg fleet ACT`: one plan for several testbeds, in shards that are runs of their own.
+
+Each act loads what it needs when it is called: a look at runs needs nothing of what makes them.
+"""
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmwg.cli import fleet_read, fleet_run, fleet_shard, selection
-from bmwg.methodology import suites
-from bmwg.reports.fleet.plan import text_of
-from bmwg.reports.submissions.documents import write_new
-from bmwg.resources.fleet.planned import Calibration, fleet_document
-from bmwg.resources.narrowing import narrowed_tests
-from bmwg.resources.progress import clock_text
-from bmwg.resources.settings import Settings
+from bmwg.cli import exits, selection
+from bmwg.methodology.shards import CALIBRATIONS
 
 
 def add_parser(verbs: Any) -> None:
@@ -35,64 +28,86 @@ def add_parser(verbs: Any) -> None:
     plan.add_argument("--seed", type=int, default=1, help="what the order is drawn from (default 1)")
     plan.add_argument(
         "--calibration",
-        choices=[one.value for one in Calibration],
-        default=Calibration.AUTO.value,
+        choices=CALIBRATIONS,
+        default=CALIBRATIONS[0],
         help="measure the same cells in each shard: auto where they take at most a twentieth of its time",
     )
     plan.add_argument("--output", type=Path, help="file to write (default: print it)")
     plan.set_defaults(handler=_plan)
-    fleet_run.add_act(acts)
-    fleet_shard.add_act(acts)
-    fleet_read.add_acts(acts)
+    run = acts.add_parser("run", help="work the shards off, one program a testbed")
+    _of_plan(run)
+    run.add_argument(
+        "--testbed", type=Path, action="append", required=True, help="testbed file; again for each testbed"
+    )
+    run.add_argument("--results", type=Path, required=True, help="folder of the runs, on a local disk")
+    run.add_argument("--tries", type=int, default=3, help="most tries of a shard (default 3)")
+    run.add_argument(
+        "--shard-deadline",
+        type=float,
+        metavar="SECONDS",
+        help="after which a shard's program is ended (default: three times its estimate, an hour at least)",
+    )
+    run.set_defaults(handler=_run)
+    shard = acts.add_parser(
+        "shard",
+        help="run one shard on one testbed, or go on with it",
+        epilog="exit statuses:\n" + "\n".join(f"  {code:>3}  {words}" for code, words in exits.SHARD.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _of_plan(shard)
+    shard.add_argument("shard", type=int, help="number of the shard, from 1")
+    shard.add_argument("--testbed", type=Path, required=True, help="testbed file")
+    shard.add_argument("--results", type=Path, required=True, help="folder of the runs, on a local disk")
+    shard.set_defaults(handler=_shard)
+    for name, handler, what in (
+        ("status", _status, "say which shards are answered, and by which runs"),
+        ("verify", _verify, "verify the runs, one by one and together"),
+        ("report", _report, "write one report over all shards"),
+    ):
+        reads = acts.add_parser(name, help=what)
+        _of_plan(reads)
+        reads.add_argument("results", type=Path, help="folder of the runs")
+        reads.set_defaults(handler=handler)
+        if name == "report":
+            reads.add_argument("--format", choices=("html", "md", "rst", "text"), default="html")
+            reads.add_argument("--output", type=Path, help="file to write (default: in the results)")
+
+
+def _of_plan(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("plan", type=Path, help="file of the fleet's plan")
 
 
 def _plan(chosen: argparse.Namespace) -> int:
-    """Write the plan; say on standard error what it holds."""
-    tests = suites.DEFAULT_TESTS
-    if chosen.suites or chosen.test or chosen.tag:
-        tests = selection.selected(selection.suites_of(chosen), selection.included(chosen))
-    told = Settings.from_environment(
-        {**os.environ, "BMWG_ORDER_SEED": str(chosen.seed), **selection.narrowing(chosen)}
-    )
-    asked = {"testbed": chosen.testbed, "profile": chosen.profile}
-    told = replace(told, **{name: value for name, value in asked.items() if value})
-    if told.profile.endswith(".yaml"):
-        told = replace(told, profile=str(Path(told.profile).resolve()))
-    if told.narrowing:
-        tests = narrowed_tests(told, tests)
-    document = fleet_document(
-        told,
-        tests,
-        [str(suite) for suite in chosen.suites or selection.DEFAULT_SUITES],
-        shards=chosen.shards,
-        calibration=Calibration(chosen.calibration),
-    )
-    if chosen.output:
-        print(write_new(chosen.output, text_of(document).encode("ascii")))
-    else:
-        sys.stdout.write(text_of(document))
-    for line in _lines(document):
-        print(line, file=sys.stderr)
-    return 0
+    from bmwg.cli.fleet_plan import plan
+
+    return plan(chosen)
 
 
-def _lines(document: Mapping[str, Any]) -> list[str]:
-    """Say in lines what a plan holds."""
-    shards = document["shards"]
-    said = [
-        f"fleet {document['fleet_sha256'][:12]}: {document['cells']} cells in {len(shards)} shards; one run"
-        f" takes about {clock_text(document['estimate_s'])}, the longest shard"
-        f" {clock_text(max(one['estimate_s'] for one in shards))}"
-    ]
-    for one in shards:
-        beside = f", {one['needed_cells']} more that they need" if one["needed_cells"] else ""
-        calibration = f", calibration {', '.join(one['calibration'])}" if one["calibration"] else ""
-        said.append(
-            f"shard {one['number']}: about {clock_text(one['estimate_s'])}, {one['cells']} cells"
-            f"{beside}{calibration}: {', '.join(one['tests'])}"
-        )
-    if len(shards) > 1 and not any(one["calibration"] for one in shards):
-        said.append("no calibration beside the tester's own qualification: --calibration always adds it")
-    if document["toolkit"]["commit"] is None or document["toolkit"]["dirty"]:
-        said.append("warning: the toolkit is of no known commit, or was changed: shards cannot tell it apart")
-    return said
+def _run(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_run import handle
+
+    return handle(chosen)
+
+
+def _shard(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_shard import handle
+
+    return handle(chosen)
+
+
+def _status(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_read import status
+
+    return status(chosen)
+
+
+def _verify(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_read import verify
+
+    return verify(chosen)
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_read import report
+
+    return report(chosen)

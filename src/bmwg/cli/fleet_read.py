@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
-from typing import Any
 
 from bmwg.cli import exits
 from bmwg.methodology.errors import TrialInvalid
@@ -12,23 +10,7 @@ from bmwg.reports.fleet.plan import read_fleet
 from bmwg.reports.fleet.union import Union, grades_of, union_of, verdicts_of, verify_union
 
 
-def add_acts(acts: Any) -> None:
-    """Add the acts to the verb."""
-    for name, handler, what in (
-        ("status", _status, "say which shards are answered, and by which runs"),
-        ("verify", _verify, "verify the runs, one by one and together"),
-        ("report", _report, "write one report over all shards"),
-    ):
-        parser = acts.add_parser(name, help=what)
-        parser.add_argument("plan", type=Path, help="file of the fleet's plan")
-        parser.add_argument("results", type=Path, help="folder of the runs")
-        if name == "report":
-            parser.add_argument("--format", choices=("html", "md", "rst", "text"), default="html")
-            parser.add_argument("--output", type=Path, help="file to write (default: in the results)")
-        parser.set_defaults(handler=handler)
-
-
-def _status(chosen: argparse.Namespace) -> int:
+def status(chosen: argparse.Namespace) -> int:
     """Print a line a shard; 0 when each has its run and nothing is wrong."""
     union = union_of(chosen.results, read_fleet(chosen.plan))
     for shard in union.fleet.shards:
@@ -48,7 +30,7 @@ def _status(chosen: argparse.Namespace) -> int:
     return exits.FAILED if union.problems else 0
 
 
-def _verify(chosen: argparse.Namespace) -> int:
+def verify(chosen: argparse.Namespace) -> int:
     """Print every finding; 4 when a run's figures do not follow, 1 when the union is not whole, else 0."""
     union = union_of(chosen.results, read_fleet(chosen.plan))
     made = verify_union(union)
@@ -68,7 +50,7 @@ def _verify(chosen: argparse.Namespace) -> int:
     return exits.FAILED if union.problems else 0
 
 
-def _report(chosen: argparse.Namespace) -> int:
+def report(chosen: argparse.Namespace) -> int:
     """Write the report and print where; 0 when it is of the whole fleet."""
     from bmwg.reports.fleet.report import page_of  # what draws takes long to load
     from bmwg.reports.render.report import FILES, form_of

@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bmwg.cli import exits
 from bmwg.drivers.testbed import load_testbed
@@ -17,24 +16,6 @@ from bmwg.reports.fleet.plan import Fleet, Shard, read_fleet
 from bmwg.resources.fleet.bound import refusal, variables
 from bmwg.resources.fleet.handing_out import Bed, HandingOut, Statuses
 from bmwg.resources.settings import Settings
-
-
-def add_act(acts: Any) -> None:
-    """Add the act to the verb."""
-    parser = acts.add_parser("run", help="work the shards off, one program a testbed")
-    parser.add_argument("plan", type=Path, help="file of the fleet's plan")
-    parser.add_argument(
-        "--testbed", type=Path, action="append", required=True, help="testbed file; again for each testbed"
-    )
-    parser.add_argument("--results", type=Path, required=True, help="folder of the runs, on a local disk")
-    parser.add_argument("--tries", type=int, default=3, help="most tries of a shard (default 3)")
-    parser.add_argument(
-        "--shard-deadline",
-        type=float,
-        metavar="SECONDS",
-        help="after which a shard's program is ended (default: three times its estimate, an hour at least)",
-    )
-    parser.set_defaults(handler=handle)
 
 
 def handle(chosen: argparse.Namespace) -> int:

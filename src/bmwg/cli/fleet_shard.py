@@ -8,7 +8,6 @@ import secrets
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from bmwg.cli import exits, selection
 from bmwg.cli.resume import go_on
@@ -25,21 +24,6 @@ from bmwg.resources.settings import Settings
 
 _OF_A_RUN = ("BMWG_RUN", "BMWG_RUN_ID", "BMWG_CHALLENGE", "BMWG_NETWORKS", "BMWG_PATHS", "BMWG_FRAME_SIZES")
 _TAKEN = "LOCK-01"
-
-
-def add_act(acts: Any) -> None:
-    """Add the act to the verb."""
-    parser = acts.add_parser(
-        "shard",
-        help="run one shard on one testbed, or go on with it",
-        epilog="exit statuses:\n" + "\n".join(f"  {code:>3}  {words}" for code, words in exits.SHARD.items()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("plan", type=Path, help="file of the fleet's plan")
-    parser.add_argument("shard", type=int, help="number of the shard, from 1")
-    parser.add_argument("--testbed", type=Path, required=True, help="testbed file")
-    parser.add_argument("--results", type=Path, required=True, help="folder of the runs, on a local disk")
-    parser.set_defaults(handler=handle)
 
 
 def handle(chosen: argparse.Namespace) -> int:

@@ -7,8 +7,9 @@ import random
 import pytest
 
 from bmwg.methodology import planning, suites
+from bmwg.methodology.planned_work import work_of
 from bmwg.methodology.profiles import load_profile
-from bmwg.methodology.shards import Pieces, Work, calibrating, cut, joined, needed_beside, seconds, work_of
+from bmwg.methodology.shards import Pieces, Work, calibrating, cut, joined, needed_beside, seconds
 
 NETWORKS = planning.Networks({"bridge": None, "ptp": None})
 
