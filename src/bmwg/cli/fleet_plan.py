@@ -19,6 +19,8 @@ from bmwg.resources.narrowing import narrowed_tests
 from bmwg.resources.progress import clock_text
 from bmwg.resources.settings import Settings
 
+_FAR_LONGER = 1.5  # choice: than the average shard
+
 
 def plan(chosen: argparse.Namespace) -> int:
     """Write the plan; say on standard error what it holds."""
@@ -64,6 +66,12 @@ def _lines(document: Mapping[str, Any]) -> list[str]:
         said.append(
             f"shard {one['number']}: about {clock_text(one['estimate_s'])}, {one['cells']} cells"
             f"{beside}{calibration}: {', '.join(one['tests'])}"
+        )
+    longest, average_s = shards[0], sum(one["estimate_s"] for one in shards) / len(shards)
+    if longest["estimate_s"] > _FAR_LONGER * average_s:
+        said.append(
+            f"shard {longest['number']} bounds the fleet, more testbeds do not help: tests are never parted;"
+            f" leave {', '.join(longest['tests'])} out, or narrow the plan by --path or --frame-size"
         )
     if len(shards) > 1 and not any(one["calibration"] for one in shards):
         said.append("no calibration beside the tester's own qualification: --calibration always adds it")

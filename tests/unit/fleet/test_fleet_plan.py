@@ -26,7 +26,9 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
 
     def make(*words: str, name: str = "fleet.json") -> Path:
         file = tmp_path / name
-        assert main(["fleet", "plan", "--testbed", str(TESTBED), *words, "--output", str(file)]) == 0
+        assert (
+            main(["fleet", "plan", "--testbed", str(TESTBED), *map(str, words), "--output", str(file)]) == 0
+        )
         return file
 
     return make
@@ -72,6 +74,13 @@ def test_calibration_is_asked_for_left_out_or_by_its_cost(planned) -> None:
     assert not any(one.calibration for one in none.shards)
     auto = read_fleet(planned("--shards", "3", name="auto.json"))
     assert all(one.calibration_s <= 0.05 * one.estimate_s + 1 for one in auto.shards)
+
+
+@pytest.mark.parametrize(("profile", "bounded"), [("quick", False), ("rfc2544", True)])
+def test_a_test_that_bounds_the_fleet_is_named(planned, capsys, profile, bounded) -> None:
+    suite = Path(__file__).resolve().parents[3] / "testcases" / "rfc2544"
+    planned("--shards", "8", "--profile", profile, suite)
+    assert ("leave R2544-B2B-1.1 out" in capsys.readouterr().err) == bounded
 
 
 def test_a_narrowed_plan_says_so(planned) -> None:
