@@ -69,13 +69,14 @@ def reserve_claims(
         return
     with ExitStack() as stack:
         for claim in wanted:
-            stack.enter_context(_held(claim, lock_dir))
+            stack.enter_context(held(claim, lock_dir))
         _refuse_leftovers(index_dir, spare)
         yield wanted
 
 
 @contextmanager
-def _held(claim: str, lock_dir: Path) -> Iterator[None]:
+def held(claim: str, lock_dir: Path) -> Iterator[None]:
+    """Hold one thing by its name while the block runs. Raises TestbedError LOCK-01, LOCK-02."""
     name = hashlib.sha256(claim.encode()).hexdigest()[:16] if "/" in claim else claim.replace(" ", "-")
     path = lock_dir / f"{name}.lock"
     try:

@@ -204,11 +204,16 @@ def answers(
     )
 
 
-def throughput_of(profile: Profile, cell: Cell, test_ids: Collection[str] = ()) -> PlannedAnswer:
-    """Return the answer that anything measured at the throughput of a cell stands on."""
+def throughput_of(
+    profile: Profile, cell: Cell, test_ids: Collection[str] = (), max_load_fps: int | None = None
+) -> PlannedAnswer:
+    """Return the answer that anything measured at the throughput of a cell stands on.
+
+    Without a load (frames/s per port and direction) nothing is estimated.
+    """
     test_id = suites.owner("throughput", cell.path, test_ids)
     assert test_id is not None
-    return answers(profile, "throughput", test_id, cell)[0]
+    return answers(profile, "throughput", test_id, cell, max_load_fps=max_load_fps)[0]
 
 
 def askers(profile: Profile, metric: str, cell: Cell, among: Iterable[Case]) -> frozenset[str]:

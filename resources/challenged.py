@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.store import RunHeader
+from bmwg.reports.store.codec import plan_sha256
 from bmwg.resources.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ def taken(settings: Settings) -> Challenge | None:
 
 def bound(header: RunHeader, challenge: Challenge) -> RunHeader:
     """Return the header with its challenge. Raises ConfigError CHAL-03 for another profile or plan."""
-    from bmwg.reports.submissions.challenge import plan_sha256
-
     for name, asked, is_ in (
         ("profile", challenge.told["profile"], header.profile["name"]),
         ("plan", challenge.told["plan_sha256"], plan_sha256(header.plan)),
@@ -58,7 +57,6 @@ def bound(header: RunHeader, challenge: Challenge) -> RunHeader:
 
 def planned_sha256(settings: Settings, selected: Collection[str]) -> str:
     """Return the hash of what a run of the selected tests would plan."""
-    from bmwg.reports.submissions.challenge import plan_sha256
     from bmwg.resources import rooms
 
     shares = [room.share(settings, tests, None) for room, tests in rooms.asked(selected).values()]

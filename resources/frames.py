@@ -18,9 +18,11 @@ from bmwg.methodology import axes, budget, keep_awake, planning, suites, turns
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.factors.design import design_of, in_design
 from bmwg.methodology.keep_awake import Held, KeepAwake
+from bmwg.methodology.planned_work import work_of
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import FRAMES as KIND
 from bmwg.methodology.records import VM, Cell
+from bmwg.methodology.shards import Work
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.bench import Bench
 from bmwg.resources.early import require_drivers, require_levels
@@ -78,6 +80,11 @@ class FramesShare:
     def traffic_s(self) -> float:
         """Estimated seconds of traffic."""
         return planning.traffic_s(self._plan)
+
+    @property
+    def work(self) -> Work:
+        """Traffic and waits of each test, with the throughput and the qualification that it needs."""
+        return work_of(self.profile, networks_of(self.testbed), self._selected)
 
     @property
     def words(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bmwg.drivers.medium import medium_of
@@ -75,4 +76,31 @@ def header_of(
         qualification_max_fps=qualification_max_fps,
         cases=cases,
         order_seed=order_seed,
+    )
+
+
+def together(headers: Mapping[str, RunHeader]) -> RunHeader:
+    """Return the header of a run: the first kind's, with what the others say beside it.
+
+    `headers` are those that each kind's own run would have; a run of one kind has the header of that kind.
+    """
+    first, *others = headers.values()
+    each = (first, *others)
+    return replace(
+        first,
+        simulated=any(one.simulated for one in each),
+        order_seed=next((one.order_seed for one in each if one.order_seed is not None), None),
+        plan=tuple(planned for one in each for planned in one.plan),
+        drivers=tuple(driver for one in each for driver in one.drivers),
+        procedures={name: version for one in each for name, version in one.procedures.items()},
+        cases=tuple(case for one in each for case in one.cases),
+        loads={
+            kind: {
+                "testbed": dict(one.testbed),
+                "profile": dict(one.profile),
+                "medium": {"kind": one.medium_kind, "line_rate_bps": one.line_rate_bps},
+            }
+            for kind, one in headers.items()
+            if one is not first
+        },
     )

@@ -20,12 +20,14 @@ from bmwg.methodology.records import Outcome
 from bmwg.reports.bundle.archive import CHALLENGE_PART
 from bmwg.reports.render.report import write_report
 from bmwg.reports.render.summary import summary_lines
-from bmwg.reports.store import Run, RunHeader, RunStore, read_run
+from bmwg.reports.store import Run, RunStore, read_run
 from bmwg.reports.store.files import write_atomically
 from bmwg.resources import challenged, rooms
 from bmwg.resources.clock import Clock, HostClock
 from bmwg.resources.continuation import begun, check_platform, clear_away, find_run, standing_text
+from bmwg.resources.fleet import bound as fleets
 from bmwg.resources.guest_record import record_guest
+from bmwg.resources.header import together
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import machine_record
 from bmwg.resources.progress import LineDisplay, open_display
@@ -141,6 +143,7 @@ def open_run(
     if settings.continue_run is not None:
         continued = begun(find_run(settings.continue_run, settings.results), selected)
     taken = challenged.taken(settings) if continued is None else None
+    mark = fleets.taken(settings) if continued is None else None
     if taken is not None:
         settings = replace(settings, order_seed=taken.told["order_seed"])
     if settings.order_seed is None:  # one for all kinds of load
@@ -172,6 +175,8 @@ def open_run(
             header = together({kind: share.header for kind, share in shares.items()})
             if taken is not None:
                 header = challenged.bound(header, taken)
+            if mark is not None:
+                header = fleets.bound(header, mark)
             store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
             record_guest(store)
             if taken is not None:
@@ -206,33 +211,6 @@ def open_run(
             run.benches[kind] = (room, shares[kind].begin(run))
         run.stack = stack.pop_all()
         return run
-
-
-def together(headers: Mapping[str, RunHeader]) -> RunHeader:
-    """Return the header of a run: the first kind's, with what the others say beside it.
-
-    `headers` are those that each kind's own run would have; a run of one kind has the header of that kind.
-    """
-    first, *others = headers.values()
-    each = (first, *others)
-    return replace(
-        first,
-        simulated=any(one.simulated for one in each),
-        order_seed=next((one.order_seed for one in each if one.order_seed is not None), None),
-        plan=tuple(planned for one in each for planned in one.plan),
-        drivers=tuple(driver for one in each for driver in one.drivers),
-        procedures={name: version for one in each for name, version in one.procedures.items()},
-        cases=tuple(case for one in each for case in one.cases),
-        loads={
-            kind: {
-                "testbed": dict(one.testbed),
-                "profile": dict(one.profile),
-                "medium": {"kind": one.medium_kind, "line_rate_bps": one.line_rate_bps},
-            }
-            for kind, one in headers.items()
-            if one is not first
-        },
-    )
 
 
 def _wanted_awake(shares: Sequence[Share]) -> tuple[KeepAwake, list[int]]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import TestbedError
 from bmwg.resources import challenged, rooms
-from bmwg.resources.open_run import together
+from bmwg.resources.fleet import bound as fleets
+from bmwg.resources.header import together
 from bmwg.resources.platform import overlay_facts
 from bmwg.resources.rooms import PlanAsked, Share
 from bmwg.resources.settings import Settings
@@ -26,6 +27,7 @@ def check(settings: Settings, selected: Collection[str]) -> None:
     results folder that cannot be written, RUN-06 where root is needed, and what `tester_of` raises.
     """
     taken = challenged.taken(settings)
+    mark = fleets.taken(settings)
     load_testbed(settings.testbed)
     rooms.asked(selected)  # refuses a test that may be of a broken kind
     shares = {
@@ -36,6 +38,8 @@ def check(settings: Settings, selected: Collection[str]) -> None:
     rooms.refuse_apart(shares)
     if taken is not None:
         challenged.bound(together({kind: share.header for kind, share in shares.items()}), taken)
+    if mark is not None:
+        fleets.bound(together({kind: share.header for kind, share in shares.items()}), mark)
     require_root(shares)
     if settings.overlay is not None:
         overlay_facts(settings.overlay)

@@ -20,6 +20,7 @@ from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.profiles.narrowed import Narrowing
 from bmwg.methodology.records import Outcome
+from bmwg.methodology.shards import Work
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.settings import Settings
 
@@ -92,6 +93,11 @@ class Share(Protocol):
     @property
     def traffic_s(self) -> float:
         """Estimated seconds of traffic; 0 where they are not known before."""
+        ...
+
+    @property
+    def work(self) -> Work:
+        """Its tests with the seconds that each takes, for whoever shares them out (`methodology.shards`)."""
         ...
 
     def prepare(self, stack: ExitStack) -> Callable[[], dict[str, JsonValue]] | None:

@@ -24,6 +24,7 @@ _KNOWN = {
     "BMWG_OWNER": "label of what a run starts, set by the runner",
     "BMWG_ORDER_SEED": "number from which the order of options is drawn (default: one for each run)",
     "BMWG_CHALLENGE": "file of a body's challenge, from which the run takes its order",
+    "BMWG_FLEET": "FILE:SHARD:ATTEMPT of a fleet whose shard the run is, set by `bmwg fleet shard`",
     "BMWG_CONSOLE": "lines (default: one a cell, and a heartbeat), live, or alone (lines without Robot's)",
     "BMWG_VERBOSE": "1: a line for each trial too",
     "BMWG_KUBERNETES": "folder with the programs of an embedded cluster, in place of what set-up built",
@@ -36,6 +37,15 @@ _KNOWN = {
 }
 ROBOT_SILENT = ("live", "alone")  # what `bmwg run` shows is ours alone
 CONSOLES = ("lines", *ROBOT_SILENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetPart:
+    """Which attempt at which shard of a fleet a run is; `file` has the plan."""
+
+    file: Path
+    shard: int
+    attempt: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +62,7 @@ class Settings:
     verbose: bool = False
     order_seed: int | None = None
     challenge: Path | None = None
+    fleet: FleetPart | None = None
     narrowing: Narrowing = field(default_factory=Narrowing)
 
     @classmethod
@@ -102,7 +113,23 @@ class Settings:
             verbose=verbose == "1",
             order_seed=int(seed) if seed else None,
             challenge=Path(challenge) if challenge else None,
+            fleet=_fleet_part(env.get("BMWG_FLEET") or ""),
             narrowing=from_words(
                 *(env.get(f"BMWG_{name}") or "" for name in ("NETWORKS", "PATHS", "FRAME_SIZES"))
             ),
         )
+
+
+def _fleet_part(said: str) -> FleetPart | None:
+    if not said:
+        return None
+    file, *numbers = said.rsplit(":", 2)
+    if len(numbers) != 2 or not all(one.isascii() and one.isdigit() and int(one) for one in numbers):
+        raise ConfigError(
+            "SET-02",
+            "environment variable BMWG_FLEET",
+            expected="FILE:SHARD:ATTEMPT, numbers from 1",
+            found=repr(said),
+        )
+    shard, attempt = map(int, numbers)
+    return FleetPart(file=Path(file), shard=shard, attempt=attempt)

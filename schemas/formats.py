@@ -14,6 +14,7 @@ READABLE: Mapping[str, tuple[str, ...]] = {
     "trial": ("trial/1.0",),
     "platform": ("platform/1.0",),
     "bundle": ("bundle/1.0",),
+    "fleet": ("fleet/1.0",),
     # of a run's header: it says of which kind the load is
     "profile": (
         "profile/1.0",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from bmwg.methodology import neighbours
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.records import UNNAMED, Bound, Cell, Outcome, OutcomeType, Quantity
 from bmwg.methodology.trial_times import TrialTimes
+from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.frame_codec import cell_of_fields, fields_to_json
 
 Json = dict[str, Any]
@@ -22,6 +23,11 @@ class PlannedCell:
     test_id: str
     metric: str
     cell: Cell
+
+
+def plan_sha256(plan: Iterable[PlannedCell]) -> str:
+    """Return the hash of what is planned, whatever the order in which it is measured."""
+    return sha256_of(sorted([one.test_id, one.metric, one.cell.cell_id] for one in plan))
 
 
 _TIMES = ("deployed_ns", "learning_ns", "learnt_ns", "began_ns", "ended_ns")

@@ -41,6 +41,7 @@ OPTIONAL_HEADER_KEYS = (  # of runs that have them
     "order_seed",
     "loads",
     "challenge_sha256",
+    "fleet",
 )
 
 
@@ -95,6 +96,7 @@ class Run:
     executions: tuple[Execution, ...] = ()
     loads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     order_seed: int | None = None  # from which the order of the plan was drawn; None: option after option
+    fleet: Mapping[str, Any] | None = None  # which shard of which fleet it is
 
     def trial(self, seq: int) -> JournalTrial:
         """Return the trial of frames of a sequence number. Raises LookupError when the journal has none."""
@@ -209,6 +211,7 @@ def read_run(path: Path, beside: Beside | None = None) -> Run:
         executions=executions,
         loads=document.get(loads.KEY, {}),
         order_seed=document.get("order_seed"),
+        fleet=document.get("fleet"),
     )
 
 

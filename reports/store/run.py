@@ -65,7 +65,7 @@ class RunHeader:
     that do not come with the toolkit: a reader may not have them. `loads` are testbed, profile and medium of
     further kinds of load, by name (`reports.store.loads`). `plan` is in the order of measuring, which
     was drawn from `order_seed` (None: in blocks, one option after the other). `challenge_sha256` is that of
-    the file of a body's challenge.
+    the file of a body's challenge. `fleet` says which shard of which fleet the run is.
     """
 
     toolkit_version: str
@@ -85,6 +85,7 @@ class RunHeader:
     order_seed: int | None = None
     loads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     challenge_sha256: str | None = None
+    fleet: Mapping[str, Any] | None = None
 
 
 def _now() -> datetime:
@@ -153,6 +154,8 @@ class RunStore:
             run["order_seed"] = header.order_seed
         if header.challenge_sha256 is not None:
             run["challenge_sha256"] = header.challenge_sha256
+        if header.fleet is not None:
+            run["fleet"] = dict(header.fleet)
         if header.qualification_max_fps is not None:
             run["qualification_max_fps"] = header.qualification_max_fps
         if header.cases:

@@ -5,7 +5,7 @@ A challenge shows that the header of a run is younger than its number. It does n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -17,7 +17,6 @@ from bmwg.methodology.kinds import registry as kinds
 from bmwg.reports.bundle.archive import CHALLENGE_PART, LIMITS
 from bmwg.reports.store import loads
 from bmwg.reports.store.canonical import sha256_of
-from bmwg.reports.store.codec import PlannedCell
 from bmwg.reports.submissions.documents import (
     SignedDocument,
     moment,
@@ -63,11 +62,6 @@ class Challenge:
     def window(self) -> tuple[datetime, datetime]:
         """From when until when the run has to be made."""
         return moment(self.told["from"]), moment(self.told["until"])
-
-
-def plan_sha256(plan: Iterable[PlannedCell]) -> str:
-    """Return the hash of what is planned, whatever the order in which it is measured."""
-    return sha256_of(sorted([one.test_id, one.metric, one.cell.cell_id] for one in plan))
 
 
 def write_challenge(predicate: Mapping[str, Any], signer: Signer) -> bytes:

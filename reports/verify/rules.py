@@ -14,6 +14,7 @@ from bmwg.methodology.profiles.set_aside import MOST_SET_ASIDE, STALL_EVIDENCE, 
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.verify import (
+    fleets,
     frames_told,
     host_told,
     one_machine,
@@ -247,4 +248,5 @@ RULES: tuple[Rule[Evidence], ...] = (
     *options.RULES,
     *places.RULES,
     *repetitions.RULES,
+    *fleets.RULES,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -20,6 +20,7 @@ from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.kinds.requests import METRICS, NAME, cell_of, metric_of
 from bmwg.methodology.kinds.requests import REQUESTS as KIND
+from bmwg.methodology.shards import Pieces, Work
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.reports.store.run import CABLES
 from bmwg.resources.header import header_of
@@ -71,6 +72,14 @@ class RequestsShare:
         """The header of a run of requests alone."""
         row = dict(self._row)
         return header_by(self.profile, self._networks, vms_kept(self.vms), row, self.plan, self._seed)
+
+    @property
+    def work(self) -> Work:
+        """Its tests; how long they take is not known before."""
+        tests: dict[str, dict[Hashable, float]] = {}
+        for one in self.plan:
+            tests.setdefault(one.test_id, {})[one.key] = 0.0
+        return Work(tests={name: Pieces(own=own) for name, own in tests.items()})
 
     @property
     def words(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import ClassVar, Generic
@@ -20,6 +20,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
+from bmwg.methodology.shards import Pieces, Work
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.resources.early import require_drivers
 from bmwg.resources.header import header_of
@@ -99,6 +100,14 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
     def traffic_s(self) -> float:
         """Estimated seconds of load."""
         return sum(self.load_s(one) * one.asked.wanted for one in self.plan)
+
+    @property
+    def work(self) -> Work:
+        """The load of each test."""
+        tests: dict[str, dict[Hashable, float]] = {}
+        for one in self.plan:
+            tests.setdefault(one.test_id, {})[one.cell.cell_id] = self.load_s(one) * one.asked.wanted
+        return Work(tests={name: Pieces(own=own) for name, own in tests.items()})
 
     @property
     def words(self) -> str:

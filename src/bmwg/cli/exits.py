@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from bmwg.methodology import disturbed
-from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitBug, TrialInvalid
+from bmwg.methodology.errors import (
+    ConfigError,
+    DriverError,
+    TestbedError,
+    ToolkitBug,
+    ToolkitError,
+    TrialInvalid,
+)
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -21,6 +28,15 @@ STATUSES: dict[int, str] = {
     disturbed.EXIT_STATUS: "run: no test failed, but the machine was too busy for most answers; try again",
     141: "whoever read the output closed it",
     INTERRUPTED: "interrupted by Ctrl-C; a run goes on with bmwg resume",
+}
+
+SHARD_COMPLETE, SHARD_REFUSED, SHARD_TAKEN, SHARD_OPEN = 0, 64, 69, 75
+
+SHARD: dict[int, str] = {  # of `bmwg fleet shard`: by it alone whoever hands shards out decides
+    SHARD_COMPLETE: "the shard is complete, whatever its answers and verdicts are",
+    SHARD_REFUSED: "refused: wrong file, plan, toolkit or testbed; another try ends the same way",
+    SHARD_TAKEN: "another process works on this shard, or on this testbed; nothing was started",
+    SHARD_OPEN: "not complete; it may be tried again",
 }
 
 _ROBOT_MOST_FAILED, _ROBOT_DATA, _ROBOT_STOPPED = 250, 252, 253  # Robot's own statuses: counts, then these
@@ -42,9 +58,20 @@ def table() -> list[str]:
         "| exit status | what it means |",
         "|---|---|",
         *(f"| {code} | {words} |" for code, words in sorted(STATUSES.items())),
+        "",
+        "`bmwg fleet shard` has statuses of its own, by which a scheduler can decide:",
+        "",
+        "| exit status | what it means |",
+        "|---|---|",
+        *(f"| {code} | {words} |" for code, words in sorted(SHARD.items())),
     ]
 
 
 def epilog() -> str:
     """Return the table as plain lines."""
     return "exit statuses:\n" + "\n".join(f"  {code:>3}  {words}" for code, words in sorted(STATUSES.items()))
+
+
+def of_shard(error: ToolkitError) -> int:
+    """Return the status of a shard that an error kept from beginning or going on."""
+    return SHARD_REFUSED if isinstance(error, ConfigError) else SHARD_OPEN

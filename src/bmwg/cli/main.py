@@ -21,6 +21,7 @@ MODULES = (  # of the verbs, in the order of the help
     "run",
     "resume",
     "plan",
+    "fleet",
     "list_",
     "record",
     "calibrate",

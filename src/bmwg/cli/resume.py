@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +32,19 @@ def handle(chosen: argparse.Namespace) -> int:
     folder = find_run(chosen.run, results).resolve()
     if chosen.testbed:
         os.environ["BMWG_TESTBED"] = str(chosen.testbed)
-    # refused here, with one message, before any suite starts
+    if chosen.verbose:
+        os.environ["BMWG_VERBOSE"] = "1"
+    return go_on(folder, chosen.suites or all_suites())
+
+
+def go_on(folder: Path, suites: Sequence[Path]) -> int:
+    """Go on with the run in a folder; raises before any suite starts what `begun` and the shares raise."""
     run = begun(folder)
     tests = sorted({planned.test_id for planned in run.plan})
     for kind in run.kinds:
         rooms.room(kind).share(Settings.from_environment(), tests, run.of_load(kind))
-    suites, tags = chosen.suites or all_suites(), [f"id:{test_id}" for test_id in tests]
+    tags = [f"id:{test_id}" for test_id in tests]
     require_whole(run, selection.selected(suites, tags, each=False))
-    if chosen.verbose:
-        os.environ["BMWG_VERBOSE"] = "1"
     os.environ["BMWG_RUN"] = str(folder)
     os.environ.pop("BMWG_RUN_ID", None)
     robot = folder.parent / "robot"

@@ -19,8 +19,9 @@ from bmwg.reports.bundle.make import folder_evidence, make_bundle, submission_da
 from bmwg.reports.bundle.signing import load_private, load_public, make_key
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.store.codec import plan_sha256
 from bmwg.reports.submissions.announcements import append
-from bmwg.reports.submissions.challenge import challenge_of, plan_sha256, write_challenge
+from bmwg.reports.submissions.challenge import challenge_of, write_challenge
 from bmwg.reports.submissions.documents import moment
 from bmwg.reports.submissions.keyring import Role, key_entry, write_keys
 from bmwg.reports.submissions.standing import lines

@@ -13,6 +13,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.repeated import Tried
+from bmwg.methodology.shards import Pieces, Work
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.resources.answers import Answers
 from bmwg.resources.header import header_of
@@ -102,6 +103,7 @@ class BlocksShare:
     awake: tuple[KeepAwake, Collection[int]] = (KeepAwake.NONE, ())
     elsewhere = ""
     traffic_s = 0.0
+    work = Work(tests={blocks.TEST_ID: Pieces(own={blocks.METRIC: 0.0})})
 
     def __init__(self, settings: Settings, continued: Run | None) -> None:
         self._continued = continued

@@ -1,0 +1,97 @@
+"""Cuts the tests of a plan into shards that take about the same time. Pure.
+
+A shard holds whole tests: all options of a test stay together, so that they take turns in one run. What one
+run would measure once stays in one shard as well: tests that share an answer are never parted. What a test
+needs beside its answers (its throughput, the tester's qualification) may be measured in several shards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, field
+
+# whether shards measure the same cells beside their own
+AUTO, ALWAYS, NONE = CALIBRATIONS = ("auto", "always", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pieces:
+    """What one test takes, seconds by what is measured: its `own` answers, and what these need beside them.
+
+    Two tests that need the same, or one that answers what another needs, have it under the same key.
+    """
+
+    own: Mapping[Hashable, float] = field(default_factory=dict)
+    needed: Mapping[Hashable, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """The tests of a plan with their pieces; `calibration` holds those by which two testbeds are compared."""
+
+    tests: Mapping[str, Pieces]
+    calibration: Mapping[str, Pieces] = field(default_factory=dict)
+
+
+def joined(works: Collection[Work]) -> Work:
+    """Return the work of several kinds of load together."""
+    return Work(
+        tests={name: one for work in works for name, one in work.tests.items()},
+        calibration={name: one for work in works for name, one in work.calibration.items()},
+    )
+
+
+def seconds(pieces: Collection[Pieces]) -> float:
+    """Return how long tests take in one run: what several of them measure or need counts once."""
+    return sum(_once(pieces).values())
+
+
+def needed_beside(pieces: Collection[Pieces]) -> dict[Hashable, float]:
+    """Return what tests need that none of them answers, seconds by what is measured."""
+    own = {key for one in pieces for key in one.own}
+    return {key: took_s for key, took_s in _once(pieces).items() if key not in own}
+
+
+def _once(pieces: Collection[Pieces]) -> dict[Hashable, float]:
+    needed = {key: took_s for one in pieces for key, took_s in one.needed.items()}
+    return needed | {key: took_s for one in pieces for key, took_s in one.own.items()}
+
+
+def cut(tests: Mapping[str, Pieces], shards: int) -> tuple[tuple[str, ...], ...]:
+    """Return at most so many shards of tests, the longest first; the same tests give the same shards.
+
+    The longest group of tests comes first, each to the shard that is then shortest. A shard that measures
+    what a test needs anyway takes it at less cost, so related tests come together.
+    """
+    groups = sorted(_inseparable(tests), key=lambda group: (-seconds([tests[one] for one in group]), group))
+    filled: list[list[str]] = [[] for _ in range(min(shards, len(groups)))]
+    for group in groups:
+        least = min(
+            range(len(filled)),
+            key=lambda number: (seconds([tests[one] for one in (*filled[number], *group)]), number),
+        )
+        filled[least] += group
+    made = (tuple(sorted(names)) for names in filled if names)
+    return tuple(sorted(made, key=lambda names: (-seconds([tests[one] for one in names]), names)))
+
+
+def _inseparable(tests: Mapping[str, Pieces]) -> list[tuple[str, ...]]:
+    """Return the tests in groups: those that share an answer, directly or by a third one."""
+    groups: list[tuple[set[str], set[Hashable]]] = []
+    for name, one in tests.items():
+        names, answers = {name}, set(one.own)
+        apart = []
+        for others, theirs in groups:
+            if answers.isdisjoint(theirs):
+                apart.append((others, theirs))
+            else:
+                names |= others
+                answers |= theirs
+        groups = [*apart, (names, answers)]
+    return [tuple(sorted(names)) for names, _ in groups]
+
+
+def calibrating(mine: Collection[Pieces], calibration: Mapping[str, Pieces]) -> tuple[str, ...]:
+    """Return the tests that a shard measures beside its own to be comparable; none that it has anyway."""
+    own = {key for one in mine for key in one.own}
+    return tuple(name for name, one in sorted(calibration.items()) if own.isdisjoint(one.own))

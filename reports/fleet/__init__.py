@@ -1,0 +1,1 @@
+"""Fleets: one plan that several testbeds measure, its shards, and what they make together."""

@@ -1,0 +1,166 @@
+"""The joined report of a fleet: all answers of the plan with the testbed of each, judged over all shards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.reports.fleet.kept import Verified
+from bmwg.reports.fleet.union import Union, grades_of, verdicts_of
+from bmwg.reports.render.blocks import Block, banner, items, paragraph, table, title
+from bmwg.reports.render.common_columns import TYPE_WORDS
+from bmwg.reports.render.results import answer
+from bmwg.reports.store import Run, read_run
+
+AGREE = 1.03  # choice: CSIT sees about 3 % between testbeds that are equal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """The same metric on the same cell, measured on two testbeds. `ratio` is the larger to the smaller."""
+
+    metric: str
+    cell_id: str
+    first: str
+    second: str
+    numbers: tuple[float, float]
+    unit: str
+    ratio: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two are equal as far as can be told."""
+        return self.ratio <= AGREE
+
+
+def page_of(union: Union, made: Mapping[int, Verified]) -> list[Block]:
+    """Return the report; `made` is what verifying the runs said. Raises what reading a run raises."""
+    runs = {
+        number: read_run(one.folder)
+        for number, one in union.counting.items()
+        if number in made and not made[number].findings
+    }
+    fleet = union.fleet
+    compared = list(comparisons(runs))
+    apart = [one for one in compared if not one.agrees]
+    blocks = title(f"Fleet {fleet.sha256[:12]}", 0)
+    blocks += paragraph(
+        f"Profile {fleet.profile}, {fleet.cells} planned answers in {len(fleet.shards)} shards, order seed"
+        f" {fleet.order_seed}; {len(runs)} shards are complete and verified.",
+        lead=True,
+    )
+    if any(run.simulated for run in runs.values()):
+        blocks += banner("simulated", "Simulated: no frame was sent. These are no measurements.")
+    faults = [*union.problems, *(finding for one in made.values() for finding in one.findings)]
+    if faults:
+        blocks += banner("incomplete", f"Not whole: {len(faults)} findings, listed below.")
+    if apart:
+        beds = sorted({name for one in apart for name in (one.first, one.second)})
+        blocks += banner(
+            "apart",
+            f"Testbeds {', '.join(beds)} do not agree on what was measured on several of them: compare no"
+            " number of one with a number of another.",
+        )
+    blocks += _shards(union, made)
+    if faults:
+        blocks += [*title("What is wrong"), *items(map(str, faults))]
+    blocks += _calibration(compared, runs)
+    blocks += _grades(made)
+    blocks += _answers(union, runs, parted=bool(apart))
+    return blocks
+
+
+def _shards(union: Union, made: Mapping[int, Verified]) -> list[Block]:
+    rows = []
+    for shard in union.fleet.shards:
+        one = union.counting.get(shard.number)
+        known = made.get(shard.number)
+        state = "open" if one is None else "not verified" if known is None or known.findings else "verified"
+        attempts = len(union.found.of(shard.number))
+        rows.append(
+            [
+                str(shard.number),
+                one.testbed if one else "",
+                one.run_id if one else "",
+                f"{one.attempt} of {attempts}" if one else f"{attempts} begun",
+                state,
+                ", ".join(shard.tests),
+            ]
+        )
+    head = ["shard", "testbed", "run", "attempt", "state", "tests"]
+    return [*title("Shards"), *table(head, rows, "Each shard is a run of its own")]
+
+
+def comparisons(runs: Mapping[int, Run]) -> Iterator[Compared]:
+    """Yield what was measured on several testbeds: each pair of them, each metric on each cell once."""
+    found: dict[tuple[str, str], dict[str, Outcome]] = {}
+    for _, run in sorted(runs.items()):
+        for outcome in run.outcomes:
+            if outcome.type is OutcomeType.MEASURED:
+                beds = found.setdefault((outcome.metric, outcome.cell.cell_id), {})
+                beds.setdefault(str(run.testbed.get("name", "")), outcome)
+    for (metric, cell_id), beds in found.items():
+        for (first, one), (second, other) in combinations(sorted(beds.items()), 2):
+            numbers = (float(one.values[0].number), float(other.values[0].number))
+            if min(numbers) > 0:
+                yield Compared(
+                    metric=metric,
+                    cell_id=cell_id,
+                    first=first,
+                    second=second,
+                    numbers=numbers,
+                    unit=one.values[0].unit,
+                    ratio=max(numbers) / min(numbers),
+                )
+
+
+def _calibration(compared: list[Compared], runs: Mapping[int, Run]) -> list[Block]:
+    if len({str(run.testbed.get("name", "")) for run in runs.values()}) < 2:
+        return []
+    blocks = title("What was measured on several testbeds")
+    if not compared:
+        return blocks + paragraph("Nothing: no number of one testbed can be compared with one of another.")
+    rows = [
+        [
+            one.cell_id,
+            one.metric,
+            f"{one.first} {one.numbers[0]:,.0f}",
+            f"{one.second} {one.numbers[1]:,.0f}",
+            one.unit,
+            f"{one.ratio:.3f}",
+            "yes" if one.agrees else "no",
+        ]
+        for one in compared
+    ]
+    head = ["cell", "metric", "one", "another", "unit", "ratio", f"within {AGREE}"]
+    return blocks + table(head, rows, "Whether numbers of two testbeds may stand in one comparison")
+
+
+def _grades(made: Mapping[int, Verified]) -> list[Block]:
+    blocks = title("Grades over all shards")
+    rows = [[document, benchmark, grade] for (document, benchmark), grade in grades_of(made).items()]
+    blocks += table(
+        ["document", "benchmark", "grade"], rows, "The worst of the shards that have answers of it"
+    )
+    counted = ", ".join(f"{count} {name}" for name, count in sorted(verdicts_of(made).items()))
+    return blocks + paragraph(f"Clauses of each benchmark, the worst of all shards: {counted or 'none'}.")
+
+
+def _answers(union: Union, runs: Mapping[int, Run], *, parted: bool) -> list[Block]:
+    """Return the answers that count: in one table, or in one for each testbed where these do not agree."""
+    rows: dict[str, list[list[str]]] = {}
+    for number, run in sorted(runs.items()):
+        bed = str(run.testbed.get("name", ""))
+        tests = union.fleet.shard(number).tests
+        for outcome in run.outcomes:
+            test_id = outcome.outcome_id.partition(":")[0]
+            if test_id in tests:
+                said = [test_id, outcome.cell.cell_id, outcome.metric, TYPE_WORDS[outcome.type]]
+                rows.setdefault(bed if parted else "", []).append([*said, answer(outcome), bed])
+    head = ["test", "cell", "metric", "answer", "value", "testbed"]
+    blocks = title("Answers")
+    for bed, mine in sorted(rows.items()):
+        blocks += table(head, sorted(mine), f"On testbed {bed}" if bed else "Of all testbeds")
+    return blocks

@@ -1,0 +1,113 @@
+"""`bmwg fleet ACT`: one plan for several testbeds, in shards that are runs of their own.
+
+Each act loads what it needs when it is called: a look at runs needs nothing of what makes them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from bmwg.cli import exits, selection
+from bmwg.methodology.shards import CALIBRATIONS
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb to the command."""
+    parser = verbs.add_parser("fleet", help="share a plan out to several testbeds", description=__doc__)
+    acts = parser.add_subparsers(title="acts", required=True, metavar="ACT")
+    plan = acts.add_parser("plan", help="cut a plan into shards; nothing is started")
+    selection.add_arguments(plan)
+    selection.add_narrowing(plan)
+    plan.add_argument("--shards", type=int, required=True, help="at most so many runs; at least the testbeds")
+    plan.add_argument(
+        "--testbed", type=Path, help="a testbed like those of the fleet (default: the embedded)"
+    )
+    plan.add_argument("--profile", help="compliance profile (default: BMWG_PROFILE, then quick)")
+    plan.add_argument("--seed", type=int, default=1, help="what the order is drawn from (default 1)")
+    plan.add_argument(
+        "--calibration",
+        choices=CALIBRATIONS,
+        default=CALIBRATIONS[0],
+        help="measure the same cells in each shard: auto where they take at most a twentieth of its time",
+    )
+    plan.add_argument("--output", type=Path, help="file to write (default: print it)")
+    plan.set_defaults(handler=_plan)
+    run = acts.add_parser("run", help="work the shards off, one program a testbed")
+    _of_plan(run)
+    run.add_argument(
+        "--testbed", type=Path, action="append", required=True, help="testbed file; again for each testbed"
+    )
+    run.add_argument("--results", type=Path, required=True, help="folder of the runs, on a local disk")
+    run.add_argument("--tries", type=int, default=3, help="most tries of a shard (default 3)")
+    run.add_argument(
+        "--shard-deadline",
+        type=float,
+        metavar="SECONDS",
+        help="after which a shard's program is ended (default: three times its estimate, an hour at least)",
+    )
+    run.set_defaults(handler=_run)
+    shard = acts.add_parser(
+        "shard",
+        help="run one shard on one testbed, or go on with it",
+        epilog="exit statuses:\n" + "\n".join(f"  {code:>3}  {words}" for code, words in exits.SHARD.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _of_plan(shard)
+    shard.add_argument("shard", type=int, help="number of the shard, from 1")
+    shard.add_argument("--testbed", type=Path, required=True, help="testbed file")
+    shard.add_argument("--results", type=Path, required=True, help="folder of the runs, on a local disk")
+    shard.set_defaults(handler=_shard)
+    for name, handler, what in (
+        ("status", _status, "say which shards are answered, and by which runs"),
+        ("verify", _verify, "verify the runs, one by one and together"),
+        ("report", _report, "write one report over all shards"),
+    ):
+        reads = acts.add_parser(name, help=what)
+        _of_plan(reads)
+        reads.add_argument("results", type=Path, help="folder of the runs")
+        reads.set_defaults(handler=handler)
+        if name == "report":
+            reads.add_argument("--format", choices=("html", "md", "rst", "text"), default="html")
+            reads.add_argument("--output", type=Path, help="file to write (default: in the results)")
+
+
+def _of_plan(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("plan", type=Path, help="file of the fleet's plan")
+
+
+def _plan(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_plan import plan
+
+    return plan(chosen)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_run import handle
+
+    return handle(chosen)
+
+
+def _shard(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_shard import handle
+
+    return handle(chosen)
+
+
+def _status(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_read import status
+
+    return status(chosen)
+
+
+def _verify(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_read import verify
+
+    return verify(chosen)
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_read import report
+
+    return report(chosen)

@@ -1,0 +1,76 @@
+"""`bmwg fleet run`: works the shards of a fleet off, one program a testbed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bmwg.cli import exits
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology.errors import ConfigError
+from bmwg.reports.fleet.plan import Fleet, Shard, read_fleet
+from bmwg.resources.fleet.bound import refusal, variables
+from bmwg.resources.fleet.handing_out import Bed, HandingOut, Statuses
+from bmwg.resources.settings import Settings
+
+
+def handle(chosen: argparse.Namespace) -> int:
+    """Hand the shards out until none is left that can be; 0 when all are complete, 1 when not."""
+    fleet = read_fleet(chosen.plan)
+    beds = beds_of(chosen.testbed)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # our programs end with us
+
+    def command(shard: Shard, bed: Bed) -> Sequence[str]:
+        words = ["fleet", "shard", str(chosen.plan), str(shard.number), "--testbed", str(bed.file)]
+        return [sys.executable, "-m", "bmwg", *words, "--results", str(chosen.results)]
+
+    open_ = HandingOut(
+        fleet=fleet,
+        results=chosen.results,
+        beds=beds,
+        command=command,
+        fits=lambda shard, bed: why_not(fleet, chosen.plan, shard, bed),
+        statuses=Statuses(
+            complete=exits.SHARD_COMPLETE, refused=exits.SHARD_REFUSED, taken=exits.SHARD_TAKEN
+        ),
+        say=lambda line: print(line, flush=True),
+        tries=chosen.tries,
+        deadline_s=chosen.shard_deadline,
+    ).run()
+    for number, why in open_.items():
+        print(f"shard {number} is open: {why}")
+    print(f"{len(fleet.shards) - len(open_)} of {len(fleet.shards)} shards are complete")
+    return exits.FAILED if open_ else 0
+
+
+def beds_of(files: Sequence[Path]) -> list[Bed]:
+    """Read the testbeds of a fleet. Raises ConfigError FLEET-06 for two of one name."""
+    beds: dict[str, Bed] = {}
+    for file in files:
+        name = load_testbed(file).name
+        if name in beds:
+            raise ConfigError(
+                "FLEET-06",
+                f"testbed {file}; nothing was started",
+                expected="a name of its own for each testbed of a fleet",
+                found=f"{name}, as {beds[name].file} has it",
+                hint="the name is the first key of the file; runs and reports tell testbeds apart by it",
+            )
+        beds[name] = Bed(name=name, file=file)
+    return list(beds.values())
+
+
+def why_not(fleet: Fleet, plan: Path, shard: Shard, bed: Bed) -> str:
+    """Say why a testbed cannot have a shard; empty where it can."""
+    told = variables(fleet, plan.resolve(), shard.number, 1, bed.file)
+    kept = {name: value for name, value in os.environ.items() if name.endswith("_DIR")}
+    error = refusal(Settings.from_environment({**kept, **told}))
+    return (
+        ""
+        if error is None
+        else f"{error.error_id} {error.what}: expected {error.expected}, found {error.found}"
+    )

@@ -1,0 +1,114 @@
+"""`bmwg fleet shard`: one shard on one testbed, as a whole run, begun or taken up again."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bmwg.cli import exits, selection
+from bmwg.cli.resume import go_on
+from bmwg.cli.run import all_suites, run_suites
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology.errors import ToolkitError
+from bmwg.reports.fleet.attempts import COMPLETE, Attempt, attempts_in
+from bmwg.reports.fleet.plan import Fleet, read_fleet
+from bmwg.reports.store.read import RUN_FILE, load_document
+from bmwg.resources import preflight
+from bmwg.resources.fleet.bound import variables
+from bmwg.resources.fleet.state import STUCK, FleetState
+from bmwg.resources.settings import Settings
+
+_OF_A_RUN = ("BMWG_RUN", "BMWG_RUN_ID", "BMWG_CHALLENGE", "BMWG_NETWORKS", "BMWG_PATHS", "BMWG_FRAME_SIZES")
+_TAKEN = "LOCK-01"
+
+
+def handle(chosen: argparse.Namespace) -> int:
+    """Work the shard off; the status says what whoever hands shards out may do."""
+    try:
+        return work_off(chosen.plan, chosen.shard, chosen.testbed, chosen.results)
+    except ToolkitError as error:
+        print(error, file=sys.stderr)
+        return exits.SHARD_TAKEN if error.error_id == _TAKEN else exits.of_shard(error)
+
+
+def work_off(file: Path, number: int, testbed: Path, results: Path) -> int:
+    """Answer a shard by its own run: the one that was begun on this testbed, else another attempt.
+
+    Raises what reading plan and testbed raises, TestbedError LOCK-01 where another works on one of them,
+    and what a run refuses before it starts.
+    """
+    fleet = read_fleet(file)
+    shard = fleet.shard(number)
+    name = load_testbed(testbed).name
+    state = FleetState(results, fleet)
+    state.make()
+    with state.working(number, name):
+        found = attempts_in(results, fleet)
+        if done := found.complete(number):
+            print(f"shard {number} is complete: run {done[0].run_id}")
+            return exits.SHARD_COMPLETE
+        suites = _suites(fleet)
+        mine = [one for one in found.of(number) if not one.wrong and one.testbed == name]
+        if mine and mine[-1].run_id not in state.stuck() and _went_on(mine[-1], state, suites):
+            return _status(mine[-1].folder)
+        run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{fleet.sha256[:6]}-s{number}-{secrets.token_hex(3)}"
+        attempt = 1 + max((one.attempt for one in found.of(number)), default=0)
+        for variable in _OF_A_RUN:
+            os.environ.pop(variable, None)
+        os.environ.update(variables(fleet, file.resolve(), number, attempt, testbed))
+        os.environ.update({"BMWG_RESULTS": str(results), "BMWG_RUN_ID": run_id})
+        tags = [f"id:{test_id}" for test_id in sorted(shard.selected)]
+        selection.selected(suites, tags)
+        preflight.check(Settings.from_environment(), shard.selected)
+        state.note("begun", shard=number, run=run_id, testbed=name)
+        run_suites(suites, results, results / "robot" / run_id, tags, results / run_id)
+        return _status(results / run_id)
+
+
+def _suites(fleet: Fleet) -> list[Path]:
+    """Return the shipped suites, and those of the plan that are none of them."""
+    shipped = all_suites()
+    others = (selection.found(name) for name in fleet.suites)
+    return [*shipped, *(one for one in others if not one.resolve().is_relative_to(shipped[0].resolve()))]
+
+
+def _went_on(attempt: Attempt, state: FleetState, suites: list[Path]) -> bool:
+    """Go on with a run; whether that brought anything. One that cannot go on is never tried again."""
+    before = _progress(attempt.folder)
+    state.note("resumed", shard=attempt.shard, run=attempt.run_id, testbed=attempt.testbed)
+    why = "nothing was measured when it was to go on"
+    for variable in _OF_A_RUN:
+        os.environ.pop(variable, None)
+    try:
+        go_on(attempt.folder.resolve(), suites)
+    except ToolkitError as error:
+        why = f"{error.error_id} {error.found}"
+        print(error, file=sys.stderr)
+    if _progress(attempt.folder) != before:
+        return True
+    state.note(STUCK, shard=attempt.shard, run=attempt.run_id, testbed=attempt.testbed, why=why)
+    print(f"run {attempt.run_id} cannot go on ({why}); the shard begins another attempt")
+    return False
+
+
+def _progress(folder: Path) -> tuple[str, int, int]:
+    document = load_document(folder / RUN_FILE, "run")
+    return (
+        document["status"] if document["status"] == COMPLETE else "",
+        len(document["outcomes"]),
+        document["journal"]["trials"],
+    )
+
+
+def _status(folder: Path) -> int:
+    """Return the shard's status by what its run says of itself."""
+    try:
+        ended = load_document(folder / RUN_FILE, "run")["status"] == COMPLETE
+    except ToolkitError as error:
+        print(error, file=sys.stderr)
+        ended = False
+    return exits.SHARD_COMPLETE if ended else exits.SHARD_OPEN

@@ -1,0 +1,88 @@
+"""Makes fleets of simulated testbeds whose trials hardly wait, and runs the command on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+TESTS = ("CN-TPUT-1.2", "CN-LAT-1.2", "CN-TPUT-1.3", "CN-LAT-1.3")
+DEADLINE_S = 600
+
+
+def environment() -> dict[str, str]:
+    """The environment without settings of whoever runs the tests."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("BMWG_")}
+
+
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "bmwg", *map(str, words)]
+
+
+def bmwg(*words: object, at: Path, status: int | None = 0) -> str:
+    """Run the command in a folder; what it says. `status` is what it has to end with."""
+    done = subprocess.run(
+        command(*words),
+        cwd=at,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE_S,
+    )
+    assert status is None or done.returncode == status, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def profile(at: Path, **changes: Any) -> Path:
+    """Write a profile that waits for 0.02 s after each trial, so that a kill meets a run."""
+    told = yaml.safe_load((ROOT / "methodology" / "profiles" / "quick.yaml").read_text("utf-8"))
+    told["name"] = "unwaiting"
+    told["trial"] |= {"learning_wait_s": 0.0, "drain_s": 0.0, "restabilize_s": 0.02}
+    told["latency"] |= {"streams": 3}
+    told["paths"] = [
+        one for one in told["paths"] if one["path"] in ("node", "pvp") and one["function"] != "testpmd"
+    ]
+    told["paths"] = [{**one, "frame_octets": [64]} for one in told["paths"]][:2]
+    file = at / "profile.yaml"
+    file.write_text(yaml.safe_dump(told | changes, sort_keys=False), encoding="utf-8")
+    return file
+
+
+def testbed(at: Path, name: str, **options: Any) -> Path:
+    """Write a simulated testbed of this name whose tester never stalls."""
+    told = yaml.safe_load((ROOT / "testbeds" / "simulated.yaml").read_text("utf-8"))
+    told["name"] = name
+    told["tester"]["options"] = {**told["tester"]["options"], "stall_ratio": 0.0, **options}
+    file = at / f"{name}.yaml"
+    file.write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
+    return file
+
+
+def plan(at: Path, bed: Path, *words: object, shards: int = 3, name: str = "fleet.json") -> Path:
+    """Plan a fleet of four tests."""
+    chosen = [word for test in TESTS for word in ("--test", test)]
+    bmwg(
+        *("fleet", "plan", "--testbed", bed, "--profile", profile(at), "--shards", shards),
+        *(*chosen, *words, "--output", at / name),
+        at=at,
+    )
+    return at / name
+
+
+def header(folder: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((folder / "run.json").read_text("ascii"))
+    return told
+
+
+def runs(results: Path) -> list[dict[str, Any]]:
+    """Return what the runs of a folder say, the first begun first."""
+    return sorted(
+        (header(one.parent) for one in results.glob("*/run.json")), key=lambda one: one["started_at"]
+    )
