@@ -25,6 +25,7 @@ MODULES = (  # of the verbs, in the order of the help
     "record",
     "calibrate",
     "report",
+    "export",
     "compare",
     "bundle",
     "verify",
@@ -46,7 +47,7 @@ _OTHERS = {
     "validate-method": "validate_method",
 }  # named otherwise
 
-_READERS = ("report", "verify")  # read a run, say what it holds, and end
+_READERS = ("report", "export", "verify")  # read a run, say what it holds, and end
 _NEW_OBJECTS = 50_000  # choice: a line of a journal makes about a thousand
 
 
