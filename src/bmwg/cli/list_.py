@@ -14,7 +14,6 @@ from bmwg.drivers import registry
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology import suites
 from bmwg.methodology.profiles import load_profile
-from bmwg.methodology.records import FRAMES
 
 _COLUMNS = 110  # choice: what is longer is cut on the screen, never in JSON
 
@@ -79,12 +78,9 @@ def _profiles(chosen: argparse.Namespace) -> Iterator[dict[str, str]]:
     """Return the profiles of every kind of load: each keeps its own in a folder of that name."""
     methodology = Path(suites.__file__).parent
     for file in sorted(methodology.rglob("profiles/*.yaml")):
-        kind = FRAMES if file.parent.parent == methodology else file.parent.parent.name
-        data = (
-            load_profile(file.stem).data
-            if kind == FRAMES
-            else yaml.safe_load(file.read_text(encoding="utf-8"))
-        )
+        own = file.parent.parent == methodology  # those of every other kind stand in its own folder
+        kind = "frames" if own else file.parent.parent.name
+        data = load_profile(file.stem).data if own else yaml.safe_load(file.read_text(encoding="utf-8"))
         title = str(data.get("title", ""))
         state = "indicative" if data.get("indicative") else "conformance"
         yield {"name": file.stem, "of": kind, "state": state, "title": title}
