@@ -97,8 +97,7 @@ def _in_guest(
     chosen: argparse.Namespace, suites: Sequence[Path], tests: Collection[str], results: Path, run_id: str
 ) -> int:
     """Give the same command to a guest, where settings that were not named are those made for guests."""
-    root = Path(__file__).resolve().parents[3]
-    testbed = (chosen.testbed or root / GUEST_TESTBED).resolve()
+    testbed = (chosen.testbed or selection.found(GUEST_TESTBED)).resolve()
     profile = chosen.profile or GUEST_PROFILE
     told = load_testbed(testbed)
     preflight.check_files(testbed, profile, tests)  # refused here, before a machine boots
