@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
+import bmwg
 from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.testbed_row import FORMER, instead_of_row
 from bmwg.methodology.cpu_lists import cpu_list
@@ -175,11 +176,16 @@ class Testbed:
 def load_testbed(path: Path | str | None = None) -> Testbed:
     """Read and check a testbed file; without a path the embedded testbed.
 
+    A path such as `testbeds/simulated.yaml` that is not there is looked for among the package's own.
+
     Raises ConfigError: CFG-01 the file cannot be read, CFG-02 it is no strict YAML, CFG-03 it is against the
     schema, CFG-04 its parts contradict each other (all problems at once; CPU sharing: RFC8172-3.4-02),
     CFG-06 it has a key of former versions, with the lines to write instead.
     """
     file = Path(path) if path is not None else embedded_file()
+    inside = Path(bmwg.__file__).parent / file
+    if inside.is_file() and not file.exists():
+        file = inside.resolve()
     return parse_testbed(_text(file), file)
 
 
@@ -234,17 +240,15 @@ def _refuse_former(document: Document, file: Path, what: str) -> None:
 
 
 def embedded_file() -> Path:
-    """Return the embedded testbed's file: beside the sources, or within the installed package."""
-    here = Path(__file__).resolve()
-    candidates = [here.parents[1] / "testbeds" / "embedded.yaml", here.parent / "embedded.yaml"]
-    for candidate in candidates:
-        if candidate.is_file():
-            return candidate
+    """Return the embedded testbed's file, which comes with the package."""
+    file = (Path(bmwg.__file__).parent / "testbeds" / "embedded.yaml").resolve()
+    if file.is_file():
+        return file
     raise ConfigError(
         "CFG-01",
         "the embedded testbed's file is not there",
-        expected=" or ".join(map(str, candidates)),
-        found="neither",
+        expected=str(file),
+        found="none",
         hint="install the toolkit again, or name a testbed file in BMWG_TESTBED",
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from bmwg.methodology import extended
 from bmwg.methodology.errors import ConfigError, ToolkitBug, ToolkitError
 from bmwg.schemas.document import parse
 from bmwg.schemas.validation import near_name
@@ -35,7 +36,14 @@ class ProfileFiles:
         return sorted(file.name.removesuffix(_FILE) for file in files if file.name.endswith(_FILE))
 
     def read(self, name: str) -> Mapping[str, Any]:
-        """Return the content of a profile, or of a file whose name ends with `.yaml`. Raises ConfigError."""
+        """Return the content of a profile, or of a file whose name ends with `.yaml`, with what it extends.
+
+        Raises ConfigError of this kind's ids, PRF-12 for a file that cannot be made whole.
+        """
+        source = name if name.endswith(_FILE) else f"{name}{_FILE}"
+        return extended.whole(self._said(name), source, self._said)
+
+    def _said(self, name: str) -> Mapping[str, Any]:
         if not name.endswith(_FILE) and name not in self.names():
             near = near_name(name, self.names())
             raise ConfigError(

@@ -33,6 +33,7 @@ from bmwg.resources.open_run import OpenRun
 from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.progress import clock_text
 from bmwg.resources.rooms import PlanAsked, Room, Share
+from bmwg.resources.schedule import Schedule, ScheduledCell
 from bmwg.resources.session import Session, networks_of
 from bmwg.resources.settings import Settings
 from bmwg.resources.tester import tester_kind, tester_of
@@ -165,8 +166,8 @@ class _Frames:
         """Return those that are a case of `suites`."""
         return frozenset(test_id for test_id in selected if suites.case(test_id) is not None)
 
-    def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
-        """Return each cell with its estimated traffic, then the totals and the finish time."""
+    def schedule(self, wanted: PlanAsked, tests: Collection[str]) -> Schedule:
+        """Return each cell with its estimated traffic, the totals and the finish time."""
         testbed = load_testbed(wanted.testbed)
         profile = profile_for(wanted.profile, testbed, wanted.narrowing)
         tester_kind(testbed)
@@ -174,31 +175,42 @@ class _Frames:
         networks = networks_of(testbed)
         plan = turns.interleaved(planning.cells(profile, networks, test_ids=tests), wanted.seed)
         require_levels(testbed, _tried(plan), wanted.profile)
-        lines = []
-        for planned in plan:
-            estimate = planned.missing or (
-                "with the one above" if planned.part else clock_text(planned.traffic_s)
-            )
-            lines.append(f"{planned.test_id:<14} {planned.metric:<40} {planned.cell.cell_id:<48} {estimate}")
-        if left_out := sorted(set(tests) - {planned.test_id for planned in plan}):
-            lines.append(f"profile {profile.name} leaves out: {', '.join(left_out)}")
-        lines += _design(plan)
         traffic_s, whole_s = planning.traffic_s(plan), planning.duration_s(plan)
         finish = datetime.now().astimezone() + timedelta(seconds=whole_s)
-        lines += [
+        notes = [
+            *_design(plan),
             f"{len(plan)} cells, about {clock_text(traffic_s)} of traffic and {clock_text(whole_s)} with"
             f" waits; started now it would end about {finish:%Y-%m-%d %H:%M %Z}."
             " What the machine lacks takes no time.",
             f"{planning.order_seed_text(wanted.seed)}: a run draws its own unless BMWG_ORDER_SEED is set",
+            *(f"deviation {one.requirement}: {one.what}" for one in profile.deviations),
         ]
-        lines += [f"deviation {one.requirement}: {one.what}" for one in profile.deviations]
         if wanted.budget_s is not None:
-            lines += _proposal(profile, networks, tests, wanted.budget_s)
-        return lines
+            notes += _proposal(profile, networks, tests, wanted.budget_s)
+        return Schedule(
+            kind=KIND,
+            profile=profile.name,
+            cells=tuple(map(_scheduled, plan)),
+            whole_s=whole_s,
+            left_out=tuple(sorted(set(tests) - {planned.test_id for planned in plan})),
+            notes=tuple(notes),
+        )
 
     def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
         """Return the frames' share."""
         return FramesShare(settings, selected, continued)
+
+
+def _scheduled(planned: planning.PlannedAnswer) -> ScheduledCell:
+    words = "with the one above" if planned.part else clock_text(planned.traffic_s)
+    return ScheduledCell(
+        test_id=planned.test_id,
+        metric=planned.metric,
+        cell_id=planned.cell.cell_id,
+        words=planned.missing or words,
+        estimate_s=planned.traffic_s,
+        missing=planned.missing,
+    )
 
 
 def _tried(plan: Sequence[planning.PlannedAnswer]) -> list[Cell]:

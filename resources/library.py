@@ -11,6 +11,7 @@ from robot.api.deco import keyword, library
 
 from bmwg.methodology.errors import ToolkitBug, ToolkitError, TrialInvalid
 from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.resources import not_reached
 from bmwg.resources.open_run import OpenRun, open_run
 from bmwg.resources.rooms import Bench
 from bmwg.resources.settings import ROBOT_SILENT, Settings
@@ -80,6 +81,7 @@ class Bmwg:
 
     def end_test(self, data: Any, result: Any) -> None:
         """Tell why a test failed where Robot's own console is silent; the same reason once."""
+        not_reached.end_test(data, result)
         if (
             result.failed
             and os.environ.get("BMWG_CONSOLE") in ROBOT_SILENT

@@ -65,11 +65,11 @@ def require_root(shares: Mapping[str, Share]) -> None:
 def check_files(testbed: Path, profile: str, selected: Collection[str]) -> None:
     """Refuse what `bmwg plan` refuses of these files: for a run that another machine will have.
 
-    Raises what the rooms' `plan_lines` raise. What this machine lacks is no matter.
+    Raises what the rooms' `schedule` raise. What this machine lacks is no matter.
     """
     asked = PlanAsked(testbed=testbed, profile=profile, seed=0)
     for room, mine in rooms.asked(selected).values():
-        room.plan_lines(asked, mine)
+        room.schedule(asked, mine)
 
 
 def check_results(settings: Settings) -> None:

@@ -6,7 +6,7 @@ otherwise, RUN-05 kinds of load that have no run together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,6 +22,7 @@ from bmwg.methodology.profiles.narrowed import Narrowing
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.shards import Work
 from bmwg.reports.store import Run, RunHeader
+from bmwg.resources.schedule import Schedule
 from bmwg.resources.settings import Settings
 
 if TYPE_CHECKING:
@@ -125,8 +126,8 @@ class Room(Protocol):
         """Return those of some test ids that it measures."""
         ...
 
-    def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> Sequence[str]:
-        """Return the schedule of these tests for a person; starts nothing."""
+    def schedule(self, wanted: PlanAsked, tests: Collection[str]) -> Schedule:
+        """Return what these tests would measure, in which order; starts nothing."""
         ...
 
     def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:

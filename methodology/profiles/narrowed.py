@@ -11,7 +11,8 @@ from typing import Any
 
 from bmwg.methodology import suites
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.profiles.profile import PathPlan, Profile
+from bmwg.methodology.profiles import shortened
+from bmwg.methodology.profiles.profile import Deviation, PathPlan, Profile
 from bmwg.schemas.validation import near_name
 
 _KEY = "narrowed"
@@ -88,15 +89,26 @@ def narrowed(
     if not paths and not kept:
         raise nothing_left(profile.name, wanted)
     name = f"{profile.name}-{_KEY}"
-    data = {
-        **profile.data,
-        "name": name,
-        _KEY: wanted.as_builtins(),
-        "latency": {**profile.data["latency"], "frame_octets": list(latency.frame_octets)},
-        "paths": [_as_data(plan) for plan in paths],
-        "suites": {suite: {"paths": [_as_data(plan) for plan in plans]} for suite, plans in kept.items()},
-    }
-    return replace(profile, name=name, latency=latency, paths=paths, suite_paths=kept, data=data)
+    data = shortened.declared(
+        {
+            **profile.data,
+            "name": name,
+            _KEY: wanted.as_builtins(),
+            "latency": {**profile.data["latency"], "frame_octets": list(latency.frame_octets)},
+            "paths": [_as_data(plan) for plan in paths],
+            "suites": {suite: {"paths": [_as_data(plan) for plan in plans]} for suite, plans in kept.items()},
+        }
+    )
+    deviations = tuple(Deviation(**one) for one in data["deviations"])
+    return replace(
+        profile,
+        name=name,
+        latency=latency,
+        paths=paths,
+        suite_paths=kept,
+        deviations=deviations,
+        data=data,
+    )
 
 
 def _kept(

@@ -8,12 +8,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from bmwg.methodology import axes, offers, suites
+from bmwg.methodology import axes, extended, offers, suites
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.mlr.goal import SearchGoal
 from bmwg.methodology.paths import PathKind
+from bmwg.methodology.profiles import shortened
 from bmwg.methodology.profiles.profile import (
     BISECTION,
     MLRSEARCH,
@@ -41,6 +42,7 @@ from bmwg.schemas.document import Document, parse
 from bmwg.schemas.validation import Problem, near_name, problems
 
 ALL_NETWORKS = "all"
+_FILE = ".yaml"
 _KEEP_AWAKE = "keep_awake"
 
 
@@ -54,17 +56,26 @@ def load_profile(name: str, *, paths: Mapping[str, PathKind] | None = None) -> P
     """Return a profile that comes with the toolkit, or the one in a file whose name ends with `.yaml`.
 
     `paths` are those that are installed; without them the paths of the profile are taken as they are.
-    ConfigError PRF-01 with a near name when it is neither, PRF-02 to PRF-04 for what `parse_profile` refuses,
-    PRF-06 to PRF-09 for a profile that sets aside more than it may or says.
+    ConfigError PRF-01 with a near name when it is neither, PRF-02 to PRF-04 and PRF-12 for what
+    `parse_profile` refuses, PRF-06 to PRF-09 for a profile that sets aside more than it may or says.
     """
-    if name.endswith(".yaml"):
+    source = _source(name)
+    return _explicit(parse_profile(_text(name), source=source, paths=paths), source)
+
+
+def _source(name: str) -> str:
+    return name if name.endswith(_FILE) else f"{name}{_FILE}"
+
+
+def _text(name: str) -> str:
+    """Return the text of a profile by its name, or by the path of its file. Raises ConfigError PRF-01."""
+    if name.endswith(_FILE):
         try:
-            text = Path(name).read_text(encoding="utf-8")
+            return Path(name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(
                 "PRF-01", f"profile {name}", expected="a file of text", found=str(error)
             ) from None
-        return _explicit(parse_profile(text, source=name, paths=paths), name)
     names = builtin_names()
     if name not in names:
         near = near_name(name, names)
@@ -76,8 +87,7 @@ def load_profile(name: str, *, paths: Mapping[str, PathKind] | None = None) -> P
             hint=f"did you mean {near!r}?" if near else "",
         )
     file = resources.files("bmwg.methodology.profiles") / f"{name}.yaml"
-    text = file.read_text(encoding="utf-8")
-    return _explicit(parse_profile(text, source=f"{name}.yaml", paths=paths), f"{name}.yaml")
+    return file.read_text(encoding="utf-8")
 
 
 def _explicit(profile: Profile, source: str) -> Profile:
@@ -101,12 +111,37 @@ def _set_aside_refusal(source: str, found: list[Undeclared]) -> ConfigError:
 def parse_profile(text: str, *, source: str, paths: Mapping[str, PathKind] | None = None) -> Profile:
     """Read a profile from YAML text; `source` names it in messages. `paths` are those that are installed.
 
-    Raises ConfigError, with all problems at once: PRF-02 no strict YAML, and what `profile_of` raises.
+    What it extends is read as well, and deviations are worded by its numbers: `data` of what is returned is
+    the whole. Raises ConfigError, with all problems at once: PRF-02 no strict YAML, PRF-12 what it extends,
+    and what `profile_of` raises.
     """
+    document = _whole(text, source)
+    _read(document, source, paths)  # refuses what is wrong with it
+    return _build(shortened.declared(document.data))
+
+
+def _whole(text: str, source: str) -> Document:
+    """Return a file with what it extends. Raises ConfigError PRF-02, PRF-12, PRF-03 of what it extends."""
     document = parse(text)
     if document.problems:
         raise _refusal("PRF-02", source, document, list(document.problems))
-    return _read(document, source, paths)
+    if not isinstance(document.data, Mapping):
+        return document
+    return replace(document, data=shortened.with_words(extended.whole(document.data, source, _base)))
+
+
+def _base(name: str) -> Mapping[str, Any]:
+    """Return the content of a profile that another one extends; what it extends itself is added later."""
+    source = _source(name)
+    document = parse(_text(name))
+    if document.problems:
+        raise _refusal("PRF-02", source, document, list(document.problems))
+    if not isinstance(document.data, Mapping):
+        raise _refusal("PRF-03", source, document, problems(document.data, "profile"))
+    whole = extended.EXTENDS not in document.data
+    if whole and (found := problems(shortened.with_words(document.data), "profile")):
+        raise _refusal("PRF-03", source, document, found)
+    return document.data
 
 
 def profile_of(data: Mapping[str, Any], *, source: str) -> Profile:

@@ -63,6 +63,10 @@ class _Jobs(RepeatedRoom[JobsSpec, JobsResult]):
         each = f" of {planned.spec.duration_s:g} s" if planned.spec.duration_s else ""
         return f"{planned.asked.wanted} executions{each}"
 
+    def estimate_s(self, planned: Planned[JobsSpec]) -> float | None:
+        """Return the seconds of executions that end by time; None where they end with their work."""
+        return planned.spec.duration_s * planned.asked.wanted or None
+
     def whole(self, planned: Collection[Planned[JobsSpec]]) -> str:
         """Say how many cells there are."""
         return f"{len(planned)} cells of programs on hosts."

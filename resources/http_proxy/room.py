@@ -33,6 +33,7 @@ from bmwg.resources.http_proxy.vms import header_of as vms_kept
 from bmwg.resources.http_proxy.vms import vms_of_header, vms_of_testbed
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.rooms import PlanAsked, Room, Share
+from bmwg.resources.schedule import Schedule, ScheduledCell
 from bmwg.resources.settings import Settings
 
 
@@ -134,19 +135,28 @@ class _Requests:
         """Return those with ids of the HTTP experiments."""
         return frozenset(test_id for test_id in selected if test_id.startswith(profiles.TEST_IDS))
 
-    def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
+    def schedule(self, wanted: PlanAsked, tests: Collection[str]) -> Schedule:
         """Return the cells with requests and repetitions: their time is not known before."""
         networks = list(networks_of_testbed(Settings(testbed=wanted.testbed)))
         plan = profiles.load(wanted.profile, forms=registry.forms()).with_networks(networks).plan()
         mine = [planned for planned in plan if planned.test_id in tests]
-        lines = []
-        for planned in mine:
-            load = f"{planned.requests} requests, {planned.repetitions} repetitions"
-            lines.append(
-                f"{planned.test_id:<14} {metric_of(planned.cell):<40} {planned.cell.cell_id:<48} {load}"
+        cells = (
+            ScheduledCell(
+                test_id=planned.test_id,
+                metric=metric_of(planned.cell),
+                cell_id=planned.cell.cell_id,
+                words=f"{planned.requests} requests, {planned.repetitions} repetitions",
             )
+            for planned in mine
+        )
         how_long = "how long they take follows from the servers' speed"
-        return [*lines, f"{len(mine)} cells of HTTP experiments; {how_long}."]
+        return Schedule(
+            kind=NAME,
+            profile=wanted.profile,
+            cells=tuple(cells),
+            left_out=tuple(sorted(set(tests) - {planned.test_id for planned in mine})),
+            notes=(f"{len(mine)} cells of HTTP experiments; {how_long}.",),
+        )
 
     def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
         """Return the share of requests."""

@@ -17,6 +17,7 @@ from bmwg.resources.pod_to_pod.bench import StreamsBench
 from bmwg.resources.progress import clock_text
 from bmwg.resources.repeated.room import NotSimulated, RepeatedRoom, RepeatedShare
 from bmwg.resources.rooms import PlanAsked, Room
+from bmwg.resources.schedule import Schedule
 from bmwg.resources.settings import Settings
 
 
@@ -65,18 +66,23 @@ class _Streams(RepeatedRoom[StreamsSpec, StreamsResult]):
         """Say how many executions of what time."""
         return f"{planned.asked.wanted} executions of {seconds(planned):g} s"
 
-    def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
+    def estimate_s(self, planned: Planned[StreamsSpec]) -> float:
+        """Return the seconds of all executions of one cell."""
+        return seconds(planned) * planned.asked.wanted
+
+    def schedule(self, wanted: PlanAsked, tests: Collection[str]) -> Schedule:
         """Return the cells, and by which seed forms of sweeps take turns where any do."""
-        lines = super().plan_lines(wanted, tests)
+        told = super().schedule(wanted, tests)
         profile = KIND.profiles.load(wanted.profile)
         cells = [one.cell for one in profile.plan() if one.test_id in tests]
         if seeded := KIND.order_seed_text(profile.data, cells, wanted.seed):
-            lines.append(f"{seeded}. A run draws its own seed unless BMWG_ORDER_SEED is set.")
-        return lines
+            seeded = f"{seeded}. A run draws its own seed unless BMWG_ORDER_SEED is set."
+            told = replace(told, notes=(*told.notes, seeded))
+        return told
 
     def whole(self, planned: Collection[Planned[StreamsSpec]]) -> str:
         """Say how long all of them offer load."""
-        whole_s = sum(seconds(one) * one.asked.wanted for one in planned)
+        whole_s = sum(map(self.estimate_s, planned))
         return f"{len(planned)} cells of transport tests, about {clock_text(whole_s)} of load."
 
 

@@ -28,6 +28,7 @@ from bmwg.resources.open_run import OpenRun
 from bmwg.resources.progress import clock_text
 from bmwg.resources.repeated.bench import RepeatedBench
 from bmwg.resources.rooms import PlanAsked
+from bmwg.resources.schedule import Schedule, ScheduledCell
 from bmwg.resources.settings import Settings
 
 
@@ -158,6 +159,10 @@ class RepeatedRoom(ABC, Generic[SpecT, ResultT]):
     def load(self, planned: Planned[SpecT]) -> str:
         """Say in some words what one cell asks for."""
 
+    def estimate_s(self, planned: Planned[SpecT]) -> float | None:
+        """Return the seconds of load of one cell, None where they are what is measured."""
+        return None
+
     @abstractmethod
     def whole(self, planned: Collection[Planned[SpecT]]) -> str:
         """Say the same of all of them."""
@@ -166,14 +171,29 @@ class RepeatedRoom(ABC, Generic[SpecT, ResultT]):
         """Return those with ids of the kind's suites."""
         return frozenset(test_id for test_id in selected if test_id.startswith(self.test_ids))
 
-    def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
+    def schedule(self, wanted: PlanAsked, tests: Collection[str]) -> Schedule:
         """Return each cell with its executions, and what all of them take."""
         require_drivers(load_testbed(wanted.testbed))
         mine = [one for one in self.of.profiles.load(wanted.profile).plan() if one.test_id in tests]
-        lines = [
-            f"{one.test_id:<14} {one.metric:<40} {one.cell.cell_id:<48} {self.load(one)}" for one in mine
-        ]
-        return [*lines, self.whole(mine)]
+        known = [self.estimate_s(one) for one in mine]
+        cells = (
+            ScheduledCell(
+                test_id=one.test_id,
+                metric=one.metric,
+                cell_id=one.cell.cell_id,
+                words=self.load(one),
+                estimate_s=estimate_s,
+            )
+            for one, estimate_s in zip(mine, known, strict=True)
+        )
+        return Schedule(
+            kind=self.kind,
+            profile=wanted.profile,
+            cells=tuple(cells),
+            whole_s=None if None in known else sum(one for one in known if one is not None),
+            left_out=tuple(sorted(set(tests) - {one.test_id for one in mine})),
+            notes=(self.whole(mine),),
+        )
 
     def share(
         self, settings: Settings, selected: Collection[str], continued: Run | None

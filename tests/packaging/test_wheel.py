@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("drivers", "methodology", "reports", "resources", "schemas")
+FOLDERS = ("drivers", "methodology", "reports", "resources", "schemas", "testbeds", "testcases")
 WALK = """
 import importlib, pkgutil, bmwg
 names = [m.name for m in pkgutil.walk_packages(bmwg.__path__, "bmwg.") if not m.name.endswith("__main__")]
@@ -62,6 +63,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in project_files():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
+    git = ["git", "-C", str(copy), "-c", "user.name=Test", "-c", "user.email=test@example.org"]
+    for arguments in (["init", "-q"], ["add", "-A", "-f"], ["commit", "-q", "-m", "what is built"]):
+        subprocess.run([*git, *arguments], check=True, capture_output=True, timeout=60)
     build = "import sys; from setuptools import build_meta as b; print(getattr(b, sys.argv[1])('dist'))"
 
     def run(kind: str, folder: Path) -> Path:
@@ -90,6 +94,7 @@ def test_wheel_holds_every_file_of_the_packages(wheel: Path) -> None:
         for name in project_files()
         if name.startswith("src/bmwg/") and not (ROOT / name).is_symlink()
     }
+    expected.add("bmwg/commit.json")
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if name.startswith("bmwg/")}
     assert expected - held == set(), "not in the wheel: name the pattern in [tool.setuptools.package-data]"
@@ -126,7 +131,7 @@ def test_wheel_imports_without_the_checkout(wheel: Path, tmp_path: Path) -> None
     where, count, testbed = run_installed(wheel, tmp_path, WALK)
     assert Path(where) == tmp_path / "bmwg" / "__init__.py"
     assert int(count) > 20
-    assert Path(testbed) == tmp_path / "bmwg" / "drivers" / "embedded.yaml"
+    assert Path(testbed) == tmp_path / "bmwg" / "testbeds" / "embedded.yaml"
 
 
 def test_entry_points_lead_to_what_they_name(wheel: Path, tmp_path: Path) -> None:
@@ -134,3 +139,29 @@ def test_entry_points_lead_to_what_they_name(wheel: Path, tmp_path: Path) -> Non
     assert lines[0] == str(tmp_path)
     assert "console_scripts bmwg" in lines
     assert "bmwg.drivers.traffic embedded" in lines
+
+
+def test_wheel_runs_its_own_suites_on_its_own_testbed_and_knows_its_commit(
+    wheel: Path, tmp_path: Path
+) -> None:
+    package, work = tmp_path / "package", tmp_path / "work"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(package)
+        noted = json.loads(archive.read("bmwg/commit.json"))
+    work.mkdir()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("BMWG_")}
+    environment |= {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = ["-m", "bmwg", "run", "testcases/rfc2544", "--test", "R2544-TPUT-3.1"]
+    done = subprocess.run(
+        [sys.executable, *command, "--testbed", "testbeds/simulated.yaml"],
+        cwd=work,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (file,) = (work / "results").glob("*/run.json")
+    toolkit = json.loads(file.read_text(encoding="utf-8"))["toolkit"]
+    assert (toolkit["commit"], toolkit["dirty"]) == (noted["commit"], False)

@@ -64,7 +64,9 @@ def test_the_error_ids_of_the_toolkit_are_found() -> None:
 def test_citations_and_deviations_are_found(tmp_path: Path) -> None:
     root = checkout(tmp_path)
     assert sync.citations(root) == {"RFC2544-26.1-01": ["CN-TPUT-1"]}
-    assert sync.deviations(root) == {"RFC2544-24-01": ["quick"]}
+    told = sync.deviations()["RFC2544-24-01"]
+    assert "quick" in told
+    assert "rfc2544" not in told
 
 
 def test_a_page_counts_each_row_once_and_a_tag_for_nothing() -> None:

@@ -201,11 +201,6 @@ def test_problems_of_other_shapes():
     assert parse("d: 2026-01-02").data == {"d": "2026-01-02"}
 
 
-def test_the_packaged_copy_is_the_same_file():
-    packaged = Path(__file__).parents[2] / "drivers" / "embedded.yaml"
-    assert packaged.read_bytes() == embedded_file().read_bytes()
-
-
 def attempt(file):
     try:
         load_testbed(file)

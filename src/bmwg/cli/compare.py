@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
+from bmwg.cli import as_json
 from bmwg.cli.runs import run_folders
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.reports.compare import Comparison, Trend, compare, comparison_page, read_side, trend, trend_page
@@ -69,6 +69,7 @@ def add_parser(verbs: Any) -> None:
         choices=FORMS,
         help="screen (default for two sides: numbers first, on one screen), text (all of it) or another form",
     )
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help="as --format json")
     parser.add_argument(
         "--output", type=Path, help="write here instead of printing; an existing file is refused"
     )
@@ -133,9 +134,12 @@ def handle(chosen: argparse.Namespace) -> int:
 
 def _reproduce(chosen: argparse.Namespace) -> int:
     """Print whether a second party's run reproduces a first one: 0 agrees, 1 differs, 6 cannot tell."""
-    if len(chosen.sides) != 2 or chosen.trend or chosen.published:
+    if len(chosen.sides) != 2 or chosen.trend or chosen.published or chosen.format:
         raise ConfigError(
-            "CMP-07", "--reproduce", expected="two bundles, or folders of runs", found=str(len(chosen.sides))
+            "CMP-07",
+            "--reproduce",
+            expected="two bundles, or folders of runs, and no other form",
+            found=" ".join(map(str, [*chosen.sides, chosen.format or ""])).strip(),
         )
     from bmwg.cli.reproduced import reproduced_lines  # cryptography takes long to load
 
@@ -177,7 +181,6 @@ def _verified(side: Side, left_out: list[ToolkitError] | None) -> Side:
 
 def _json(made: Comparison) -> str:
     data = {
-        "schema": "comparison/1.0",
         **({"unverified": True} if made.unverified else {}),
         "sides": {side.name: [run.run_id for run in side.runs] for side in made.sides},
         "under_test": [asdict(one) for one in made.under_test],
@@ -187,15 +190,14 @@ def _json(made: Comparison) -> str:
         "order": made.order,
         "rows": [asdict(row) | {"cell": row.cell.cell_id} for row in made.rows],
     }
-    return json.dumps(data, indent=1, sort_keys=True) + "\n"
+    return as_json.text("comparison", data) + "\n"
 
 
 def _trend_json(made: Trend, left_out: int) -> str:
     data = {
-        "schema": "trend/1.0",
         "testbed": made.testbed,
         "runs": [run.run_id for run in made.runs],
         **({"left_out": left_out} if left_out else {}),
         "series": [asdict(one) | {"cell": one.cell.cell_id} for one in made.series],
     }
-    return json.dumps(data, indent=1, sort_keys=True) + "\n"
+    return as_json.text("trend", data) + "\n"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from bmwg.cli import as_json
 from bmwg.drivers import registry
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology import suites
+from bmwg.methodology.profiles import load_profile
 
 _COLUMNS = 110  # choice: what is longer is cut on the screen, never in JSON
 
@@ -22,7 +23,7 @@ def add_parser(verbs: Any) -> None:
     parser = verbs.add_parser("list", help="list the names that other verbs take", description=__doc__)
     parser.add_argument("what", choices=sorted(_LISTS))
     parser.add_argument("--testbed", type=Path, help="whose networks (default: the embedded testbed)")
-    parser.add_argument("--json", action="store_true", help="as JSON: a list of objects")
+    as_json.add_argument(parser)
     parser.set_defaults(handler=handle)
 
 
@@ -30,7 +31,7 @@ def handle(chosen: argparse.Namespace) -> int:
     """Print one line a name; the columns of JSON are named."""
     rows = list(_LISTS[chosen.what](chosen))
     if chosen.json:
-        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        as_json.show("list", {"what": chosen.what, "rows": rows})
         return 0
     if not rows:
         print(f"no {chosen.what} here")
@@ -77,8 +78,9 @@ def _profiles(chosen: argparse.Namespace) -> Iterator[dict[str, str]]:
     """Return the profiles of every kind of load: each keeps its own in a folder of that name."""
     methodology = Path(suites.__file__).parent
     for file in sorted(methodology.rglob("profiles/*.yaml")):
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
-        kind = "frames" if file.parent.parent == methodology else file.parent.parent.name
+        own = file.parent.parent == methodology  # those of every other kind stand in its own folder
+        kind = "frames" if own else file.parent.parent.name
+        data = load_profile(file.stem).data if own else yaml.safe_load(file.read_text(encoding="utf-8"))
         title = str(data.get("title", ""))
         state = "indicative" if data.get("indicative") else "conformance"
         yield {"name": file.stem, "of": kind, "state": state, "title": title}

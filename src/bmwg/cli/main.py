@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
+from typing import Any
 
 from bmwg import __version__
 from bmwg.cli import exits
@@ -26,6 +27,7 @@ MODULES = (  # of the verbs, in the order of the help
     "record",
     "calibrate",
     "report",
+    "export",
     "compare",
     "bundle",
     "verify",
@@ -38,6 +40,7 @@ MODULES = (  # of the verbs, in the order of the help
     "validate_method",
     "cloud",
     "cleanup",
+    "completion",
     "sync",
 )
 _OTHERS = {
@@ -47,7 +50,7 @@ _OTHERS = {
     "validate-method": "validate_method",
 }  # named otherwise
 
-_READERS = ("report", "verify")  # read a run, say what it holds, and end
+_READERS = ("report", "export", "verify")  # read a run, say what it holds, and end
 _NEW_OBJECTS = 50_000  # choice: a line of a journal makes about a thousand
 
 
@@ -79,7 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(given)
 
 
-def _run(given: Sequence[str]) -> int:
+def parser_of(modules: Sequence[str]) -> tuple[argparse.ArgumentParser, Any, dict[str, str]]:
+    """Return the command's parser with some verbs, these verbs, and what each lacks that cannot be loaded."""
     parser = argparse.ArgumentParser(
         prog="bmwg",
         description="Run, check and compare benchmarks of networks.",
@@ -88,17 +92,24 @@ def _run(given: Sequence[str]) -> int:
     )
     parser.add_argument("--version", action="version", version=f"bmwg {__version__}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for module in modules_for(given):
+    lacking: dict[str, str] = {}
+    for module in modules:
         try:
             importlib.import_module(f"bmwg.cli.{module}").add_parser(verbs)
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] == "bmwg":
                 raise
-            missing = f"needs the Python module {error.name}: pip install 'bmwg-toolkit[run]'"
-            verbs.add_parser(module, help=missing)
-            if len(modules_for(given)) == 1:
-                print(f"bmwg {module} {missing}", file=sys.stderr)
-                return TestbedError.exit_code
+            lacking[module] = f"needs the Python module {error.name}: pip install 'bmwg-toolkit[run]'"
+            verbs.add_parser(module, help=lacking[module])
+    return parser, verbs, lacking
+
+
+def _run(given: Sequence[str]) -> int:
+    modules = modules_for(given)
+    parser, verbs, lacking = parser_of(modules)
+    if lacking and len(modules) == 1:
+        print(f"bmwg {modules[0]} {lacking[modules[0]]}", file=sys.stderr)
+        return TestbedError.exit_code
     if given and not given[0].startswith("-") and given[0] not in verbs.choices:
         return _unknown(f"bmwg: no verb {given[0]}", given[0], list(verbs.choices), "bmwg --help lists them")
     chosen, rest = parser.parse_known_args(given)

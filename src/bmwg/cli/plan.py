@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmwg.cli import selection
+from bmwg.cli import as_json, selection
 from bmwg.methodology import suites
 from bmwg.resources import rooms
 from bmwg.resources.challenged import planned_sha256
 from bmwg.resources.narrowing import narrowed_tests
+from bmwg.resources.progress import clock_text
 from bmwg.resources.rooms import PlanAsked
+from bmwg.resources.schedule import Schedule
 from bmwg.resources.settings import Settings
 
 
@@ -43,6 +46,7 @@ def add_parser(verbs: Any) -> None:
         action="store_true",
         help="print only the hash of the plan, by which a body challenges a run",
     )
+    as_json.add_argument(parser)
     parser.set_defaults(handler=handle)
 
 
@@ -71,7 +75,25 @@ def handle(chosen: argparse.Namespace) -> int:
     )
     for line in rooms.warnings():
         print(line, file=sys.stderr)
-    for room, mine in rooms.asked(tests).values():
-        for line in room.plan_lines(wanted, mine):
+    schedules = [room.schedule(wanted, mine) for room, mine in rooms.asked(tests).values()]
+    if chosen.json:
+        testbed = str(wanted.testbed) if wanted.testbed else None
+        head = {"testbed": testbed, "profile": wanted.profile, "seed": wanted.seed}
+        as_json.show("plan", {**head, "kinds": [one.as_json() for one in schedules]})
+        return 0
+    for one in schedules:
+        for line in one.lines:
             print(line)
+    if len(schedules) > 1:
+        print(_in_all(schedules))
     return 0
+
+
+def _in_all(schedules: Sequence[Schedule]) -> str:
+    """Sum up the kinds of load of a plan; name those whose time is known only when they are measured."""
+    cells = sum(len(one.cells) for one in schedules)
+    known_s = sum(one.whole_s for one in schedules if one.whole_s is not None)
+    said = f"in all: {cells} cells, about {clock_text(known_s)}"
+    if open_ := [one.kind for one in schedules if one.whole_s is None]:
+        said += f", and what {', '.join(open_)} take, which is measured and not known before"
+    return said

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bmwg.cli import as_json
 from bmwg.drivers.record.collect import collect
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.coverage import Answer, Coverage, coverage
@@ -65,7 +66,7 @@ def add_parser(verbs: Any) -> None:
         "doctor", help="what is known to distort results, found on this machine", description=__doc__
     )
     doctor.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
-    doctor.add_argument("--json", action="store_true", help="print findings and stalls as JSON")
+    as_json.add_argument(doctor)
     doctor.set_defaults(handler=handle_doctor)
 
 
@@ -207,8 +208,6 @@ def read_salt(path: Path) -> bytes:
 def handle_doctor(chosen: argparse.Namespace) -> int:
     """Print what was found, and how often CPUs are taken away. 1 when a finding blocks something that the
     testbed asks for.
-
-    JSON: `findings`, a list, and `stalls`, null where the testbed is simulated.
     """
     from bmwg.drivers.record.doctor import by_weight, examine
     from bmwg.drivers.record.doctor import stalls as live
@@ -223,7 +222,7 @@ def handle_doctor(chosen: argparse.Namespace) -> int:
             "findings": [finding.as_json() for finding in found],
             "stalls": stalls.as_json() if stalls else None,
         }
-        print(json.dumps(whole, indent=1))
+        as_json.show("doctor", whole)
     else:
         for finding in found:
             print(finding)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import secrets
 import sys
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from robot.run import run_cli
 
-from bmwg.cli import exits, selection
+from bmwg.cli import exits, repeat, selection
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.testbed import CABLE, TESTER, Endpoint, load_testbed
 from bmwg.drivers.testbed_guest import guest_spec
@@ -21,7 +19,7 @@ from bmwg.methodology import disturbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
-from bmwg.resources import preflight
+from bmwg.resources import not_reached, preflight
 from bmwg.resources.in_guest import run_in_guest
 from bmwg.resources.narrowing import narrowed_tests
 from bmwg.resources.settings import Settings
@@ -44,6 +42,16 @@ def add_parser(verbs: Any) -> None:
     )
     parser.add_argument("--verbose", action="store_true", help="a line for each trial, not each cell only")
     parser.add_argument(
+        "--repeat", type=int, metavar="N", help="N runs of the same plan, so that `compare` has N a side"
+    )
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="TESTBED",
+        help="with --repeat: runs of this testbed take turns",
+    )
+    parser.add_argument("--run-id", help=argparse.SUPPRESS)  # of one run of a series
+    parser.add_argument(
         "--in-guest", action="store_true", help="run in a virtual machine with the distribution's full kernel"
     )
     parser.set_defaults(handler=handle)
@@ -54,10 +62,12 @@ def handle(chosen: argparse.Namespace) -> int:
 
     What can be known to be wrong is refused before Robot starts, with one message and nothing made.
     """
+    if chosen.repeat is not None or chosen.against is not None:
+        return repeat.series(chosen)
     suites, tags = selection.suites_of(chosen), selection.included(chosen)
     tests = selection.selected(suites, tags)
     results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
-    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+    run_id = chosen.run_id or repeat.new_id()
     if chosen.in_guest:
         if chosen.challenge:
             raise ConfigError("CHAL-03", "--challenge", expected="a run on this machine", found="--in-guest")
@@ -87,8 +97,7 @@ def _in_guest(
     chosen: argparse.Namespace, suites: Sequence[Path], tests: Collection[str], results: Path, run_id: str
 ) -> int:
     """Give the same command to a guest, where settings that were not named are those made for guests."""
-    root = Path(__file__).resolve().parents[3]
-    testbed = (chosen.testbed or root / GUEST_TESTBED).resolve()
+    testbed = (chosen.testbed or selection.found(GUEST_TESTBED)).resolve()
     profile = chosen.profile or GUEST_PROFILE
     told = load_testbed(testbed)
     preflight.check_files(testbed, profile, tests)  # refused here, before a machine boots
@@ -135,18 +144,21 @@ def run_suites(suites: Sequence[Path], results: Path, output: Path, tags: Sequen
     """Run suites under Robot Framework in this process, with our own display; its exit status.
 
     `tags` select tests, one of them is enough; none selects all. `folder` is that of the run. Where no test
-    failed, a run that hardly gave an answer on a machine that takes its CPUs away ends with
-    `disturbed.EXIT_STATUS`. Robot's own status, a count, becomes one of `exits`.
+    failed, a run that was interrupted ends with `exits.INTERRUPTED`, and one that hardly gave an answer on a
+    machine that takes its CPUs away with `disturbed.EXIT_STATUS`. Robot's own status, a count, becomes one
+    of `exits`.
     """
     live = sys.stdout.isatty()
     os.environ["BMWG_RESULTS"] = str(results)
     os.environ["BMWG_CONSOLE"] = "live" if live else "alone"
-    options = ["--outputdir", str(output), "--console", "quiet"]
+    options = ["--outputdir", str(output), "--console", "quiet", "--listener", not_reached.__name__]
     for tag in tags:
         options += ["--include", tag]
     status = int(run_cli([*options, *(str(suite) for suite in suites)], exit=False))
     if status == 0 and (folder / RUN_FILE).exists():
         run = read_run(folder)
+        if run.status != "complete":
+            return exits.INTERRUPTED
         if disturbed.hardly_usable(run.outcomes, (trial.validity for trial in run.trials)):
             return disturbed.EXIT_STATUS
     return exits.of_robot(status)

@@ -15,6 +15,7 @@ from robot.api import TestSuite
 from robot.errors import DataError
 from robot.model import TagPatterns
 
+import bmwg
 from bmwg.methodology import suites as cases
 from bmwg.methodology.errors import ConfigError
 
@@ -63,7 +64,8 @@ def included(chosen: argparse.Namespace) -> list[str]:
 
 def suites_of(chosen: argparse.Namespace) -> list[Path]:
     """Return the suites that were named, or the default's. Raises ConfigError RUN-01."""
-    suites = [Path(suite) for suite in chosen.suites] or [found(suite) for suite in DEFAULT_SUITES]
+    named = chosen.suites or DEFAULT_SUITES
+    suites = [found(str(suite)) for suite in named]
     for suite in suites:
         if not suite.exists():
             raise ConfigError(
@@ -130,8 +132,6 @@ def _near(suite: Path) -> str:
 
 
 def found(suite: str) -> Path:
-    """Find a shipped suite from the working directory, or beside this source tree."""
-    here = Path(suite)
-    if here.exists():
-        return here
-    return Path(__file__).resolve().parents[3] / suite
+    """Find a shipped suite or testbed from the working directory, or as it comes with the package."""
+    here, inside = Path(suite), Path(bmwg.__file__).parent / suite
+    return inside.resolve() if inside.exists() and not here.exists() else here

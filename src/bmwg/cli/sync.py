@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from robot.api import TestSuite
 
 from bmwg.cli import exits
 from bmwg.cli.coverage_page import coverage_page, owed_rules, place
 from bmwg.cli.decisions_page import decisions_page
+from bmwg.cli.schema_page import output_page, profile_keys_page
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.profiles import builtin_names, load_profile
 from bmwg.methodology.record.coverage import configuration_rows
 from bmwg.methodology.requirements import catalogue
 from bmwg.methodology.unjudged_rows import faults, read, shipped
@@ -97,6 +98,8 @@ def pages(root: Path) -> dict[str, str]:
         "docs/errors.md": errors_page(error_uses(root)),
         "docs/coverage.md": coverage(root),
         "docs/adr/README.md": _HEAD + decisions_page(root),
+        "docs/json.md": _HEAD + output_page(),
+        "docs/profile-keys.md": _HEAD + profile_keys_page(),
     }
 
 
@@ -187,13 +190,12 @@ def _tags(suite: Any) -> Iterator[list[str]]:
         yield from _tags(child)
 
 
-def deviations(root: Path) -> dict[str, list[str]]:
+def deviations() -> dict[str, list[str]]:
     """Which profiles declare a deviation from each requirement."""
     found: dict[str, list[str]] = {}
-    for file in sorted((root / "methodology" / "profiles").glob("*.yaml")):
-        profile = yaml.safe_load(file.read_text(encoding="utf-8"))
-        for deviation in profile.get("deviations") or ():
-            found.setdefault(deviation["requirement"], []).append(profile["name"])
+    for name in builtin_names():
+        for deviation in load_profile(name).deviations:
+            found.setdefault(deviation.requirement, []).append(name)
     return found
 
 
@@ -225,7 +227,7 @@ def coverage(root: Path) -> str:
     placed = place(
         catalogue().values(), {one.requirement for one in RULES}, owed_rules(root), read(shipped())[0]
     )
-    return _HEAD + coverage_page(placed, citations(root), deviations(root))
+    return _HEAD + coverage_page(placed, citations(root), deviations())
 
 
 def main() -> int:

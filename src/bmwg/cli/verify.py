@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from bmwg.cli import as_json
 from bmwg.cli.runs import run_folder
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.checker.judge import Judgement
@@ -54,6 +55,7 @@ def add_parser(verbs: Any) -> None:
         help=f"what must be shown as well, with commas between: {', '.join(REQUIRABLE)}",
     )
     parser.add_argument("--clauses", action="store_true", help="print the verdict on each clause")
+    as_json.add_argument(parser)
     parser.set_defaults(handler=handle)
 
 
@@ -71,16 +73,20 @@ def handle(chosen: argparse.Namespace) -> int:
         key = load_public(chosen.key)
     folder = chosen.bundle.is_dir()
     verified = verify_folder(chosen.bundle) if folder else _of_bundle(chosen, key)
-    for line in lines(verified, clauses=chosen.clauses):
-        print(line)
+    lacking = [] if verified.findings else list(unmet(verified, names))
+    code = 0 if folder or verified.trust == TRUSTED else SIGNER_UNKNOWN
     if verified.findings:
-        return verified.exit_code
-    lacking = list(unmet(verified, names))
-    for line in lacking:
+        code = verified.exit_code
+    elif lacking:
+        code = REQUIREMENT_UNMET
+    if chosen.json:
+        from bmwg.cli.verified_json import as_data  # only who asks waits for it
+
+        as_json.show("verify", as_data(verified, lacking, code, clauses=chosen.clauses))
+        return code
+    for line in [*lines(verified, clauses=chosen.clauses), *lacking]:
         print(line)
-    if lacking:
-        return REQUIREMENT_UNMET
-    return 0 if folder or verified.trust == TRUSTED else SIGNER_UNKNOWN
+    return code
 
 
 def _of_bundle(chosen: argparse.Namespace, key: Any) -> Verification:

@@ -23,7 +23,7 @@ from bmwg.methodology import errors
 )
 def test_what_other_verbs_take_is_listed(capsys, what, key, name):
     assert main(["list", what, "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = json.loads(capsys.readouterr().out)["rows"]
     assert name in [row[key] for row in rows]
     assert main(["list", what]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(rows)
@@ -31,7 +31,7 @@ def test_what_other_verbs_take_is_listed(capsys, what, key, name):
 
 def test_testbeds_are_listed_as_paths_that_run_takes(capsys):
     assert main(["list", "testbeds", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = json.loads(capsys.readouterr().out)["rows"]
     assert any(row["path"].endswith("testbeds/simulated.yaml") and row["what"] for row in rows)
 
 

@@ -156,7 +156,7 @@ def test_every_shipped_profile_can_be_planned_on_every_shipped_testbed(testbed):
     frames = rooms.room("frames")
     tests = frozenset(case.test_id for case in suites.cases())
     for name in builtin_names():
-        assert frames.plan_lines(PlanAsked(testbed=testbed, profile=name, seed=1), tests)
+        assert frames.schedule(PlanAsked(testbed=testbed, profile=name, seed=1), tests).cells
 
 
 @pytest.mark.parametrize("testbed", sorted((ROOT / "testbeds").glob("*.yaml")), ids=lambda one: one.stem)

@@ -169,6 +169,6 @@ def test_where_a_profile_claims_nothing_a_form_stands_once() -> None:
 
 def test_the_schedule_says_how_forms_take_turns_and_that_pods_do_not() -> None:
     wanted = PlanAsked(testbed=None, profile="quick", seed=7)
-    assert "forms of a sweep take turns" in STREAMS_ROOM.plan_lines(wanted, {TEST})[-1]
-    assert "seed 7" in STREAMS_ROOM.plan_lines(wanted, {TEST})[-1]
-    assert "take turns" not in STREAMS_ROOM.plan_lines(wanted, {"PP-TCP-1"})[-1]
+    assert "forms of a sweep take turns" in STREAMS_ROOM.schedule(wanted, {TEST}).notes[-1]
+    assert "seed 7" in STREAMS_ROOM.schedule(wanted, {TEST}).notes[-1]
+    assert "take turns" not in STREAMS_ROOM.schedule(wanted, {"PP-TCP-1"}).notes[-1]

@@ -275,7 +275,7 @@ def problems_of(
         )
         asked = PlanAsked(testbed=told.testbed, profile=told.profile, seed=1)
         lines: list[str] = []
-        planned = refusal(lambda: lines.extend(rooms.room(FRAMES).plan_lines(asked, tests)))
+        planned = refusal(lambda: lines.extend(rooms.room(FRAMES).schedule(asked, tests).lines))
         checked = refusal(lambda: preflight.check(told, tests))
         if planned or checked:
             tell(f"refused: {planned.split()[0]}")
@@ -365,7 +365,7 @@ def test_what_no_trial_can_meet_is_refused_in_the_plan_as_in_the_run(error_id, s
     profile, tests = tmp_path / "profile.yaml", {"R2544-LAT-1.1"}  # which needs a throughput first
     profile.write_text(yaml.safe_dump(quick(**changes)), encoding="utf-8")
     asked = PlanAsked(testbed=runs.SIMULATED, profile=str(profile), seed=1)
-    planned = refusal(lambda: rooms.room(FRAMES).plan_lines(asked, tests))
+    planned = refusal(lambda: rooms.room(FRAMES).schedule(asked, tests))
     told = Settings(testbed=runs.SIMULATED, profile=str(profile), results=tmp_path)
     assert planned == refusal(lambda: preflight.check(told, tests))
     assert planned.startswith(error_id)

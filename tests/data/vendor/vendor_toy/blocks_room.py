@@ -20,6 +20,7 @@ from bmwg.resources.header import header_of
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.rooms import PlanAsked, Room, Share
+from bmwg.resources.schedule import Schedule, ScheduledCell
 from bmwg.resources.settings import Settings
 from vendor_toy import blocks
 
@@ -150,9 +151,13 @@ class _Blocks:
         """Return the one test there is."""
         return frozenset(selected) & {blocks.TEST_ID}
 
-    def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
-        """Return a line for each cell."""
-        return [f"{blocks.TEST_ID} {name}" for name in blocks.plan_of(blocks.PROFILES["quick"])]
+    def schedule(self, wanted: PlanAsked, tests: Collection[str]) -> Schedule:
+        """Return each cell; how long it takes is what is measured."""
+        cells = (
+            ScheduledCell(test_id=blocks.TEST_ID, metric=blocks.METRIC, cell_id=name, words="hashed")
+            for name in blocks.plan_of(blocks.PROFILES["quick"])
+        )
+        return Schedule(kind=self.kind, profile="quick", cells=tuple(cells))
 
     def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
         """Return the share of blocks."""
