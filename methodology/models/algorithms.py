@@ -23,7 +23,7 @@ from bmwg.methodology.profiles.profile import (
     LatencySettings,
     SearchSettings,
 )
-from bmwg.methodology.records import POD, Cell, Direction, FrameFormat, OutcomeType
+from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Direction, FrameFormat, OutcomeType
 from bmwg.methodology.search.steadiness import CHECKS
 from bmwg.methodology.throughput import interval
 from bmwg.methodology.trial import TrialPolicy
@@ -35,7 +35,7 @@ _QUICK_CHECKS = 8  # profiles/quick.yaml
 _QUICK_WIDEST = 0.2  # profiles/quick.yaml
 _REPEATS = 20  # choice: where 45 % of trials are not valid, 20 repeats leave less than 1e-7
 _SHORT_LIMIT = 2  # profiles: all of them
-_CELL = Cell(path="pvp", hosting=POD, function="kernel-l3", network="bridge", frame_octets=FRAME_OCTETS)
+_CELL = Cell(path="node", hosting=BAREMETAL, function="kernel-l3", network=NOTHING, frame_octets=FRAME_OCTETS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

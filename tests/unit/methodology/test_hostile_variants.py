@@ -256,7 +256,12 @@ PROFILES = files("bmwg.methodology.profiles")
         ("tst009", "min_sent_ratio: 0.999", "min_sent_ratio: 0.5", "PRF-08"),
         ("quick", "most_set_aside_ratio: 0.5", "most_set_aside_ratio: 0.6", "PRF-06"),
         ("guest", "requirement: RFC2544-4\n", "requirement: RFC2544-24-03\n", "PRF-06"),
-        ("low-rate", "requirement: RFC2544-23-03\n", "requirement: RFC2544-24-02\n", "PRF-08"),
+        (
+            "low-rate",
+            "requirement: RFC2544-23-03\n",
+            "requirement: RFC2544-24-02\n    what: another wait\n",
+            "PRF-08",
+        ),
     ],
 )
 def test_other_profiles_that_set_aside_undeclared_or_too_much_are_refused(

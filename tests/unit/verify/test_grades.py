@@ -32,7 +32,7 @@ contact: [bench@example.net]
 def real_folder(tmp_path_factory):
     """Return a run that says it is neither simulated nor indicative."""
     return replayable.make_run(
-        tmp_path_factory.mktemp("real"), simulated=False, indicative=False, stall_every=17, seed=8
+        tmp_path_factory.mktemp("real"), simulated=False, indicative=False, stall_every=17, seed=1
     )
 
 
