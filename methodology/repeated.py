@@ -170,7 +170,7 @@ def percentiles(metric: str, each: Sequence[Mapping[str, int]]) -> tuple[Quantit
     """
     ends = {"min": min, "max": max}
     found: tuple[Quantity, ...] = ()
-    for name in each[0] if each else ():
+    for name in sorted(each[0]) if each else ():  # a journal does not keep the order of a repetition's own
         values = [one[name] for one in each if name in one]
         if len(values) < len(each):
             continue

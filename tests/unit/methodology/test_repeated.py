@@ -14,6 +14,7 @@ from bmwg.methodology.repeated import (
     deployed,
     deployments,
     of_repetitions,
+    percentiles,
     quantities,
     repeated,
 )
@@ -139,3 +140,9 @@ def test_what_stands_in_brackets_behind_a_mean_says_of_how_many_deployments_it_i
     told = {one.metric.removeprefix("m."): one.number for one in found}
     assert of_repetitions(told) == words
     assert of_repetitions(told, each="8 pods") == words.replace(str(len(valid)), f"{len(valid)} of 8 pods", 1)
+
+
+def test_percentiles_stand_in_the_same_order_whatever_order_a_repetition_tells_them_in() -> None:
+    told = {"p50": 5, "p99.99": 9, "max": 12, "min": 1}
+    again = dict(sorted(told.items()))  # as a journal gives it back
+    assert percentiles("m", [told, told]) == percentiles("m", [again, again])
