@@ -73,7 +73,7 @@ def with_words(data: Data) -> dict[str, Any]:
         return dict(data)
     filled = [
         {"what": "as its numbers say", **one}
-        if isinstance(one, Mapping) and one.get("requirement") not in known
+        if isinstance(one, Mapping) and str(one.get("requirement")) not in known
         else one
         for one in said
     ]
