@@ -73,9 +73,14 @@ def _merged(
 
 def _declared(below: list[Any], own: list[Any]) -> list[Any]:
     """Return the deviations of both: of one requirement, the file's own stands where the other stood."""
-    mine = {one.get("requirement"): one for one in own if isinstance(one, Mapping)}
-    kept = [mine.pop(one.get("requirement"), one) if isinstance(one, Mapping) else one for one in below]
-    return [*kept, *(one for one in own if not isinstance(one, Mapping) or one.get("requirement") in mine)]
+    mine = {_of(one): one for one in own if isinstance(one, Mapping)}
+    kept = [mine.pop(_of(one), one) if isinstance(one, Mapping) else one for one in below]
+    return [*kept, *(one for one in own if not isinstance(one, Mapping) or _of(one) in mine)]
+
+
+def _of(declared: Mapping[str, Any]) -> str:
+    """Return the requirement of a deviation as text; what is no text is refused later, by the schema."""
+    return str(declared.get("requirement"))
 
 
 def _place(name: str) -> str:
