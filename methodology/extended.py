@@ -32,7 +32,7 @@ def whole(
     if EXTENDS not in own:
         return dict(own)
     named = own[EXTENDS]
-    if not isinstance(named, str) or not named:
+    if not isinstance(named, str) or not named or "\0" in named:
         raise _refused(source, EXTENDS, "the name of a profile, or a path that ends with .yaml", repr(named))
     base = str(Path(source).parent / named) if named.endswith(_FILE) else named
     chain = (*above, _place(source))

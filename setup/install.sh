@@ -208,14 +208,14 @@ python_step() {
     found=$(cat "$stamp" 2>/dev/null) || found=
     wanted=run
     case "$mode" in
-    tests) wanted=run,test,lint,docker,kubernetes,openstack,otg,stamps ;;
+    tests) wanted=run,test,lint,docker,kubernetes,openstack,otg,stamps,sigstore,completion ;;
     http) wanted=run,docker ;;
     kubernetes) wanted=run,kubernetes ;;
     esac
     if [ "$openstack" = yes ]; then wanted=$wanted,openstack; fi
     if [ "$libvirt" = yes ]; then wanted=$wanted,libvirt; fi
     extras=
-    for extra in run test lint docker kubernetes openstack otg stamps libvirt; do # what a checkout once had, it keeps
+    for extra in run test lint docker kubernetes openstack otg stamps sigstore completion libvirt; do # what a checkout once had, it keeps
         case ",$wanted,${found%% *}," in *",$extra,"*) extras=${extras:+$extras,}$extra ;; esac
     done
     usable=no

@@ -5,6 +5,7 @@ What is answered is read from the runs each time something ended, so whoever beg
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -142,8 +143,7 @@ class HandingOut:
             if time.monotonic() < bed.ends_s:
                 return False
             self.say(f"shard {bed.shard.number} on {bed.name}: no end within its deadline; it is ended")
-            _end([bed.program])
-            status = bed.program.wait()
+            status = _end([bed.program])[0]
         shard, key = bed.shard, (bed.shard.number, bed.name)
         bed.program, bed.shard = None, None
         if status == self.statuses.complete:
@@ -182,17 +182,24 @@ class HandingOut:
         _end([bed.program for bed in self.beds if bed.program is not None])
 
 
-def _end(programs: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Have programs end, first by asking: a run removes what it made."""
+def _end(programs: Sequence[subprocess.Popen[bytes]]) -> list[int]:
+    """Have programs end, first by asking: a run removes what it made. Return how each ended.
+
+    One that the kernel does not end in time counts as ended by the signal: nothing more can be done to it.
+    """
+    ended = []
     for program in programs:
         _signal(program, signal.SIGINT)
     ends_s = time.monotonic() + GRACE_S
     for program in programs:
         try:
-            program.wait(max(0.0, ends_s - time.monotonic()))
+            ended.append(program.wait(max(0.0, ends_s - time.monotonic())))
         except subprocess.TimeoutExpired:
             _signal(program, signal.SIGKILL)
-            program.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                program.wait(GRACE_S)
+            ended.append(-signal.SIGKILL)
+    return ended
 
 
 def _signal(program: subprocess.Popen[bytes], number: signal.Signals) -> None:

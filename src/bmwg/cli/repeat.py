@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bmwg.cli import exits
+from bmwg.cli import exits, selection
 from bmwg.methodology.errors import ConfigError
 
 _MOST = 100  # choice: a slip of the finger is no series of years
@@ -73,15 +73,7 @@ def command(chosen: argparse.Namespace, testbed: Path | None) -> list[str]:
     )
     for name, value in named:
         said += [name, str(value)] if value else []
-    for name, values in (
-        ("--test", chosen.test),
-        ("--tag", chosen.tag),
-        ("--network", chosen.network),
-        ("--path", chosen.path),
-        ("--frame-size", chosen.frame_size),
-    ):
-        for value in values:
-            said += [name, value]
+    said += selection.options(chosen)
     said += ["--verbose"] if chosen.verbose else []
     return [*said, *(["--in-guest"] if chosen.in_guest else [])]
 

@@ -108,15 +108,7 @@ def _in_guest(
     arguments = ["run", *(str(suite.resolve()) for suite in suites)]
     arguments += ["--testbed", str(testbed)]
     arguments += ["--profile", profile]
-    for name, values in (
-        ("--test", chosen.test),
-        ("--tag", chosen.tag),
-        ("--network", chosen.network),
-        ("--path", chosen.path),
-        ("--frame-size", chosen.frame_size),
-    ):
-        for value in values:
-            arguments += [name, value]
+    arguments += selection.options(chosen)
     arguments += ["--verbose"] if chosen.verbose else []
     return run_in_guest(
         arguments,

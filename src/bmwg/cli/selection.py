@@ -57,6 +57,18 @@ def narrowing(chosen: argparse.Namespace) -> dict[str, str]:
     return {name: ",".join(values) for name, values in named if values}
 
 
+def options(chosen: argparse.Namespace) -> list[str]:
+    """Return what says which tests are meant and what narrows them, as options of another command line."""
+    named = (
+        ("--test", chosen.test),
+        ("--tag", chosen.tag),
+        ("--network", chosen.network),
+        ("--path", chosen.path),
+        ("--frame-size", chosen.frame_size),
+    )
+    return [word for name, values in named for value in values for word in (name, value)]
+
+
 def included(chosen: argparse.Namespace) -> list[str]:
     """Return the tags that select a test, one of them is enough; empty for all tests."""
     return [f"id:{test_id}" for test_id in chosen.test] + list(chosen.tag)

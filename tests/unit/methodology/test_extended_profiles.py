@@ -95,6 +95,7 @@ def test_each_deviation_that_numbers_give_is_declared_with_these_numbers(name):
         ({"name": "quick"}, "a name of its own"),
         ({"title": None}, "a title of its own"),
         ({"extends": ["quick"]}, "the name of a profile"),
+        ({"extends": "no\0where.yaml"}, "the name of a profile"),
         ({"search": {"gaols": None}}, "did you mean goals?"),
     ],
 )
