@@ -1,37 +1,36 @@
 """Removes what a killed pass of these tests left on the machine, before the first test of the next one.
 
-A run refuses to start beside pods and processes of an ended run (LOCK-03), so leftovers would fell
-every later test.
+A run refuses to start beside pods and processes of an ended run (LOCK-03), and a program that polls takes a
+CPU: leftovers would fell later tests. Each pass notes its process in `.lock` of its temporary folder and
+removes that file when it ends by itself.
 """
 
 import contextlib
 import os
-import re
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.ledger import at_work, cleanup
+from bmwg.drivers.ledger import FILE_NAME, cleanup
 from bmwg.methodology.errors import ToolkitError
-
-PASS_FOLDER = re.compile(r"(.*/pytest-of-[^/]+/pytest-\d+)/")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Clean up once a pass, not once a worker; only root can have left or can remove anything."""
-    if os.geteuid() == 0 and "PYTEST_XDIST_WORKER" not in os.environ:
-        for folder in list(at_work()):
-            if _left_by_a_killed_pass(folder):
-                with contextlib.suppress(ToolkitError, OSError):  # the tests that it fells say what is wrong
-                    cleanup(folder)
+    if os.geteuid() != 0 or "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    for lock in _of_killed_passes():
+        for ledger in sorted(lock.parent.rglob(FILE_NAME)):
+            with contextlib.suppress(ToolkitError, OSError):  # the tests that it fells say what is wrong
+                cleanup(ledger.parent)
+        lock.unlink(missing_ok=True)
 
 
-def _left_by_a_killed_pass(run_folder: Path) -> bool:
-    """Whether it lies in a pass's temporary folder and the process that `.lock` in there names is gone."""
-    found = PASS_FOLDER.match(f"{run_folder}/")
-    if found is None:
-        return False
-    try:
-        return not Path(f"/proc/{int((Path(found[1]) / '.lock').read_text())}").exists()
-    except (OSError, ValueError):
-        return True
+def _of_killed_passes() -> Iterator[Path]:
+    """Yield the locks whose process is gone: a pass that was killed leaves its own behind."""
+    for lock in sorted(Path(tempfile.gettempdir()).glob("pytest-of-*/pytest-*/.lock")):
+        with contextlib.suppress(OSError, ValueError):
+            if not Path(f"/proc/{int(lock.read_text())}").exists():
+                yield lock
