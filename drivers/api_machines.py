@@ -26,12 +26,12 @@ class MachineIntent:
 
     `links` are NICs of the node that a machine is to forward between: it gets a test interface in one segment
     with each, in their order, by which frames of any address pass, and `network` is not used. The addresses
-    there are whoever asked's to set. Without `network` and `links` a machine is commanded and no more.
+    there are set by the caller. A machine without `network` and `links` only runs commands.
 
-    `script` is a shell script that the machine runs as root when it boots: what is returned then is made, may
-    still boot, and is called by nobody.
+    `script` is a shell script that the machine runs as root when it boots. Such a machine is returned before
+    its boot ends, and no call is sent to it.
 
-    `host` names the node that it is to stand on, where a provider has several; links say it by themselves.
+    `host` names the node that it runs on, where a provider has several; with `links` their node is taken.
     """
 
     number: int

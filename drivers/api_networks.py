@@ -150,7 +150,7 @@ class ClusterNetwork(NetworkDriver, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """What enters by one member of a network for these destinations (prefixes) leaves by another one.
+    """A forwarding rule: frames to these destinations (prefixes) go from one member of a network to another.
 
     A member is an attachment, or the node's NIC by its name.
     """

@@ -104,9 +104,9 @@ class PodRuntime(Protocol):
     `run_dir` is the run's folder on the node, `options` are `pods.options` of the testbed file (an
     unknown one is a ConfigError). `probe` returns what a node lacks; `refuses` says why a network cannot
     be a pod's here, `side_by_side` why so many pods with functions cannot be on one node. `standing`
-    makes what all of a run's pods need on these nodes and removes it on leaving; `cpus` are the pods',
-    and programs of the runtime's own run outside of the lists `kept_off`, of which a later one gives way
-    where no CPU is left; `networks` are the testbed's options. `made` makes a pod with its networks,
+    makes what all of a run's pods need on these nodes and removes it on leaving; `cpus` are the pods'.
+    Programs of the runtime's own avoid the CPUs in the lists `kept_off`; where no CPU remains, the last list
+    is dropped first. `networks` are the testbed's options. `made` makes a pod with its networks,
     whose program is not started, and removes it on leaving; each undo is in the ledger before. `describe`
     is evidence.
     """

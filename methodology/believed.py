@@ -1,4 +1,4 @@
-"""Whether an answer is believed: how many of its trials were set aside, and what they say when none is.
+"""Whether an answer is believed: how many of its trials were set aside, and the answer with all of them.
 
 Headers of runs call this procedure `standing` (`procedures.STANDING`); so are its earlier versions named.
 
@@ -6,8 +6,8 @@ A trial is set aside when it was not valid and nothing broke: another one at the
 place. So it can raise an answer unseen (design decision 13). Each answer says how many there were and what
 all of them together allow; above the profile's share it is no answer but `unstable`. That share is of trials
 at more than half of the answer (docs/adr/0263) that last at least half as long as the longest one
-(docs/adr/0286). A single one is no share: where a watchdog saw the tester's CPU gone, an answer of few trials
-may have one (docs/adr/0269).
+(docs/adr/0286). One trial alone never exceeds the share: an answer of few trials may set aside one in which
+a watchdog saw the tester's CPU gone (docs/adr/0269).
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""What each kind of load tells in reports and is held to by `verify`: the one door, so that nothing else asks
-which kinds there are.
+"""Registry of what each kind of load shows in reports and is held to by `verify`. Use it; name no kind.
 
 A kind offers a `Room` under the entry-point group `bmwg.reports`. What it gets is the run, or its evidence,
 with the testbed, profile and medium of that kind. Ids: KIND-01 what is offered calls itself otherwise.

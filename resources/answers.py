@@ -11,7 +11,7 @@ from bmwg.reports.store.redact import redact
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.outcomes import one_line
 
-# The run itself cannot go on: no disk, an undo that cannot be written, a frame outside, a broken record.
+# Errors that stop the run: disk full, ledger failure, leaked frame, corrupt journal.
 STOPPING = frozenset({"STORE-08", "LEDGER-05", "ISO-03", "RES-06"})
 
 

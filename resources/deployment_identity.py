@@ -29,7 +29,7 @@ class DeploymentIdentity:
     def unlike(
         self, deployment_id: str, evidence: Mapping[str, Any], normal: Normal
     ) -> tuple[str, tuple[Change, ...]]:
-        """Return the first deployment that it must be like, and in what it is not; or take it as a first."""
+        """Compare with the first deployment of this kind (return it and what differs), or register it."""
         first_id, first = self._kinds.setdefault(_kind(deployment_id, evidence), (deployment_id, normal))
         changes = () if first_id == deployment_id else between_looks(first, normal)
         made_id, others = self._made_otherwise(deployment_id, evidence)

@@ -1,4 +1,4 @@
-"""What each kind of load brings to a run: the one door, so that nothing else asks which kinds there are.
+"""Registry of what each kind of load brings to a run. Use it; name no kind.
 
 A kind offers a `Room` under the entry-point group `bmwg.rooms`. Ids: KIND-01 what is offered calls itself
 otherwise, RUN-05 kinds of load that have no run together.
@@ -197,8 +197,8 @@ def refuse_apart(shares: Mapping[str, Share]) -> None:
 def asked(selected: Collection[str]) -> dict[str, tuple[Room, frozenset[str]]]:
     """Return the kinds of load that some tests measure, each with its room and its tests.
 
-    A test that no kind knows is left to the first one, which refuses it by name. Where one is broken it may
-    be a test of that one: its error is raised.
+    A test that no kind knows goes to the first kind, which refuses it by name. Where a kind could not be
+    loaded, the test may be of that kind: its error is raised.
     """
     found = {room.kind: (room, tests) for room in rooms() if (tests := room.tests(selected))}
     unknown = frozenset(selected).difference(*(tests for _, tests in found.values()))

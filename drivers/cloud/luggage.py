@@ -1,4 +1,4 @@
-"""What of the toolkit a server needs to run our agent, as one archive: pure Python, not to be installed."""
+"""Builds the archive of the toolkit by which a server runs our agent: pure Python, not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the host a guest must be shown again, because a folder of the guest's own hides it."""
+"""Folders of the host that a mount of the guest hides, shared with it once more."""
 
 from __future__ import annotations
 

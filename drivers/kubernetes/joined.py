@@ -1,4 +1,4 @@
-"""What joins the pods of a cluster's nodes: what its daemon on each node is told, and when the way stands."""
+"""Joins the pods of a cluster's nodes: configures the daemon on each node, and waits until frames pass."""
 
 from __future__ import annotations
 

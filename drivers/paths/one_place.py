@@ -1,4 +1,4 @@
-"""Cells that cannot be deployed whatever their path is: what is missing is said by name."""
+"""Reasons that rule out a cell on every path, each by name."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Execution:
 
 
 class Kind(Protocol):
-    """A kind of load whose trials are not of frames; those have modules of their own throughout.
+    """A kind of load other than frames, which do not implement this protocol.
 
     `unit` is that of its load, `schema` the JSON Schema of `spec` and `result`, `profile_format` that
     of a profile of this kind, `headline` the metrics by which runs are compared. What a kind's reports, rules

@@ -1,4 +1,4 @@
-"""What a measurement is to everybody else: planning, the bench, and whoever verifies a run."""
+"""The interface of a measurement, for planning, the bench and `verify`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page of headings, paragraphs and tables, as Markdown, reStructuredText or RFCXML v3 (RFC 7991)."""
+"""A page of headings, paragraphs and tables, as Markdown, reStructuredText, RFCXML v3 (RFC 7991) or text."""
 
 from __future__ import annotations
 
@@ -123,7 +123,33 @@ def rfcxml(page: Page) -> str:
     return "\n".join(lines) + "\n"
 
 
-FORMATS: dict[str, Callable[[Page], str]] = {"md": markdown, "rst": restructured, "xml": rfcxml}
+def plain(page: Page) -> str:
+    """Return the page as text in columns, for a mail or a terminal; a paragraph is one line."""
+    parts = [f"{page.title}\n{'=' * len(page.title)}"]
+    for block in page.blocks:
+        match block:
+            case Heading():
+                parts.append(f"{block.text}\n{'-' * len(block.text)}")
+            case Paragraph():
+                parts.append(block.text)
+            case Table():
+                lines = (block.columns, *block.rows)
+                widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+                parts.append(f"{block.title}:")
+                parts.append("\n".join(_columns(line, widths) for line in lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _columns(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+FORMATS: dict[str, Callable[[Page], str]] = {
+    "md": markdown,
+    "rst": restructured,
+    "txt": plain,
+    "xml": rfcxml,
+}
 
 
 def _md(text: str) -> str:

@@ -27,6 +27,13 @@ from bmwg.methodology.search.stepwise import run
 from bmwg.methodology.traffic import Traffic
 
 SHARE_HELD = 0.99  # what each covered pair has to reach
+HELD = Paragraph(
+    text="Held: share of cases in which the bounds hold the truth and are no further apart than"
+    " promised (for a tester that ends below the truth: that the answer says so). Error: the lower"
+    " bound against the truth, median and 5th to 95th percentile of the cases that gave a number; a"
+    " lower bound lies below the truth by up to the width. Covered: whether the algorithm's claim"
+    " covers the model; the others are published beside them."
+)
 _EXAMPLE_FPS = 600_000
 _CLAIMS = (
     ("no loss, 60 s", Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=60.0)),
@@ -56,18 +63,12 @@ def methods_page(*, cases: int = CASES, seed: int = SEED) -> Page:
         ),
         _truths(scenes()),
         Heading(text="All algorithms on all models"),
-        Paragraph(
-            text="Held: share of cases in which the bounds hold the truth and are no further apart than"
-            " promised (for a tester that ends below the truth: that the answer says so). Error: the lower"
-            " bound against the truth, median and 5th to 95th percentile of the cases that gave a number; a"
-            " lower bound lies below the truth by up to the width. Covered: whether the algorithm's claim"
-            " covers the model; the others are published beside them."
-        ),
-        _results("Answers against the truth", first),
-        Paragraph(text=_verdict(first)),
+        HELD,
+        results("Answers against the truth", first),
+        Paragraph(text=verdict(first)),
         *(Paragraph(text=f"{scene.name}: {scene.note}.") for scene in scenes() if scene.note),
         Heading(text="What a parameter moves"),
-        _results("One parameter moved at a time", second),
+        results("One parameter moved at a time", second),
         Heading(text="What a shared machine leaves"),
         Paragraph(
             text="A virtual machine whose CPUs are taken away loses frames at any load, whatever the device"
@@ -96,7 +97,8 @@ def _truths(chosen: Sequence[Scene]) -> Table:
     return Table(title="Truths", columns=("model", *(name for name, _ in _CLAIMS)), rows=tuple(rows))
 
 
-def _results(title: str, found: Sequence[Row]) -> Table:
+def results(title: str, found: Sequence[Row]) -> Table:
+    """Return the rows of a study as a table."""
     columns = (
         "model",
         "algorithm",
@@ -167,7 +169,8 @@ def _percent(ratio: float | None) -> str:
     return text.replace("-0.00", "0.00").replace("+0.00", "0.00")
 
 
-def _verdict(found: Sequence[Row]) -> str:
+def verdict(found: Sequence[Row]) -> str:
+    """Say which of the covered rows hold the truth in too few cases."""
     covered = [row for row in found if row.covered]
     short = [row for row in covered if (row.found_ratio or 0) < SHARE_HELD]
     if not short:

@@ -114,7 +114,7 @@ def _away(
 ) -> int | None:
     """Take a contradicted load for neither bound; return the load that widens the interval as allowed.
 
-    None, and nothing is changed, where the goal allows no wider interval or the contradiction is no loss.
+    Returns None and changes nothing where the goal allows no wider interval, or no loss contradicts.
     """
     if (
         goal.most_relative_width is None

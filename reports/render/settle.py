@@ -1,4 +1,4 @@
-"""Brings the layout of a figure to rest, so that the same figure has the same octets in every process.
+"""Makes the layout of a figure deterministic: the same figure has the same octets in every process.
 
 The solver behind the layout orders its terms by their addresses in memory: its last digits differ between two
 drawings of one figure, and they reach the SVG as names of clip paths, or as another number of ticks.

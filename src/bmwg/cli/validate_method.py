@@ -1,6 +1,7 @@
 """`bmwg validate-method`: run every algorithm on models whose truth is known, and write what came out.
 
-No traffic is sent. The page follows from seed and cases alone, byte for byte.
+No traffic is sent. The page follows from seed and cases alone, byte for byte. With --search or --model an
+author's own search or model (module:name) is held beside the toolkit's (docs/methodology.md).
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.models.markup import FORMATS
+from bmwg.methodology.models.authored import model_of, search_of
+from bmwg.methodology.models.authored_page import authored_page
+from bmwg.methodology.models.markup import FORMATS, Page
 from bmwg.methodology.models.page import methods_page
 from bmwg.methodology.models.study import CASES, SEED
 
@@ -26,6 +29,20 @@ def add_parser(verbs: Any) -> None:
     )
     parser.add_argument("--cases", type=int, default=CASES, help=f"cases a row (default: {CASES})")
     parser.add_argument("--seed", type=int, default=SEED, help=f"seed of all luck (default: {SEED})")
+    parser.add_argument(
+        "--search",
+        action="append",
+        default=[],
+        metavar="MODULE:NAME",
+        help="an AuthoredSearch of your own to hold beside the toolkit's; may be repeated",
+    )
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="MODULE:NAME",
+        help="a Scene of your own, a device whose truth you state; may be repeated",
+    )
     parser.add_argument("--format", choices=sorted(FORMATS), default="md", help="markup (default: md)")
     parser.add_argument("--output", type=Path, help="file to write (default: standard output)")
     parser.add_argument("--check", type=Path, metavar="FILE", help="compare with this file; write nothing")
@@ -38,7 +55,7 @@ def handle(chosen: argparse.Namespace) -> int:
         raise ConfigError(
             "MTH-01", "--cases: nothing was computed", expected=f"1..{MOST_CASES}", found=str(chosen.cases)
         )
-    text = FORMATS[chosen.format](methods_page(cases=chosen.cases, seed=chosen.seed))
+    text = FORMATS[chosen.format](_page(chosen))
     if chosen.check is not None:
         return _compare(text, chosen.check)
     if chosen.output is None:
@@ -54,6 +71,17 @@ def handle(chosen: argparse.Namespace) -> int:
             found=str(error),
         ) from error
     return 0
+
+
+def _page(chosen: argparse.Namespace) -> Page:
+    if not (chosen.search or chosen.model):
+        return methods_page(cases=chosen.cases, seed=chosen.seed)
+    here = str(Path.cwd())
+    if here not in sys.path:  # an author's module lies beside the draft, and is installed nowhere
+        sys.path.append(here)
+    searches = [search_of(reference) for reference in chosen.search]
+    models = [model_of(reference) for reference in chosen.model]
+    return authored_page(searches, models, cases=chosen.cases, seed=chosen.seed)
 
 
 def _compare(text: str, file: Path) -> int:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pytest
 
 from bmwg.methodology.contradictions import contradiction
+from bmwg.methodology.models import restless
 from bmwg.methodology.models.algorithms import Algorithm, bisect, mlrsearch, verify_loss
 from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import Device, HardLimit, LuckZone, SoftKnee
+from bmwg.methodology.models.restless import POLICY, Tally
 from bmwg.methodology.models.study import holds
 from bmwg.methodology.models.unruly import (
     Bistable,
@@ -21,9 +21,8 @@ from bmwg.methodology.models.unruly import (
     PerFrameLossy,
 )
 from bmwg.methodology.records import Direction, OutcomeType, StreamCounts, TrialResult, TrialSpec, Validity
-from bmwg.methodology.trial import JudgedTrial, StallEvidence, TrialPolicy
+from bmwg.methodology.trial import JudgedTrial
 
-POLICY = TrialPolicy(stall_evidence=StallEvidence.CPU, most_set_aside_ratio=0.1)
 SEARCHES = {
     "bisection": bisect(verification=3),
     "tst009": verify_loss(trials=2),
@@ -33,25 +32,8 @@ SEARCHES = {
 CASES = 30
 
 
-@dataclass(frozen=True)
-class Tally:
-    """Of `CASES` searches: plain numbers, and those that are not the truth."""
-
-    plain: int
-    wrong: int
-
-
 def tally(make: Callable[[int], Device], search: Algorithm) -> Tally:
-    dice = random.Random(5)
-    plain = wrong = 0
-    for seed in range(CASES):
-        device = make(dice.randint(60_000, 1_200_000))
-        found = search.answer(ModelBench(device=device, seed=seed, policy=POLICY))
-        if found.type is OutcomeType.MEASURED:
-            truth = device.truth_fps(search.claim)
-            plain += 1
-            wrong += truth is None or not holds(found, truth, search)
-    return Tally(plain, wrong)
+    return restless.tally(make, search, cases=CASES)
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -89,7 +71,8 @@ def test_a_device_of_two_states_is_seldom_taken_for_one_of_one() -> None:
     ids=["hard", "soft"],
 )
 def test_a_steady_device_keeps_its_plain_number(make: Callable[[int], Device], search: str) -> None:
-    assert tally(make, SEARCHES[search]) == Tally(plain=CASES, wrong=0)
+    seen = tally(make, SEARCHES[search])
+    assert (seen.plain, seen.wrong) == (CASES, 0)
 
 
 def test_a_limit_that_varies_by_a_tenth_is_no_contradiction() -> None:
