@@ -19,10 +19,10 @@ import tester_bed as bed
 from holding import keep_awake
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.methodology.models.attribution import attribution
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import TrialResult, TrialSpec, Validity
-from bmwg.methodology.trial import assess
+from bmwg.methodology.simulated_devices.attribution import attribution
+from bmwg.methodology.trial.judging import assess
 
 AWAY = (Validity.TESTER_STALLED, Validity.HOST_STALLED)
 EDGES_NS = (100_000, 400_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000, 50_000_000)

@@ -28,7 +28,7 @@ from authority import Authority  # noqa: E402
 
 from bmwg.cli.main import main as bmwg  # noqa: E402
 from bmwg.cli.registry import examiner  # noqa: E402
-from bmwg.methodology.student import interval  # noqa: E402
+from bmwg.methodology.answers.student import interval  # noqa: E402
 from bmwg.reports.registry import check  # noqa: E402
 from bmwg.reports.registry.pages import generated  # noqa: E402
 from bmwg.reports.submissions.countersign import countersigned  # noqa: E402

@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 from shutil import copytree
 
-from bmwg.methodology.student import interval
+from bmwg.methodology.answers.student import interval
 
 # Runs in either checkout. Writing to the disk is left out: it is not CPU time, and varies by itself.
 RECORD = """

@@ -27,7 +27,7 @@ from ovs_dpdk import CONTROL, FRAME_OCTETS, PARTS, Switch, switch
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.methodology.latency import summarize
+from bmwg.methodology.answers.latency import summarize
 from bmwg.methodology.records import TrialSpec
 
 LOAD_FPS = 1_000

@@ -29,13 +29,13 @@ from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology.mlr import engine
-from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
+from bmwg.methodology.mlrsearch import engine
+from bmwg.methodology.mlrsearch.goal import ControllerInput, SearchGoal
 from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.search import bisection
 from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.traffic import Traffic
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
+from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, TrialPolicy, judge
+from bmwg.methodology.trial.traffic import Traffic
 
 WIRE_BITS = 480  # of a frame of 64 octets in a Linux queue
 BUCKET_FRAMES = 50

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 
-from bmwg.methodology.models import algorithms
-from bmwg.methodology.models.bench import ModelBench
-from bmwg.methodology.models.device import Claim, Device, Passed, events
-from bmwg.methodology.models.unruly import Bistable, Hysteretic, PerFrameLossy
 from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.simulated_devices import algorithms
+from bmwg.methodology.simulated_devices.bench import ModelBench
+from bmwg.methodology.simulated_devices.device import Claim, Device, Passed, events
+from bmwg.methodology.simulated_devices.unruly import Bistable, Hysteretic, PerFrameLossy
 
 QUEUE = 256
 SLACK = 0.005  # of the truth: one frame in a trial, and the grain of the model

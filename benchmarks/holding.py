@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from bmwg.drivers.awake import kept_awake
-from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.trial.keep_awake import KeepAwake
 
 
 def keep_awake() -> dict[str, Any]:

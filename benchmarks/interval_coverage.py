@@ -10,7 +10,7 @@ import random
 import sys
 from collections.abc import Callable
 
-from bmwg.methodology.student import CONFIDENCE, quantile
+from bmwg.methodology.answers.student import CONFIDENCE, quantile
 
 Draw = Callable[[random.Random, int], list[float]]
 

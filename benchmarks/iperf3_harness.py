@@ -29,9 +29,9 @@ from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.workload.iperf3 import PORT, Iperf3
+from bmwg.methodology.answers.student import interval, quantile
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
-from bmwg.methodology.student import interval, quantile
 from bmwg.reports.store import PlannedCell, RunStore
 from bmwg.resources.header import header_of
 from bmwg.resources.pod_to_pod.bench import between_looks

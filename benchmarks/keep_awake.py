@@ -29,10 +29,10 @@ from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import Testbed, load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, TrialSpec
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
+from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, TrialPolicy, judge
+from bmwg.methodology.trial.keep_awake import KeepAwake
 
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 MODES = {  # asked for, and on which of the testbed's CPUs

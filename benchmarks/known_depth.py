@@ -25,7 +25,7 @@ from bmwg.methodology.benchmarks import back_to_back
 from bmwg.methodology.benchmarks.back_to_back import BurstGoal
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
 from bmwg.methodology.search.stepwise import run
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
+from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 QUEUE_FRAMES = 1_000
 BUCKET_FRAMES = 2_998 / 60

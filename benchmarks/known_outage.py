@@ -28,7 +28,7 @@ from bmwg.drivers.netns import within
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.methodology.benchmarks import recovery
 from bmwg.methodology.records import TrialSpec
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
+from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 POLICY = TrialPolicy(set_aside_host_stalls=False, max_stall_ns=5_000_000)
 LOAD_FPS = 20_000

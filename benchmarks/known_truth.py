@@ -30,16 +30,16 @@ from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.methodology.believed import believed
+from bmwg.methodology.answers.believed import believed
+from bmwg.methodology.answers.throughput import interval
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import SearchResult, search
 from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.throughput import interval
-from bmwg.methodology.traffic import Traffic
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
+from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, TrialPolicy, judge
+from bmwg.methodology.trial.traffic import Traffic
 
 TRUTH_FPS = 100_000
 GRAIN = 0.005  # of the truth: what a policer lets through beside its rate, and the clock that paces it

@@ -35,7 +35,7 @@ from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, TrialSpec
 from bmwg.methodology.search.bisection import search
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, judge
+from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, judge
 
 sys.path.append(str(Path(__file__).parents[1]))
 from tests.contract.paths_support import PacketTester

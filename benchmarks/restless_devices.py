@@ -10,8 +10,8 @@ import argparse
 import json
 from dataclasses import asdict
 
-from bmwg.methodology.models.algorithms import Algorithm, bisect, mlrsearch, verify_loss
-from bmwg.methodology.models.restless import DEVICES, tally
+from bmwg.methodology.simulated_devices.algorithms import Algorithm, bisect, mlrsearch, verify_loss
+from bmwg.methodology.simulated_devices.restless import DEVICES, tally
 
 SEARCHES: dict[str, Algorithm] = {
     "bisection, 3 more trials": bisect(verification=3),

@@ -16,14 +16,14 @@ from dataclasses import replace
 from typing import Any
 
 from bmwg.methodology.benchmarks.statistics import median
-from bmwg.methodology.models.algorithms import Algorithm, bisect, mlrsearch, verify_loss
-from bmwg.methodology.models.attribution import attribution
-from bmwg.methodology.models.device import HardLimit
-from bmwg.methodology.models.stalled import StalledBench, StallLaw
-from bmwg.methodology.models.study import holds
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import OutcomeType, TrialSpec, Validity
-from bmwg.methodology.trial import JudgedTrial, StallEvidence
+from bmwg.methodology.simulated_devices.algorithms import Algorithm, bisect, mlrsearch, verify_loss
+from bmwg.methodology.simulated_devices.attribution import attribution
+from bmwg.methodology.simulated_devices.device import HardLimit
+from bmwg.methodology.simulated_devices.stalled import StalledBench, StallLaw
+from bmwg.methodology.simulated_devices.study import holds
+from bmwg.methodology.trial.judging import JudgedTrial, StallEvidence
 
 RATES = (0.0, 1.0, 5.0, 10.0)
 FULL_RATES = (0.0, 0.001, 0.01, 1.0)  # a trial of 60 s meets one in 17, every second, and each of them

@@ -20,7 +20,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from bmwg.methodology.student import interval
+from bmwg.methodology.answers.student import interval
 
 TESTS = ("CN-TPUT-1.1", "CN-TPUT-1.2", "CN-LAT-1.1", "CN-LAT-1.2")  # the wire, and the node that forwards
 COMPARED = ("trial_s", "between_s", "rest_s", "per_trial_s")

@@ -16,8 +16,8 @@ import tester_bed as bed
 from holding import keep_awake
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import TrialSpec
+from bmwg.methodology.trial.frame_times import LatencyHistogram
 
 STALL_LIMIT_NS = 1_000_000
 

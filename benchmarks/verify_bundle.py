@@ -16,13 +16,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from bmwg.methodology import planning, suites, throughput
-from bmwg.methodology.frame_times import LatencyHistogram
+from bmwg.methodology import suites
+from bmwg.methodology.answers import throughput
+from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import FRAMES, Cell, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
-from bmwg.methodology.trial import JudgedTrial, assess
+from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.judging import JudgedTrial, assess
 from bmwg.reports.bundle.archive import write_archive
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.bundle.manifest import digest, manifest

@@ -35,9 +35,9 @@ from bmwg.drivers.api_workload import WorkloadDriver as WorkloadDriver
 if TYPE_CHECKING:  # every agent imports this module, and reading testbed files is most of its start
     from bmwg.drivers.paths.bed import Bed
     from bmwg.drivers.testbed import Testbed
-    from bmwg.methodology.capabilities import Capability
-    from bmwg.methodology.paths import PathKind
+    from bmwg.methodology.cells.paths import PathKind
     from bmwg.methodology.records import Cell, TrialResult, TrialSpec  # noqa: F401  (in a protocol's base)
+    from bmwg.methodology.trial.capabilities import Capability
 
 JsonValue = Any  # builtins only: None, bool, int, float, str, list, dict with str keys
 

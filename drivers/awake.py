@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.translation import maybe_translated
-from bmwg.methodology.keep_awake import Held, KeepAwake
+from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 
 DEVICE = Path("/dev/cpu_dma_latency")
 IDLE_DRIVER = Path("/sys/devices/system/cpu/cpuidle/current_driver")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from bmwg.drivers.api import Deployment, JsonValue, Pod
 from bmwg.drivers.api_machines import Machine
 from bmwg.drivers.hosting import cycles
-from bmwg.methodology import data_plane as names
+from bmwg.methodology.answers import data_plane as names
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.records import NOTHING
 

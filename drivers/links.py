@@ -13,7 +13,7 @@ from bmwg.drivers.hosting import interfaces, sysctl
 from bmwg.drivers.hosting.interfaces import LINK_HEADER_OCTETS, rtnetlink
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.trial_limits import MAX_FRAME_OCTETS
+from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS
 
 MAX_MTU_OCTETS = MAX_FRAME_OCTETS - LINK_HEADER_OCTETS
 MAX_NAME_OCTETS = 15  # IFNAMSIZ without the final zero

@@ -14,8 +14,8 @@ from bmwg.drivers.api import JsonValue, Missing
 from bmwg.drivers.hosting import native_cgroup, neighbour, programs
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.native_place import UNDO_KIND
-from bmwg.methodology import neighbours
-from bmwg.methodology.neighbours import Neighbour
+from bmwg.methodology.cells import neighbours
+from bmwg.methodology.cells.neighbours import Neighbour
 
 _MEMORY_OCTETS = 1 << 29  # choice, for each CPU: STREAM's vectors are 384 MiB
 _ALONE_S = 1.0  # choice: as long as the shortest executions

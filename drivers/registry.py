@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bmwg.methodology import offers
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import POD
 
 if TYPE_CHECKING:

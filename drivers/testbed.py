@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import bmwg
 from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.testbed_row import FORMER, instead_of_row
-from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.trial.cpu_lists import cpu_list
 from bmwg.schemas.document import Document, parse
 from bmwg.schemas.validation import Problem, near_name, problems
 

@@ -16,7 +16,7 @@ from bmwg.drivers.testbed import (
 )
 from bmwg.drivers.testbed_guest import guest_problems
 from bmwg.drivers.testbed_row import row_problems
-from bmwg.methodology.cpu_lists import cpu_list
+from bmwg.methodology.trial.cpu_lists import cpu_list
 from bmwg.schemas.validation import Problem, near_name
 
 BRIDGE_PORT = "bridge_port"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from bmwg.methodology import repeated_bursts, trial_limits
-from bmwg.methodology.cpu_watch import HostDisturbance
-from bmwg.methodology.frame_times import LatencyHistogram, LossTimes
-from bmwg.methodology.repeated_bursts import BurstTimes
+from bmwg.methodology.trial import repeated_bursts, trial_limits
+from bmwg.methodology.trial.cpu_watch import HostDisturbance
+from bmwg.methodology.trial.frame_times import LatencyHistogram, LossTimes
+from bmwg.methodology.trial.repeated_bursts import BurstTimes
 
 FCS_OCTETS = 4
 MIN_IPV6_OCTETS = 80  # headers and the signature of docs/adr/0011; 84 with a tag
@@ -289,8 +289,8 @@ class Cell:
     option takes part. `imix` is a genome of RFC 6985 (empty: one size); `frame_octets` its largest frame.
     `destination_networks` is that of its trials.
 
-    What else is varied stands in `axes`, by name (`methodology/axes.py`). A cell of another `kind` of load
-    has no frames (`frame_octets` 0), and `name` is the id that its kind gives it.
+    What else is varied stands in `axes`, by name (`methodology/cells/axes.py`). A cell of another `kind` of
+    load has no frames (`frame_octets` 0), and `name` is the id that its kind gives it.
     """
 
     path: str

@@ -16,7 +16,7 @@ from typing import Any
 from bmwg.methodology import offers
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Direction, FrameFormat
-from bmwg.methodology.trial_limits import MAX_NETWORKS
+from bmwg.methodology.trial.trial_limits import MAX_NETWORKS
 
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
 USER_SPACE, EBPF, SR_IOV, COMBINATION = "user-space", "ebpf", "sr-iov", "combination"

@@ -16,9 +16,9 @@ from typing import Any
 
 import yaml
 
-from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.profiles.reading import builtin_names, load_profile
+from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.store import loads
 from bmwg.reports.store.canonical import sha256_of

@@ -12,14 +12,16 @@ from functools import partial
 from bmwg.drivers.api import TrafficDriver, TrafficLimits
 from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.medium import medium_of
-from bmwg.methodology import planning, suites, throughput, turns
+from bmwg.methodology import suites
+from bmwg.methodology.answers import throughput
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.remarks import without_load
-from bmwg.methodology.medium import cell_fps
-from bmwg.methodology.planning import PlannedAnswer
+from bmwg.methodology.plan import planning, turns
+from bmwg.methodology.plan.planning import PlannedAnswer
 from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
+from bmwg.methodology.trial.medium import cell_fps
 from bmwg.resources import rooms
 from bmwg.resources.answers import Answers
 from bmwg.resources.clock import Clock

@@ -13,9 +13,9 @@ from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import host
 from bmwg.drivers.workload import modifiers
-from bmwg.methodology import axes
+from bmwg.methodology.cells import axes
 from bmwg.methodology.measurements.registry import measurement
-from bmwg.methodology.planning import deployment_of
+from bmwg.methodology.plan.planning import deployment_of
 from bmwg.methodology.records import Cell
 from bmwg.resources import sampled
 from bmwg.resources.guest_record import record_machine

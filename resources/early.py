@@ -13,7 +13,7 @@ from typing import Any
 from bmwg.drivers import registry
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.testbed import NetworkSpec, Testbed, with_settings
-from bmwg.methodology import axes
+from bmwg.methodology.cells import axes
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import Cell
 from bmwg.resources.tester import place

@@ -14,15 +14,18 @@ from bmwg.drivers.medium import with_medium
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology import axes, budget, keep_awake, planning, suites, turns
+from bmwg.methodology import suites
+from bmwg.methodology.cells import axes
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.factors.design import design_of, in_design
-from bmwg.methodology.keep_awake import Held, KeepAwake
-from bmwg.methodology.planned_work import work_of
+from bmwg.methodology.plan import budget, planning, turns
+from bmwg.methodology.plan.planned_work import work_of
+from bmwg.methodology.plan.shards import Work
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import FRAMES as KIND
 from bmwg.methodology.records import VM, Cell
-from bmwg.methodology.shards import Work
+from bmwg.methodology.trial import keep_awake
+from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.bench import Bench
 from bmwg.resources.early import require_drivers, require_levels

@@ -14,11 +14,11 @@ import yaml
 
 from bmwg.drivers.testbed import Testbed, parse_testbed
 from bmwg.methodology.errors import TrialInvalid
-from bmwg.methodology.planning import PlannedAnswer, recorded_as
+from bmwg.methodology.plan.planning import PlannedAnswer, recorded_as
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import profile_of
 from bmwg.methodology.records import TrialSpec
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 from bmwg.reports.store import JournalTrial, Run
 from bmwg.resources.continuation import begun, standing_text
 

@@ -9,9 +9,9 @@ from typing import Any
 from bmwg.drivers.medium import medium_of
 from bmwg.drivers.testbed import Testbed
 from bmwg.methodology import suites
+from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.measurements.registry import measurements
-from bmwg.methodology.planning import PlannedAnswer, highest_fps
-from bmwg.methodology.procedures import versions
+from bmwg.methodology.plan.planning import PlannedAnswer, highest_fps
 from bmwg.methodology.profiles import Profile
 from bmwg.reports.store import PlannedCell, RunHeader
 from bmwg.resources.provenance import toolkit_state

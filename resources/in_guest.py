@@ -23,7 +23,7 @@ from bmwg.drivers.hosting.qemu_machine import Machine
 from bmwg.drivers.testbed_guest import GuestSpec
 from bmwg.drivers.traffic.embedded import build
 from bmwg.methodology.errors import DriverError, TestbedError
-from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.trial.keep_awake import KeepAwake
 
 USUAL = GuestSpec()
 _POLL_S = 1.0

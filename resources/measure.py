@@ -8,14 +8,14 @@ from dataclasses import replace
 from bmwg.drivers.actuators.acting import settle
 from bmwg.drivers.api import TrafficDriver, TrafficLimits
 from bmwg.drivers.isolation import LeakWatch
-from bmwg.methodology.believed import believed
-from bmwg.methodology.capabilities import LackingError, refuse_beyond
+from bmwg.methodology.answers.believed import believed
+from bmwg.methodology.answers.throughput import not_assessed
 from bmwg.methodology.measurements.measurement import Asked, Measurement
-from bmwg.methodology.planning import PlannedAnswer
+from bmwg.methodology.plan.planning import PlannedAnswer
 from bmwg.methodology.records import Outcome, TrialSpec, Validity
-from bmwg.methodology.throughput import not_assessed
-from bmwg.methodology.trial import JudgedTrial, Learning, StallEvidence, TrialPolicy, assess
-from bmwg.methodology.trial_times import TrialTimes
+from bmwg.methodology.trial.capabilities import LackingError, refuse_beyond
+from bmwg.methodology.trial.judging import JudgedTrial, Learning, StallEvidence, TrialPolicy, assess
+from bmwg.methodology.trial.trial_times import TrialTimes
 from bmwg.reports.store import RunStore
 from bmwg.reports.store.redact import redact
 from bmwg.resources.answers import is_of_cell

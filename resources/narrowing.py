@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from bmwg.drivers import registry
 from bmwg.drivers.testbed import Testbed, load_testbed
-from bmwg.methodology import planning
+from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.profiles.narrowed import Narrowing, narrowed, nothing_left
 from bmwg.resources.session import networks_of

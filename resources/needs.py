@@ -10,7 +10,7 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.testbed import embedded_file
 from bmwg.drivers.workload import modifiers
 from bmwg.methodology.measurements.registry import measurement
-from bmwg.methodology.planning import PlannedAnswer
+from bmwg.methodology.plan.planning import PlannedAnswer
 from bmwg.schemas.document import parse
 
 

@@ -15,8 +15,8 @@ from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import process
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.locks import reserve_claims
-from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.records import Outcome
+from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.bundle.archive import CHALLENGE_PART
 from bmwg.reports.render.report import write_report
 from bmwg.reports.render.summary import summary_lines

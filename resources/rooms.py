@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Protocol
 from bmwg.drivers.api import JsonValue
 from bmwg.methodology import offers
 from bmwg.methodology.errors import ConfigError, TestbedError
-from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.kinds import registry as kinds
+from bmwg.methodology.plan.shards import Work
 from bmwg.methodology.profiles.narrowed import Narrowing
 from bmwg.methodology.records import Outcome
-from bmwg.methodology.shards import Work
+from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.schedule import Schedule
 from bmwg.resources.settings import Settings

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.testbed import Testbed
-from bmwg.methodology import planning
-from bmwg.methodology.planning import PlannedAnswer
+from bmwg.methodology.plan import planning
+from bmwg.methodology.plan.planning import PlannedAnswer
 from bmwg.methodology.profiles import Profile
 from bmwg.reports.store import RunStore
 from bmwg.resources.clock import Clock

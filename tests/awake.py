@@ -5,7 +5,7 @@ import os
 import pytest
 
 from bmwg.drivers.awake import kept_awake
-from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.trial.keep_awake import KeepAwake
 
 
 @pytest.fixture(scope="session", autouse=True)

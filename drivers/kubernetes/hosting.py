@@ -33,8 +33,8 @@ from bmwg.drivers.kubernetes.cluster import Embedded, embedded
 from bmwg.drivers.kubernetes.replicas import Replicas, Where, replicas
 from bmwg.drivers.kubernetes.settings import Ranges
 from bmwg.drivers.ledger import Ledger
-from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import DriverError
+from bmwg.methodology.trial.cpu_lists import cpu_list
 
 _BEYOND = ("198.18.1.0/24", "198.18.2.0/24")  # the clients' network and the servers'
 _RUNNING_S = 120.0  # choice: a pod runs within 2 s here; the wait of a busy machine

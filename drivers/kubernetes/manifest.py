@@ -13,8 +13,8 @@ from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting.bundle import HUGEPAGE_OCTETS, PodSpec
 from bmwg.drivers.kubernetes import attachments
 from bmwg.drivers.kubernetes.client import OWNER_LABEL
-from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.trial.cpu_lists import cpu_list
 
 CONTAINER = "function"
 COMMAND = "bmwg.ietf.org/command"  # annotation: what a program that is told at its start is to run

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.drivers.testbed import NetworkSpec
-from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.trial.cpu_lists import cpu_list
 from bmwg.schemas.validation import near_name
 
 

@@ -25,7 +25,7 @@ from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import pages, process, programs
 from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_tools, ovs_words
 from bmwg.drivers.network.ovs_tools import COMMAND_DEADLINE_S, FOLDER, PLACES
-from bmwg.methodology.data_plane import FAILED_UPCALLS, FRAMES, UPCALLS
+from bmwg.methodology.answers.data_plane import FAILED_UPCALLS, FRAMES, UPCALLS
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 SOCKETS = "sockets"  # below FOLDER; its last part is what the switch calls vhost-sock-dir

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bmwg.drivers.api import JsonValue
-from bmwg.methodology.data_plane import EMC_HITS, MEGAFLOW_HITS, SIMPLE_HITS, SMC_HITS
+from bmwg.methodology.answers.data_plane import EMC_HITS, MEGAFLOW_HITS, SIMPLE_HITS, SMC_HITS
 
 CACHES = {  # by the switch's own words
     SIMPLE_HITS: "simple match",

@@ -24,8 +24,8 @@ from bmwg.drivers.paths import destinations, members, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, Segment, transit
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.forwarding_pods import End, ForwardingPods, Standing, bridge_of
-from bmwg.methodology import chains
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells import chains
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import POD, Cell
 
 

@@ -30,7 +30,7 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
 from bmwg.drivers.paths.native_place import HostPlace, native_place
 from bmwg.drivers.paths.p2p_underlay import option_missing
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, UNIKERNEL, Cell
 
 _FUNCTION: dict[str, JsonValue] = {

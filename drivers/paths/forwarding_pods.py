@@ -30,7 +30,7 @@ from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.pods import created_pod, described
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import Cell
 
 

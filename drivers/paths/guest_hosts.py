@@ -15,7 +15,7 @@ from bmwg.drivers.api_machines import Machine, MachineIntent, UnjoinedMachinePro
 from bmwg.drivers.hosting import interfaces, process, qemu, sysctl
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.qemu import Accelerator, NicModel
-from bmwg.methodology.vnics import E1000, IGB_VF, VHOST_NET, VIRTIO
+from bmwg.methodology.cells.vnics import E1000, IGB_VF, VHOST_NET, VIRTIO
 
 if TYPE_CHECKING:
     from bmwg.drivers.ledger import Ledger

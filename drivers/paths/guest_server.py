@@ -17,7 +17,7 @@ from bmwg.drivers.paths.addresses import ENDPOINTS
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.guest_hosts import GuestHost
 from bmwg.drivers.paths.native_place import HostPlace, guest_place
-from bmwg.methodology.vnics import VIRTIO
+from bmwg.methodology.cells.vnics import VIRTIO
 
 BRIDGE = "bmwg-kvbr"
 NUMBER = 1  # of the path's second end

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bmwg.drivers.api import Missing
-from bmwg.methodology.axes import NUMA, SAME
-from bmwg.methodology.cpu_lists import cpu_list
+from bmwg.methodology.cells.axes import NUMA, SAME
+from bmwg.methodology.trial.cpu_lists import cpu_list
 
 _NODES = Path("/sys/devices/system/node")
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 from bmwg.drivers import registry
 from bmwg.drivers.api import BetweenPods, Deployment, Missing
 from bmwg.drivers.paths.frames import refuse
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.errors import ToolkitBug
-from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import Cell
 
 

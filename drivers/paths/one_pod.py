@@ -16,8 +16,8 @@ from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
 from bmwg.drivers.paths.pods import created_pod, described
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD, Cell
 
 _LOOPBACK, _ADDRESS = "lo", "127.0.0.1"

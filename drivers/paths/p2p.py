@@ -10,7 +10,7 @@ from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import destinations, endpoints, policed, routers, uplinks
 from bmwg.drivers.paths.frames import too_large
 from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD
 
 

@@ -12,7 +12,7 @@ from bmwg.drivers.paths.addresses import UNDERLAY
 from bmwg.drivers.paths.frames import too_large
 from bmwg.drivers.paths.p2p_underlay import FORWARDING
 from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods, over_underlay
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD
 
 

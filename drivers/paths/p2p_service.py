@@ -16,7 +16,7 @@ from bmwg.drivers.paths import destinations, endpoints, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, host
 from bmwg.drivers.paths.frames import too_large
 from bmwg.drivers.paths.pair import Join, Nodes, PairPath, Pods
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD, Direction, FrameFormat
 
 UDP_PORT = 7  # rfc2544 appendix C.2.6.4: that of test frames

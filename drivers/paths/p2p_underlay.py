@@ -10,7 +10,7 @@ from bmwg.drivers.paths import destinations, endpoints, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import too_large
 from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods, over_underlay
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD, Cell
 
 FORWARDING = "both nodes' kernels, in the threads of the pods' device queues if any"

@@ -14,7 +14,7 @@ from bmwg.drivers.paths.addresses import UNDERLAY, host
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, too_large
 from bmwg.drivers.paths.p2p_underlay import FORWARDING, option_missing
 from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods, over_underlay
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD
 
 TUNNEL = "bmwg-vx0"

@@ -12,7 +12,7 @@ from bmwg.drivers.api import BetweenPods, Deployment, Evidence, HostNode, JsonVa
 from bmwg.drivers.paths import endpoints
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import Cell
 
 Nodes = tuple[HostNode, HostNode]

@@ -29,8 +29,8 @@ from bmwg.drivers.paths.addresses import OUTER, Segment, host, transit
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.destinations import Hop
 from bmwg.drivers.paths.forwarding_pods import End, ForwardingPods, Standing, both, bridge_of
-from bmwg.methodology import parallel
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells import parallel
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import POD, Cell, FrameFormat
 
 _NIC = -1  # in place of a member: the node's NIC of that side

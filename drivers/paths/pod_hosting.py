@@ -34,9 +34,9 @@ from bmwg.drivers.hosting.instance import (
 from bmwg.drivers.hosting.process import OWNER_VARIABLE
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import uplinks
-from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import POD_PREFIX
+from bmwg.methodology.trial.cpu_lists import cpu_list
 
 _SANDBOX_OCTETS = 64 << 20  # choice: it only sleeps
 _FIRST_HOST = 16  # choice: below it are the nodes' own

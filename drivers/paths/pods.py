@@ -20,7 +20,7 @@ from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.paths.addresses import management
 from bmwg.drivers.paths.bed import Bed
-from bmwg.methodology.paths import ACCELERATED
+from bmwg.methodology.cells.paths import ACCELERATED
 
 MANAGEMENT = "mgmt0"  # a pod's interface for management, beside those for data
 _MANAGEMENT_BRIDGE = "bmwg-mgmt"

@@ -13,7 +13,7 @@ from bmwg.drivers.paths.bed import Side
 from bmwg.drivers.paths.destinations import Hop
 from bmwg.drivers.paths.forwarding_pods import Standing
 from bmwg.drivers.paths.forwarding_pods import bridge_of as bridge_of_segment
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import POD
 
 

@@ -22,7 +22,7 @@ from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.node import routed_port
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import POD, Cell, Direction, FrameFormat
 
 UDP_PORT = 7  # rfc2544 appendix C.2.6.4: that of test frames

@@ -19,7 +19,7 @@ from bmwg.drivers.paths import destinations, machine_ends, queues
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, refuse, too_large
 from bmwg.drivers.paths.node import routed_port
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import VM, Cell
 
 MEMORY_OCTETS = 512 << 20  # choice: what the image of servers boots with and routes in

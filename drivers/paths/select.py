@@ -8,7 +8,7 @@ from bmwg.drivers.paths import numa
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.one_place import UndeployedPath, apart, socketless
 from bmwg.drivers.paths.simulated import SIMULATED, SimulatedPath
-from bmwg.methodology import axes
+from bmwg.methodology.cells import axes
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, TesterPort
 from bmwg.drivers.paths.addresses import OUTER
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import WIRE, Cell
 
 if TYPE_CHECKING:  # the bed knows the simulated tester by this module

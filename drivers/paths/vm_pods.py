@@ -20,8 +20,8 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
 from bmwg.drivers.paths.guest_hosts import GuestHost
 from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods
-from bmwg.methodology import vnics
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells import vnics
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD, Cell
 
 SEGMENT = "bmwg-vm0"  # the node's bridge between the taps of two guests

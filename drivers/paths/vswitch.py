@@ -16,7 +16,7 @@ from bmwg.drivers.paths.addresses import OUTER
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.testbed import VHOST_USER
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell
 
 _BRIDGE = "bmwg-brv"

@@ -17,7 +17,7 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.testbed import CABLE, VETH, VHOST_USER
 from bmwg.drivers.traffic.embedded.ports import VHOST, VIRTIO_USER
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import NOTHING, WIRE, Cell
 
 _INTERFACES = ("wire0", "wire1")

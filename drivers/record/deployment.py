@@ -19,7 +19,7 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.record import collect
 from bmwg.drivers.record.nested import nested
 from bmwg.drivers.workload.row import Row
-from bmwg.methodology import parallel
+from bmwg.methodology.cells import parallel
 from bmwg.methodology.record.facts import facts, is_fact
 from bmwg.methodology.records import POD, Cell
 

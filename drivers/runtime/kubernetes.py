@@ -38,8 +38,8 @@ from bmwg.drivers.kubernetes.pod import KubernetesPod
 from bmwg.drivers.kubernetes.rights import NETWORK_RIGHTS, POD_RIGHTS, RIGHTS
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR, Layout
 from bmwg.drivers.network.handover import NETDEV
-from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
+from bmwg.methodology.trial.cpu_lists import cpu_list
 
 UNDO_KIND = "kubernetes_namespace"
 _UNKNOWN = Missing(what="", reason="not asked yet", mend="")

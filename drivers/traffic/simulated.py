@@ -23,16 +23,16 @@ from bmwg.drivers.traffic.simulated_shapes import (
     shown,
     without,
 )
-from bmwg.methodology.appendix_c import UDP_DATA, echo_frame
+from bmwg.methodology.answers.latency import STORE_AND_FORWARD
 from bmwg.methodology.benchmarks.back_to_back import listening_s
-from bmwg.methodology.capabilities import EVERYTHING
-from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
-from bmwg.methodology.destinations import SEED
 from bmwg.methodology.errors import ConfigError, DriverError
-from bmwg.methodology.frame_times import LatencyHistogram
-from bmwg.methodology.latency import STORE_AND_FORWARD
 from bmwg.methodology.records import RESIDUAL_WAIT, WIRE, Direction, StreamCounts, TrialResult, TrialSpec
-from bmwg.methodology.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS
+from bmwg.methodology.trial.appendix_c import UDP_DATA, echo_frame
+from bmwg.methodology.trial.capabilities import EVERYTHING
+from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.trial.destinations import SEED
+from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS
 
 ROUTE_UPDATES = "route-updates"  # a modifier of trials
 UPDATE_INTERVAL_S = 30.0  # rfc2544-11.3: RIP's own timer

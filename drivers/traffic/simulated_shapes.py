@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from bmwg.methodology.directions import sending
-from bmwg.methodology.frame_times import LossRun, LossTimes
 from bmwg.methodology.records import TrialSpec
-from bmwg.methodology.repeated_bursts import BurstTimes
+from bmwg.methodology.trial.directions import sending
+from bmwg.methodology.trial.frame_times import LossRun, LossTimes
+from bmwg.methodology.trial.repeated_bursts import BurstTimes
 
 QUEUE_FRAMES = 256
 OUTAGE_NS = 50_000_000  # choice: any known length does

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Quantity
-from bmwg.methodology.repeated_bursts import interval_ns
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
+from bmwg.methodology.trial.repeated_bursts import interval_ns
 
 METRIC = "burst_interval.rfc2544_21"
 UNIT = "ns"

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from bmwg.methodology import directions
+from bmwg.methodology.answers.latency import percentile_ns
 from bmwg.methodology.benchmarks.statistics import median, percentile
-from bmwg.methodology.frame_times import LatencyHistogram
-from bmwg.methodology.latency import percentile_ns
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, StreamCounts, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
-from bmwg.methodology.trial import JudgedTrial
-from bmwg.methodology.trial_limits import MAX_TAGS
+from bmwg.methodology.trial import directions
+from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.judging import JudgedTrial
+from bmwg.methodology.trial.trial_limits import MAX_TAGS
 
 PDV_METRIC = "pdv.rfc8219_7_3_1"  # RFC8219-7.3.1-04
 IPDV_METRIC = "ipdv.rfc8219_7_3_2"  # RFC8219-7.3.2-02; of results from elsewhere: nothing here measures it

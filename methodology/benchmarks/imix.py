@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
-from bmwg.methodology.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS
+from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS
 
 SIZES = {  # SUP-6985-4-01; frame octets, FCS included
     "a": 64,

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks.statistics import Spread, spread
-from bmwg.methodology.frame_times import LossTimes
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, StreamCounts, TrialSpec
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.frame_times import LossTimes
+from bmwg.methodology.trial.judging import JudgedTrial
 
 RECOVERY_METRIC = "system_recovery.rfc2544_26_5"
 RESET_METRIC = "reset.rfc6201"

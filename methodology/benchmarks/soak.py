@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search.stepwise import DisturbedError, Procedure, Run, StopError, valid_trial
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 
 METRIC = "soak.loss_ratio"
 REQUIREMENTS = ("TST009-12.4", "TST009-11")

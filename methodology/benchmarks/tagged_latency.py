@@ -1,7 +1,7 @@
 """Latency by tagged frames: RFC 2544 26.2 (one a stream) and RFC 8219 7.2 (at least 500 a stream).
 
 The streams are trials; the time stamps of their tagged frames come beside them, by sequence number of the
-trial. Latency over all frames is another metric (`methodology/latency.py`).
+trial. Latency over all frames is another metric (`methodology/answers/latency.py`).
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from bmwg.methodology import directions
+from bmwg.methodology.answers.latency import RFC2544_METRIC
 from bmwg.methodology.benchmarks.statistics import median, percentile, spread
-from bmwg.methodology.latency import RFC2544_METRIC
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial import directions
+from bmwg.methodology.trial.judging import JudgedTrial
 
 TYPICAL_METRIC = "latency.rfc8219_7_2.typical"
 WORST_METRIC = "latency.rfc8219_7_2.worst_case"

@@ -1,1 +1,1 @@
-"""The catalogue: one YAML file per document, read by `bmwg.methodology.requirements`."""
+"""The catalogue: one YAML file per document, read by `bmwg.methodology.requirements.rows`."""

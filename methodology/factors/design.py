@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
-from bmwg.methodology import axes
+from bmwg.methodology.cells import axes
 from bmwg.methodology.records import Cell
 
 AS_IN_FILE = "as in the file"  # the level of a cell that lacks an axis which others have

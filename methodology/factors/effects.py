@@ -12,10 +12,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bmwg.methodology import axes
+from bmwg.methodology.answers.student import CONFIDENCE, quantile
+from bmwg.methodology.cells import axes
 from bmwg.methodology.factors.design import Design, Term, design_of, in_design, independent
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
-from bmwg.methodology.student import CONFIDENCE, quantile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median_low
 
+from bmwg.methodology.answers.repeated import Repeated, Repetitions, Tried, answered, deployed
+from bmwg.methodology.answers.student import Difference, difference, interval
 from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition, Workload
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.repeated import Repeated, Repetitions, Tried, answered, deployed
-from bmwg.methodology.student import Difference, difference, interval
 
 MEASURED = "measured"
 MOST_FAILED = 0.01  # choice: of all requests; with more, the others are those that a proxy had room for

@@ -14,10 +14,24 @@ from bmwg.methodology.http import profile as http_profile
 from bmwg.methodology.http.rate import RateSpec
 from bmwg.methodology.http.rate_search import LONG_ENOUGH_S, LONGER, below, goal, search
 from bmwg.methodology.http.records import Repetition, Workload
-from bmwg.methodology.models.device import Claim, Device, HardLimit, Passed, SoftKnee, SporadicLoss, WarmCache
-from bmwg.methodology.models.unruly import Fatiguing, Hysteretic, LossyTrials, PerFrameLossy, TwoStates
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search.goal import SearchResult
+from bmwg.methodology.simulated_devices.device import (
+    Claim,
+    Device,
+    HardLimit,
+    Passed,
+    SoftKnee,
+    SporadicLoss,
+    WarmCache,
+)
+from bmwg.methodology.simulated_devices.unruly import (
+    Fatiguing,
+    Hysteretic,
+    LossyTrials,
+    PerFrameLossy,
+    TwoStates,
+)
 
 EXPERIMENT = "request_rate"
 _LEAST_RPS, _MOST_SHARE = 40, 0.6  # of the highest load: proxies whose limit the search can reach

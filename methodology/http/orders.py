@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bmwg.methodology.answers.student import Difference, contrast, difference
 from bmwg.methodology.http.profile import EXPERIMENTS
 from bmwg.methodology.http.records import SLOW_FORMS, HttpAnswer, HttpCell, Workload
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.student import Difference, contrast, difference
 
 _CONTAINERS = ("docker_routed", "docker_nat")
 _FASTER_FIRST = (  # documents 000 and 001: who needs less time

@@ -10,12 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.http.records import CLUSTER_FORMS, FORMS, SLOW_FORMS, HttpCell, Workload
-from bmwg.methodology.keep_awake import KeepAwake
-from bmwg.methodology.plan_size import bounded
-from bmwg.methodology.profile_files import ProfileFiles
+from bmwg.methodology.plan.plan_size import bounded
+from bmwg.methodology.profiles.profile_files import ProfileFiles
 from bmwg.methodology.records import POD_PREFIX
-from bmwg.methodology.repeated import Repetitions
+from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.schemas.validation import Problem, near_name, problems
 
 EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>

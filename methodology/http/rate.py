@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from bmwg.methodology.http.records import Repetition
 from bmwg.methodology.records import Validity
-from bmwg.methodology.trial import Assessment
+from bmwg.methodology.trial.judging import Assessment
 
 UNIT = "requests/s"
 

@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bmwg.methodology.contradictions import contradiction
 from bmwg.methodology.http.judge import MEASURED
 from bmwg.methodology.http.rate import RateSpec, RateTrial, RequestRate, judged
 from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search import bisection, steadiness
 from bmwg.methodology.search.closing import PHASE, Ended, joined, named
+from bmwg.methodology.search.contradictions import contradiction
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.stepwise import Procedure, run, valid_trial
 

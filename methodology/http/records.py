@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from bmwg.methodology.answers.student import Interval
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.student import Interval
 
 KIND = "requests"  # the kind of load
 FORMS = ("native", "docker_routed", "docker_nat", "vm_full", "vm_para")  # in the documents' order

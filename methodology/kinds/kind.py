@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from bmwg.methodology.answers.repeated import Repetitions
+from bmwg.methodology.plan.turns import Turn
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import Cell, Outcome, Validity
-from bmwg.methodology.repeated import Repetitions
-from bmwg.methodology.trial import Assessment
-from bmwg.methodology.trial_times import TrialTimes
-from bmwg.methodology.turns import Turn
+from bmwg.methodology.trial.judging import Assessment
+from bmwg.methodology.trial.trial_times import TrialTimes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

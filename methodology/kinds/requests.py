@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from bmwg.methodology.answers.repeated import Repetitions, deployments, quantities
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import judge, rate, rate_search
 from bmwg.methodology.http.profile import HttpProfile, Planned
@@ -16,8 +17,7 @@ from bmwg.methodology.http.records import KIND, HttpAnswer, HttpCell, Repetition
 from bmwg.methodology.kinds.kind import Body, Execution, Kind
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import NOTHING, POD, POD_PREFIX, Cell, Outcome, OutcomeType, Quantity, Validity
-from bmwg.methodology.repeated import Repetitions, deployments, quantities
-from bmwg.methodology.trial import Assessment
+from bmwg.methodology.trial.judging import Assessment
 from bmwg.schemas import load
 from bmwg.schemas.validation import problems
 

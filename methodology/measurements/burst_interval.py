@@ -12,7 +12,7 @@ from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Cell
 from bmwg.methodology.search import bisection
-from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.trial.traffic import Traffic
 
 SETTINGS = "burst_interval"  # of all sizes in a profile
 

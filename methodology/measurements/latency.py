@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bmwg.methodology import latency
+from bmwg.methodology.answers import latency
 from bmwg.methodology.benchmarks import delay_variation
 from bmwg.methodology.benchmarks.delay_variation import StreamsGoal
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run, run_steps
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 
 Found = TypeVar("Found")
 TakeTrial = Callable[[TrialSpec, str], JudgedTrial]

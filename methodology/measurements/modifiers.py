@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bmwg.methodology import directions, throughput
+from bmwg.methodology.answers import throughput
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.measurements.throughput import bisection_trials
@@ -13,7 +13,8 @@ from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search import bisection
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial import directions
+from bmwg.methodology.trial.judging import JudgedTrial
 
 METRIC = "throughput_modified.rfc2544_11"
 ROUTERS, BRIDGES = ("kernel-l3",), ("testpmd",)  # functions; the latter looks at no IP address

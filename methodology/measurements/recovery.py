@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import recovery
-from bmwg.methodology.capabilities import LackingError
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import NOTHING, POD, Cell, Outcome, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.capabilities import LackingError
+from bmwg.methodology.trial.judging import JudgedTrial
 
 _REPETITIONS = 10  # choice: "repeated a number of times" (RFC 2544 26.5) names none
 _REDUCED_S = 60.0  # choice: as long as the overload

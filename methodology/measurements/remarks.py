@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bmwg.methodology import throughput
-from bmwg.methodology.latency import MayLose, lose_too_often
+from bmwg.methodology.answers import throughput
+from bmwg.methodology.answers.latency import MayLose, lose_too_often
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 
 _PLAIN_LOADS = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
 CONTINUED = "the run was cut off in the midst of these trials and continued"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from bmwg.methodology.answers.latency import RFC2544_METRIC
 from bmwg.methodology.benchmarks import tagged_latency
 from bmwg.methodology.benchmarks.tagged_latency import RFC8219_TAGS, STREAM_S, STREAMS, StreamsGoal
-from bmwg.methodology.latency import RFC2544_METRIC
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
 from bmwg.methodology.measurements.remarks import held_to_load, load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile

@@ -6,19 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bmwg.methodology import throughput, throughput_search
+from bmwg.methodology.answers import throughput, throughput_search
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
-from bmwg.methodology.mlr import engine
-from bmwg.methodology.mlr import outcome as goal_outcomes
-from bmwg.methodology.models.bench import ModelBench
-from bmwg.methodology.models.device import HardLimit
+from bmwg.methodology.mlrsearch import engine
+from bmwg.methodology.mlrsearch import outcome as goal_outcomes
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION, MLRSEARCH, TST009
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity
 from bmwg.methodology.search import bisection, closing, steadiness, sustained, tst009
 from bmwg.methodology.search.stepwise import Procedure, Run, reusing
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.simulated_devices.bench import ModelBench
+from bmwg.methodology.simulated_devices.device import HardLimit
+from bmwg.methodology.trial.judging import JudgedTrial
 
 NAME = "throughput"
 # what the journal calls the trials of each search for a device's throughput

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bmwg.methodology.answers.latency import MayLose
 from bmwg.methodology.errors import ToolkitBug
-from bmwg.methodology.keep_awake import KeepAwake
-from bmwg.methodology.latency import MayLose
-from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
+from bmwg.methodology.mlrsearch.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
 from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
 from bmwg.methodology.search.closing import EDGE_RATIO, Closing, above_fps
 from bmwg.methodology.search.goal import ThroughputGoal
@@ -24,8 +23,9 @@ from bmwg.methodology.search.steadiness import (
 )
 from bmwg.methodology.search.sustained import Sustained
 from bmwg.methodology.search.tst009 import Tst009Goal
-from bmwg.methodology.traffic import Traffic
-from bmwg.methodology.trial import JudgedTrial, TrialPolicy
+from bmwg.methodology.trial.judging import JudgedTrial, TrialPolicy
+from bmwg.methodology.trial.keep_awake import KeepAwake
+from bmwg.methodology.trial.traffic import Traffic
 
 BISECTION, TST009, MLRSEARCH = "bisection", "tst009", "mlrsearch"
 

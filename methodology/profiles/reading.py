@@ -8,13 +8,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from bmwg.methodology import axes, extended, offers, suites
+from bmwg.methodology import offers, suites
 from bmwg.methodology.benchmarks import imix
+from bmwg.methodology.cells import axes
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.keep_awake import KeepAwake
-from bmwg.methodology.mlr.goal import SearchGoal
-from bmwg.methodology.paths import PathKind
-from bmwg.methodology.profiles import shortened
+from bmwg.methodology.mlrsearch.goal import SearchGoal
+from bmwg.methodology.profiles import extended, shortened
 from bmwg.methodology.profiles.profile import (
     BISECTION,
     MLRSEARCH,
@@ -34,9 +34,10 @@ from bmwg.methodology.profiles.set_aside import (
     undeclared,
 )
 from bmwg.methodology.records import Direction, FrameFormat
-from bmwg.methodology.requirements import catalogue
+from bmwg.methodology.requirements.rows import catalogue
 from bmwg.methodology.search.steadiness import CHECKS, INDICATIVE_CHECKS
-from bmwg.methodology.trial import Learning, StallEvidence, TrialPolicy
+from bmwg.methodology.trial.judging import Learning, StallEvidence, TrialPolicy
+from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.schemas import load
 from bmwg.schemas.document import Document, parse
 from bmwg.schemas.validation import Problem, near_name, problems

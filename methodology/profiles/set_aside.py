@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bmwg.methodology.search.steadiness import CHECKS
-from bmwg.methodology.trial import StallEvidence
+from bmwg.methodology.trial.judging import StallEvidence
 from bmwg.schemas.validation import Problem
 
 STALL_EVIDENCE, MOST_SET_ASIDE = "stall_evidence", "most_set_aside_ratio"

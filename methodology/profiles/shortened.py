@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bmwg.methodology.requirements import catalogue
-from bmwg.methodology.trial import Learning, StallEvidence
+from bmwg.methodology.requirements.rows import catalogue
+from bmwg.methodology.trial.judging import Learning, StallEvidence
 
 Data = Mapping[str, Any]
 

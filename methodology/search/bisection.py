@@ -33,7 +33,7 @@ from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.offer import Tried
 from bmwg.methodology.search.probing import Conclusion, Finding, middle, probe
 from bmwg.methodology.search.stepwise import Procedure, Run, Step, replay, run
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 
 MORE_FORWARDED = 1.1  # choice: forwarding this much above the upper bound is worth a remark
 _DISTURBED = (Validity.TESTER_STALLED, Validity.HOST_STALLED)

@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from bmwg.methodology.contradictions import APART
 from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.search.contradictions import APART
 from bmwg.methodology.search.offer import Offer, Tried
 from bmwg.methodology.search.sequential import Verdict, all_lossy_trials, verdict
 from bmwg.methodology.search.stepwise import Procedure, Run, valid_trial

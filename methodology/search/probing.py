@@ -13,7 +13,7 @@ from math import isqrt
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.stepwise import Step, StopError
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 
 Probing = Generator[Step, JudgedTrial, "Finding"]
 

@@ -23,7 +23,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.probing import Conclusion, Finding, Probing, middle, probe
 from bmwg.methodology.search.stepwise import Procedure, Step
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 
 MOST_RETURNS = 2  # choice: each may cost all the repeats of some loads
 

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from bmwg.methodology.contradictions import APART
 from bmwg.methodology.records import Validity
 from bmwg.methodology.search.closing import PHASE, Ended
+from bmwg.methodology.search.contradictions import APART
 from bmwg.methodology.search.offer import Offer, Tried
 from bmwg.methodology.search.sequential import Verdict, verdict
 from bmwg.methodology.search.stepwise import Procedure, Step, StopError, valid_trial

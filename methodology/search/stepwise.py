@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.search.offer import Spec
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 
 Found = TypeVar("Found")
 

@@ -16,7 +16,7 @@ from bmwg.methodology.records import Bound, OutcomeType
 from bmwg.methodology.search.goal import SearchResult
 from bmwg.methodology.search.offer import Offer, Tried
 from bmwg.methodology.search.stepwise import Procedure, Run, Step, replay, run, valid_trial
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 
 METRIC = "throughput.tst009_12_3"
 

@@ -1,1 +1,1 @@
-"""Why a row has no rule, one file a document (data; `methodology/unjudged_rows.py` reads it)."""
+"""Why a row has no rule, one file a document (data; `methodology/requirements/unjudged_rows.py` reads it)."""

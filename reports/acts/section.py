@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from bmwg.methodology.answers.order_statistics import median_interval
+from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.acts.experiments import DRAIN, POLICY, SCALE, Answer, experiments, of_cell
 from bmwg.methodology.kinds.acts.kind import (
     ACTS,
@@ -14,9 +16,7 @@ from bmwg.methodology.kinds.acts.kind import (
     steps_of,
 )
 from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
-from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import NOTHING, OutcomeType
-from bmwg.methodology.repeated import of_repetitions
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.text import NONE, nanoseconds, number_of, sequence
 from bmwg.reports.repeated import beside

@@ -8,9 +8,9 @@ from bmwg.methodology.benchmarks import back_to_back
 from bmwg.methodology.benchmarks.back_to_back import LONGEST_BURST_S, BurstGoal
 from bmwg.methodology.measurements.back_to_back import NAME, burst_goal
 from bmwg.methodology.measurements.measurement import settings
-from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError, replay
+from bmwg.methodology.trial.medium import cell_fps
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import taken, throughputs
 from bmwg.reports.checker.verdicts import Scope

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from bmwg.methodology import latency, throughput
+from bmwg.methodology.answers import latency, throughput
+from bmwg.methodology.answers.throughput import UNIT
 from bmwg.methodology.benchmarks.tagged_latency import TAG_AFTER_S
 from bmwg.methodology.records import OutcomeType, TrialResult
-from bmwg.methodology.throughput import UNIT
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 from bmwg.reports.checker.clauses_tester import told
 from bmwg.reports.checker.proof import stated
 from bmwg.reports.checker.verdicts import (

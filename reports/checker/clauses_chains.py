@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bmwg.methodology import chains, parallel
-from bmwg.methodology.data_plane import counts_of
+from bmwg.methodology.answers.data_plane import counts_of
+from bmwg.methodology.cells import chains, parallel
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import Cell
 from bmwg.reports.checker.evidence import Trial

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology.data_plane import frames_of
-from bmwg.methodology.paths import ACCELERATED
+from bmwg.methodology.answers.data_plane import frames_of
+from bmwg.methodology.cells.paths import ACCELERATED
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from bmwg.methodology import throughput
+from bmwg.methodology.answers import throughput
 from bmwg.methodology.benchmarks.imix import MTU_LETTER, SIZES
 from bmwg.methodology.benchmarks.recovery import RESET_METRIC
 from bmwg.methodology.records import Cell, Outcome, OutcomeType

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bmwg.methodology.directions import sending
 from bmwg.methodology.records import FrameFormat
+from bmwg.methodology.trial.directions import sending
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,

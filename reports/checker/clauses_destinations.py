@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bmwg.methodology.destinations import FEWEST_FRAMES, MOST_DEVIATIONS, SEED, deviations, total
 from bmwg.methodology.records import Cell
-from bmwg.methodology.trial_limits import MAX_NETWORKS
+from bmwg.methodology.trial.destinations import FEWEST_FRAMES, MOST_DEVIATIONS, SEED, deviations, total
+from bmwg.methodology.trial.trial_limits import MAX_NETWORKS
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_assessed

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from bmwg.methodology.directions import sending
 from bmwg.methodology.measurements.modifiers import BRIDGES, MEASUREMENTS, METRIC, ROUTERS
 from bmwg.methodology.measurements.throughput import FOUND_BY
 from bmwg.methodology.records import Direction, Outcome, OutcomeType
+from bmwg.methodology.trial.directions import sending
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,

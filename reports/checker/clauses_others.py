@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from bmwg.methodology import throughput
+from bmwg.methodology.answers import throughput
 from bmwg.methodology.benchmarks import back_to_back, frame_loss, recovery
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.records import Outcome, OutcomeType, Quantity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.latency import RFC2544_METRIC
+from bmwg.methodology.answers.latency import RFC2544_METRIC
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.measurements.throughput import FOUND_BY
 from bmwg.methodology.records import OutcomeType

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from bmwg.methodology import directions
 from bmwg.methodology.benchmarks.delay_variation import IPDV_METRIC, PDV_METRIC, SAMPLE_METRIC
 from bmwg.methodology.benchmarks.statistics import median, percentile
 from bmwg.methodology.benchmarks.tagged_latency import (
@@ -18,6 +17,7 @@ from bmwg.methodology.benchmarks.tagged_latency import (
 )
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.records import Direction, FrameFormat, Outcome, OutcomeType, TrialSpec
+from bmwg.methodology.trial import directions
 from bmwg.reports.checker.clauses_benchmarks import LATENCY_DEFINITIONS
 from bmwg.reports.checker.clauses_common import conditions
 from bmwg.reports.checker.evidence import Trial

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from bmwg.methodology import throughput
+from bmwg.methodology.answers import throughput
 from bmwg.methodology.benchmarks.back_to_back import (
     LEAST_DEPLETION_S,
     METRIC,
     parameters,
 )
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.methodology.trial import TrialPolicy, host_stall
+from bmwg.methodology.trial.judging import TrialPolicy, host_stall
 from bmwg.reports.checker.burst_answers import all_of, has, measured, said_number
 from bmwg.reports.checker.bursts import (
     burst_rates_fps,

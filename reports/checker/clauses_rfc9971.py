@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bmwg.methodology.mlr.classify import LOSS_DEFINITION
-from bmwg.methodology.mlr.outcome import METRIC, UNIT
-from bmwg.methodology.mlr.stated import CONSTANT, EQUAL, interface_shares, load_shape
+from bmwg.methodology.mlrsearch.classify import LOSS_DEFINITION
+from bmwg.methodology.mlrsearch.outcome import METRIC, UNIT
+from bmwg.methodology.mlrsearch.stated import CONSTANT, EQUAL, interface_shares, load_shape
 from bmwg.methodology.records import Outcome, TrialSpec
 from bmwg.methodology.search import closing
 from bmwg.reports.checker.clauses_waits import learning, residual_wait, restabilize, routing_wait

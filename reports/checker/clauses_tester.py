@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bmwg.methodology.records import Validity
-from bmwg.methodology.requirements import VerdictBasis
+from bmwg.methodology.requirements.rows import VerdictBasis
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,

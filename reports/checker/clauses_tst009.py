@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bmwg.methodology import latency, throughput
-from bmwg.methodology.medium import cell_fps
+from bmwg.methodology.answers import latency, throughput
+from bmwg.methodology.answers.throughput import ENVELOPE_METRIC, UNIT
 from bmwg.methodology.records import Direction, Outcome, OutcomeType
 from bmwg.methodology.search import closing, tst009
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
 from bmwg.methodology.search.tst009 import METRIC, Tst009Goal, parameters
-from bmwg.methodology.throughput import ENVELOPE_METRIC, UNIT
+from bmwg.methodology.trial.medium import cell_fps
 from bmwg.reports.checker.clauses_common import MIN_SIZES, conditions
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, stated, taken

@@ -8,7 +8,7 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds import registry as kinds
-from bmwg.methodology.requirements import catalogue
+from bmwg.methodology.requirements.rows import catalogue
 from bmwg.reports.checker.source import RunFiles
 from bmwg.reports.store import loads
 from bmwg.schemas.document import parse

@@ -12,8 +12,8 @@ from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.record.coverage import Answer as Covered
 from bmwg.methodology.record.coverage import coverage
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.requirements import Level, Requirement, VerdictBasis, catalogue
-from bmwg.methodology.unjudged_rows import unjudged
+from bmwg.methodology.requirements.rows import Level, Requirement, VerdictBasis, catalogue
+from bmwg.methodology.requirements.unjudged_rows import unjudged
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.table import RULES
 from bmwg.reports.checker.verdicts import (

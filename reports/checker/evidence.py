@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from bmwg.methodology import suites
+from bmwg.methodology.answers.throughput import ENVELOPE_METRIC
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Execution
-from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import (
     UNNAMED,
@@ -20,9 +20,9 @@ from bmwg.methodology.records import (
     OutcomeType,
 )
 from bmwg.methodology.suites import Case
-from bmwg.methodology.throughput import ENVELOPE_METRIC
-from bmwg.methodology.trial import JudgedTrial
-from bmwg.methodology.trial_times import TrialTimes
+from bmwg.methodology.trial.judging import JudgedTrial
+from bmwg.methodology.trial.medium import cell_fps
+from bmwg.methodology.trial.trial_times import TrialTimes
 from bmwg.reports.checker.delays import Delays
 from bmwg.reports.checker.deviations import Declared
 from bmwg.reports.checker.findings import Finding

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from bmwg.methodology import latency, throughput
-from bmwg.methodology.procedures import RULES, version
+from bmwg.methodology.answers import latency, throughput
+from bmwg.methodology.answers.procedures import RULES, version
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.requirements import Level, Requirement, catalogue
+from bmwg.methodology.requirements.rows import Level, Requirement, catalogue
 from bmwg.reports.checker.documents import (
     COMPANIONS,
     COUNTED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bmwg.methodology import throughput
+from bmwg.methodology.answers import throughput
 from bmwg.methodology.records import Outcome, TrialResult
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import Scope

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bmwg.methodology.answers.former import replayable
+from bmwg.methodology.answers.procedures import FIRST, TRIAL
 from bmwg.methodology.errors import ConfigError, ToolkitError
-from bmwg.methodology.former import replayable
 from bmwg.methodology.kinds import registry as kinds
-from bmwg.methodology.procedures import FIRST, TRIAL
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import profile_of
 from bmwg.methodology.records import UNNAMED, Outcome
-from bmwg.methodology.trial import TrialPolicy
+from bmwg.methodology.trial.judging import TrialPolicy
 from bmwg.reports.checker.deviations import declared
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Finding, of_error

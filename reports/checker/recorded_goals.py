@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.mlr.classify import (
+from bmwg.methodology.mlrsearch.classify import (
     GoalResult,
     conditional_throughput_fps,
     goal_result,
     trial_outputs,
 )
-from bmwg.methodology.mlr.goal import SearchGoal
-from bmwg.methodology.mlr.outcome import METRIC
+from bmwg.methodology.mlrsearch.goal import SearchGoal
+from bmwg.methodology.mlrsearch.outcome import METRIC
 from bmwg.methodology.profiles.profile import MLRSEARCH
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.search import closing

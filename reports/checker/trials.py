@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitError
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.records import TrialResult, TrialSpec, Validity
-from bmwg.methodology.trial import Assessment, JudgedTrial, TrialPolicy, assess
+from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.judging import Assessment, JudgedTrial, TrialPolicy, assess
 from bmwg.reports.checker.delays import delays_of
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.findings import Finding, of_error

@@ -10,7 +10,7 @@ from typing import Any
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import UNNAMED, Outcome
-from bmwg.methodology.requirements import Basis, Level, Requirement, VerdictBasis, requirement
+from bmwg.methodology.requirements.rows import Basis, Level, Requirement, VerdictBasis, requirement
 from bmwg.reports.checker.evidence import Evidence, Trial
 
 UNNAMED_LOAD = frozenset({UNNAMED})  # rows of the catalogue that name no kind of load are of network devices

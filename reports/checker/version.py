@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bmwg.methodology.procedures import FIRST, RULES, version
+from bmwg.methodology.answers.procedures import FIRST, RULES, version
 
 RULES_VERSION = version(RULES)
 

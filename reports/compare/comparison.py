@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from statistics import median
 
-from bmwg.methodology import directions
+from bmwg.methodology.answers.throughput import interval, is_wide
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.measurements.registry import HEADLINE
-from bmwg.methodology.mlr import outcome as goal_outcomes
+from bmwg.methodology.mlrsearch import outcome as goal_outcomes
 from bmwg.methodology.records import FRAMES_PER_S, Cell, Outcome
-from bmwg.methodology.throughput import interval, is_wide
+from bmwg.methodology.trial import directions
 from bmwg.reports.compare.field_rules import Place, Role
 from bmwg.reports.compare.fields import (
     UNDER_TEST,

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import NormalDist
 
-from bmwg.methodology.latency import HIGH, LOW
+from bmwg.methodology.answers.latency import HIGH, LOW
+from bmwg.methodology.answers.throughput import interval
 from bmwg.methodology.records import FRAMES_PER_S, WIRE, Outcome, OutcomeType
-from bmwg.methodology.throughput import interval
 from bmwg.reports.compare.comparison import SAME_LOAD_RATIO, headline_of
 
 ALPHA = (

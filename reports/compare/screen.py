@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from bmwg.methodology import directions
 from bmwg.methodology.records import UNNAMED, Cell
+from bmwg.methodology.trial import directions
 from bmwg.reports.compare.column import PLAIN, Column
 from bmwg.reports.compare.comparison import Comparison, Row, Sample, of_goal
 from bmwg.reports.compare.fields import Difference

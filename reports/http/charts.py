@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from bmwg.methodology.answers.repeated import within
 from bmwg.methodology.http.profile import EXPERIMENTS
 from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpAnswer, Workload
 from bmwg.methodology.records import POD_PREFIX, OutcomeType
-from bmwg.methodology.repeated import within
 from bmwg.reports.http.answers import answers_of, has_answers
 from bmwg.reports.http.words import accelerator, forms_of, several_proxies, shape, shape_words
 from bmwg.reports.render.drawing import INK, SERIES, Plot, draw_plot, label

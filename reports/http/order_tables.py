@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bmwg.methodology.answers.student import Difference
 from bmwg.methodology.http.orders import Saving, Shown, orders, savings
 from bmwg.methodology.http.records import HttpAnswer
-from bmwg.methodology.student import Difference
 from bmwg.reports.http.words import digits, several_proxies, shape_words
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.text import NONE, percent

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from bmwg.methodology.answers.repeated import within
+from bmwg.methodology.answers.student import Interval
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import EXPERIMENTS
 from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpAnswer, HttpCell, Workload
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.repeated import within
-from bmwg.methodology.student import Interval
 from bmwg.reports.http.answers import answers_of, has_answers, repetitions_of
 from bmwg.reports.http.charts import plot_name
 from bmwg.reports.http.cluster_table import cluster_section

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.order import experiment_of, next_up
 from bmwg.methodology.kinds.jobs.profile import FLOP_PER_S
 from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec
-from bmwg.methodology.repeated import Tried
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.repeated.physics import Physics

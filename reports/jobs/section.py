@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from bmwg.methodology.blocks import Against, against
+from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
+from bmwg.methodology.plan.blocks import Against, against
 from bmwg.methodology.records import BAREMETAL, OutcomeType
-from bmwg.methodology.repeated import of_repetitions
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.guest import accelerator_of, translated

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology import chains
+from bmwg.methodology.cells import chains
 from bmwg.methodology.records import Cell, Outcome
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.common_columns import type_badge

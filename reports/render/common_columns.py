@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bmwg.methodology import directions
 from bmwg.methodology.records import Bound, Outcome, OutcomeType
+from bmwg.methodology.trial import directions
 from bmwg.reports.render.blocks import Rich, role
 from bmwg.reports.render.facts import Facts, option
 from bmwg.reports.render.text import NONE, sequence, unit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.data_plane import Part, Use
+from bmwg.methodology.answers.data_plane import Part, Use
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.blocks import Block, pairs, table, title
 from bmwg.reports.render.common_columns import HEAD, front

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from bmwg.methodology.answers.latency import RFC2544_METRIC
 from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC, SAMPLE_METRIC
 from bmwg.methodology.benchmarks.tagged_latency import TYPICAL_METRIC, WORST_METRIC
-from bmwg.methodology.directions import metric
-from bmwg.methodology.latency import RFC2544_METRIC
 from bmwg.methodology.records import Outcome
+from bmwg.methodology.trial.directions import metric
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, front, medium, rate, value
 from bmwg.reports.render.facts import Facts, told_ways

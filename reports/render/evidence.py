@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any
 
-from bmwg.methodology import directions
 from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.methodology.trial import directions
 from bmwg.reports.render.blocks import Block, code, fold, pairs, paragraph, table, title
 from bmwg.reports.render.common_columns import HEAD, TAIL, front, remarks_of
 from bmwg.reports.render.definitions import DEFINITIONS, TYPES, VALIDITY, definition

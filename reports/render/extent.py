@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bmwg.methodology.ladder import plain_number
+from bmwg.methodology.answers.ladder import plain_number
+from bmwg.methodology.answers.throughput import interval, is_wide
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.search.agreed import agreed_fps
-from bmwg.methodology.throughput import interval, is_wide
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.searches import is_conditional
 from bmwg.reports.render.text import whole

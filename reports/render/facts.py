@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bmwg.methodology import axes, directions
-from bmwg.methodology.believed import SetAside, lossless_over_all, set_aside
-from bmwg.methodology.data_plane import Use, use_of
-from bmwg.methodology.medium import ethernet_fps
+from bmwg.methodology.answers.believed import SetAside, lossless_over_all, set_aside
+from bmwg.methodology.answers.data_plane import Use, use_of
+from bmwg.methodology.cells import axes
 from bmwg.methodology.records import (
     BAREMETAL,
     FRAMES,
@@ -23,7 +22,9 @@ from bmwg.methodology.records import (
     Quantity,
     Validity,
 )
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial import directions
+from bmwg.methodology.trial.judging import JudgedTrial
+from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.render import searches
 from bmwg.reports.render.guest import accelerator_of, of_translated

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bmwg.methodology.benchmarks.frame_loss import METRIC, load_of
-from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.records import Outcome
+from bmwg.methodology.trial.medium import cell_fps
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, front
 from bmwg.reports.render.facts import Facts, option

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from bmwg.methodology.requirements import VerdictBasis
+from bmwg.methodology.requirements.rows import VerdictBasis
 from bmwg.reports.checker.documents import COMPANIONS, COUNTED, EVERY_RUN, NO_RULE, DocumentGrade, Grade
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from bmwg.methodology import keep_awake, planning
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds import registry
+from bmwg.methodology.plan import planning
 from bmwg.methodology.record.coverage import Answer, coverage, run_records
 from bmwg.methodology.record.drift import run_drift
 from bmwg.methodology.records import Cell
+from bmwg.methodology.trial import keep_awake
 from bmwg.reports.render.blocks import Block, Part, Rich, fold, paragraph, table, title
 from bmwg.reports.render.text import plain, whole
 from bmwg.reports.store.read import Run

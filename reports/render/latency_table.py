@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bmwg.methodology.latency import HIGH, LOW, UNIT, floors
+from bmwg.methodology.answers.latency import HIGH, LOW, UNIT, floors
 from bmwg.methodology.records import Outcome, OutcomeType, Quantity
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, front

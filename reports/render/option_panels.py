@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bmwg.methodology import directions
-from bmwg.methodology.data_plane import Use
+from bmwg.methodology.answers.data_plane import Use
 from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.trial import directions
 from bmwg.reports.render.drawing import GRID, INK, SERIES
 from bmwg.reports.render.facts import LATENCY, Facts, percentiles, told_ways
 from bmwg.reports.render.text import nanoseconds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmwg.methodology import parallel
+from bmwg.methodology.cells import parallel
 from bmwg.methodology.records import Direction, Outcome
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.common_columns import HEAD, front

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmwg.methodology import physical
+from bmwg.methodology.factors import physical
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.facts import THROUGHPUT, Facts, option
 from bmwg.reports.render.text import unit

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bmwg.methodology import directions
 from bmwg.methodology.records import Outcome, Validity
+from bmwg.methodology.trial import directions
 from bmwg.reports import rooms
 from bmwg.reports.render.chain_section import chain_plot
 from bmwg.reports.render.drawing import (

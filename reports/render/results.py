@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bmwg.methodology.disturbed import hardly_usable
-from bmwg.methodology.ladder import Rung, ladder, stands_on
+from bmwg.methodology.answers.ladder import Rung, ladder, stands_on
+from bmwg.methodology.answers.repeated import DEPLOYMENTS, within
+from bmwg.methodology.answers.throughput import interval, is_wide
 from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
-from bmwg.methodology.repeated import DEPLOYMENTS, within
-from bmwg.methodology.throughput import interval, is_wide
+from bmwg.methodology.trial.disturbed import hardly_usable
 from bmwg.reports import rooms
 from bmwg.reports.releases import releases
 from bmwg.reports.render.blocks import Block, fold, pairs, paragraph, role, table, title

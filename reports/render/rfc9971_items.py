@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.mlr.classify import LOSS_DEFINITION
-from bmwg.methodology.mlr.outcome import METRIC, UNIT
-from bmwg.methodology.mlr.stated import interface_shares, load_shape
+from bmwg.methodology.mlrsearch.classify import LOSS_DEFINITION
+from bmwg.methodology.mlrsearch.outcome import METRIC, UNIT
+from bmwg.methodology.mlrsearch.stated import interface_shares, load_shape
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import profile_of
 from bmwg.methodology.records import Outcome, Validity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.mlr import outcome as goal_outcome
+from bmwg.methodology.mlrsearch import outcome as goal_outcome
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import profile_of
 from bmwg.methodology.records import Outcome

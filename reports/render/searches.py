@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bmwg.methodology import throughput
-from bmwg.methodology.mlr import outcome as goal_outcome
+from bmwg.methodology.answers import throughput
+from bmwg.methodology.mlrsearch import outcome as goal_outcome
 from bmwg.methodology.search import tst009
 from bmwg.reports.render.text import percent
 

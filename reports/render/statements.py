@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bmwg.methodology import directions
 from bmwg.methodology.records import Cell, FrameFormat, Outcome, OutcomeType, Validity
+from bmwg.methodology.trial import directions
 from bmwg.reports.render.blocks import Block, fold, paragraph, table, title
 from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
 from bmwg.reports.render.results import quantity_text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from bmwg.methodology.disturbed import HINT, hardly_usable
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
+from bmwg.methodology.trial.disturbed import HINT, hardly_usable
 from bmwg.reports.render import searches
 from bmwg.reports.render.common_columns import TYPE_WORDS
 from bmwg.reports.render.extent import extent

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
-from bmwg.methodology import neighbours
+from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
 from bmwg.methodology.records import Outcome, OutcomeType, Validity

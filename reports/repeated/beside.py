@@ -10,10 +10,10 @@ import math
 from collections.abc import Mapping
 from statistics import geometric_mean
 
-from bmwg.methodology import neighbours
+from bmwg.methodology.answers.repeated import of_repetitions
+from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import SpecT
-from bmwg.methodology.repeated import of_repetitions
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.text import NONE, sequence
 from bmwg.reports.repeated.answers import Answered, answers_of, without_numbers

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bmwg.methodology import neighbours
+from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.records import UNNAMED, Bound, Cell, Outcome, OutcomeType, Quantity
-from bmwg.methodology.trial_times import TrialTimes
+from bmwg.methodology.trial.trial_times import TrialTimes
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.frame_codec import cell_of_fields, fields_to_json
 

@@ -7,8 +7,6 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
-from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
-from bmwg.methodology.frame_times import LatencyHistogram, LossRun, LossTimes
 from bmwg.methodology.kinds.kind import Body
 from bmwg.methodology.records import (
     FRAMES,
@@ -19,7 +17,9 @@ from bmwg.methodology.records import (
     TrialResult,
     TrialSpec,
 )
-from bmwg.methodology.repeated_bursts import BurstTimes
+from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.trial.frame_times import LatencyHistogram, LossRun, LossTimes
+from bmwg.methodology.trial.repeated_bursts import BurstTimes
 
 Json = dict[str, Any]
 

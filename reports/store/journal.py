@@ -23,7 +23,7 @@ from typing import Any
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.kinds.kind import Body, Execution
 from bmwg.methodology.records import Validity
-from bmwg.methodology.trial_times import TrialTimes
+from bmwg.methodology.trial.trial_times import TrialTimes
 from bmwg.reports.store.canonical import canonical, sha256_of
 from bmwg.reports.store.checks import (
     check_body,

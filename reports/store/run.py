@@ -16,7 +16,7 @@ from bmwg.methodology.record.seals import seal
 from bmwg.methodology.records import Outcome, TrialResult, Validity
 from bmwg.methodology.search.offer import Spec
 from bmwg.methodology.suites import Case
-from bmwg.methodology.trial_times import TrialTimes
+from bmwg.methodology.trial.trial_times import TrialTimes
 from bmwg.reports.store import loads
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bmwg.methodology.answers.order_statistics import CONFIDENCE
 from bmwg.methodology.kinds.streams.records import StreamsResult, StreamsSpec
-from bmwg.methodology.order_statistics import CONFIDENCE
 from bmwg.reports.render.text import nanoseconds
 from bmwg.reports.repeated import answers
 from bmwg.reports.store import Run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology.vnics import AXIS
+from bmwg.methodology.cells.vnics import AXIS
 from bmwg.reports.render.blocks import Block, table
 from bmwg.reports.render.guest import accelerator_of, translated
 from bmwg.reports.render.text import NONE

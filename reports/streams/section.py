@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from bmwg.methodology.answers.repeated import of_repetitions
+from bmwg.methodology.answers.student import difference
+from bmwg.methodology.cells.vnics import AXIS
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import EXPERIMENTS, SWEPT
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport
 from bmwg.methodology.records import POD, OutcomeType
-from bmwg.methodology.repeated import of_repetitions
-from bmwg.methodology.student import difference
-from bmwg.methodology.vnics import AXIS
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.guest import accelerator_of
 from bmwg.reports.render.text import NONE, nanoseconds, number_of, percent, sequence, unit

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from bmwg.methodology.answers.repeated import DEPLOYMENTS, within
+from bmwg.methodology.answers.student import difference
 from bmwg.methodology.kinds.streams.curves import Beside, of_ratios
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import SWEPT
 from bmwg.methodology.kinds.streams.records import StreamsResult, Transport
 from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
-from bmwg.methodology.repeated import DEPLOYMENTS, within
-from bmwg.methodology.student import difference
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.blocks import Block, paragraph, table
 from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bmwg.methodology import blocks
-from bmwg.methodology.blocks import Against
+from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import CLAIM
 from bmwg.methodology.kinds.streams.records import KIND, StreamsResult
-from bmwg.methodology.repeated import Tried
+from bmwg.methodology.plan import blocks
+from bmwg.methodology.plan.blocks import Against
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.render.text import NONE

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from bmwg.methodology.procedures import FIRST
+from bmwg.methodology.answers.procedures import FIRST
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.checker.judge import Judgement
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.kinds import registry as kinds
-from bmwg.methodology.planning import deployment_of
+from bmwg.methodology.plan.planning import deployment_of
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.records import TrialSpec
+from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.verify.physics import (

@@ -13,8 +13,8 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
-from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.records import Direction, TrialResult
+from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.verify.timing import (

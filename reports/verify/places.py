@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bmwg.methodology import neighbours, parallel
+from bmwg.methodology.cells import neighbours, parallel
 from bmwg.methodology.records import NOTHING, Cell, TrialResult
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.records import OutcomeType, Validity
-from bmwg.methodology.repeated import Repetitions
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule, shown
 from bmwg.reports.verify.timing import moment

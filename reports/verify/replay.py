@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bmwg.methodology import planning, procedures, throughput
-from bmwg.methodology.believed import believed
-from bmwg.methodology.former import FormerRule, former_rule, not_replayable
+from bmwg.methodology.answers import procedures, throughput
+from bmwg.methodology.answers.believed import believed
+from bmwg.methodology.answers.former import FormerRule, former_rule, not_replayable
 from bmwg.methodology.measurements.registry import recorded_as
+from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
-from bmwg.methodology.trial import StallEvidence, TrialPolicy
+from bmwg.methodology.trial.judging import StallEvidence, TrialPolicy
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Shortfall
 from bmwg.reports.verify.drift import drift_of, drifted

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bmwg.methodology import planning, suites
-from bmwg.methodology.former import FormerRule
+from bmwg.methodology import suites
+from bmwg.methodology.answers.former import FormerRule
 from bmwg.methodology.measurements.measurement import Asked, Measurement
 from bmwg.methodology.measurements.registry import measurement, recorded_as
+from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Outcome, OutcomeType, TrialSpec
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Shortfall
 

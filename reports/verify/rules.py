@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from bmwg.methodology import planning, suites, throughput
-from bmwg.methodology.former import replayable
+from bmwg.methodology import suites
+from bmwg.methodology.answers import throughput
+from bmwg.methodology.answers.former import replayable
+from bmwg.methodology.answers.procedures import version
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.measurements.registry import recorded_as
-from bmwg.methodology.procedures import version
+from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles.set_aside import MOST_SET_ASIDE, STALL_EVIDENCE, stated, undeclared
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bmwg.methodology import throughput
-from bmwg.methodology.medium import ethernet_fps
-from bmwg.methodology.mlr import outcome as goal_outcomes
+from bmwg.methodology.answers import throughput
+from bmwg.methodology.mlrsearch import outcome as goal_outcomes
 from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bmwg.methodology import procedures
+from bmwg.methodology.answers import procedures
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.reports.checker.evidence import Evidence

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bmwg.methodology import planning, suites, turns
+from bmwg.methodology import suites
 from bmwg.methodology.kinds import registry as kinds
+from bmwg.methodology.plan import planning, turns
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import WIRE
 from bmwg.reports.checker.evidence import Evidence

@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.plan.shards import AUTO, NONE, Pieces, calibrating, cut, joined, needed_beside, seconds
 from bmwg.methodology.records import NOTHING
-from bmwg.methodology.shards import AUTO, NONE, Pieces, calibrating, cut, joined, needed_beside, seconds
 from bmwg.reports.fleet.plan import sealed
 from bmwg.reports.store import PlannedCell, RunHeader
 from bmwg.reports.store.canonical import sha256_of

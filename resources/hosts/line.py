@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.methodology.repeated import of_repetitions
 
 _SCALES = {OCTETS_PER_S: (1e6, "MB/s"), FLOP_PER_S: (1e9, "Gflop/s")}
 

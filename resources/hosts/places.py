@@ -19,10 +19,10 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.native_place import guest_place, native_place
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.workload.of_jobs import Workshop
+from bmwg.methodology.cells.vnics import VIRTIO
 from bmwg.methodology.kinds.jobs.profile import PATH
 from bmwg.methodology.kinds.jobs.records import JobsSpec
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD
-from bmwg.methodology.vnics import VIRTIO
 
 _IN_POD = "/run/bmwg-job"
 _FUNCTION: dict[str, JsonValue] = {

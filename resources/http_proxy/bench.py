@@ -13,10 +13,10 @@ from bmwg.drivers.testbed_row import RowHost
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.lab_row import open_lab_row
 from bmwg.drivers.workload.row import INTERFACES, Row, open_row
-from bmwg.methodology import turns
 from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.http.records import Repetition, Workload
 from bmwg.methodology.kinds.requests import NAME, repetition_of, without_repetition
+from bmwg.methodology.plan import turns
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store import Run, read_run
 from bmwg.resources import rooms

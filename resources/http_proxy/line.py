@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.requests import RATE, START
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.methodology.repeated import of_repetitions
 
 
 def line_of(outcome: Outcome) -> str:

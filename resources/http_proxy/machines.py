@@ -18,7 +18,7 @@ from bmwg.drivers.record.doctor import examine, examine_here
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed_row import PROXY
 from bmwg.methodology.errors import TestbedError, ToolkitError
-from bmwg.methodology.keep_awake import Held, KeepAwake, sentence
+from bmwg.methodology.trial.keep_awake import Held, KeepAwake, sentence
 from bmwg.reports.store import Run, RunStore
 from bmwg.resources import provenance
 from bmwg.resources.deployment_identity import Records

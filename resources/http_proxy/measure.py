@@ -13,6 +13,7 @@ from typing import Any
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.of_requests import RequestsWorkload, Served
+from bmwg.methodology.answers.repeated import Tried, repeated
 from bmwg.methodology.errors import DriverError, ToolkitBug, ToolkitError
 from bmwg.methodology.http import judge, rate_search
 from bmwg.methodology.http.profile import Planned
@@ -20,7 +21,6 @@ from bmwg.methodology.http.rate import RateSpec
 from bmwg.methodology.http.records import Repetition, RequestsLoad
 from bmwg.methodology.kinds.requests import REQUESTS, answer_of, body_of, metric_of, outcome_of
 from bmwg.methodology.records import Outcome
-from bmwg.methodology.repeated import Tried, repeated
 from bmwg.reports.store import RunStore
 from bmwg.reports.store.redact import redact
 from bmwg.resources.http_proxy.deployment import Deployment

@@ -13,14 +13,14 @@ from bmwg.drivers.api import JsonValue
 from bmwg.drivers.locks import claims_here
 from bmwg.drivers.testbed_row import row_hosts
 from bmwg.drivers.workload.lab_row import open_hosts
-from bmwg.methodology import turns
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import HttpProfile, Planned
-from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.kinds.requests import METRICS, NAME, cell_of, metric_of
 from bmwg.methodology.kinds.requests import REQUESTS as KIND
-from bmwg.methodology.shards import Pieces, Work
+from bmwg.methodology.plan import turns
+from bmwg.methodology.plan.shards import Pieces, Work
+from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.reports.store.run import CABLES
 from bmwg.resources.header import header_of

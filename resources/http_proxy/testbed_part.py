@@ -12,7 +12,7 @@ from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.testbed import NetworkSpec, load_testbed, network_spec
 from bmwg.drivers.testbed_row import row_part
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.planning import Networks
+from bmwg.methodology.plan.planning import Networks
 from bmwg.resources.early import require_drivers
 from bmwg.resources.settings import Settings
 

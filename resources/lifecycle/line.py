@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bmwg.methodology.answers.order_statistics import CONFIDENCE
+from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.acts.experiments import POLICY, Answer, of_cell
-from bmwg.methodology.order_statistics import CONFIDENCE
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.methodology.repeated import of_repetitions
 
 
 def line_of(outcome: Outcome) -> str:

@@ -16,6 +16,7 @@ from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.record.deployment import take_between
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.workload.of_streams import StreamsWorkload
+from bmwg.methodology.cells.vnics import AXIS
 from bmwg.methodology.errors import TestbedError, ToolkitError
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.streams import order
@@ -23,7 +24,6 @@ from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import TRANSLATED
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Way
 from bmwg.methodology.records import GUEST, NOTHING, Cell, Outcome, OutcomeType
-from bmwg.methodology.vnics import AXIS
 from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
 from bmwg.resources.answers import is_of_cell

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.streams.profile import GOODPUT, OPERATION
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.methodology.repeated import of_repetitions
 
 _UNITS = {GOODPUT: (1e6, "Mbit/s"), OPERATION: (1e6, "ms an operation")}
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
-from bmwg.methodology import blocks
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.records import StreamsResult, StreamsSpec
+from bmwg.methodology.plan import blocks
 from bmwg.methodology.records import Cell
 from bmwg.resources.answers import is_of_cell
 from bmwg.resources.repeated.measure import CellExecutions, DeploymentBrokenError

@@ -16,12 +16,12 @@ from bmwg.drivers.api import Missing
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.testbed import Testbed
+from bmwg.methodology.cells.neighbours import ALONE
+from bmwg.methodology.cells.neighbours import of as neighbour_of
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
-from bmwg.methodology.neighbours import ALONE
-from bmwg.methodology.neighbours import of as neighbour_of
-from bmwg.methodology.planning import NO_OPTION
+from bmwg.methodology.plan.planning import NO_OPTION
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store import Run
 from bmwg.resources.answers import Answers

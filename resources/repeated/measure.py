@@ -10,12 +10,12 @@ from typing import Generic
 
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.record.sampling import between, sample
+from bmwg.methodology.answers.repeated import Tried, repeated
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import MEASURED, RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
 from bmwg.methodology.records import Outcome
-from bmwg.methodology.repeated import Tried, repeated
 from bmwg.reports.store import RunStore
 from bmwg.reports.store.redact import redact
 from bmwg.resources.answers import is_of_cell

@@ -15,12 +15,12 @@ from bmwg.drivers.locks import claims
 from bmwg.drivers.medium import medium_of
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import load_testbed, parse_testbed
-from bmwg.methodology import keep_awake
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
-from bmwg.methodology.shards import Pieces, Work
+from bmwg.methodology.plan.shards import Pieces, Work
+from bmwg.methodology.trial import keep_awake
+from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.resources.early import require_drivers
 from bmwg.resources.header import header_of

@@ -14,7 +14,7 @@ from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology.data_plane import counts_of, use_of
+from bmwg.methodology.answers.data_plane import counts_of, use_of
 from bmwg.methodology.records import Cell, StreamCounts, TrialResult, TrialSpec
 
 pytestmark = [

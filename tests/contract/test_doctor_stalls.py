@@ -11,8 +11,8 @@ import pytest
 from bmwg.drivers import awake
 from bmwg.drivers.record.doctor import stalls
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.trial.keep_awake import KeepAwake
 
 pytestmark = [
     pytest.mark.quiet,

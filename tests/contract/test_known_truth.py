@@ -10,8 +10,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import known_truth
 
+from bmwg.methodology.answers.throughput import interval
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.throughput import interval
 
 pytestmark = [
     pytest.mark.quiet,

@@ -13,9 +13,9 @@ from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.methodology.data_plane import frames_of
+from bmwg.methodology.answers.data_plane import frames_of
 from bmwg.methodology.records import Cell
-from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.trial.traffic import Traffic
 
 pytestmark = [
     pytest.mark.quiet,

@@ -13,9 +13,9 @@ from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.drivers.workload import daemons, filters, modifiers
-from bmwg.methodology.appendix_c import differing
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell, Direction, TrialSpec
+from bmwg.methodology.trial.appendix_c import differing
 
 NODE = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 POD = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)

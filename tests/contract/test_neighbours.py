@@ -10,8 +10,8 @@ from tests.contract.streams_support import needs, opened
 
 from bmwg.drivers import neighbours
 from bmwg.drivers.hosting import cgroups, native_cgroup
+from bmwg.methodology.cells.neighbours import BEFORE, BEFORE_NS, KINDS, WORK, WORK_NS, share
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.neighbours import BEFORE, BEFORE_NS, KINDS, WORK, WORK_NS, share
 
 pytestmark = needs("stress-ng")
 

@@ -18,10 +18,10 @@ from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.record import deployment as record_of
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.methodology import parallel
+from bmwg.methodology.cells import parallel
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell, FrameFormat
-from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.trial.traffic import Traffic
 
 pytestmark = [
     pytest.mark.quiet,

@@ -18,7 +18,7 @@ import yaml
 from tests.contract.guard_support import PROFILE, TESTS
 
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology import throughput
+from bmwg.methodology.answers import throughput
 from bmwg.methodology.profiles import parse_profile
 from bmwg.methodology.record.coverage import coverage, run_records
 from bmwg.methodology.record.drift import run_drift

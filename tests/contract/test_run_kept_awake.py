@@ -8,7 +8,7 @@ import yaml
 from tests.contract.guard_support import PROFILE
 
 from bmwg.drivers import awake
-from bmwg.methodology.keep_awake import KeepAwake, sentence
+from bmwg.methodology.trial.keep_awake import KeepAwake, sentence
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.render import guard
 from bmwg.reports.render.rst import restructured

@@ -15,12 +15,12 @@ from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths import guest_hosts
 from bmwg.drivers.record.deployment import take_between
 from bmwg.drivers.workload.iperf3 import Iperf3
+from bmwg.methodology.cells.vnics import E1000, IGB_VF, VHOST_NET, VIRTIO
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Way
 from bmwg.methodology.records import Validity
-from bmwg.methodology.vnics import E1000, IGB_VF, VHOST_NET, VIRTIO
 
 pytestmark = [*needs("iperf3"), *needs_guest]
 SLOW = replace(udp(), load_bps=5_000_000)  # which a translated sender keeps to

@@ -11,7 +11,7 @@ from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology import planning
+from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles import load_profile
 
 pytestmark = [

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bmwg.cli.main import main
-from bmwg.methodology import planning
 from bmwg.methodology import suites as cases
+from bmwg.methodology.plan import planning
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store import read_run

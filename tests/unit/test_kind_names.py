@@ -57,7 +57,7 @@ LISTED = "schemas/formats.py"  # the one table of formats that are read
 HOUSE = (
     "methodology/kinds/kind.py",
     "methodology/kinds/registry.py",
-    "methodology/mlr/",
+    "methodology/mlrsearch/",
     "methodology/offers.py",
     "methodology/record/",
     "methodology/search/",
@@ -92,7 +92,7 @@ HOUSE = (
 )
 # Rooms of frames within the house's folders.
 OWN = (
-    "methodology/mlr/stated.py",
+    "methodology/mlrsearch/stated.py",
     "reports/checker/trials.py",
     "reports/compare/frames_column.py",
     "reports/store/frame_codec.py",

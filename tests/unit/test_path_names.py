@@ -15,8 +15,8 @@ ALLOWED = (
     "methodology/suites.py",
     "methodology/kinds/acts/experiments.py",
     "methodology/kinds/streams/profile.py",
-    "methodology/chains.py",
-    "methodology/parallel.py",
+    "methodology/cells/chains.py",
+    "methodology/cells/parallel.py",
     "drivers/paths/",
 )
 

@@ -13,8 +13,8 @@ from bmwg.cli import sync
 from bmwg.cli.coverage_page import coverage_page, owed_rules, place
 from bmwg.cli.decisions_page import decisions, decisions_page, topics
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.requirements import Basis, Level, Requirement
-from bmwg.methodology.unjudged_rows import RowClass, Unjudged
+from bmwg.methodology.requirements.rows import Basis, Level, Requirement
+from bmwg.methodology.requirements.unjudged_rows import RowClass, Unjudged
 
 SOURCE = """
 def read(path):

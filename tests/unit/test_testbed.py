@@ -15,8 +15,8 @@ from bmwg.drivers.paths.frames import link_mtu
 from bmwg.drivers.port_kind import port_kind
 from bmwg.drivers.testbed import NodeKind, embedded_file, load_testbed, with_settings
 from bmwg.drivers.testbed_row import row_hosts
-from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.trial.cpu_lists import cpu_list
 from bmwg.schemas import load
 from bmwg.schemas.document import parse
 from bmwg.schemas.validation import problems

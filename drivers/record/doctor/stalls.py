@@ -22,9 +22,9 @@ from bmwg.drivers.record.values import number_list, text_or_none
 from bmwg.drivers.testbed import NodeKind, Testbed
 from bmwg.drivers.traffic.watchdog.process import Watch
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.record.findings import Finding, Weight
+from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 
 SLICE_NS = 20_000_000  # choice: a fifth of a trial of the quick profile
 BLOCK_SLICES = 10  # choice: as long as two of them

@@ -6,9 +6,9 @@ import ipaddress
 from typing import Any
 
 from bmwg.drivers.api import TesterPort
-from bmwg.methodology.destinations import SEED as SEED
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import FrameFormat, TrialSpec
+from bmwg.methodology.trial.destinations import SEED as SEED
 
 LEARNING_FRAMES = 4  # choice: a network; of 256 networks drawn from 1,024 frames about five get none
 _HOST = 2  # rfc2544 appendix C.2.2: of each network, the host that a tester is

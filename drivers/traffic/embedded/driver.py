@@ -29,9 +29,9 @@ from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.drivers.traffic.embedded.result import beyond_stamps, faulty, plain, read_result, read_steal_ns
 from bmwg.drivers.traffic.embedded.xdp import refused
 from bmwg.drivers.traffic.of_frames import OfFrames
+from bmwg.methodology.answers.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
-from bmwg.methodology.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
 from bmwg.methodology.records import (
     Direction,
     FrameFormat,

@@ -18,10 +18,10 @@ from pyroute2 import IPRoute
 
 from bmwg.drivers.api import TesterPort, TrafficLimits
 from bmwg.drivers.netns import in_initial_namespace, within
-from bmwg.methodology.capabilities import EVERYTHING
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, FrameFormat
-from bmwg.methodology.trial_limits import MAX_FRAME_OCTETS
+from bmwg.methodology.trial.capabilities import EVERYTHING
+from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS
 
 XDP = "xdp"  # programs inside the kernel: no device of DPDK (src/xdp.h)
 NETDEV_KINDS = (XDP, "af_xdp", "af_packet")  # `device` is an interface name

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.frame_times import LatencyHistogram, LossRun, LossTimes
 from bmwg.methodology.records import StreamCounts
-from bmwg.methodology.repeated_bursts import BurstTimes
+from bmwg.methodology.trial.frame_times import LatencyHistogram, LossRun, LossTimes
+from bmwg.methodology.trial.repeated_bursts import BurstTimes
 
 REPLY_LIMIT_OCTETS = 4 * 1024 * 1024  # choice: a reply with every histogram bucket filled is below 500 kB
 

@@ -12,8 +12,8 @@ from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.embedded.ports import PCI, XDP
 from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
 from bmwg.drivers.traffic.renamed import renamed
-from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.records import RESIDUAL_WAIT, Direction, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
 
 _XDP_WRAP_NS = 2**32 * 4  # stamps of 32 bits in units of 4 ns, or of 8 cycles (src/signature.h)
 _LOOP_WRAP_CYCLES = 2**32 * 8

@@ -23,10 +23,10 @@ from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.traffic.trex.frames import MAX_FLOWS
-from bmwg.methodology.capabilities import Capability, refuse_beyond
+from bmwg.methodology.answers.latency import BIT_FORWARDING, STORE_AND_FORWARD
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.latency import BIT_FORWARDING, STORE_AND_FORWARD
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.trial.capabilities import Capability, refuse_beyond
 
 SCRIPT = Path(__file__).with_name("trial.lua")
 START_S = 60.0  # DPDK, links: MoonGen starts anew for each trial

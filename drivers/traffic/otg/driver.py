@@ -20,12 +20,12 @@ from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.traffic.trex.frames import FIRST_SOURCE_PORT, MAX_FLOWS
-from bmwg.methodology.capabilities import Capability, refuse_beyond
+from bmwg.methodology.answers.latency import STORE_AND_FORWARD
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.frame_times import LatencyHistogram
-from bmwg.methodology.latency import STORE_AND_FORWARD
 from bmwg.methodology.records import Direction, FrameFormat, StreamCounts, TrialResult, TrialSpec
-from bmwg.methodology.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS
+from bmwg.methodology.trial.capabilities import Capability, refuse_beyond
+from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS
 
 REPLY_S = 3.0
 POLL_S = 0.05

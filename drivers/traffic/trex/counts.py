@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from bmwg.drivers.traffic.trex import hdr
-from bmwg.methodology.frame_times import LatencyHistogram
+from bmwg.methodology.trial.frame_times import LatencyHistogram
 
 _US_NS = 1000
 

@@ -26,11 +26,11 @@ from bmwg.drivers.traffic.trex.connection import Connection, plain
 from bmwg.drivers.traffic.trex.server import Server, require_one_place
 from bmwg.drivers.traffic.trex.trial import TrialRunner, Wait, streams_of
 from bmwg.drivers.traffic.watchdog.process import Watch, disturbance
-from bmwg.methodology.capabilities import Capability, refuse_beyond
+from bmwg.methodology.answers.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
 from bmwg.methodology.errors import ConfigError, DriverError
-from bmwg.methodology.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
 from bmwg.methodology.records import FCS_OCTETS, FrameFormat, TrialResult, TrialSpec
-from bmwg.methodology.trial_limits import MAX_FRAME_OCTETS
+from bmwg.methodology.trial.capabilities import Capability, refuse_beyond
+from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS
 
 _ABLE = frozenset(
     {

@@ -27,8 +27,8 @@ from bmwg.drivers.traffic.trex.counts import (
 from bmwg.drivers.traffic.trex.frames import Way
 from bmwg.drivers.traffic.watchdog.process import PortSight, Sight
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.medium import GAP_OCTETS, PREAMBLE_OCTETS
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.trial.medium import GAP_OCTETS, PREAMBLE_OCTETS
 
 TRIAL_MARGIN_S = 2.0  # beyond twice the trial: a generator that is too slow stretches it, and is then stopped
 # choice: TRex dates the start of a stream some 20 ms back and would catch up with a burst; this is later

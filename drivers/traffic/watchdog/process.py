@@ -18,8 +18,8 @@ from typing import IO, Any
 
 from bmwg.drivers.traffic.embedded.build import SOURCE_FOLDER as EMBEDDED_SOURCES
 from bmwg.drivers.traffic.embedded.build import cache_folder
-from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.errors import DriverError, TestbedError
+from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
 
 SOURCE = Path(__file__).resolve().parent / "src" / "main.c"
 REPLY_S = 5.0

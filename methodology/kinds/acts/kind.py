@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from bmwg.methodology import repeated
+from bmwg.methodology.answers import repeated
+from bmwg.methodology.answers.student import interval
 from bmwg.methodology.kinds.acts.experiments import Answer, experiments, of_cell
 from bmwg.methodology.kinds.acts.profile import FORMAT, PROFILES, cell_of_axes
 from bmwg.methodology.kinds.acts.records import (
@@ -20,8 +21,7 @@ from bmwg.methodology.kinds.acts.records import (
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.records import Cell, Quantity, Validity
-from bmwg.methodology.student import interval
-from bmwg.methodology.trial import Assessment
+from bmwg.methodology.trial.judging import Assessment
 from bmwg.schemas import load
 
 

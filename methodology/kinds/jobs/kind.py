@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology import repeated
+from bmwg.methodology.answers import repeated
+from bmwg.methodology.answers.student import interval
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FORMAT, PROFILES, cell_of_axes
 from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec, contradictions, shortcomings
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.records import Cell, Quantity, Validity
-from bmwg.methodology.student import interval
-from bmwg.methodology.trial import Assessment
+from bmwg.methodology.trial.judging import Assessment
 from bmwg.schemas import load
 
 

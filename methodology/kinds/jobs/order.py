@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from bmwg.methodology import blocks, neighbours
+from bmwg.methodology.cells import neighbours
+from bmwg.methodology.plan import blocks
 from bmwg.methodology.records import Cell
 
 

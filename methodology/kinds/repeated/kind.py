@@ -7,14 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from bmwg.methodology import repeated
+from bmwg.methodology.answers import repeated
+from bmwg.methodology.answers.repeated import Repetitions, Tried
 from bmwg.methodology.kinds.kind import Body, Execution
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, SpecT
+from bmwg.methodology.plan.turns import Turn
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
-from bmwg.methodology.repeated import Repetitions, Tried
-from bmwg.methodology.trial import Assessment
-from bmwg.methodology.turns import Turn
+from bmwg.methodology.trial.judging import Assessment
 
 MEASURED = "measured"  # the phase of every execution
 

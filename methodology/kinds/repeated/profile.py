@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from bmwg.methodology import neighbours
+from bmwg.methodology.answers.repeated import Repetitions
+from bmwg.methodology.cells import neighbours
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.keep_awake import KeepAwake
-from bmwg.methodology.plan_size import bounded
-from bmwg.methodology.profile_files import ProfileFiles
+from bmwg.methodology.plan.plan_size import bounded
+from bmwg.methodology.profiles.profile_files import ProfileFiles
 from bmwg.methodology.records import Cell
-from bmwg.methodology.repeated import Repetitions
+from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.schemas.validation import problems
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology import repeated
+from bmwg.methodology.answers import repeated
+from bmwg.methodology.answers.student import interval
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.streams import order
@@ -28,8 +29,7 @@ from bmwg.methodology.kinds.streams.records import (
     unsent,
 )
 from bmwg.methodology.records import Cell, Quantity, Validity
-from bmwg.methodology.student import interval
-from bmwg.methodology.trial import Assessment
+from bmwg.methodology.trial.judging import Assessment
 from bmwg.schemas import load
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bmwg.methodology import neighbours
+from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds.streams.profile import CLAIM, SWEPT
 from bmwg.methodology.records import GUEST, UNIKERNEL, Cell
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from bmwg.methodology.answers.repeated import Repetitions
+from bmwg.methodology.cells.vnics import AXIS as VNIC
+from bmwg.methodology.cells.vnics import VIRTIO
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
 from bmwg.methodology.kinds.streams.records import KIND, PAIR, Exchange, StreamsSpec, Transport, Way
 from bmwg.methodology.records import NOTHING, POD, Cell
-from bmwg.methodology.repeated import Repetitions
-from bmwg.methodology.vnics import AXIS as VNIC
-from bmwg.methodology.vnics import VIRTIO
 
 FORMAT = "streams_profile/1.0"
 SCHEMA = "streams_profile"

@@ -29,12 +29,12 @@ from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.port_kind import port_kind
 from bmwg.drivers.testbed import Testbed, load_testbed
 from bmwg.drivers.traffic.embedded.xdp import lacking
+from bmwg.methodology.answers.latency import summarize
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.latency import summarize
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import Cell, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, judge
+from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, judge
 from bmwg.resources.tester import tester_of
 
 _SHARES = (0.1, 0.25, 0.5, 0.75)  # choice: of the rate without loss, where pacing is looked at

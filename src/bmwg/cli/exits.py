@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bmwg.methodology import disturbed
 from bmwg.methodology.errors import (
     ConfigError,
     DriverError,
@@ -11,6 +10,7 @@ from bmwg.methodology.errors import (
     ToolkitError,
     TrialInvalid,
 )
+from bmwg.methodology.trial import disturbed
 
 FAILED, INTERRUPTED = 1, 130
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.cli import exits, selection
-from bmwg.methodology.shards import CALIBRATIONS
+from bmwg.methodology.plan.shards import CALIBRATIONS
 
 
 def add_parser(verbs: Any) -> None:

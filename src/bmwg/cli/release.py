@@ -10,7 +10,7 @@ import json
 import sys
 from dataclasses import asdict
 
-from bmwg.methodology import procedures
+from bmwg.methodology.answers import procedures
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.releases import FILE, Release, releases, shipped
 from bmwg.resources.provenance import toolkit_state

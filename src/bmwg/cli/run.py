@@ -15,8 +15,8 @@ from bmwg.cli import exits, repeat, selection
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.testbed import CABLE, TESTER, Endpoint, load_testbed
 from bmwg.drivers.testbed_guest import guest_spec
-from bmwg.methodology import disturbed
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.trial import disturbed
 from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
 from bmwg.resources import not_reached, preflight

@@ -21,8 +21,8 @@ from bmwg.cli.schema_page import output_page, profile_keys_page
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import builtin_names, load_profile
 from bmwg.methodology.record.coverage import configuration_rows
-from bmwg.methodology.requirements import catalogue
-from bmwg.methodology.unjudged_rows import faults, read, shipped
+from bmwg.methodology.requirements.rows import catalogue
+from bmwg.methodology.requirements.unjudged_rows import faults, read, shipped
 from bmwg.reports.checker.table import RULES
 
 SOURCES = ("methodology", "drivers", "resources", "reports", "schemas", "src/bmwg/cli")

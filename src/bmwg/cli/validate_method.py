@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.models.authored import model_of, search_of
-from bmwg.methodology.models.authored_page import authored_page
-from bmwg.methodology.models.markup import FORMATS, Page
-from bmwg.methodology.models.page import methods_page
-from bmwg.methodology.models.study import CASES, SEED
+from bmwg.methodology.simulated_devices.authored import model_of, search_of
+from bmwg.methodology.simulated_devices.authored_page import authored_page
+from bmwg.methodology.simulated_devices.markup import FORMATS, Page
+from bmwg.methodology.simulated_devices.page import methods_page
+from bmwg.methodology.simulated_devices.study import CASES, SEED
 
 MOST_CASES = 100_000
 

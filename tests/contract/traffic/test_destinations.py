@@ -11,9 +11,9 @@ from tests.contract.paths_support import open_socket
 from tests.contract.traffic.test_traffic_counts import spec, undisturbed, whole_and_clean
 
 from bmwg.drivers.paths.addresses import BEHIND, consecutive
-from bmwg.methodology import destinations
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Direction, FrameFormat
+from bmwg.methodology.trial import destinations
 
 pytestmark = pytest.mark.quiet
 

@@ -8,7 +8,7 @@ import tester_bed as bed
 
 from bmwg.methodology.benchmarks import recovery
 from bmwg.methodology.records import Direction, TrialSpec
-from bmwg.methodology.trial import RecordedTrial, judge
+from bmwg.methodology.trial.judging import RecordedTrial, judge
 
 pytestmark = pytest.mark.quiet
 

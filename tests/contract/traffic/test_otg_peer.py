@@ -9,9 +9,9 @@ import pytest
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.otg.driver import OtgConfig, OtgTraffic, read_options
-from bmwg.methodology.capabilities import Capability
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
+from bmwg.methodology.trial.capabilities import Capability
 
 pytest.importorskip("snappi", reason="lacks snappi: pip install 'bmwg-toolkit[otg]'")
 

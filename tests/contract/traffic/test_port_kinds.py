@@ -10,9 +10,9 @@ import tester_bed as bed
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.methodology.capabilities import Capability
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Direction, TrialSpec
+from bmwg.methodology.trial.capabilities import Capability
 
 pytestmark = pytest.mark.quiet
 

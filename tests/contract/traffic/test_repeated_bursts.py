@@ -13,7 +13,7 @@ from bmwg.methodology.measurements.burst_interval import MEASUREMENTS
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, Direction, OutcomeType, Validity
-from bmwg.methodology.trial import RecordedTrial, TrialPolicy, assess, judge
+from bmwg.methodology.trial.judging import RecordedTrial, TrialPolicy, assess, judge
 
 pytestmark = pytest.mark.quiet
 

@@ -17,7 +17,7 @@ import tester_bed as bed
 
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import TrialResult, TrialSpec
-from bmwg.methodology.trial import Validity, assess
+from bmwg.methodology.trial.judging import Validity, assess
 
 pytestmark = pytest.mark.quiet
 

@@ -6,7 +6,7 @@ from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import DriverError, ToolkitError
 from bmwg.methodology.records import RESIDUAL_WAIT, Direction, TrialSpec, Validity
-from bmwg.methodology.trial import RecordedTrial, TrialPolicy, judge
+from bmwg.methodology.trial.judging import RecordedTrial, TrialPolicy, judge
 
 pytestmark = pytest.mark.quiet
 

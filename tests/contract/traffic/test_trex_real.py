@@ -19,7 +19,7 @@ from bmwg.drivers.traffic.trex.driver import TrexTraffic, start_client
 from bmwg.drivers.traffic.trex.server import Server
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
-from bmwg.methodology.trial import TrialPolicy, assess
+from bmwg.methodology.trial.judging import TrialPolicy, assess
 
 FOLDER = os.environ.get(DIR_VARIABLE, "")
 pytestmark = [

@@ -10,7 +10,7 @@ import pytest
 
 from bmwg.drivers.traffic.embedded.result import SAMPLE_RATE
 from bmwg.methodology.records import TrialSpec
-from bmwg.methodology.trial import StallEvidence, TrialPolicy, assess
+from bmwg.methodology.trial.judging import StallEvidence, TrialPolicy, assess
 
 pytestmark = pytest.mark.quiet
 

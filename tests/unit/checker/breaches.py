@@ -10,11 +10,11 @@ from unittest.mock import patch
 from runs import Tester
 
 from bmwg.drivers.traffic.simulated import SimulatedConfig
-from bmwg.methodology import throughput_search
+from bmwg.methodology.answers import throughput_search
 from bmwg.methodology.benchmarks import frame_loss
-from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.records import FrameFormat, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.search import bisection
+from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.resources import open_run
 
 GONE_NS = 600_000_000

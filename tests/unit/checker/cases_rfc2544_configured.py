@@ -21,8 +21,8 @@ from runs import (
 )
 from three import Three
 
-from bmwg.methodology.appendix_c import echo_frame
 from bmwg.methodology.records import TrialResult, TrialSpec
+from bmwg.methodology.trial.appendix_c import echo_frame
 
 PLAIN, ABSENT = run(TPUT), run(QUALIFIED)
 WITH_ALL = run(*ALL_MODIFIERS)

@@ -7,7 +7,7 @@ from runs import MLR, TPUT, paths, run
 from testers import Hasty, Short, Silent, Timeless, Unsent
 from three import Three
 
-from bmwg.methodology.mlr.outcome import METRIC
+from bmwg.methodology.mlrsearch.outcome import METRIC
 from bmwg.reports.checker.clauses_rfc9971 import FACTOR
 
 ENVELOPE = "tester.envelope"

@@ -20,7 +20,7 @@ import replayable
 import runs
 
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.methodology.trial import assess
+from bmwg.methodology.trial.judging import assess
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import runs
 from three import Three
 
-from bmwg.methodology.requirements import Basis, requirement
+from bmwg.methodology.requirements.rows import Basis, requirement
 from bmwg.reports.checker import table
 from bmwg.reports.checker.documents import COUNTED, _whole, scope_of
 from bmwg.reports.checker.evidence import Evidence

@@ -6,7 +6,7 @@ import pytest
 from foreign import said, trials
 from runs import MLR, run, verdict_of
 
-from bmwg.methodology.mlr.outcome import METRIC
+from bmwg.methodology.mlrsearch.outcome import METRIC
 from bmwg.methodology.search import closing
 
 ROW = "RFC9971-"

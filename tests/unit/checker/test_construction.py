@@ -7,7 +7,7 @@ from pathlib import Path
 import runs
 
 from bmwg.methodology.benchmarks import frame_loss
-from bmwg.methodology.requirements import requirement
+from bmwg.methodology.requirements.rows import requirement
 from bmwg.reports.checker.table import RULES
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.frame_loss_plot import frame_loss_plot

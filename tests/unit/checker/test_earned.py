@@ -12,7 +12,7 @@ from cases_rfc2544_rows import CASES as ROWS
 from earned import BENCHMARK, BREACHES, ONE_SIZE, ROUTES, broken_of, earned, grade_of, left_of
 from runs import MEDIUM, TPUT
 
-from bmwg.methodology.requirements import Level, requirement
+from bmwg.methodology.requirements.rows import Level, requirement
 from bmwg.reports.checker.documents import Grade
 from bmwg.reports.checker.table import RULES
 from bmwg.reports.render.grades import benchmarks

@@ -15,7 +15,7 @@ from cases_tst009 import TIMED
 from foreign import header, outcomes, put, said
 from runs import LATENCY_8219, TPUT, TST009, paths, run
 
-from bmwg.methodology.mlr.outcome import METRIC
+from bmwg.methodology.mlrsearch.outcome import METRIC
 from bmwg.reports.checker.clauses_rfc8219 import SIZES
 
 TWO_SIZES = {"paths": paths(64, 128)}

@@ -10,7 +10,7 @@ import pytest
 import runs
 from three import Three
 
-from bmwg.methodology.requirements import Basis, requirement
+from bmwg.methodology.requirements.rows import Basis, requirement
 from bmwg.reports.checker.table import RULES
 from bmwg.reports.checker.verdicts import Verdict
 

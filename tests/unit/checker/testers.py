@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from runs import Tester
 
-from bmwg.methodology.cpu_watch import HostDisturbance
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.trial.cpu_watch import HostDisturbance
+from bmwg.methodology.trial.frame_times import LatencyHistogram
 
 
 def counted(stream: StreamCounts, *, sent: int, received: int) -> StreamCounts:

@@ -17,7 +17,7 @@ import pytest
 
 from bmwg.drivers import awake
 from bmwg.drivers.awake import Awake, current, hold, kept_awake, limit_us, release
-from bmwg.methodology.keep_awake import Held, KeepAwake, sentence
+from bmwg.methodology.trial.keep_awake import Held, KeepAwake, sentence
 
 CPU = min(os.sched_getaffinity(0))
 NO_SUCH_CPU = 100_000
@@ -196,7 +196,7 @@ def test_an_error_within_the_block_ends_it_too() -> None:
 PARENT = """
 import os, sys, time
 from bmwg.drivers import awake
-from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.trial.keep_awake import KeepAwake
 awake.maybe_translated = lambda source: False
 with awake.kept_awake(KeepAwake.SPIN, {int(sys.argv[1])}) as held:
     assert held.held is KeepAwake.SPIN, held

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.http.records import HttpAnswer, Repetition
 from bmwg.methodology.kinds.requests import (
@@ -15,7 +16,6 @@ from bmwg.methodology.kinds.requests import (
     outcome_of,
     without_repetition,
 )
-from bmwg.methodology.procedures import versions
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
 from bmwg.resources.http_proxy.measure import record

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.records import HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.repeated import Repetitions
 
 ONE, TWO = (Repetitions(wanted=count, least=count, max_invalid=1) for count in (1, 2))
 

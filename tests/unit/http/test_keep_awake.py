@@ -12,7 +12,7 @@ import yaml
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.http import profile
 from bmwg.methodology.http.profile import HttpProfile
-from bmwg.methodology.keep_awake import Held, KeepAwake
+from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 from bmwg.reports.store import RunStore
 from bmwg.resources.continuation import begun
 from bmwg.resources.http_proxy.machines import held_otherwise

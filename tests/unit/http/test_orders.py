@@ -7,11 +7,11 @@ import statistics
 
 import pytest
 
+from bmwg.methodology.answers.repeated import Repetitions
+from bmwg.methodology.answers.student import contrast, difference, quantile
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.orders import Shown, orders, savings
 from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition, Workload
-from bmwg.methodology.repeated import Repetitions
-from bmwg.methodology.student import contrast, difference, quantile
 
 
 def measured(

@@ -12,13 +12,13 @@ from tests.unit.http import made
 from bmwg.drivers.hosting import forms
 from bmwg.drivers.paths.pod_hosting import conflist_sha256
 from bmwg.drivers.testbed import embedded_file, load_testbed
+from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import judge, profile
 from bmwg.methodology.http.orders import orders, savings
 from bmwg.methodology.http.profile import OTHER_PODS, HttpProfile
 from bmwg.methodology.http.records import FORMS, HttpAnswer, Repetition
 from bmwg.methodology.records import POD_PREFIX
-from bmwg.methodology.repeated import Repetitions
 from bmwg.reports.http import option_table
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.words import forms_of

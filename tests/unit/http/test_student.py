@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bmwg.methodology.student import difference, interval, quantile
+from bmwg.methodology.answers.student import difference, interval, quantile
 
 
 @pytest.mark.parametrize(

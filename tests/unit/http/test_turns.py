@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from bmwg.drivers import locks
-from bmwg.methodology import turns
 from bmwg.methodology.http.profile import Planned, load
 from bmwg.methodology.http.records import Repetition
 from bmwg.methodology.kinds.requests import answer_of, outcome_of
+from bmwg.methodology.plan import turns
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.resources import open_run

@@ -10,7 +10,6 @@ import pytest
 from tests.unit.jobs.made import CPU, PLAN, POD_CPU, QUICK, STREAM, S, planned, result, spec
 
 from bmwg.drivers import registry
-from bmwg.methodology.blocks import against
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.order import next_up
@@ -18,6 +17,7 @@ from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, PROFILES, every_id
 from bmwg.methodology.kinds.jobs.records import JobsResult
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import MEASURED
+from bmwg.methodology.plan.blocks import against
 from bmwg.methodology.records import BAREMETAL, OutcomeType, Validity
 from bmwg.schemas.validation import problems
 

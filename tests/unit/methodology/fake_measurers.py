@@ -3,10 +3,10 @@
 import random
 from dataclasses import dataclass, field
 
-from bmwg.methodology.cpu_watch import HostDisturbance
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import StreamCounts, TrialResult
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
+from bmwg.methodology.trial.cpu_watch import HostDisturbance
+from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 
 @dataclass

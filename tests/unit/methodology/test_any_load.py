@@ -3,8 +3,8 @@
 import pytest
 
 from bmwg.methodology.http.rate import RateTrial, RequestRate
-from bmwg.methodology.mlr import engine
-from bmwg.methodology.mlr.goal import ControllerInput, rfc2544_goal
+from bmwg.methodology.mlrsearch import engine
+from bmwg.methodology.mlrsearch.goal import ControllerInput, rfc2544_goal
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.search import bisection, closing, stepwise, tst009
 from bmwg.methodology.search.goal import ThroughputGoal

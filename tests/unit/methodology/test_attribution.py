@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
-from bmwg.methodology.frame_times import LossRun, LossTimes
-from bmwg.methodology.models.attribution import attribution, windows
-from bmwg.methodology.models.device import HardLimit
-from bmwg.methodology.models.stalled import StalledBench, StallLaw
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
-from bmwg.methodology.trial import TrialPolicy
+from bmwg.methodology.simulated_devices.attribution import attribution, windows
+from bmwg.methodology.simulated_devices.device import HardLimit
+from bmwg.methodology.simulated_devices.stalled import StalledBench, StallLaw
+from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.trial.frame_times import LossRun, LossTimes
+from bmwg.methodology.trial.judging import TrialPolicy
 
 SPEC = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=1.0, loss_times=True)
 MS = 1_000_000

@@ -1,4 +1,4 @@
-"""An author's own search and model, by reference: held against the truth, and refused by name where it breaks."""
+"""An author's own search and model: held against the truth, and refused by name where one breaks."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import pytest
 
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.models.authored import AuthoredSearch, Bounds, Space, algorithm, search_of
-from bmwg.methodology.models.bench import ModelBench
-from bmwg.methodology.models.device import Claim, HardLimit
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search.stepwise import DisturbedError, Procedure
+from bmwg.methodology.simulated_devices.authored import AuthoredSearch, Bounds, Space, algorithm, search_of
+from bmwg.methodology.simulated_devices.bench import ModelBench
+from bmwg.methodology.simulated_devices.device import Claim, HardLimit
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "methodology.md"
 CLAIM = Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=1.0)
 MODEL = """
-from bmwg.methodology.models.device import HardLimit
-from bmwg.methodology.models.study import Scene
+from bmwg.methodology.simulated_devices.device import HardLimit
+from bmwg.methodology.simulated_devices.study import Scene
 
 MODEL = Scene(name="mine: a hard limit", device=lambda fps: HardLimit(limit_fps=fps))
 """

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from bmwg.methodology import throughput
-from bmwg.methodology.believed import believed, lossless_over_all, set_aside
-from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
-from bmwg.methodology.mlr import outcome as goal_outcomes
+from bmwg.methodology.answers import throughput
+from bmwg.methodology.answers.believed import believed, lossless_over_all, set_aside
+from bmwg.methodology.mlrsearch import outcome as goal_outcomes
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import (
     Bound,
@@ -24,7 +23,15 @@ from bmwg.methodology.records import (
     Validity,
 )
 from bmwg.methodology.search import bisection, tst009
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, TrialPolicy, assess, judge
+from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.trial.judging import (
+    JudgedTrial,
+    RecordedTrial,
+    StallEvidence,
+    TrialPolicy,
+    assess,
+    judge,
+)
 
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 BY_CPU = TrialPolicy(stall_evidence=StallEvidence.CPU)

@@ -17,14 +17,14 @@ from bmwg.methodology.benchmarks import (
     tagged_latency,
 )
 from bmwg.methodology.benchmarks.statistics import median, percentile, spread
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.measurements.back_to_back import burst_goal
-from bmwg.methodology.models.bench import ModelBench, ModelTester
-from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import Cell, OutcomeType, TrialSpec
 from bmwg.methodology.search.stepwise import Run, Step, replay, run
+from bmwg.methodology.simulated_devices.bench import ModelBench, ModelTester
+from bmwg.methodology.simulated_devices.device import HardLimit
+from bmwg.methodology.trial.frame_times import LatencyHistogram
 
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 

@@ -7,13 +7,13 @@ import re
 import pytest
 from fake_measurers import Device
 
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import OutcomeType, StreamCounts
 from bmwg.methodology.search.bisection import legal_next, search
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
-from bmwg.methodology.traffic import Traffic
-from bmwg.methodology.trial import TrialPolicy
+from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.judging import TrialPolicy
+from bmwg.methodology.trial.traffic import Traffic
 
 
 def a_goal(**changes):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from bmwg.methodology.believed import believed
+from bmwg.methodology.answers.believed import believed
 from bmwg.methodology.benchmarks import burst_interval
 from bmwg.methodology.benchmarks.burst_interval import BURST_FRAMES, METRIC
 from bmwg.methodology.measurements.burst_interval import MEASUREMENTS
@@ -19,8 +19,8 @@ from bmwg.methodology.records import (
     TrialSpec,
     Validity,
 )
-from bmwg.methodology.repeated_bursts import BurstTimes, due_s, interval_ns
-from bmwg.methodology.trial import RecordedTrial, TrialPolicy, assess, judge
+from bmwg.methodology.trial.judging import RecordedTrial, TrialPolicy, assess, judge
+from bmwg.methodology.trial.repeated_bursts import BurstTimes, due_s, interval_ns
 
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 RATE_FPS = 250_000

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from bmwg.methodology.capabilities import EVERYTHING, Capability, LackingError, needed, refuse_beyond
 from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
+from bmwg.methodology.trial.capabilities import EVERYTHING, Capability, LackingError, needed, refuse_beyond
 
 PLAIN = TrialSpec(frame_octets=128, load_fps=1000, duration_s=1.0)
 

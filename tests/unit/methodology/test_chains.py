@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from bmwg.drivers import registry
-from bmwg.methodology import chains, planning
+from bmwg.methodology.cells import chains
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.planning import Networks
+from bmwg.methodology.plan import planning
+from bmwg.methodology.plan.planning import Networks
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType

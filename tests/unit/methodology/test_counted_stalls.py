@@ -6,13 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bmwg.methodology import throughput
-from bmwg.methodology.believed import believed
-from bmwg.methodology.counted_stalls import remark, stalled
-from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
-from bmwg.methodology.models.algorithms import Algorithm, bisect, mlrsearch, verify_loss
-from bmwg.methodology.models.device import HardLimit
-from bmwg.methodology.models.stalled import StalledBench, StallLaw
+from bmwg.methodology.answers import throughput
+from bmwg.methodology.answers.believed import believed
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import (
     Bound,
@@ -25,7 +20,12 @@ from bmwg.methodology.records import (
     TrialSpec,
     Validity,
 )
-from bmwg.methodology.trial import JudgedTrial, TrialPolicy
+from bmwg.methodology.simulated_devices.algorithms import Algorithm, bisect, mlrsearch, verify_loss
+from bmwg.methodology.simulated_devices.device import HardLimit
+from bmwg.methodology.simulated_devices.stalled import StalledBench, StallLaw
+from bmwg.methodology.trial.counted_stalls import remark, stalled
+from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.trial.judging import JudgedTrial, TrialPolicy
 
 CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
 COUNTING = load_profile("rfc2544").policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bmwg.drivers.data_plane import between
-from bmwg.methodology.data_plane import use_of
+from bmwg.methodology.answers.data_plane import use_of
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
 
 MS = 1_000_000

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from bmwg.methodology import destinations
 from bmwg.methodology.records import Cell, StreamCounts, TrialResult, TrialSpec, Validity
-from bmwg.methodology.trial import TrialPolicy, assess
+from bmwg.methodology.trial import destinations
+from bmwg.methodology.trial.judging import TrialPolicy, assess
 
 NETWORKS = 256
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bmwg.methodology import directions, latency
+from bmwg.methodology.answers import latency
 from bmwg.methodology.benchmarks import tagged_latency
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.profiles import load_profile
@@ -24,7 +23,9 @@ from bmwg.methodology.records import (
     Validity,
 )
 from bmwg.methodology.search.stepwise import Run
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial import directions
+from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.judging import JudgedTrial
 
 TRUTH_NS = (10_000, 50_000)  # constant: no frame differs from another of its direction
 BOTH = Cell(

@@ -4,16 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from bmwg.methodology import planning, suites
+from bmwg.methodology import suites
 from bmwg.methodology.benchmarks import imix
-from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement, measurements
-from bmwg.methodology.models.bench import ModelBench
-from bmwg.methodology.models.device import HardLimit
+from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Validity
-from bmwg.methodology.trial import JudgedTrial, assess
+from bmwg.methodology.simulated_devices.bench import ModelBench
+from bmwg.methodology.simulated_devices.device import HardLimit
+from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.trial.judging import JudgedTrial, assess
 
 PROFILE = load_profile("quick")
 CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)

@@ -9,10 +9,11 @@ from itertools import product
 
 import pytest
 
-from bmwg.methodology import axes, planning, turns
+from bmwg.methodology.cells import axes
 from bmwg.methodology.factors.design import AS_IN_FILE, design_of
 from bmwg.methodology.factors.effects import Effects, effects_of
 from bmwg.methodology.factors.stated import against
+from bmwg.methodology.plan import planning, turns
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
 
 NETWORKS, SIZES, CHAINS = ("bridge", "ptp"), (64, 1518), ("a", "a>b")

@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from bmwg.methodology.contradictions import contradiction
+from bmwg.methodology.answers.throughput import interval
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
-from bmwg.methodology.mlr.goal import Claim
-from bmwg.methodology.models.algorithms import bisect, mlrsearch
-from bmwg.methodology.models.bench import ModelBench, ModelHost, ModelTester
-from bmwg.methodology.models.device import HardLimit, Passed, WarmCache
-from bmwg.methodology.models.unruly import Bistable, Hysteretic
+from bmwg.methodology.mlrsearch.goal import Claim
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, OutcomeType
 from bmwg.methodology.search import closing, steadiness, stepwise, sustained
-from bmwg.methodology.throughput import interval
-from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.search.contradictions import contradiction
+from bmwg.methodology.simulated_devices.algorithms import bisect, mlrsearch
+from bmwg.methodology.simulated_devices.bench import ModelBench, ModelHost, ModelTester
+from bmwg.methodology.simulated_devices.device import HardLimit, Passed, WarmCache
+from bmwg.methodology.simulated_devices.unruly import Bistable, Hysteretic
+from bmwg.methodology.trial.traffic import Traffic
 
 GOAL = mlrsearch(duration_s=0.1, sum_s=1.5, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True)
 OF_LITTLE_LOSS = mlrsearch(

@@ -10,17 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.methodology import directions
-from bmwg.methodology.believed import believed
+from bmwg.methodology.answers.believed import believed
 from bmwg.methodology.benchmarks import recovery
-from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
-from bmwg.methodology.models.bench import ModelBench
-from bmwg.methodology.models.device import Device
-from bmwg.methodology.models.unruly import Fatiguing, Hysteretic, PerFrameLossy
+from bmwg.methodology.plan.turns import interleaved
 from bmwg.methodology.profiles import Profile, builtin_names, load_profile
 from bmwg.methodology.records import (
     Bound,
@@ -34,8 +29,20 @@ from bmwg.methodology.records import (
     TrialSpec,
     Validity,
 )
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, TrialPolicy, assess, judge
-from bmwg.methodology.turns import interleaved
+from bmwg.methodology.simulated_devices.bench import ModelBench
+from bmwg.methodology.simulated_devices.device import Device
+from bmwg.methodology.simulated_devices.unruly import Fatiguing, Hysteretic, PerFrameLossy
+from bmwg.methodology.trial import directions
+from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.judging import (
+    JudgedTrial,
+    RecordedTrial,
+    StallEvidence,
+    TrialPolicy,
+    assess,
+    judge,
+)
 
 CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=512)
 BOTH = replace(CELL, direction=Direction.BOTH)

@@ -5,14 +5,15 @@ import dataclasses
 import pytest
 from fake_measurers import Device
 
-from bmwg.methodology import latency, planning, throughput
-from bmwg.methodology.ladder import ladder
-from bmwg.methodology.medium import ethernet_fps
+from bmwg.methodology.answers import latency, throughput
+from bmwg.methodology.answers.ladder import ladder
+from bmwg.methodology.plan import planning
 from bmwg.methodology.records import Bound, Cell, Direction, Outcome, OutcomeType, Quantity
-from bmwg.methodology.requirements import unknown_ids
+from bmwg.methodology.requirements.rows import unknown_ids
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.trial.medium import ethernet_fps
+from bmwg.methodology.trial.traffic import Traffic
 
 
 def an_outcome(path, number, network="none", size=64, type_=OutcomeType.MEASURED):

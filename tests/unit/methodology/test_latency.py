@@ -7,14 +7,14 @@ from fake_measurers import Device
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmwg.methodology import latency
+from bmwg.methodology.answers import latency
+from bmwg.methodology.answers.latency import MayLose
 from bmwg.methodology.benchmarks import delay_variation
-from bmwg.methodology.frame_times import LatencyHistogram
-from bmwg.methodology.latency import MayLose
 from bmwg.methodology.records import Cell, OutcomeType, TrialSpec
 from bmwg.methodology.search.sequential import refused
 from bmwg.methodology.search.stepwise import run
-from bmwg.methodology.trial import TrialPolicy
+from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.judging import TrialPolicy
 
 CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
 SPEC = TrialSpec(frame_octets=64, load_fps=50_000, duration_s=1.0)

@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 from fake_measurers import Device
 
-from bmwg.methodology import latency, throughput
+from bmwg.methodology.answers import latency, throughput
 from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC, SAMPLE_METRIC
 from bmwg.methodology.benchmarks.recovery import RECOVERY_METRIC
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
-from bmwg.methodology.models.bench import ModelBench
-from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
+from bmwg.methodology.simulated_devices.bench import ModelBench
+from bmwg.methodology.simulated_devices.device import HardLimit
 
 POD = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
 LOAD_FPS = 200_000

@@ -8,15 +8,15 @@ from MLRsearch.target_stat import TargetStat
 from MLRsearch.trial_measurement import MeasurementResult
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.mlr.classify import (
+from bmwg.methodology.mlrsearch.classify import (
     LoadClass,
     TrialOutput,
     conditional_throughput_fps,
     goal_result,
     sums,
 )
-from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
-from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.mlrsearch.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
+from bmwg.methodology.trial.traffic import Traffic
 
 LOAD = 1_000_000
 

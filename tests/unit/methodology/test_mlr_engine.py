@@ -6,12 +6,12 @@ import time
 import pytest
 from fake_measurers import Device
 
-from bmwg.methodology.mlr.engine import legal_next, search
-from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
-from bmwg.methodology.mlr.outcome import outcomes
+from bmwg.methodology.mlrsearch.engine import legal_next, search
+from bmwg.methodology.mlrsearch.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
+from bmwg.methodology.mlrsearch.outcome import outcomes
 from bmwg.methodology.records import Cell, OutcomeType
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
-from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.trial.traffic import Traffic
 
 PARTIAL = SearchGoal(
     name="partial",

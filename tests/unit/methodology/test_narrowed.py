@@ -2,9 +2,9 @@
 
 import pytest
 
-from bmwg.methodology import planning
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.planning import Networks
+from bmwg.methodology.plan import planning
+from bmwg.methodology.plan.planning import Networks
 from bmwg.methodology.profiles import load_profile, profile_of
 from bmwg.methodology.profiles.narrowed import Narrowing, narrowed
 from bmwg.methodology.suites import cases

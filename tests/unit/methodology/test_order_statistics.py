@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bmwg.methodology.order_statistics import median_interval
+from bmwg.methodology.answers.order_statistics import median_interval
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from bmwg.methodology.benchmarks import recovery
-from bmwg.methodology.frame_times import LossRun, LossTimes
 from bmwg.methodology.records import Cell, OutcomeType, StreamCounts, TrialResult, TrialSpec, Validity
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.frame_times import LossRun, LossTimes
+from bmwg.methodology.trial.judging import JudgedTrial
 
 CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
 TWO_LOADS = TrialSpec(

@@ -8,9 +8,10 @@ import pytest
 import yaml
 
 from bmwg.drivers import registry
-from bmwg.methodology import parallel, planning
+from bmwg.methodology.cells import parallel
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.planning import Networks
+from bmwg.methodology.plan import planning
+from bmwg.methodology.plan.planning import Networks
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bmwg.methodology.physical import FUNCTIONS, OF_A_POD, Device, against, device_of
+from bmwg.methodology.factors.physical import FUNCTIONS, OF_A_POD, Device, against, device_of
 from bmwg.methodology.records import Bound, Cell, Direction, FrameFormat, Outcome, OutcomeType
 
 DEVICE = Device(name="router", source="its data sheet, page 3", frame_octets=64, throughput_fps=300_000)

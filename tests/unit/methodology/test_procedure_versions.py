@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bmwg.methodology import former, latency, procedures, throughput
-from bmwg.methodology.former import FormerRule, former_rule, not_replayable, replayable
+from bmwg.methodology.answers import former, latency, procedures, throughput
+from bmwg.methodology.answers.former import FormerRule, former_rule, not_replayable, replayable
 from bmwg.methodology.measurements.measurement import Answered, Asked
 
 KEPT = 1  # a made former version: this toolkit then measures by the second

@@ -8,15 +8,16 @@ import yaml
 
 from bmwg.drivers import registry
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology import latency, suites, throughput
+from bmwg.methodology import suites
+from bmwg.methodology.answers import latency, throughput
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.measurements.throughput import bisection_trials
-from bmwg.methodology.planning import Networks, cells, duration_s, traffic_s
+from bmwg.methodology.plan.planning import Networks, cells, duration_s, traffic_s
 from bmwg.methodology.profiles import builtin_names, load_profile, parse_profile
 from bmwg.methodology.records import Direction, OutcomeType
-from bmwg.methodology.requirements import Basis, Level, catalogue, requirement, unknown_ids
+from bmwg.methodology.requirements.rows import Basis, Level, catalogue, requirement, unknown_ids
 from bmwg.methodology.search.bisection import search
-from bmwg.methodology.trial import Learning
+from bmwg.methodology.trial.judging import Learning
 
 NETWORKS = {"bridge": None, "ptp": None, "macvlan": None, "host-device": None}
 

@@ -7,10 +7,10 @@ import pytest
 from fake_measurers import Device
 from test_bisection import a_goal
 
-from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.search.bisection import legal_next, search
-from bmwg.methodology.trial import TrialPolicy, judge
+from bmwg.methodology.trial.cpu_watch import HostDisturbance
+from bmwg.methodology.trial.judging import TrialPolicy, judge
 
 REPEATS = 5
 STALLED = HostDisturbance(largest_stall_ns=((1, 7_000_000),))

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.repeated import (
+from bmwg.methodology.answers.repeated import (
     Repetitions,
     Tried,
     answered,
@@ -18,7 +17,8 @@ from bmwg.methodology.repeated import (
     quantities,
     repeated,
 )
-from bmwg.methodology.student import interval
+from bmwg.methodology.answers.student import interval
+from bmwg.methodology.records import OutcomeType
 
 ASKED = Repetitions(wanted=5, least=3, max_invalid=2, limit_s=60.0)
 

@@ -4,14 +4,14 @@ import random
 import time
 import tracemalloc
 
-from bmwg.methodology.mlr.classify import goal_result, trial_outputs
-from bmwg.methodology.mlr.goal import rfc2544_goal, tst009_goal
-from bmwg.methodology.models.algorithms import bisect, mlrsearch, verify_loss
-from bmwg.methodology.models.bench import ModelBench
-from bmwg.methodology.models.device import HardLimit
+from bmwg.methodology.mlrsearch.classify import goal_result, trial_outputs
+from bmwg.methodology.mlrsearch.goal import rfc2544_goal, tst009_goal
 from bmwg.methodology.search import tst009
 from bmwg.methodology.search.tst009 import Tst009Goal
-from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.simulated_devices.algorithms import bisect, mlrsearch, verify_loss
+from bmwg.methodology.simulated_devices.bench import ModelBench
+from bmwg.methodology.simulated_devices.device import HardLimit
+from bmwg.methodology.trial.traffic import Traffic
 
 TRIALS = 100_000
 

@@ -7,10 +7,11 @@ import yaml
 from fake_measurers import Device
 
 from bmwg.cli.main import main
-from bmwg.methodology import budget, planning, throughput_search
+from bmwg.methodology.answers import throughput_search
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.plan import budget, planning
 from bmwg.methodology.profiles import builtin_names, load_profile, parse_profile
 from bmwg.methodology.records import Cell, OutcomeType
 

@@ -9,7 +9,7 @@ import pytest
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import load_profile, parse_profile
-from bmwg.methodology.trial import StallEvidence
+from bmwg.methodology.trial.judging import StallEvidence
 
 CONFORMANCE = (files("bmwg.methodology.profiles") / "rfc2544.yaml").read_text()
 

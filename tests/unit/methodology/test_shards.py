@@ -6,10 +6,11 @@ import random
 
 import pytest
 
-from bmwg.methodology import planning, suites
-from bmwg.methodology.planned_work import work_of
+from bmwg.methodology import suites
+from bmwg.methodology.plan import planning
+from bmwg.methodology.plan.planned_work import work_of
+from bmwg.methodology.plan.shards import Pieces, Work, calibrating, cut, joined, needed_beside, seconds
 from bmwg.methodology.profiles import load_profile
-from bmwg.methodology.shards import Pieces, Work, calibrating, cut, joined, needed_beside, seconds
 
 NETWORKS = planning.Networks({"bridge": None, "ptp": None})
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from bmwg.methodology.contradictions import APART
+from bmwg.methodology.answers.throughput import interval
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
-from bmwg.methodology.models.bench import ModelBench
-from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, Direction, FrameFormat, OutcomeType, Validity
 from bmwg.methodology.search import closing, stepwise
+from bmwg.methodology.search.contradictions import APART
 from bmwg.methodology.search.stepwise import Step, reusing, valid_trial
-from bmwg.methodology.throughput import interval
-from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.simulated_devices.bench import ModelBench
+from bmwg.methodology.simulated_devices.device import HardLimit
+from bmwg.methodology.trial.traffic import Traffic
 
 CELL = Cell(
     path="pvp",

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from bmwg.methodology.models.algorithms import bisect, mlrsearch, verify_loss
-from bmwg.methodology.models.bench import ModelBench
-from bmwg.methodology.models.device import HardLimit, SlowStart, SoftKnee
-from bmwg.methodology.models.stalled import StalledBench, StallLaw
-from bmwg.methodology.models.study import holds
-from bmwg.methodology.models.unruly import Bistable
 from bmwg.methodology.profiles import builtin_names, load_profile
 from bmwg.methodology.records import Cell, OutcomeType, Validity
 from bmwg.methodology.search import steadiness
 from bmwg.methodology.search.stepwise import run
-from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.simulated_devices.algorithms import bisect, mlrsearch, verify_loss
+from bmwg.methodology.simulated_devices.bench import ModelBench
+from bmwg.methodology.simulated_devices.device import HardLimit, SlowStart, SoftKnee
+from bmwg.methodology.simulated_devices.stalled import StalledBench, StallLaw
+from bmwg.methodology.simulated_devices.study import holds
+from bmwg.methodology.simulated_devices.unruly import Bistable
+from bmwg.methodology.trial.traffic import Traffic
 
 SEARCHES = {
     "bisection": bisect(verification=3),

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from bmwg.methodology.frame_times import LatencyHistogram
-from bmwg.methodology.stream_percentiles import intervals, merged
+from bmwg.methodology.answers.stream_percentiles import intervals, merged
+from bmwg.methodology.trial.frame_times import LatencyHistogram
 
 P50, P90, P99, P999 = Fraction(1, 2), Fraction(9, 10), Fraction(99, 100), Fraction(999, 1000)
 SEEDS = range(200)

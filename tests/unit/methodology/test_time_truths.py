@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from bmwg.methodology.benchmarks import delay_variation, recovery, soak
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.measurements.measurement import Answered, Asked
 from bmwg.methodology.measurements.registry import measurement
-from bmwg.methodology.models.time_truths import TimeCase, cases, findings
-from bmwg.methodology.models.timed import TimedBench, Timing
 from bmwg.methodology.records import OutcomeType, TrialSpec
-from bmwg.methodology.trial import JudgedTrial, TrialPolicy
+from bmwg.methodology.simulated_devices.time_truths import TimeCase, cases, findings
+from bmwg.methodology.simulated_devices.timed import TimedBench, Timing
+from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.judging import JudgedTrial, TrialPolicy
 
 CASES = {f"{case.measurement}: {case.name}": case for case in cases()}
 

@@ -7,10 +7,10 @@ from fake_measurers import Device
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmwg.methodology.cpu_watch import HostDisturbance
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec, Validity
-from bmwg.methodology.trial import TrialPolicy, assess, limits_for, valid_trial
+from bmwg.methodology.trial.cpu_watch import HostDisturbance
+from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.judging import TrialPolicy, assess, limits_for, valid_trial
 from bmwg.reports.store.frame_codec import spec_from_json, spec_to_json
 
 POLICY = TrialPolicy()

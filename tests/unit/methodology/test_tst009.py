@@ -8,7 +8,7 @@ from fake_measurers import Device
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
 from bmwg.methodology.search.tst009 import Tst009Goal, legal_next, search
-from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.trial.traffic import Traffic
 
 
 def a_goal(**changes):

@@ -11,8 +11,8 @@ import yaml
 from bmwg.cli import sync
 from bmwg.cli.coverage_page import Place, owed_rules, place
 from bmwg.methodology.record.coverage import configuration_rows
-from bmwg.methodology.requirements import Level, catalogue
-from bmwg.methodology.unjudged_rows import RowClass, Source, faults, read, shipped, unjudged
+from bmwg.methodology.requirements.rows import Level, catalogue
+from bmwg.methodology.requirements.unjudged_rows import RowClass, Source, faults, read, shipped, unjudged
 from bmwg.reports.checker.table import RULES
 from bmwg.schemas.validation import problems
 

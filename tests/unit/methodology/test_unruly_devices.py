@@ -6,22 +6,22 @@ from collections.abc import Callable
 
 import pytest
 
-from bmwg.methodology.contradictions import contradiction
-from bmwg.methodology.models import restless
-from bmwg.methodology.models.algorithms import Algorithm, bisect, mlrsearch, verify_loss
-from bmwg.methodology.models.bench import ModelBench
-from bmwg.methodology.models.device import Device, HardLimit, LuckZone, SoftKnee
-from bmwg.methodology.models.restless import POLICY, Tally
-from bmwg.methodology.models.study import holds
-from bmwg.methodology.models.unruly import (
+from bmwg.methodology.records import Direction, OutcomeType, StreamCounts, TrialResult, TrialSpec, Validity
+from bmwg.methodology.search.contradictions import contradiction
+from bmwg.methodology.simulated_devices import restless
+from bmwg.methodology.simulated_devices.algorithms import Algorithm, bisect, mlrsearch, verify_loss
+from bmwg.methodology.simulated_devices.bench import ModelBench
+from bmwg.methodology.simulated_devices.device import Device, HardLimit, LuckZone, SoftKnee
+from bmwg.methodology.simulated_devices.restless import POLICY, Tally
+from bmwg.methodology.simulated_devices.study import holds
+from bmwg.methodology.simulated_devices.unruly import (
     Bistable,
     CorrelatedBursts,
     Fatiguing,
     NonMonotone,
     PerFrameLossy,
 )
-from bmwg.methodology.records import Direction, OutcomeType, StreamCounts, TrialResult, TrialSpec, Validity
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 
 SEARCHES = {
     "bisection": bisect(verification=3),

@@ -11,9 +11,10 @@ import pytest
 from docutils.core import publish_doctree
 
 from bmwg.cli.main import main
-from bmwg.methodology.models.algorithms import bisect, mlrsearch, verify_loss
-from bmwg.methodology.models.bench import ModelBench, ModelHost
-from bmwg.methodology.models.device import (
+from bmwg.methodology.records import TrialSpec, Validity
+from bmwg.methodology.simulated_devices.algorithms import bisect, mlrsearch, verify_loss
+from bmwg.methodology.simulated_devices.bench import ModelBench, ModelHost
+from bmwg.methodology.simulated_devices.device import (
     Claim,
     HardLimit,
     SlowStart,
@@ -22,11 +23,10 @@ from bmwg.methodology.models.device import (
     Untidy,
     WarmCache,
 )
-from bmwg.methodology.models.markup import FORMATS, Heading, Page, Paragraph, Table
-from bmwg.methodology.models.page import SHARE_HELD, methods_page
-from bmwg.methodology.models.study import Scene, algorithms, scenes, study
-from bmwg.methodology.records import TrialSpec, Validity
-from bmwg.methodology.trial import TrialPolicy
+from bmwg.methodology.simulated_devices.markup import FORMATS, Heading, Page, Paragraph, Table
+from bmwg.methodology.simulated_devices.page import SHARE_HELD, methods_page
+from bmwg.methodology.simulated_devices.study import Scene, algorithms, scenes, study
+from bmwg.methodology.trial.judging import TrialPolicy
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "methods.md"
 NOISELESS = [

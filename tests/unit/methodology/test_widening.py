@@ -8,7 +8,7 @@ from test_bisection import a_goal, judged
 
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search.bisection import legal_next
-from bmwg.methodology.trial import TrialPolicy
+from bmwg.methodology.trial.judging import TrialPolicy
 
 POLICY = TrialPolicy(max_repeats=20, set_aside_host_stalls=True)
 SEEDS = 60

@@ -16,10 +16,10 @@ from bmwg.drivers.record.collectors.memory import memory_modules
 from bmwg.drivers.record.collectors.system import without_secrets
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import NotApplicable, Unread
-from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.record.coverage import Answer, coverage
 from bmwg.methodology.record.drift import drift
 from bmwg.methodology.record.facts import declaration, declared, facts
+from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.schemas.validation import problems
 
 CLOCKS = "/sys/devices/system/clocksource/clocksource0/available_clocksource"

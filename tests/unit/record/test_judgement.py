@@ -14,7 +14,7 @@ from bmwg.methodology.record.drift import differences, drift, drifted, run_drift
 from bmwg.methodology.record.facts import declared
 from bmwg.methodology.record.overlay import apply_overlay, read_overlay
 from bmwg.methodology.record.redaction import commitment, redact
-from bmwg.methodology.requirements import catalogue
+from bmwg.methodology.requirements.rows import catalogue
 from bmwg.schemas.validation import problems
 
 SALT = b"0123456789abcdef"

@@ -15,9 +15,9 @@ from bmwg.drivers.record.doctor import stalls
 from bmwg.drivers.record.doctor.stalls import Stalls, expected_ratio, findings, in_words, lines, watched
 from bmwg.drivers.testbed import NodeKind, load_testbed
 from bmwg.methodology.errors import TestbedError
-from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.record.findings import Finding, Weight
+from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 
 LIMIT_NS = 400_000
 TRIAL_NS = 200_000_000

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from bmwg.methodology.cpu_watch import HostDisturbance
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import (
     Bound,
     Cell,
@@ -19,6 +17,8 @@ from bmwg.methodology.records import (
     TrialSpec,
     Validity,
 )
+from bmwg.methodology.trial.cpu_watch import HostDisturbance
+from bmwg.methodology.trial.frame_times import LatencyHistogram
 from bmwg.reports.store import RunHeader, RunStore
 
 THROUGHPUT = "throughput.rfc2544_26_1"

@@ -11,8 +11,8 @@ import pytest
 from made_parts import ENVELOPE, THROUGHPUT, Maker, cell, header
 from matplotlib.figure import Figure
 
+from bmwg.methodology.answers.throughput import is_wide
 from bmwg.methodology.records import Bound, OutcomeType, Quantity, Validity
-from bmwg.methodology.throughput import is_wide
 from bmwg.reports.render.extent import Extent, Known, extent
 from bmwg.reports.render.facts import Facts, facts, option
 from bmwg.reports.render.option_plot import _draw, option_plot, shown_rows

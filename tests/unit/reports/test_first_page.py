@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from made_parts import ENVELOPE, THROUGHPUT, Maker, cell, header
 
+from bmwg.methodology.answers.throughput import SUSTAINED
 from bmwg.methodology.records import Bound, OutcomeType, Quantity
 from bmwg.methodology.search.sustained import FILLS
-from bmwg.methodology.throughput import SUSTAINED
 from bmwg.reports.render import searches
 from bmwg.reports.render.extent import Known, measured_extent
 from bmwg.reports.render.facts import Facts, facts

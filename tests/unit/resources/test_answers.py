@@ -8,9 +8,9 @@ import pytest
 
 from bmwg.drivers.traffic.embedded.result import faulty
 from bmwg.drivers.traffic.simulated import SimulatedTraffic
+from bmwg.methodology.answers.throughput import not_assessed
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitBug
 from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
-from bmwg.methodology.throughput import not_assessed
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.resources.answers import Answers

@@ -7,8 +7,8 @@ import yaml
 
 from bmwg.cli import run as cli
 from bmwg.cli.main import main
-from bmwg.methodology import disturbed
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Validity
+from bmwg.methodology.trial import disturbed
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.store import read_run

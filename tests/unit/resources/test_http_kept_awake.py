@@ -12,7 +12,7 @@ from bmwg.drivers import awake
 from bmwg.drivers.awake import Awake
 from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import HttpProfile, load
-from bmwg.methodology.keep_awake import Held, KeepAwake
+from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 from bmwg.resources import open_run
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from bmwg.drivers.record.collect import collect
-from bmwg.methodology import planning, turns
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.plan import planning, turns
 from bmwg.methodology.profiles import load_profile
 from bmwg.reports.store import read_run
 from bmwg.resources import open_run

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from bmwg.drivers.traffic import simulated
-from bmwg.methodology.capabilities import EVERYTHING, Capability
 from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.trial.capabilities import EVERYTHING, Capability
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.replay import contradictions

@@ -14,11 +14,11 @@ from bmwg.drivers.hosting.guest_clock import Reading, wrong
 from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.drivers.paths.guest_hosts import GuestHost
 from bmwg.drivers.record.nested import nested
+from bmwg.methodology.cells.vnics import AXIS, KINDS
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult
 from bmwg.methodology.records import NOTHING, POD
-from bmwg.methodology.vnics import AXIS, KINDS
 from bmwg.reports.render.guest import OF_PODS, guest_sentence, guest_words
 from bmwg.reports.render.rst import restructured
 from bmwg.reports.repeated.answers import Answered

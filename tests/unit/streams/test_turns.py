@@ -8,10 +8,10 @@ from itertools import groupby, pairwise
 
 import pytest
 
-from bmwg.methodology import blocks
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.profile import CLAIM, PROFILES
+from bmwg.methodology.plan import blocks
 from bmwg.resources.pod_to_pod.turns import Turns
 from bmwg.resources.repeated.measure import DeploymentBrokenError
 

@@ -11,13 +11,13 @@ import replayable
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
-from bmwg.methodology import repeated, throughput
+from bmwg.methodology.answers import repeated, throughput
+from bmwg.methodology.answers.student import interval
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
-from bmwg.methodology.student import interval
-from bmwg.methodology.trial import JudgedTrial, assess
+from bmwg.methodology.trial.judging import JudgedTrial, assess
 from bmwg.reports.compare.reproduce import Agreement, Stated, reproduce, stated_by
 
 PAIRS = 100

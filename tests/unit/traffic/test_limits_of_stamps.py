@@ -6,8 +6,8 @@ import pytest
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.embedded.result import beyond_stamps
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.trial.frame_times import LatencyHistogram
 
 HZ = 2.6e9
 WRAP_NS = {"xdp": 2**34, "af_xdp": round(2**35 * 1e9 / HZ)}  # 17.2 s and 13.2 s

@@ -14,7 +14,7 @@ from bmwg.drivers.traffic.trex.trial import TrialRunner, Wait, sizes_of, streams
 from bmwg.drivers.traffic.watchdog.process import PortSight, Sight
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import Direction, TrialSpec, Validity
-from bmwg.methodology.trial import TrialPolicy, assess
+from bmwg.methodology.trial.judging import TrialPolicy, assess
 
 WAYS = tuple(
     Way(

@@ -8,12 +8,12 @@ import replayable
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
-from bmwg.methodology import planning
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, Outcome, TrialSpec
-from bmwg.methodology.trial import JudgedTrial, assess
+from bmwg.methodology.trial.judging import JudgedTrial, assess
 from bmwg.reports.store import RunHeader, RunStore
 
 WIRE = Cell(path="wire", hosting="none", function="none", network="none", frame_octets=64)

@@ -26,9 +26,9 @@ import replayable
 import runs
 import test_http_run
 
-from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.trial.frame_times import LatencyHistogram
 from bmwg.reports.bundle.make import folder_evidence, make_bundle, submission_data
 from bmwg.reports.bundle.signing import load_private
 from bmwg.reports.render.report import write_report

@@ -9,12 +9,12 @@ from pathlib import Path
 import replayable
 from tests.unit.jobs.made import result, spec
 
-from bmwg.methodology import neighbours
+from bmwg.methodology.answers.procedures import versions
+from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.order import experiment_of, next_up
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import MEASURED
-from bmwg.methodology.procedures import versions
 from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore

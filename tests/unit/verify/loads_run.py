@@ -21,7 +21,7 @@ import test_http_run
 from tests.unit.acts.test_kind import result as lived
 from tests.unit.streams.test_kind import result as streamed
 
-from bmwg.methodology import blocks, turns
+from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.kinds.acts import profile as acts
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.repeated.kind import MEASURED
@@ -30,7 +30,7 @@ from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams import profile as streams
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Transport
-from bmwg.methodology.procedures import versions
+from bmwg.methodology.plan import blocks, turns
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore

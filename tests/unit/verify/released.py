@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import replayable
 
-from bmwg.methodology import procedures
+from bmwg.methodology.answers import procedures
 from bmwg.reports import releases
 from bmwg.reports.releases import Release
 from bmwg.schemas.formats import newest

@@ -15,17 +15,18 @@ from typing import Any
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
-from bmwg.methodology import latency, planning, procedures, throughput, turns
-from bmwg.methodology.believed import believed
-from bmwg.methodology.cpu_watch import HostDisturbance
+from bmwg.methodology.answers import latency, procedures, throughput
+from bmwg.methodology.answers.believed import believed
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.plan import planning, turns
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.record.bound import sealed_form
 from bmwg.methodology.records import Cell, Outcome, TrialSpec
-from bmwg.methodology.trial import JudgedTrial, StallEvidence, assess
-from bmwg.methodology.trial_times import TrialTimes
+from bmwg.methodology.trial.cpu_watch import HostDisturbance
+from bmwg.methodology.trial.judging import JudgedTrial, StallEvidence, assess
+from bmwg.methodology.trial.trial_times import TrialTimes
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore, binding
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.store.frame_codec import result_to_json

@@ -12,10 +12,10 @@ import pytest
 import replayable
 from tests.unit.acts.test_kind import both_ways, pair, result, spec
 
+from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.repeated.kind import MEASURED
-from bmwg.methodology.procedures import versions
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.render.report import write_report

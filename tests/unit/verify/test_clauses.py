@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bmwg.methodology.requirements import Basis, Level, VerdictBasis, requirement
+from bmwg.methodology.requirements.rows import Basis, Level, VerdictBasis, requirement
 from bmwg.reports.checker.verdicts import Answer, Verdict, by_construction, by_declaration, concluded, held
 
 MET, NOT_MET, NOT_ASSESSED = Verdict.MET, Verdict.NOT_MET, Verdict.NOT_ASSESSED

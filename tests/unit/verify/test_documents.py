@@ -9,9 +9,9 @@ from pathlib import Path
 import documents_run
 import pytest
 
-from bmwg.methodology.mlr.classify import LOSS_DEFINITION
+from bmwg.methodology.mlrsearch.classify import LOSS_DEFINITION
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.methodology.requirements import requirement
+from bmwg.methodology.requirements.rows import requirement
 from bmwg.reports.checker import documents
 from bmwg.reports.checker.documents import COMPANIONS, COUNTED, COVERED, EVERY_RUN, RULES, Grade, scope_of
 from bmwg.reports.checker.judge import judge

@@ -9,10 +9,10 @@ import honest
 import liar
 import pytest
 
-from bmwg.methodology import planning
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.streams.profile import PROFILES
-from bmwg.methodology.plan_size import MOST_CELLS, bounded
+from bmwg.methodology.plan import planning
+from bmwg.methodology.plan.plan_size import MOST_CELLS, bounded
 from bmwg.methodology.profiles.reading import load_profile, profile_of
 from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.importers import read_foreign

@@ -10,7 +10,7 @@ import pytest
 import replayable
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.requirements import requirement
+from bmwg.methodology.requirements.rows import requirement
 from bmwg.reports.bundle.make import make_bundle, submission_data
 from bmwg.reports.checker.deviations import declared
 from bmwg.reports.checker.documents import scope_of

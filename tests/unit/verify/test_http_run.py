@@ -17,7 +17,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import profile
 from bmwg.methodology.http.records import Repetition
 from bmwg.methodology.kinds.requests import cell_of
-from bmwg.methodology.requirements import VerdictBasis
+from bmwg.methodology.requirements.rows import VerdictBasis
 from bmwg.reports.bundle.archive import write_archive
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_private, load_public

@@ -18,9 +18,9 @@ import pytest
 from bmwg.cli.main import main
 from bmwg.cli.verify import lines
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec, Validity
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
+from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.releases import unreleased
 from bmwg.reports.verify.physics import has_interfaces, within_line_rate

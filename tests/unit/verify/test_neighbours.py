@@ -14,7 +14,7 @@ import replayable
 from jobs_run import made_run
 
 from bmwg.drivers.hosting import neighbour
-from bmwg.methodology import neighbours
+from bmwg.methodology.cells import neighbours
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.jobs.kind import JOBS

@@ -11,8 +11,8 @@ import pytest
 import replayable
 
 from bmwg.cli.main import main
-from bmwg.methodology import procedures
-from bmwg.methodology.procedures import RULES, version
+from bmwg.methodology.answers import procedures
+from bmwg.methodology.answers.procedures import RULES, version
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.checker.judge import judge
 from bmwg.reports.checker.version import RULES_VERSION

@@ -12,10 +12,10 @@ import pytest
 import replayable
 from tests.unit.streams.test_kind import result, spec
 
+from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
-from bmwg.methodology.procedures import versions
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.render.report import write_report

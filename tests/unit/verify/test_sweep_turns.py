@@ -12,13 +12,13 @@ import pytest
 import replayable
 from tests.unit.streams.test_kind import result, spec
 
-from bmwg.methodology import blocks
+from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import CLAIM, PROFILES
 from bmwg.methodology.kinds.streams.records import StreamsResult
-from bmwg.methodology.procedures import versions
+from bmwg.methodology.plan import blocks
 from bmwg.methodology.records import BAREMETAL, POD, UNIKERNEL, OutcomeType
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore

@@ -10,9 +10,9 @@ import liar
 import pytest
 import runs
 
-from bmwg.methodology.frame_times import LatencyHistogram, LossTimes
 from bmwg.methodology.records import StreamCounts, TrialSpec
-from bmwg.methodology.trial_counts import contradiction
+from bmwg.methodology.trial.frame_times import LatencyHistogram, LossTimes
+from bmwg.methodology.trial.trial_counts import contradiction
 from bmwg.reports.verify.frames_told import losses_shown
 from bmwg.reports.verify.verify import verify_folder
 

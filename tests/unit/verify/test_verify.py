@@ -10,8 +10,8 @@ import pytest
 import replayable
 
 from bmwg.cli.main import main
-from bmwg.methodology import former, procedures, throughput
-from bmwg.methodology.former import FormerRule
+from bmwg.methodology.answers import former, procedures, throughput
+from bmwg.methodology.answers.former import FormerRule
 from bmwg.methodology.measurements.measurement import Answered
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.reports.bundle.make import folder_evidence, make_bundle

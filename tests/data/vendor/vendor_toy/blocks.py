@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from bmwg.methodology import repeated
+from bmwg.methodology.answers import repeated
+from bmwg.methodology.answers.repeated import Repetitions, Tried
+from bmwg.methodology.answers.student import interval
 from bmwg.methodology.kinds.kind import Body, Execution, Kind
+from bmwg.methodology.plan.turns import Turn
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Outcome, OutcomeType, Validity
-from bmwg.methodology.repeated import Repetitions, Tried
-from bmwg.methodology.student import interval
-from bmwg.methodology.trial import Assessment
-from bmwg.methodology.turns import Turn
+from bmwg.methodology.trial.judging import Assessment
 from bmwg.schemas.validation import problems_of
 
 KIND = "blocks"

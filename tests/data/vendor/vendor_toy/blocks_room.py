@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers import registry
+from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.keep_awake import Held, KeepAwake
+from bmwg.methodology.plan.shards import Pieces, Work
 from bmwg.methodology.records import Outcome
-from bmwg.methodology.repeated import Tried
-from bmwg.methodology.shards import Pieces, Work
+from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.resources.answers import Answers
 from bmwg.resources.header import header_of

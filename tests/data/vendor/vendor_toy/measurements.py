@@ -9,7 +9,7 @@ from bmwg.methodology.measurements.recovery import Reset
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, valid_trial
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial.judging import JudgedTrial
 
 NAME = "toy"  # of the offer, and so of the settings in a profile's `benchmarks`
 METRIC = "toy_loss"

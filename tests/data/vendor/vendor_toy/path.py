@@ -12,7 +12,7 @@ from bmwg.drivers.paths import queues
 from bmwg.drivers.paths.addresses import ENDPOINTS
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
-from bmwg.methodology.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, Cell
 from vendor_toy import on_node
 

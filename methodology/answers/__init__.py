@@ -1,0 +1,1 @@
+"""Answers: what trials say of a cell, and whether it is believed."""

@@ -1,0 +1,1 @@
+"""Cells: what a cell may vary, by name and value."""

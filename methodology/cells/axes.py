@@ -1,0 +1,119 @@
+"""What cells of frames vary beside path, option and frame: axes by name, with what their values may be. Pure.
+
+A path says which axes it has (`PathKind.axes`), and every path has three kinds more: `replicate`, which
+counts repetitions of a design, `numa`, which places its pods, and settings of the testbed file, whose axes
+are named by their place in it (`pods.memory`, `networks.ovs-dpdk.options.rx_queues`). A line of a profile's
+plan names the values, and each combination of values is a cell.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from bmwg.methodology.cells import chains, parallel
+
+Value = int | str
+REPLICATE = "replicate"
+NUMA, SAME, CROSS = "numa", "same", "cross"  # CINF08-5.2.2-06: pods on the DUT's NUMA node, or on another
+MOST_REPLICATES = 99
+_PODS = ("cpus", "memory", "hugepages_2Mi", "hugepages_1Gi", "policies")
+_READ = re.compile(r"true|false|\[.*\]")  # values that are no text: a switch, a list
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """One axis: `wrong` says what is wrong with a value (empty: nothing), `words` how a reader calls it."""
+
+    name: str
+    wrong: Callable[[object], str]
+    words: Callable[[object], str]
+
+
+def _wrong_replicate(value: object) -> str:
+    if isinstance(value, int) and 1 <= value <= MOST_REPLICATES:
+        return ""
+    return f"a whole number from 1 to {MOST_REPLICATES}, found {value!r}"
+
+
+def _wrong_numa(value: object) -> str:
+    return "" if value in (SAME, CROSS) else f"{SAME} or {CROSS}, found {value!r}"
+
+
+AXES: Mapping[str, Axis] = {
+    one.name: one
+    for one in (
+        Axis(name=chains.AXIS, wrong=chains.wrong, words=chains.words),
+        Axis(name=parallel.AXIS, wrong=parallel.wrong, words=parallel.words),
+        Axis(name=NUMA, wrong=_wrong_numa, words=lambda value: f"NUMA node {value}"),
+        Axis(name=REPLICATE, wrong=_wrong_replicate, words=lambda value: f"replicate {value}"),
+    )
+}
+
+
+def setting_place(name: str) -> tuple[str, ...]:
+    """Return the place in the testbed file of the setting that an axis varies; empty for any other axis.
+
+    What a pod gets, and options of networks. Tester, nodes, links and lab ports stand for a whole run.
+    """
+    parts = tuple(name.split("."))
+    if len(parts) == 2 and parts[0] == "pods" and parts[1] in _PODS:
+        return parts
+    if len(parts) == 4 and parts[0] == "networks" and parts[2] == "options" and all(parts):
+        return parts
+    return ()
+
+
+def setting_value(value: Value) -> object:
+    """Return what an axis's value means in a testbed file: `true`, `false` and `[...]` are no texts there."""
+    if isinstance(value, str) and _READ.fullmatch(value):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def settings(axes: Sequence[tuple[str, Value]]) -> dict[tuple[str, ...], object]:
+    """Return what the axes of a cell set in the testbed file, by place."""
+    return {place: setting_value(value) for name, value in axes if (place := setting_place(name))}
+
+
+def replicate(axes: Sequence[tuple[str, Value]]) -> int | None:
+    """Return which repetition of a design a cell belongs to; None for a cell of none."""
+    return next((int(value) for name, value in axes if name == REPLICATE), None)
+
+
+def contradictions(
+    axes: Mapping[str, Sequence[object]], known: Sequence[str]
+) -> Iterator[tuple[tuple[str | int, ...], str, str]]:
+    """Yield place, expected and found of each axis that a path lacks, and of each value that cannot be."""
+    for name, values in axes.items():
+        if setting_place(name):
+            continue
+        if name not in AXES or name not in (*known, REPLICATE, NUMA):
+            mine = f"an axis of this path ({', '.join(known) or 'it has none'})"
+            yield (
+                (name,),
+                f"{mine}, {REPLICATE}, {NUMA}, or a setting by its place such as pods.memory",
+                repr(name),
+            )
+            continue
+        for place, value in enumerate(values):
+            if said := AXES[name].wrong(value):
+                yield (name, place), f"a value of axis {name}", said
+
+
+def combinations(axes: Mapping[str, Sequence[Value]]) -> Iterator[tuple[tuple[str, Value], ...]]:
+    """Yield every combination of values, each as the axes of a cell; one empty without axes."""
+    names = sorted(axes)
+    for values in product(*(axes[name] for name in names)):
+        yield tuple(zip(names, values, strict=True))
+
+
+def words(axes: Sequence[tuple[str, Value]]) -> list[str]:
+    """Return the axes of a cell as a reader would call them."""
+    return [AXES[name].words(value) if name in AXES else f"{name} {value}" for name, value in axes]

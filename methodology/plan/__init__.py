@@ -1,0 +1,1 @@
+"""Plans: which cells in which order, and what they cost."""

@@ -1,0 +1,1 @@
+"""Requirements: rows of the catalogue, judged and unjudged."""

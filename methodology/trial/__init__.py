@@ -1,0 +1,1 @@
+"""Trials: what is offered and counted, and when a trial counts."""
