@@ -15,7 +15,7 @@ from bmwg.drivers.paths.numa import node_of_cpus
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Cell
-from bmwg.reports.checker.clauses_models import by_sockets
+from bmwg.reports.checker.clauses.models import by_sockets
 
 pytestmark = [
     pytest.mark.quiet,

@@ -8,7 +8,7 @@ from testers import Hasty, Short, Silent, Timeless, Unsent
 from three import Three
 
 from bmwg.methodology.mlrsearch.outcome import METRIC
-from bmwg.reports.checker.clauses_rfc9971 import FACTOR
+from bmwg.reports.checker.clauses.rfc9971 import FACTOR
 
 ENVELOPE = "tester.envelope"
 NONE = run(TPUT)  # no search with goals

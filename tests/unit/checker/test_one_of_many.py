@@ -16,7 +16,7 @@ from foreign import header, outcomes, put, said
 from runs import LATENCY_8219, TPUT, TST009, paths, run
 
 from bmwg.methodology.mlrsearch.outcome import METRIC
-from bmwg.reports.checker.clauses_rfc8219 import SIZES
+from bmwg.reports.checker.clauses.rfc8219 import SIZES
 
 TWO_SIZES = {"paths": paths(64, 128)}
 

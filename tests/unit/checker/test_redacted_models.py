@@ -6,8 +6,8 @@ import cases_models
 import pytest
 
 from bmwg.methodology.record.redaction import redact_platform
-from bmwg.reports.checker import clauses_models
-from bmwg.reports.checker.clauses_models import RULES
+from bmwg.reports.checker.clauses import models
+from bmwg.reports.checker.clauses.models import RULES
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_a_redacted_deployment_shows_what_the_rules_ask_for(told, monkeypatch):
     asked = []
 
     def each(scope, model, what, check, **driven):
-        if clauses_models.is_driven(told["network"], {"networking_model": model, **driven}):
+        if models.is_driven(told["network"], {"networking_model": model, **driven}):
             asked.append(what)
             assert check(told), what
             assert check(public), what

@@ -12,7 +12,7 @@ from runs import verdict_of
 
 from bmwg.drivers.hosting import rights
 from bmwg.methodology.record.redaction import redact_platform
-from bmwg.reports.checker.clauses_rights import _unasked
+from bmwg.reports.checker.clauses.rights import _unasked
 
 ROW = "CINF08-7-03"
 

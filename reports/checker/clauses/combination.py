@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.methodology.records import Direction
-from bmwg.reports.checker.clauses_models import attachments, deployments, part
+from bmwg.reports.checker.clauses.models import attachments, deployments, part
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
 COMBINATION = "combination"

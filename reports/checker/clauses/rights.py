@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bmwg.reports.checker.clauses_isolation import MADE, no_special_capability
+from bmwg.reports.checker.clauses.isolation import MADE, no_special_capability
 from bmwg.reports.checker.verdicts import (
     EVERY_LOAD,
     Answer,

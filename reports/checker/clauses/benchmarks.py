@@ -10,7 +10,7 @@ from bmwg.methodology.answers.throughput import UNIT
 from bmwg.methodology.benchmarks.tagged_latency import TAG_AFTER_S
 from bmwg.methodology.records import OutcomeType, TrialResult
 from bmwg.methodology.trial.judging import JudgedTrial
-from bmwg.reports.checker.clauses_tester import told
+from bmwg.reports.checker.clauses.tester import told
 from bmwg.reports.checker.proof import stated
 from bmwg.reports.checker.verdicts import (
     Answer,

@@ -9,7 +9,7 @@ from bmwg.methodology.mlrsearch.outcome import METRIC, UNIT
 from bmwg.methodology.mlrsearch.stated import CONSTANT, EQUAL, interface_shares, load_shape
 from bmwg.methodology.records import Outcome, TrialSpec
 from bmwg.methodology.search import closing
-from bmwg.reports.checker.clauses_waits import learning, residual_wait, restabilize, routing_wait
+from bmwg.reports.checker.clauses.waits import learning, residual_wait, restabilize, routing_wait
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import (
     NAMED,

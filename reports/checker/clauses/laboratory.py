@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bmwg.methodology.requirements.rows import VerdictBasis
-from bmwg.reports.checker.clauses_isolation import no_special_capability, same_security
+from bmwg.reports.checker.clauses.isolation import no_special_capability, same_security
 from bmwg.reports.checker.verdicts import (
     EVERY_LOAD,
     Answer,
