@@ -11,7 +11,6 @@ from bmwg.reports.checker.clauses import (
     chains,
     clusters,
     combination,
-    common,
     companions,
     configured,
     destinations,
@@ -20,7 +19,8 @@ from bmwg.reports.checker.clauses import (
     laboratory,
     models,
     modifiers,
-    others,
+    rfc2544_conditions,
+    rfc2544_loss_and_recovery,
     rfc2544_sizes,
     rfc8219,
     rfc9004,
@@ -37,13 +37,13 @@ from bmwg.reports.checker.clauses import (
 from bmwg.reports.checker.verdicts import ClauseRule
 
 RULES: tuple[ClauseRule, ...] = (
-    *common.RULES,
+    *rfc2544_conditions.RULES,
     *destinations.RULES,
     *bursty.RULES,
     *tester.RULES,
     *waits.RULES,
     *benchmarks.RULES,
-    *others.RULES,
+    *rfc2544_loss_and_recovery.RULES,
     *modifiers.RULES,
     *configured.RULES,
     *frames.RULES,

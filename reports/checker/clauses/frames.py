@@ -8,7 +8,7 @@ from bmwg.methodology.records import FCS_OCTETS, FrameFormat
 from bmwg.methodology.requirements.rows import VerdictBasis
 from bmwg.methodology.trial.appendix_c import FIELDS, UDP_DATA, differing
 from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS
-from bmwg.reports.checker.clauses.common import conditions
+from bmwg.reports.checker.clauses.rfc2544_conditions import conditions
 from bmwg.reports.checker.clauses.tester import told
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (

@@ -6,7 +6,7 @@ from bmwg.methodology.answers.latency import RFC2544_METRIC
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.measurements.throughput import FOUND_BY
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.checker.clauses.common import ETHERNET_SIZES, conditions
+from bmwg.reports.checker.clauses.rfc2544_conditions import ETHERNET_SIZES, conditions
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
 LEAST_POINTS = 2  # choice: one point is no line; the report draws none either

@@ -19,7 +19,7 @@ from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.records import Direction, FrameFormat, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.trial import directions
 from bmwg.reports.checker.clauses.benchmarks import LATENCY_DEFINITIONS
-from bmwg.reports.checker.clauses.common import conditions
+from bmwg.reports.checker.clauses.rfc2544_conditions import conditions
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, close, port_kinds, stated, throughputs
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable

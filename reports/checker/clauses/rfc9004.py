@@ -25,7 +25,7 @@ from bmwg.reports.checker.bursts import (
     throughput_fps,
     throughput_of,
 )
-from bmwg.reports.checker.clauses.common import ETHERNET_SIZES
+from bmwg.reports.checker.clauses.rfc2544_conditions import ETHERNET_SIZES
 from bmwg.reports.checker.proof import NAMED, close, numbered, stated, taken, tester_ports, throughputs
 from bmwg.reports.checker.verdicts import (
     Answer,

@@ -9,7 +9,7 @@ from bmwg.methodology.search import closing, tst009
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
 from bmwg.methodology.search.tst009 import METRIC, Tst009Goal, parameters
 from bmwg.methodology.trial.medium import cell_fps
-from bmwg.reports.checker.clauses.common import MIN_SIZES, conditions
+from bmwg.reports.checker.clauses.rfc2544_conditions import MIN_SIZES, conditions
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, stated, taken
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable

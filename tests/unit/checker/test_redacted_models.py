@@ -31,7 +31,7 @@ def test_a_redacted_deployment_shows_what_the_rules_ask_for(told, monkeypatch):
             assert check(told), what
             assert check(public), what
 
-    monkeypatch.setattr(clauses_models, "_each", each)
+    monkeypatch.setattr(models, "_each", each)
     for one in RULES:
         one.check(None)
     assert asked
