@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bmwg.methodology.simulated_devices.algorithms import Algorithm
 from bmwg.methodology.simulated_devices.authored import AuthoredSearch, algorithm
-from bmwg.methodology.simulated_devices.markup import Heading, Page, Paragraph, Table
+from bmwg.methodology.simulated_devices.markup import Block, Heading, Page, Paragraph, Table
 from bmwg.methodology.simulated_devices.page import HELD, results, verdict
 from bmwg.methodology.simulated_devices.restless import DEVICES, tally
 from bmwg.methodology.simulated_devices.study import CASES, SEED, Scene, algorithms, rows, scenes
@@ -24,7 +24,7 @@ def authored_page(
     first = rows(on, (*own, *ours), cases=cases, seed=seed)
     names = {search.name for search in own}
     judged = [row for row in first if row.algorithm in names] if own else first
-    blocks = [
+    blocks: list[Block] = [
         Paragraph(
             text=f"{_named(searches, models)}, held by bmwg validate-method against models whose right"
             f" answer is known, beside the toolkit's searches. Computed from seed {seed} with {cases} cases a"
