@@ -30,7 +30,7 @@ NOT_AN_ERROR = "CFG-03"
 def checkout(root: Path) -> Path:
     for folder in (*sync.SOURCES, "docs/adr", "testcases", "methodology/profiles"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    (root / "drivers" / "testbed.py").write_text(SOURCE)
+    (root / "drivers" / "registry.py").write_text(SOURCE)
     (root / "testcases" / "a.robot").write_text(
         "*** Test Cases ***\nOne\n    [Tags]    id:CN-TPUT-1    req:RFC2544-26.1-01\n    No Operation\n"
     )
@@ -51,7 +51,7 @@ def test_error_ids_are_found_with_class_text_and_hint(tmp_path: Path) -> None:
     assert [(use.error_id, use.kind) for use in uses] == [("CFG-01", "ConfigError"), ("CFG-02", "")]
     assert uses[0].what == "file … | cannot be read"
     assert uses[0].hint == "check it"
-    assert "| CFG-01 | `ConfigError` | file … \\| cannot be read | check it | `drivers/testbed.py` |" in (
+    assert "| CFG-01 | `ConfigError` | file … \\| cannot be read | check it | `drivers/registry.py` |" in (
         sync.errors_page(uses)
     )
 
