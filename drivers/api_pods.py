@@ -35,7 +35,8 @@ class ProgramPlace(CallsInside, Protocol):
     """Where programs of a workload run: a pod, or a host itself. What a pod's parts are, `Pod` says.
 
     `entry` says how a program enters it, as `pod_programs` takes it: by which process (`pid`,
-    `start_ticks`), by an engine's API (`entered_by`), as a program of the node's (`programs_of_node`).
+    `start_ticks`), by an engine's API (`entered_by`), as a program of the node's (`programs_of_node`). A
+    host adds on which CPUs (`cpus`, a list such as `0,2`) and in which cgroup (`cgroup`).
     """
 
     @property

@@ -1,17 +1,21 @@
-"""A host as the place of native programs: its namespaces, and a cgroup with the testbed's limits of pods."""
+"""A host as the place of native programs: its namespaces, and a cgroup with the testbed's limits of pods.
+
+A guest with our agent is such a host too; its cgroup goes with it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from bmwg.drivers.api import JsonValue, PlacedNode
+from bmwg.drivers.api import HostNode, JsonValue, NestedNode, ProgramPlace
 from bmwg.drivers.api_calls import WITHIN_S, CallsInside
 from bmwg.drivers.hosting import native_cgroup
-from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.guest_hosts import GuestHost
+
+if TYPE_CHECKING:
+    from bmwg.drivers.paths.bed import Bed
 
 UNDO_KIND = "native_cgroup"
 
@@ -21,16 +25,29 @@ class HostPlace(CallsInside):
     """A node as the place of a program. `limits` are those of its cgroup, as the kernel has them."""
 
     pod_id: str
-    node: PlacedNode
-    pid: int
-    start_ticks: int
+    node: HostNode
     cgroup: str
     limits: dict[str, JsonValue]
 
     @property
+    def pid(self) -> int:
+        """The node's agent."""
+        return self.node.pid
+
+    @property
+    def start_ticks(self) -> int:
+        """When the agent was started, in clock ticks since the kernel's boot."""
+        return self.node.start_ticks
+
+    @property
+    def cpus(self) -> str:
+        """The CPUs that programs are put on, as a list such as `0,2`."""
+        return str(self.limits["cpuset_cpus"])
+
+    @property
     def entry(self) -> dict[str, JsonValue]:
-        """Programs enter it by the node's agent."""
-        return {"pid": self.pid, "start_ticks": self.start_ticks}
+        """Programs enter it by the node's agent, and join the cgroup."""
+        return {"pid": self.pid, "start_ticks": self.start_ticks, "cpus": self.cpus, "cgroup": self.cgroup}
 
     def inside_named(
         self, function: str, arguments: Mapping[str, JsonValue], *, within_s: float = WITHIN_S
@@ -41,7 +58,7 @@ class HostPlace(CallsInside):
 
 @contextmanager
 def native_place(
-    bed: Bed, node: NamespaceNode, *, number: int, cpus: Sequence[int], cpu_limit: float = 0.0
+    bed: Bed, node: HostNode, *, number: int, cpus: Sequence[int], cpu_limit: float = 0.0
 ) -> Iterator[HostPlace]:
     """Make the cgroup of native programs on these CPUs; end what runs in it and remove it on leaving.
 
@@ -61,20 +78,13 @@ def native_place(
         )
         told = node.call(native_cgroup.described, cgroup=cgroup)
         del told["cgroup"]  # its name is drawn anew at each deployment
-        yield HostPlace(
-            pod_id=f"host{number}",
-            node=node,
-            pid=node.pid,
-            start_ticks=node.start_ticks,
-            cgroup=cgroup,
-            limits=told,
-        )
+        yield HostPlace(pod_id=f"host{number}", node=node, cgroup=cgroup, limits=told)
     finally:
         node.call(native_cgroup.remove, cgroup=f"/{name}")
         bed.undo.done(entry)
 
 
-def guest_place(bed: Bed, guest: GuestHost, *, name: str) -> HostPlace:
+def guest_place(bed: Bed, guest: NestedNode, *, name: str) -> HostPlace:
     """Make a cgroup in a guest with a pod's limits, on its CPUs for pods; it goes with the guest.
 
     Raises DriverError HOST-01.
@@ -87,11 +97,8 @@ def guest_place(bed: Bed, guest: GuestHost, *, name: str) -> HostPlace:
         memory_octets=limits.memory_octets,
         hugepages_2mi=limits.hugepages_2mi,
     )
-    return HostPlace(
-        pod_id=guest.name,
-        node=guest,
-        pid=guest.pid,
-        start_ticks=guest.start_ticks,
-        cgroup=cgroup,
-        limits=guest.call(native_cgroup.described, cgroup=cgroup),
-    )
+    told = guest.call(native_cgroup.described, cgroup=cgroup)
+    return HostPlace(pod_id=guest.name, node=guest, cgroup=cgroup, limits=told)
+
+
+_: type[ProgramPlace] = HostPlace

@@ -1,0 +1,185 @@
+"""The forms in which the answering program of a path runs, behind the NIC of its host, and how each is reached.
+
+On the host, in a pod by the bridge that its CNI option makes, in a guest and as a unikernel by one of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from bmwg.drivers.api import Crossed, Evidence, HostNode, PodEnd, PodRuntime
+from bmwg.drivers.hosting import interfaces, routing
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.paths import agentless, endpoints, guest_hosts, uplinks
+from bmwg.drivers.paths.addresses import ENDPOINTS, host
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.places.native import guest_place, native_place
+from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, UNIKERNEL, Cell
+from bmwg.methodology.vnics import VIRTIO
+
+GUEST_BRIDGE = "bmwg-kvbr"
+_NUMBER = 1  # of the path's second end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """Where the form is made: behind `nic` of a node; `asking` is the node of the other end."""
+
+    cell: Cell
+    bed: Bed
+    node: NamespaceNode
+    nic: str
+    asking: NamespaceNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """The program's end, the interfaces from the host's NIC to it, and what the record says of the form.
+
+    `cpus` are those that the program is put on.
+    """
+
+    end: PodEnd
+    crossed: tuple[Crossed, ...]
+    cpus: str
+    told: Evidence
+
+
+def serving(at: Host) -> AbstractContextManager[Server]:
+    """Have the form of the cell stand while this is entered. Raises what making it raises."""
+    return _FORMS.get(at.cell.hosting, _pod)(at)
+
+
+def runtime(cell: Cell, bed: Bed) -> PodRuntime:
+    """What makes the server's pod."""
+    return bed.engine(cell.hosting) if cell.hosting in ENGINES else bed.runtime
+
+
+@contextmanager
+def _native(at: Host) -> Iterator[Server]:
+    with (
+        addressed(at.node, at.nic, _NUMBER),
+        native_place(at.bed, at.node, number=_NUMBER, cpus=at.bed.testbed.pods.cpus) as place,
+    ):
+        yield Server(
+            end=PodEnd(pod=place, interface=at.nic, address=host(ENDPOINTS[_NUMBER][0])),
+            crossed=(),
+            cpus=place.cpus,
+            told={
+                "network": NOTHING,
+                "hops": [],
+                "forwarding": "nothing forwards",
+                "native_programs": {"server": place.limits},
+            },
+        )
+
+
+@contextmanager
+def _guest(at: Host) -> Iterator[Server]:
+    """Boot a guest with our agent, its vNIC on a bridge with the host's NIC; its program has a pod's limits.
+
+    Raises TestbedError VM-01 to VM-05, DriverError HOST-01, and what entering the provider raises.
+    """
+    bed, node = at.bed, at.node
+    entry = bed.undo.before("interface", node.place, interface=GUEST_BRIDGE)
+    try:
+        with guest_hosts.guest_host(bed, node, number=_NUMBER, vnic=VIRTIO) as guest:
+            node.call(routing.add_bridge, bridge=GUEST_BRIDGE)
+            for interface in (at.nic, guest.tap):
+                node.call(routing.set_controller, interface=interface, controller=GUEST_BRIDGE)
+            for address in ENDPOINTS[_NUMBER]:
+                guest.call(interfaces.add_address, interface=guest.interface, address=address)
+            place = guest_place(bed, guest, name="bmwg-server")
+            tap, vnic = f"{node.name}/{guest.tap}", f"{guest.name}/{guest.interface}"
+            yield Server(
+                end=PodEnd(pod=place, interface=guest.interface, address=host(ENDPOINTS[_NUMBER][0])),
+                crossed=(
+                    Crossed(at=tap, place=node, interface=guest.tap, forward="tx"),
+                    Crossed(at=vnic, place=guest, interface=guest.interface, forward="rx"),
+                ),
+                cpus=guest.pod_cpus,
+                told={
+                    "network": NOTHING,
+                    "host": node.name,
+                    "machines": {guest.name: guest_hosts.described(bed, guest, VIRTIO)},
+                    "hops": [
+                        {"at": node.name, "what": f"bridge {GUEST_BRIDGE}"},
+                        {"at": tap, "what": "tap of the guest"},
+                        {"at": vnic, "what": f"the guest's vNIC ({VIRTIO})"},
+                    ],
+                    "forwarding": "the kernel of the server's host, and QEMU",
+                    "native_programs": {"server": place.limits},
+                },
+            )
+    finally:
+        node.call(routing.set_controller, interface=at.nic, controller="")
+        node.call(interfaces.delete, interface=GUEST_BRIDGE)
+        bed.undo.done(entry)
+
+
+@contextmanager
+def _unikernel(at: Host) -> Iterator[Server]:
+    with agentless.standing(at.bed, at.node, nic=at.nic, asking=at.asking) as (place, machine):
+        tap = agentless.TAP
+        where = f"{at.node.name}/{tap}"
+        yield Server(
+            end=PodEnd(pod=place, interface=tap, address=agentless.ADDRESS),
+            crossed=(Crossed(at=where, place=at.node, interface=tap, forward="tx"),),
+            cpus=str(at.bed.testbed.pods.cpuset),
+            told={
+                "network": NOTHING,
+                "machine": machine,
+                "hops": [
+                    {"at": at.node.name, "what": f"bridge {agentless.BRIDGE}"},
+                    {"at": where, "what": "tap of the machine, virtio-net in it"},
+                ],
+                "forwarding": "the kernel of the server's host",
+            },
+        )
+
+
+@contextmanager
+def _pod(at: Host) -> Iterator[Server]:
+    bed, node = at.bed, at.node
+    network, made_by = bed.network(at.cell.network), runtime(at.cell, bed)
+    with (
+        uplinks.cleared(node, network.spec.uplink, nic=None, bridge=endpoints.BRIDGE),
+        endpoints.endpoint(
+            bed, network, node, number=_NUMBER, nic=None, speaker=endpoints.KERNEL, runtime=made_by
+        ) as made,
+        uplinks.bridged(node, interfaces=(at.nic,), bridge=endpoints.BRIDGE),
+    ):
+        address = host(made.attached.attachment.addresses[0])
+        yield Server(
+            end=PodEnd(pod=made.pod, interface=endpoints.INTERFACE, address=address),
+            crossed=endpoints.crossed_by(made, outwards=False),
+            cpus=str(bed.testbed.pods.cpuset),
+            told={
+                "network": {node.name: bed.described(network.spec.name, node.name)},
+                "endpoints": [made.evidence(bed)],
+                "pod_runtime": dict(made_by.describe()),
+                "hops": [{"at": node.name, "what": f"bridge {endpoints.BRIDGE}"}, *reversed(made.hops())],
+                "forwarding": "the kernel of the server's host",
+            },
+        )
+
+
+@contextmanager
+def addressed(node: HostNode, interface: str, number: int) -> Iterator[None]:
+    """Give an interface of a node the addresses of an end of the path; take them off on leaving."""
+    for address in ENDPOINTS[number]:
+        node.call(interfaces.add_address, interface=interface, address=address)
+    try:
+        yield
+    finally:
+        for address in ENDPOINTS[number]:
+            node.call(interfaces.remove_address, interface=interface, address=address)
+
+
+_FORMS: dict[str, Callable[[Host], AbstractContextManager[Server]]] = {
+    BAREMETAL: _native,
+    GUEST: _guest,
+    UNIKERNEL: _unikernel,
+}
