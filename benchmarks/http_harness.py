@@ -17,7 +17,7 @@ from pathlib import Path
 from ending import end_in_order
 from holding import keep_awake
 
-from bmwg.drivers.hosting.forms import hosting
+from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.hosting.instance import Form
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload import ab

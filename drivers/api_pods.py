@@ -104,10 +104,12 @@ class PodRuntime(Protocol):
 
     `run_dir` is the run's folder on the node, `options` are `pods.options` of the testbed file (an
     unknown one is a ConfigError). `probe` returns what a node lacks; `refuses` says why a network cannot
-    be a pod's here, `side_by_side` why so many pods with functions cannot be on one node. `standing`
+    be a pod's here, `side_by_side` why so many pods with functions cannot be on one node,
+    `no_further_container` why none can join a pod's network namespace. `standing`
     makes what all of a run's pods need on these nodes and removes it on leaving; `cpus` are the pods',
     and programs of the runtime's own run outside of the lists `kept_off`, of which a later one gives way
-    where no CPU is left; `networks` are the testbed's options. `made` makes a pod with its networks,
+    where no CPU is left; `networks` are the testbed's options. `ready` has stand on one node what its
+    first pod would else wait for, while pods are timed. `made` makes a pod with its networks,
     whose program is not started, and removes it on leaving; each undo is in the ledger before. `describe`
     is evidence.
     """
@@ -115,6 +117,7 @@ class PodRuntime(Protocol):
     def __init__(self, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue]) -> None: ...
     def probe(self, node: Node) -> Missing | None: ...
     def side_by_side(self, functions: int) -> Missing | None: ...
+    def no_further_container(self) -> Missing | None: ...
     def refuses(self, network: NetworkDriver) -> Missing | None: ...
     def standing(
         self,
@@ -124,6 +127,7 @@ class PodRuntime(Protocol):
         kept_off: Sequence[Sequence[int]] = (),
         networks: Sequence[NetworkDriver] = (),
     ) -> AbstractContextManager[None]: ...
+    def ready(self, node: PlacedNode) -> AbstractContextManager[None]: ...
     def made(
         self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()
     ) -> AbstractContextManager[Pod]: ...

@@ -7,7 +7,7 @@ import os
 import tarfile
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting import cgroups, program_files, programs
+from bmwg.drivers.hosting import engine_pods, program_files, programs
 from bmwg.drivers.hosting.docker_daemon import cgroup_of, client, refusals
 
 _EMPTY = ("tmp", "var/log/squid", "var/spool/squid", "dev", "proc", "sys", "run")
@@ -112,10 +112,9 @@ def stop(*, token: str, container: str, folder: str) -> None:
         programs.remove_folder(folder=folder)
 
 
-def fault(*, token: str, container: str) -> str | None:
-    """Node function: why a container no longer runs; None while it does."""
-    pids = _pids(token, container)
-    if pids:
+def fault(*, token: str, container: str, cgroup: str) -> str | None:
+    """Node function: why a container no longer runs; None while there are processes in its cgroup."""
+    if engine_pods.members(cgroup=cgroup):
         return None
     try:
         with client(token) as docker, refusals(f"container {container[:12]}"):
@@ -125,24 +124,3 @@ def fault(*, token: str, container: str) -> str | None:
         return f"the container has ended, and its daemon does not answer: {error}"
     words = " | ".join(logs.splitlines())
     return f"the container is {state['Status']}, exit status {state['ExitCode']}: {words}"
-
-
-def sample(*, token: str, container: str) -> dict[str, JsonValue]:
-    """Node function: what the container's processes use; fields of `instance.Sample`."""
-    return programs.use_of(_pids(token, container))
-
-
-def _pids(token: str, container: str) -> list[int]:
-    """Processes of a container as the node numbers them (the daemon numbers them otherwise)."""
-    found: set[int] = set()
-    for folder in cgroups.folders(f"{cgroup_of(token)}/{container}"):
-        try:
-            found |= {int(text) for text in (folder / "cgroup.procs").read_text().split()}
-        except OSError:
-            continue
-    return sorted(found)
-
-
-def limits(*, token: str, container: str) -> dict[str, JsonValue]:
-    """Node function: the limits of a container as the kernel has them."""
-    return cgroups.read_limits(f"{cgroup_of(token)}/{container}")

@@ -56,6 +56,12 @@ def create(*, token: str, spec: dict[str, JsonValue], within_s: float = 10.0) ->
     return {"container": made, "pid": first, "start_ticks": ticks, "cgroup": cgroup}
 
 
+def prepare(*, token: str) -> None:
+    """Node function: make the image of all pods. Raises DriverError DOCK-02."""
+    with client(token) as docker, refusals("the image of pods"):
+        _image(docker)
+
+
 def _image(docker: Any) -> str:
     """Return the daemon's only image, made unless it is there: the links of the node's root, and places for
     what else is shown of it.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from bmwg.drivers.api import JsonValue, Missing, Node
@@ -57,6 +57,18 @@ class Program:
     files: Mapping[str, str] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
 
+    def at(self, folder: str, address: str, port: int) -> Program:
+        """Return the program with what an instance gives in its command and its files."""
+
+        def filled(text: str) -> str:
+            return text.replace(FOLDER, folder).replace(ADDRESS, address).replace(PORT, str(port))
+
+        return replace(
+            self,
+            command=tuple(filled(word) for word in self.command),
+            files={name: filled(text) for name, text in self.files.items()},
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -78,11 +90,6 @@ class Sample:
     cpu_ns: int
     memory_octets: int
     memory_peak_octets: int | None = None
-
-
-def filled(text: str, *, folder: str, address: str, port: int) -> str:
-    """Put what an instance gives into a word of the command or into a file."""
-    return text.replace(FOLDER, folder).replace(ADDRESS, address).replace(PORT, str(port))
 
 
 class Instance(Protocol):

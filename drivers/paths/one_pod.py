@@ -19,7 +19,6 @@ from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD
 
 _LOOPBACK, _ADDRESS = "lo", "127.0.0.1"
-_RUNTIME = "crun"
 
 
 class OnePodPath(ProgramsPath):
@@ -52,13 +51,7 @@ class OnePodPath(ProgramsPath):
 
     def probe_pods(self) -> Missing | None:
         """Return what is missing: a runtime that puts a container into another's network namespace."""
-        if self._bed.testbed.pods.runtime == _RUNTIME:
-            return None
-        return Missing(
-            what="a second container in a pod",
-            reason=f"pods.runtime is {self._bed.testbed.pods.runtime}",
-            mend=f"pods.runtime: {_RUNTIME}",
-        )
+        return self._bed.runtime.no_further_container()
 
     def programs(self, stack: ExitStack) -> Programs:
         """Make both containers. Raises DriverError PATH-11."""

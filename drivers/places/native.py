@@ -1,20 +1,23 @@
 """A host as the place of native programs: its namespaces, and a cgroup with the testbed's limits of pods.
 
-A guest with our agent is such a host too; its cgroup goes with it.
+A guest with our agent is such a host too; its cgroup goes with it. Proxies of the native form have no cgroup.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from bmwg.drivers.api import HostNode, JsonValue, NestedNode, ProgramPlace
+from bmwg.drivers.api import HostNode, JsonValue, Missing, NestedNode, Node, ProgramPlace
 from bmwg.drivers.api_calls import WITHIN_S, CallsInside
-from bmwg.drivers.hosting import native_cgroup
+from bmwg.drivers.hosting import native_cgroup, programs
+from bmwg.drivers.hosting.instance import Hosting, Instance, Limits, Place, Program
+from bmwg.drivers.places.instances import AgentsProgram, PlacedInstance
 
 if TYPE_CHECKING:
+    from bmwg.drivers.ledger import Ledger
     from bmwg.drivers.paths.bed import Bed
 
 UNDO_KIND = "native_cgroup"
@@ -101,4 +104,48 @@ def guest_place(bed: Bed, guest: NestedNode, *, name: str) -> HostPlace:
     return HostPlace(pod_id=guest.name, node=guest, cgroup=cgroup, limits=told)
 
 
-_: type[ProgramPlace] = HostPlace
+class NativeHosting:
+    """Programs on the node itself, without limits; each further instance has a port of its own."""
+
+    def __init__(self, *, form: str, node: Node, place: Place, ledger: Ledger) -> None:
+        self.form = form
+        self._node = node
+        self._place = place
+
+    def __enter__(self) -> Self:
+        """Nothing is shared between instances."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+    def probe(self) -> Missing | None:
+        """Nothing can be missing but the program itself."""
+        return None
+
+    def prepare(self, program: Program) -> None:
+        """Nothing comes before a process."""
+
+    def start(self, program: Program, number: int, limits: Limits) -> Instance:
+        """Start the program on the next port of the node's address towards the clients."""
+        name = f"native-{number}"
+        address, port = self._place.client_address, program.port + number
+        # below the node's own /run: the run's folder is its owner's alone, and the program gives up root
+        folder = f"/run/bmwg-instances/{name}-{self._place.token}"
+        self._node.call(programs.require_free, address=address, port=port)
+        with ExitStack() as stack:
+            stack.callback(self._node.call, programs.remove_folder, folder=folder)
+            running = AgentsProgram(self._node, program.at(folder, address, port), folder)
+            stack.callback(running.stop)
+            return PlacedInstance(
+                name, (address, port), {"": running}, told=lambda: {"limits": None}, undo=stack.pop_all()
+            )
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """What the form is."""
+        return {"form": self.form, "runs": "a process on the node, one port for each instance"}
+
+
+_place: type[ProgramPlace] = HostPlace
+_hosting: type[Hosting] = NativeHosting
+

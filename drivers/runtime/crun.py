@@ -117,6 +117,10 @@ class CrunRuntime:
         """Pods share the CPUs that they are given."""
         return None
 
+    def no_further_container(self) -> Missing | None:
+        """A container may join any network namespace."""
+        return None
+
     def standing(
         self,
         nodes: Mapping[str, PlacedNode],
@@ -126,6 +130,10 @@ class CrunRuntime:
         networks: Sequence[NetworkDriver] = (),
     ) -> AbstractContextManager[None]:
         """Nothing: crun has no service."""
+        return nullcontext()
+
+    def ready(self, node: PlacedNode) -> AbstractContextManager[None]:
+        """Nothing: a pod waits for no service."""
         return nullcontext()
 
     def describe(self) -> Mapping[str, JsonValue]:

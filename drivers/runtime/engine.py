@@ -6,6 +6,7 @@ They have no function of the toolkit: what forwards frames is left to crun and K
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -107,6 +108,7 @@ class EngineRuntime:
         self._run_dir = run_dir
         self._undo = undo
         self._version: JsonValue = None
+        self._ready: dict[str, str] = {}  # by node: the token of a daemon that stands for all of its pods
 
     def probe(self, node: Node) -> Missing | None:
         """Return what the node lacks for the engine."""
@@ -125,6 +127,14 @@ class EngineRuntime:
             mend="pods.runtime: crun",
         )
 
+    def no_further_container(self) -> Missing | None:
+        """A container joins another by the engine's names alone."""
+        return Missing(
+            what="a second container in a pod",
+            reason=f"pods.runtime is {self.engine}",
+            mend="pods.runtime: crun",
+        )
+
     @contextmanager
     def standing(
         self,
@@ -138,8 +148,20 @@ class EngineRuntime:
         yield
 
     @contextmanager
+    def ready(self, node: PlacedNode) -> Iterator[None]:
+        """Have a daemon with its image stand on the node, which makes all of its pods meanwhile."""
+        token = f"{self.engine[0]}{secrets.token_hex(3)}"
+        with self._daemon(node, token):
+            node.call_within(_CALL_S, engine_pods.prepare, token=token)
+            self._ready[node.name] = token
+            try:
+                yield
+            finally:
+                del self._ready[node.name]
+
+    @contextmanager
     def made(self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()) -> Iterator[Pod]:
-        """Start the daemon, make a pod and attach its networks; end and remove all of it on leaving.
+        """Make a pod and attach its networks, by a daemon of its own unless one is ready; remove it on leaving.
 
         Raises ConfigError POD-01 for a pod with a program of its own.
         """
@@ -148,9 +170,10 @@ class EngineRuntime:
                 "POD-01", f"pod {spec.pod_id} by {self.engine}", expected="one that sleeps", found="a program"
             )
         asked_ns = time.monotonic_ns()
-        token = spec.pod_id.removeprefix("bmwg-")
+        token = self._ready.get(node.name) or spec.pod_id.removeprefix("bmwg-")
         with ExitStack() as stack:
-            stack.enter_context(self._daemon(node, token))
+            if node.name not in self._ready:
+                stack.enter_context(self._daemon(node, token))
             found = node.call_within(_CALL_S, engine_pods.create, token=token, spec=spec.as_builtins())
             pod = EnginePod(node, spec.pod_id, token, found)
             stack.callback(

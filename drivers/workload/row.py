@@ -10,13 +10,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.hosting import interfaces, programs, routing, sysctl
-from bmwg.drivers.hosting.instance import INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver
+from bmwg.drivers.hosting.instance import CRUN, INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.testbed import NetworkSpec
@@ -69,14 +69,15 @@ def open_row(
     sizes_octets: list[int],
     networks: Sequence[NetworkSpec] = (),
     vms: VmDriver = QEMU_ITSELF,
+    runtime: str = CRUN,
     token: str | None = None,
 ) -> Iterator[Row]:
     """Make the nodes and links and start the server; everything is removed on leaving.
 
-    `networks` are the options by which pods on the proxies' machine can be attached, `vms` says what starts
-    virtual machines there; none is touched here. `token` stands in the names of bridges, taps and cgroups;
-    drawn unless given. Raises TestbedError when the machine cannot (NODE-10 no root, PROG-01 no apache2),
-    DriverError PROG-02.
+    `networks` are the options by which pods on the proxies' machine can be attached, `runtime` makes them, and
+    `vms` says what starts virtual machines there; none is touched here. `token` stands in the names of bridges,
+    taps and cgroups; drawn unless given. Raises TestbedError when the machine cannot (NODE-10 no root, PROG-01 no
+    apache2), DriverError PROG-02.
     """
     token = token or secrets.token_hex(3)
     with ExitStack() as stack:
@@ -89,7 +90,9 @@ def open_row(
             links.connect(server, _NIC, proxy, "nic1"),
         )
         ends = Ends(client=client, proxy=proxy, server=server, ports=(_NIC, *INTERFACES, _NIC))
-        place = ends.place(token, owner, str(run_dir), networks=networks, vms=vms)
+        place = replace(
+            ends.place(token, owner, str(run_dir), networks=networks, vms=vms), runtime=runtime
+        )
         netns = f"/proc/{client.pid}/ns/net"
         yield stack.enter_context(serving_row(ends, place, made, sizes_octets, client_netns=netns))
 

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 from bmwg.drivers import registry
-from bmwg.drivers.hosting import forms
+from bmwg.drivers.places import forms
 from bmwg.drivers.hosting.instance import Hosting
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload.of_requests import RequestsWorkload

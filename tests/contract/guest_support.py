@@ -15,7 +15,7 @@ import pytest
 from tests.contract.http_support import needs_libvirt
 
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
-from bmwg.drivers.hosting.forms import hosting
+from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.drivers.hosting.instance import Hosting, Instance, Limits, Place, Program, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode

@@ -40,7 +40,7 @@ from tests.contract.image_support import (
 )
 
 from bmwg.drivers.hosting import programs
-from bmwg.drivers.hosting.forms import hosting
+from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.hosting.guest_image import examine
 from bmwg.drivers.hosting.instance import VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode

@@ -153,7 +153,7 @@ def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_all_away(
         import os, signal, time
         from pathlib import Path
         from bmwg.drivers.hosting import process
-        from bmwg.drivers.hosting.forms import hosting
+        from bmwg.drivers.places.forms import hosting
         from bmwg.drivers.ledger import Ledger
         from bmwg.drivers.testbed import load_testbed
         from bmwg.drivers.workload import squid

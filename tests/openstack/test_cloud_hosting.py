@@ -13,7 +13,7 @@ import pytest
 from tests.contract.http_support import carry_forty_objects, row_with_ledger
 from tests.openstack.support import needs_cloud, password, strays
 
-from bmwg.drivers.hosting.forms import hosting
+from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.hosting.instance import Hosting, VmDriver
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload import squid

@@ -13,7 +13,7 @@ import pytest
 from tests.unit.http import made
 
 from bmwg.drivers.api_calls import Calls
-from bmwg.drivers.hosting import forms
+from bmwg.drivers.places import forms
 from bmwg.drivers.hosting.instance import Grouping, Sample
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import DriverError
