@@ -10,11 +10,11 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import ClassVar
 
-from bmwg.drivers.api import Crossed, Evidence, Missing, PodEnd, PodPathDriver
+from bmwg.drivers.api import BetweenPods, Crossed, Evidence, Missing, PodEnd, PodPathDriver
 from bmwg.drivers.paths import agentless, guest_hosts, served
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
 from bmwg.drivers.paths.p2p_underlay import option_missing
-from bmwg.drivers.paths.programs import Programs, ProgramsPath
+from bmwg.drivers.paths.programs import ProgramsPath
 from bmwg.drivers.places.native import native_place
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, UNIKERNEL
@@ -82,7 +82,7 @@ class ClientServerPath(ProgramsPath):
             mend="an image that starts its server, and its name in `unikernel.serves`",
         )
 
-    def programs(self, stack: ExitStack) -> Programs:
+    def programs(self, stack: ExitStack) -> BetweenPods:
         """Give the client's link its address, and make the server's place."""
         bed = self._bed
         mine, other = bed.underlay()
@@ -92,23 +92,24 @@ class ClientServerPath(ProgramsPath):
         place = stack.enter_context(native_place(bed, asking, number=0, cpus=cpus))
         client = PodEnd(pod=place, interface=mine.interface, address=host(ENDPOINTS[0][0]))
         at = served.Host(cell=self._cell, bed=bed, node=answering, nic=other.interface, asking=asking)
-        server = stack.enter_context(served.serving(at))
-        return Programs(
-            ends=(client, server.end),
+        server, further, told = stack.enter_context(served.serving(at))
+        return BetweenPods(
+            ends=(client, server),
             crossed=(
                 Crossed(at=str(mine), place=asking, interface=mine.interface, forward="tx"),
                 Crossed(at=str(other), place=answering, interface=other.interface, forward="rx"),
-                *server.crossed,
+                *further,
             ),
-            told={
-                **server.told,
+            evidence={
+                "network": NOTHING,
+                **told,
                 "hops": [
                     {"at": str(mine), "what": "the client's interface"},
                     {"at": str(other), "what": "the server's host"},
-                    *server.told["hops"],
+                    *told["hops"],
                 ],
-                "cpus": {"client": place.cpus, "server": server.cpus},
-                "native_programs": {"client": place.limits, **server.told.get("native_programs", {})},
+                "cpus": {"client": place.cpus, "server": bed.testbed.pods.cpuset, **told.get("cpus", {})},
+                "native_programs": {"client": place.limits, **told.get("native_programs", {})},
             },
         )
 

@@ -102,10 +102,6 @@ def _no_vhost(vnic: str) -> Missing | None:
 def _provider(bed: Bed, node: HostNode) -> object:
     driver = bed.machines_driver or PROVIDER
     place = Place(
-        client_address="",
-        client_interface="",
-        server_address="",
-        server_interface="",
         token=bed.token,
         owner=bed.owner,
         run_dir=str(bed.run_dir),

@@ -10,10 +10,10 @@ import os
 from contextlib import ExitStack
 from typing import ClassVar
 
-from bmwg.drivers.api import Crossed, Evidence, JsonValue, Missing, PodEnd, PodPathDriver
+from bmwg.drivers.api import BetweenPods, Crossed, Evidence, JsonValue, Missing, PodEnd, PodPathDriver
 from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths.pods import created_pod, described
-from bmwg.drivers.paths.programs import Programs, ProgramsPath
+from bmwg.drivers.paths.programs import ProgramsPath
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD
@@ -53,7 +53,7 @@ class OnePodPath(ProgramsPath):
         """Return what is missing: a runtime that puts a container into another's network namespace."""
         return self._bed.runtime.no_further_container()
 
-    def programs(self, stack: ExitStack) -> Programs:
+    def programs(self, stack: ExitStack) -> BetweenPods:
         """Make both containers. Raises DriverError PATH-11."""
         bed = self._bed
         node = bed.node(bed.sides()[0].node)
@@ -70,10 +70,10 @@ class OnePodPath(ProgramsPath):
                 "PATH-11", "two containers of a pod", expected="one network namespace", found=", ".join(found)
             )
         ends = [PodEnd(pod=pod, interface=_LOOPBACK, address=_ADDRESS) for pod in (first, second)]
-        return Programs(
+        return BetweenPods(
             ends=(ends[0], ends[1]),
             crossed=(Crossed(at="pod0/lo", place=first, interface=_LOOPBACK, forward="tx"),),
-            told={
+            evidence={
                 "endpoints": [
                     {"node": node.name, "pod": described(bed, pod, works=False)} for pod in (first, second)
                 ],

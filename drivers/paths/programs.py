@@ -5,26 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import ClassVar
 
-from bmwg.drivers.api import BetweenPods, Crossed, Deployment, Evidence, Missing, PodEnd
+from bmwg.drivers.api import BetweenPods, Deployment, Evidence, Missing
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import Cell
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Programs:
-    """Two ends that stand, the interfaces between them in their order, and what else the record has of them.
-
-    `told` has at least `hops` and `forwarding`.
-    """
-
-    ends: tuple[PodEnd, PodEnd]
-    crossed: tuple[Crossed, ...]
-    told: Evidence
 
 
 class ProgramsPath(ABC):
@@ -52,8 +40,8 @@ class ProgramsPath(ABC):
         """Return what is missing for programs at the ends."""
 
     @abstractmethod
-    def programs(self, stack: ExitStack) -> Programs:
-        """Make both ends and what joins them; `stack` undoes it."""
+    def programs(self, stack: ExitStack) -> BetweenPods:
+        """Make both ends and what joins them, `words` and names yet to be told; `stack` undoes it."""
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
@@ -68,6 +56,4 @@ class ProgramsPath(ABC):
         with ExitStack() as stack:
             made = self.programs(stack)
             own: Evidence = {"path": self.kind.name, "hosting": self._cell.hosting}
-            yield BetweenPods(
-                ends=made.ends, crossed=made.crossed, evidence={**self.words, **own, **made.told}
-            )
+            yield replace(made, evidence={**self.words, **own, **made.evidence})

@@ -16,7 +16,7 @@ from bmwg.drivers.paths import agentless, endpoints, guest_hosts, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.places.native import guest_place, native_place
-from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, UNIKERNEL, Cell
+from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, UNIKERNEL, Cell
 from bmwg.methodology.vnics import VIRTIO
 
 GUEST_BRIDGE = "bmwg-kvbr"
@@ -34,17 +34,9 @@ class Host:
     asking: NamespaceNode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """The program's end, the interfaces from the host's NIC to it, and what the record says of the form.
-
-    `cpus` are those that the program is put on.
-    """
-
-    end: PodEnd
-    crossed: tuple[Crossed, ...]
-    cpus: str
-    told: Evidence
+# The program's end, the interfaces from the host's NIC to it, and what the record says of the form. Where that names
+# no network and no CPUs there is none, and the CPUs are those of pods.
+Server = tuple[PodEnd, tuple[Crossed, ...], Evidence]
 
 
 def serving(at: Host) -> AbstractContextManager[Server]:
@@ -63,12 +55,11 @@ def _native(at: Host) -> Iterator[Server]:
         addressed(at.node, at.nic, _NUMBER),
         native_place(at.bed, at.node, number=_NUMBER, cpus=at.bed.testbed.pods.cpus) as place,
     ):
-        yield Server(
-            end=PodEnd(pod=place, interface=at.nic, address=host(ENDPOINTS[_NUMBER][0])),
-            crossed=(),
-            cpus=place.cpus,
-            told={
-                "network": NOTHING,
+        yield (
+            PodEnd(pod=place, interface=at.nic, address=host(ENDPOINTS[_NUMBER][0])),
+            (),
+            {
+                "cpus": {"server": place.cpus},
                 "hops": [],
                 "forwarding": "nothing forwards",
                 "native_programs": {"server": place.limits},
@@ -93,15 +84,14 @@ def _guest(at: Host) -> Iterator[Server]:
                 guest.call(interfaces.add_address, interface=guest.interface, address=address)
             place = guest_place(bed, guest, name="bmwg-server")
             tap, vnic = f"{node.name}/{guest.tap}", f"{guest.name}/{guest.interface}"
-            yield Server(
-                end=PodEnd(pod=place, interface=guest.interface, address=host(ENDPOINTS[_NUMBER][0])),
-                crossed=(
+            yield (
+                PodEnd(pod=place, interface=guest.interface, address=host(ENDPOINTS[_NUMBER][0])),
+                (
                     Crossed(at=tap, place=node, interface=guest.tap, forward="tx"),
                     Crossed(at=vnic, place=guest, interface=guest.interface, forward="rx"),
                 ),
-                cpus=guest.pod_cpus,
-                told={
-                    "network": NOTHING,
+                {
+                    "cpus": {"server": guest.pod_cpus},
                     "host": node.name,
                     "machines": {guest.name: guest_hosts.described(bed, guest, VIRTIO)},
                     "hops": [
@@ -124,12 +114,10 @@ def _unikernel(at: Host) -> Iterator[Server]:
     with agentless.standing(at.bed, at.node, nic=at.nic, asking=at.asking) as (place, machine):
         tap = agentless.TAP
         where = f"{at.node.name}/{tap}"
-        yield Server(
-            end=PodEnd(pod=place, interface=tap, address=agentless.ADDRESS),
-            crossed=(Crossed(at=where, place=at.node, interface=tap, forward="tx"),),
-            cpus=str(at.bed.testbed.pods.cpuset),
-            told={
-                "network": NOTHING,
+        yield (
+            PodEnd(pod=place, interface=tap, address=agentless.ADDRESS),
+            (Crossed(at=where, place=at.node, interface=tap, forward="tx"),),
+            {
                 "machine": machine,
                 "hops": [
                     {"at": at.node.name, "what": f"bridge {agentless.BRIDGE}"},
@@ -152,11 +140,10 @@ def _pod(at: Host) -> Iterator[Server]:
         uplinks.bridged(node, interfaces=(at.nic,), bridge=endpoints.BRIDGE),
     ):
         address = host(made.attached.attachment.addresses[0])
-        yield Server(
-            end=PodEnd(pod=made.pod, interface=endpoints.INTERFACE, address=address),
-            crossed=endpoints.crossed_by(made, outwards=False),
-            cpus=str(bed.testbed.pods.cpuset),
-            told={
+        yield (
+            PodEnd(pod=made.pod, interface=endpoints.INTERFACE, address=address),
+            endpoints.crossed_by(made, outwards=False),
+            {
                 "network": {node.name: bed.described(network.spec.name, node.name)},
                 "endpoints": [made.evidence(bed)],
                 "pod_runtime": dict(made_by.describe()),

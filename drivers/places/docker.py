@@ -18,6 +18,7 @@ from bmwg.drivers.hosting import (
 from bmwg.drivers.hosting.instance import FORM_NETWORKS, Hosting, Limits, Place, Program, Sample
 from bmwg.drivers.ledger import LOCAL, Ledger
 from bmwg.drivers.places.instances import PlacedInstance
+from bmwg.drivers.runtime.daemon import daemon
 
 _FIRST_HOST = 16  # choice: below it are the gateway and what somebody adds by hand
 
@@ -60,8 +61,7 @@ class DockerHosting:
         self._bridge = f"bmwg{self._token}"[:15]
         self._network = ipaddress.ip_network(FORM_NETWORKS[form])
         self._data_root = f"{place.run_dir}/docker-{self._token}"
-        self._daemon: dict[str, int] = {}
-        self._undo = 0
+        self._stack = ExitStack()
         self._images: dict[str, JsonValue] = {}
         self._version: JsonValue = None
 
@@ -74,17 +74,13 @@ class DockerHosting:
         """Start the daemon and make the network."""
         here = self._node.place  # type: ignore[attr-defined]
         where = here if here["kind"] == "ssh" else LOCAL  # a node's own namespaces may be gone by then
-        self._undo = self._ledger.before("docker", where, token=self._token, data_root=self._data_root)
-        try:
-            started = self._node.call_within(
-                60.0, docker_daemon.start, token=self._token, data_root=self._data_root
+        with ExitStack() as stack:
+            stack.callback(self._node.call, interfaces.delete, interface=self._bridge)
+            self._version = stack.enter_context(
+                daemon(
+                    self._node, self._ledger, token=self._token, data_root=self._data_root, where=where
+                )
             )
-        except BaseException:
-            self._ledger.undo(self._undo)
-            raise
-        self._daemon = started["process"]
-        self._version = started["version"]
-        try:
             self._node.call(
                 docker_daemon.add_network,
                 token=self._token,
@@ -93,20 +89,13 @@ class DockerHosting:
                 gateway=str(self._network[1]),
                 masquerade=not self._routed,
             )
-        except BaseException:
-            self.__exit__()
-            raise
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *exc: object) -> None:
         """End the daemon and all that it runs, and remove its files."""
-        if self._daemon:
-            daemon, self._daemon = self._daemon, {}
-            self._node.call_within(
-                60.0, docker_daemon.stop, token=self._token, data_root=self._data_root, **daemon
-            )
-            self._node.call(interfaces.delete, interface=self._bridge)
-            self._ledger.done(self._undo)
+        stack, self._stack = self._stack, ExitStack()
+        stack.close()
 
     def start(self, program: Program, number: int, limits: Limits) -> PlacedInstance:
         """Start the program in a new container. The image is made the first time, before anything counts."""

@@ -26,6 +26,7 @@ from bmwg.drivers.api import (
 from bmwg.drivers.hosting import docker_daemon, engine_pods
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.hosting.instance import Sample
+from bmwg.drivers.runtime.daemon import daemon
 from bmwg.drivers.runtime.of_pods import OfPods
 from bmwg.methodology.errors import ConfigError, DriverError
 
@@ -180,34 +181,17 @@ class EngineRuntime:
                 node.call_within, _CALL_S, engine_pods.delete, token=token, container=found["container"]
             )
             pod.start_steps_ns |= {"pod_asked": asked_ns, "container_created": time.monotonic_ns()}
-            for one in networks:
-                attached = stack.enter_context(
-                    one.driver.attach(
-                        node, one.attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=one.bridge
-                    )
-                )
-                pod.attached += (attached,)
-                pod.checks += (one.driver.check(node, attached, pod_id=pod.pod_id),)
+            pod.attach(stack, networks)
             pod.start_steps_ns["networks_attached"] = time.monotonic_ns()
             yield pod
 
     @contextmanager
     def _daemon(self, node: PlacedNode, token: str) -> Iterator[None]:
         root = f"{self._run_dir}/{self.engine}-{token}"
-        undo: dict[str, JsonValue] = {"token": token, "data_root": root}
-        entry = self._undo.before("docker", {"kind": "local"}, **undo)
-        try:
-            started = node.call_within(_CALL_S, docker_daemon.start, **undo, engine=self.engine, nat=False)
-            self._version = started["version"]
-            try:
-                yield
-            finally:
-                node.call_within(_CALL_S, docker_daemon.stop, **undo, **started["process"])
-        except BaseException:
-            node.call_within(_CALL_S, docker_daemon.remove, **undo)
-            raise
-        finally:
-            self._undo.done(entry)
+        with daemon(
+            node, self._undo, token=token, data_root=root, engine=self.engine, nat=False
+        ) as self._version:
+            yield
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Its name and its parts' versions, as the daemon told them."""
