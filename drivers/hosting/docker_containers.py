@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import os
-import tarfile
 
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import engine_pods, program_files, programs
 from bmwg.drivers.hosting.docker_daemon import cgroup_of, client, refusals
-
-_EMPTY = ("tmp", "var/log/squid", "var/spool/squid", "dev", "proc", "sys", "run")
 
 
 def make_image(*, token: str, name: str, program: str, packages: list[str]) -> dict[str, JsonValue]:
@@ -19,7 +15,7 @@ def make_image(*, token: str, name: str, program: str, packages: list[str]) -> d
     Raises TestbedError PROG-01 when the program is not there. Returns evidence: packages, files, octets.
     """
     files = program_files.closure(program, program_files.require(program, packages))
-    data = _archive(files)
+    data = program_files.layer(files)
     with client(token) as docker, refusals(f"image {name}"):
         docker.api.import_image_from_data(data, repository=name, tag="run")
         image = docker.images.get(f"{name}:run")
@@ -30,22 +26,6 @@ def make_image(*, token: str, name: str, program: str, packages: list[str]) -> d
         "files": len(files),
         "octets": len(data),
     }
-
-
-def _archive(files: list[str]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name in _EMPTY:
-            folder = tarfile.TarInfo(name)
-            folder.type, folder.mode = tarfile.DIRTYPE, 0o1777
-            archive.addfile(folder)
-        for name in ("bin", "sbin", "lib", "lib64"):  # as the host: links into usr where it is merged
-            if os.path.islink(f"/{name}"):
-                archive.add(f"/{name}", arcname=name)
-        for file in files:
-            merged = os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file))
-            archive.add(os.path.realpath(file), arcname=merged.lstrip("/"))
-    return buffer.getvalue()
 
 
 def run(

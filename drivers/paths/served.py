@@ -74,39 +74,34 @@ def _guest(at: Host) -> Iterator[Server]:
     Raises TestbedError VM-01 to VM-05, DriverError HOST-01, and what entering the provider raises.
     """
     bed, node = at.bed, at.node
-    entry = bed.undo.before("interface", node.place, interface=GUEST_BRIDGE)
-    try:
-        with guest_hosts.guest_host(bed, node, number=_NUMBER, vnic=VIRTIO) as guest:
-            node.call(routing.add_bridge, bridge=GUEST_BRIDGE)
-            for interface in (at.nic, guest.tap):
-                node.call(routing.set_controller, interface=interface, controller=GUEST_BRIDGE)
-            for address in ENDPOINTS[_NUMBER]:
-                guest.call(interfaces.add_address, interface=guest.interface, address=address)
-            place = guest_place(bed, guest, name="bmwg-server")
-            tap, vnic = f"{node.name}/{guest.tap}", f"{guest.name}/{guest.interface}"
-            yield (
-                PodEnd(pod=place, interface=guest.interface, address=host(ENDPOINTS[_NUMBER][0])),
-                (
-                    Crossed(at=tap, place=node, interface=guest.tap, forward="tx"),
-                    Crossed(at=vnic, place=guest, interface=guest.interface, forward="rx"),
-                ),
-                {
-                    "cpus": {"server": guest.pod_cpus},
-                    "host": node.name,
-                    "machines": {guest.name: guest_hosts.described(bed, guest, VIRTIO)},
-                    "hops": [
-                        {"at": node.name, "what": f"bridge {GUEST_BRIDGE}"},
-                        {"at": tap, "what": "tap of the guest"},
-                        {"at": vnic, "what": f"the guest's vNIC ({VIRTIO})"},
-                    ],
-                    "forwarding": "the kernel of the server's host, and QEMU",
-                    "native_programs": {"server": place.limits},
-                },
-            )
-    finally:
-        node.call(routing.set_controller, interface=at.nic, controller="")
-        node.call(interfaces.delete, interface=GUEST_BRIDGE)
-        bed.undo.done(entry)
+    with (
+        uplinks.own_bridge(node, bed.undo, bridge=GUEST_BRIDGE, nic=at.nic),
+        guest_hosts.guest_host(bed, node, number=_NUMBER, vnic=VIRTIO) as guest,
+    ):
+        node.call(routing.set_controller, interface=guest.tap, controller=GUEST_BRIDGE)
+        for address in ENDPOINTS[_NUMBER]:
+            guest.call(interfaces.add_address, interface=guest.interface, address=address)
+        place = guest_place(bed, guest, name="bmwg-server")
+        tap, vnic = f"{node.name}/{guest.tap}", f"{guest.name}/{guest.interface}"
+        yield (
+            PodEnd(pod=place, interface=guest.interface, address=host(ENDPOINTS[_NUMBER][0])),
+            (
+                Crossed(at=tap, place=node, interface=guest.tap, forward="tx"),
+                Crossed(at=vnic, place=guest, interface=guest.interface, forward="rx"),
+            ),
+            {
+                "cpus": {"server": guest.pod_cpus},
+                "host": node.name,
+                "machines": {guest.name: guest_hosts.described(bed, guest, VIRTIO)},
+                "hops": [
+                    {"at": node.name, "what": f"bridge {GUEST_BRIDGE}"},
+                    {"at": tap, "what": "tap of the guest"},
+                    {"at": vnic, "what": f"the guest's vNIC ({VIRTIO})"},
+                ],
+                "forwarding": "the kernel of the server's host, and QEMU",
+                "native_programs": {"server": place.limits},
+            },
+        )
 
 
 @contextmanager
