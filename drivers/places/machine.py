@@ -12,28 +12,29 @@ from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import JsonValue, Missing, Node
-from bmwg.drivers.api_calls import Calls
 from bmwg.drivers.api_machines import Machine, MachineIntent
 from bmwg.drivers.hosting.guest_image import GuestImage
 from bmwg.drivers.hosting.instance import FORM_NETWORKS, Hosting, Limits, Place, Program, Sample
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.places.inside import InMachine
 from bmwg.drivers.places.instances import AgentsProgram, PlacedInstance
 from bmwg.methodology.errors import TestbedError, ToolkitError
 
 _MODELS = {"vm_full": NicModel.E1000, "vm_para": NicModel.VIRTIO}
 _FOLDER = "/run/bmwg-program"  # in the guest, whose files are its own
-_GUEST_DEADLINE_S = 30.0
 
 
-class VmInstance(PlacedInstance, Calls):
+class VmInstance(PlacedInstance, InMachine):
     """One machine with one program. What it uses is seen from its host: the guest's work and its emulation."""
+
+    deadline_s = 30.0
 
     def __init__(
         self, machine: Machine, program: Program, limits: Limits, *, root: str, image: GuestImage | None
     ) -> None:
         """Write the program's files in the guest and start it there. Raises TestbedError IMAGE-08."""
-        self._machine = machine
+        InMachine.__init__(self, machine)
         self._limits = limits
         self._root = root
         address = machine.endpoints[0].address
@@ -51,13 +52,9 @@ class VmInstance(PlacedInstance, Calls):
                 found="none",
                 hint=f"make the image with {' '.join(program.packages)}; the host's programs are not used",
             ) from error
-        super().__init__(machine.name, (address, program.port), {"": machine}, told=self._found, undo=undo)
-
-    def call_named(
-        self, function: str, arguments: Mapping[str, JsonValue], *, deadline_s: float | None = None
-    ) -> JsonValue:
-        """Run a node function inside the guest."""
-        return self._machine.call_named(function, arguments, deadline_s=deadline_s or _GUEST_DEADLINE_S)
+        PlacedInstance.__init__(
+            self, machine.name, (address, program.port), {"": machine}, told=self._found, undo=undo
+        )
 
     def sample_inside(self) -> Sample:
         """What the program uses as the guest's kernel counts it."""
