@@ -78,20 +78,6 @@ def run(
         return {"id": made["Id"]}
 
 
-def stop(*, token: str, container: str, folder: str) -> None:
-    """Node function: end and remove a container and its folder. Idempotent; so with a daemon that is gone."""
-    from docker.errors import APIError, DockerException, NotFound
-    from requests.exceptions import RequestException
-
-    try:
-        with client(token) as docker:
-            docker.api.remove_container(container, force=True)
-    except (NotFound, DockerException, RequestException, APIError, OSError):
-        pass  # the daemon's own end removes what it ran
-    finally:
-        programs.remove_folder(folder=folder)
-
-
 def fault(*, token: str, container: str, cgroup: str) -> str | None:
     """Node function: why a container no longer runs; None while there are processes in its cgroup."""
     if engine_pods.members(cgroup=cgroup):

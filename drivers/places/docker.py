@@ -124,10 +124,9 @@ class DockerHosting:
             cpus=limits.cpus,
             memory_octets=limits.memory_octets,
         )
-        undo = ExitStack()
-        undo.callback(
-            self._node.call, docker_containers.stop, token=self._token, container=made["id"], folder=folder
-        )
+        undo = ExitStack()  # not before: where the name is taken, the folder is another instance's
+        undo.callback(self._node.call, programs.remove_folder, folder=folder)
+        undo.callback(self._node.call, engine_pods.delete, token=self._token, container=made["id"])
         container = _Container(self._node, self._token, made["id"])
         return PlacedInstance(name, endpoint, {"": container}, told=container.limits, undo=undo)
 
