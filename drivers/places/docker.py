@@ -128,7 +128,14 @@ class DockerHosting:
         undo.callback(self._node.call, programs.remove_folder, folder=folder)
         undo.callback(self._node.call, engine_pods.delete, token=self._token, container=made["id"])
         container = _Container(self._node, self._token, made["id"])
-        return PlacedInstance(name, endpoint, {"": container}, told=container.limits, undo=undo)
+        return PlacedInstance(
+            name,
+            endpoint,
+            {"": container},
+            sampled=container.sample,
+            told=container.limits,
+            undo=undo,
+        )
 
     def prepare(self, program: Program) -> None:
         """Make the program's image unless it is there."""

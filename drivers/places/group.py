@@ -47,7 +47,7 @@ class PodOfCluster(PlacedInstance):
     def __init__(
         self, where: Where, name: str, endpoint: tuple[str, int], made: Replicas, undo: ExitStack
     ) -> None:
-        super().__init__(name, endpoint, {}, told=self._found, undo=undo)
+        super().__init__(name, endpoint, {}, sampled=self._used, told=self._found, undo=undo)
         self._where = where
         self._made = made
 
@@ -56,8 +56,8 @@ class PodOfCluster(PlacedInstance):
         """The id of its container."""
         return pods.container_id(self._made.found[self.name])
 
-    def sample(self) -> Sample:
-        """What the container's processes use; the sandbox, which sleeps, is none of them."""
+    def _used(self) -> Sample:
+        """Return what the container's processes use; the sandbox, which sleeps, is none of them."""
         return _sample(self._where, [self.container])
 
     def fault(self) -> str | None:

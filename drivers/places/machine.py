@@ -53,7 +53,13 @@ class VmInstance(PlacedInstance, InMachine):
                 hint=f"make the image with {' '.join(program.packages)}; the host's programs are not used",
             ) from error
         PlacedInstance.__init__(
-            self, machine.name, (address, program.port), {"": machine}, told=self._found, undo=undo
+            self,
+            machine.name,
+            (address, program.port),
+            {},
+            sampled=machine.sample,
+            told=self._found,
+            undo=undo,
         )
 
     def sample_inside(self) -> Sample:

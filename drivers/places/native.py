@@ -138,7 +138,12 @@ class NativeHosting:
             running = AgentsProgram(self._node, program.at(folder, address, port), folder)
             stack.callback(running.stop)
             return PlacedInstance(
-                name, (address, port), {"": running}, told=lambda: {"limits": None}, undo=stack.pop_all()
+                name,
+                (address, port),
+                {"": running},
+                sampled=running.sample,
+                told=lambda: {"limits": None},
+                undo=stack.pop_all(),
             )
 
     def describe(self) -> Mapping[str, JsonValue]:

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import Attached, Attachment, JsonValue, Missing, NetworkDriver, PlacedNode, Pod
-from bmwg.drivers.hosting import cgroups, interfaces, mounts, pod_programs, programs, routing
+from bmwg.drivers.hosting import cgroups, interfaces, mounts, programs, routing
 from bmwg.drivers.hosting.bundle import CAPABILITIES, PodSpec
 from bmwg.drivers.hosting.instance import (
     FORM_NETWORKS,
@@ -31,12 +31,11 @@ from bmwg.drivers.hosting.instance import (
     Limits,
     Place,
     Program,
-    Sample,
 )
 from bmwg.drivers.hosting.process import OWNER_VARIABLE
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import uplinks
-from bmwg.drivers.places.instances import Part, PlacedInstance
+from bmwg.drivers.places.instances import EnteredProgram, Part, PlacedInstance
 from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import POD_PREFIX
@@ -68,33 +67,6 @@ class _Side:
     def bridge(self) -> str:
         """Name for the option's bridge on this side, where it makes one."""
         return f"bmwg-br{self.number}"
-
-
-class _Entered:
-    """A program that was started in a pod whose own first process sleeps."""
-
-    def __init__(self, pod: Pod, program: Program, folder: str) -> None:
-        """Start it, its files written. Raises TestbedError PROG-01, DriverError PROG-02, EXEC-01."""
-        self._pod = pod
-        self._folder = folder
-        self._process = pod.node.call(
-            pod_programs.start, command=list(program.command), folder=folder, **pod.entry
-        )
-
-    def sample(self) -> Sample:
-        """What the pod uses: nothing else runs in it."""
-        return self._pod.sample()
-
-    def fault(self) -> str | None:
-        """Say why it no longer runs."""
-        return self._pod.node.call(programs.fault, folder=self._folder, **self._process)
-
-    def stop(self) -> None:
-        """End it."""
-        by = self._pod.entry.get("entered_by")
-        self._pod.node.call(
-            pod_programs.stop, folder=self._folder, **self._process, of=self._pod.pid, entered_by=by
-        )
 
 
 class PodHosting:
@@ -221,7 +193,7 @@ class PodHosting:
                 parts = {"container": container, "sandbox": sandbox}
             else:
                 container = sandbox
-                entered = _Entered(sandbox, placed, folder)
+                entered = EnteredProgram(sandbox, placed.command, folder)
                 stack.callback(entered.stop)
                 parts = {"program": entered, "pod": sandbox}
             beside = {"sandbox": sandbox} if self._joins else {}
@@ -234,7 +206,14 @@ class PodHosting:
                     "attachments": [dict(one.evidence) for one in attached],
                 }
 
-            return PlacedInstance(name, (address, program.port), parts, told=told, undo=stack.pop_all())
+            return PlacedInstance(
+                name,
+                (address, program.port),
+                parts,
+                sampled=container.sample,
+                told=told,
+                undo=stack.pop_all(),
+            )
 
     @contextmanager
     def _pinned(self, sandbox: Pod) -> Iterator[str]:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from bmwg.drivers.hosting import programs, routing
+from bmwg.drivers.hosting import routing
 from bmwg.drivers.hosting.instance import Group, Grouping, Hosting, Instance, Limits, Program
+from bmwg.drivers.places.instances import AgentsProgram
 from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import DriverError, ToolkitError
 
-_STRESS_PACKAGES = ["stress-ng"]
 _TOGETHER = 4  # choice: instances that are made together have at least the time of so many
 PROBE_OCTETS = 1000  # choice: the smallest object tells as well that a proxy serves
 
@@ -81,7 +81,7 @@ class Deployment:
         self.start_ns: list[int] = []
         self._proxies = proxies
         self._deadline_s = deadline_s
-        self._stress: Mapping[str, Any] = {}
+        self._stress: AgentsProgram | None = None
 
     @property
     def endpoints(self) -> list[tuple[str, int]]:
@@ -139,21 +139,16 @@ class Deployment:
     def load(self, cpus: int) -> None:
         """Load the proxies' machine with so many workers (document 001: `stress --cpu 12`)."""
         if cpus:
+            command = ("stress-ng", "--cpu", str(cpus), "--timeout", "48h")
+            program = Program(name="stress-ng", command=command, port=0, packages=("stress-ng",))
             folder = f"/run/bmwg-stress-{self.row.place.token}"
-            self.row.proxy.call(programs.write_files, folder=folder, files={})
-            started = self.row.proxy.call(
-                programs.start,
-                command=["stress-ng", "--cpu", str(cpus), "--timeout", "48h"],
-                folder=folder,
-                packages=_STRESS_PACKAGES,
-            )
-            self._stress = {**started, "folder": folder}
+            self._stress = AgentsProgram(self.row.proxy, program, folder)
 
     def unload(self) -> None:
         """End the load."""
         if self._stress:
-            stress, self._stress = self._stress, {}
-            self.row.proxy.call(programs.stop, **stress)
+            stress, self._stress = self._stress, None
+            stress.stop()
 
     def fault(self) -> str | None:
         """Say what of it no longer stands: instances, server, load."""
@@ -166,10 +161,8 @@ class Deployment:
                     return f"{instance.name}: {found}"
         if found := self.row.fault():
             return found
-        if self._stress:
-            ended = self.row.proxy.call(programs.fault, **self._stress)
-            return f"stress: {ended}" if ended else None
-        return None
+        ended = self._stress.fault() if self._stress else None
+        return f"stress: {ended}" if ended else None
 
     def usage(self) -> tuple[int, int]:
         """CPU time (ns) and memory (octets) of all instances together."""
