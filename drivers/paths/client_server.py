@@ -11,10 +11,11 @@ from contextlib import ExitStack
 from typing import ClassVar
 
 from bmwg.drivers.api import BetweenPods, Crossed, Evidence, Missing, PodEnd, PodPathDriver
-from bmwg.drivers.paths import agentless, guest_hosts, served
+from bmwg.drivers.paths import served
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
 from bmwg.drivers.paths.p2p_underlay import option_missing
 from bmwg.drivers.paths.programs import ProgramsPath
+from bmwg.drivers.places import agentless, guest_hosts
 from bmwg.drivers.places.native import native_place
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, UNIKERNEL

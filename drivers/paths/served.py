@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from bmwg.drivers.api import Crossed, Evidence, HostNode, PodEnd, PodRuntime
 from bmwg.drivers.hosting import interfaces, routing
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.paths import agentless, endpoints, guest_hosts, uplinks
+from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
 from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.places import agentless, guest_hosts
 from bmwg.drivers.places.native import guest_place, native_place
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, UNIKERNEL, Cell
 from bmwg.methodology.vnics import VIRTIO

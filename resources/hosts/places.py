@@ -14,9 +14,9 @@ from bmwg.drivers.api import Evidence, JsonValue, Missing, PodParts
 from bmwg.drivers.hosting import job_files, programs, qemu
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.qemu import Accelerator
-from bmwg.drivers.paths import guest_hosts
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pods import created_pod, described
+from bmwg.drivers.places import guest_hosts
 from bmwg.drivers.places.native import guest_place, native_place
 from bmwg.drivers.workload.of_jobs import JobPlace
 from bmwg.methodology.kinds.jobs.profile import PATH

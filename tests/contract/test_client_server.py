@@ -12,7 +12,7 @@ from bmwg.drivers import registry
 from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting import cgroups, pod_programs, process
 from bmwg.drivers.isolation import require_closed
-from bmwg.drivers.paths import guest_hosts
+from bmwg.drivers.places import guest_hosts
 from bmwg.drivers.record.deployment import take_between
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.drivers.workload.netperf import Netperf

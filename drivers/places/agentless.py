@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bmwg.drivers.api import JsonValue, Missing, PlacedNode
 from bmwg.drivers.api_calls import WITHIN_S, CallsInside
@@ -21,9 +21,11 @@ from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.links import mac_of
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS
-from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.testbed import UNITS
 from bmwg.methodology.errors import DriverError, TestbedError
+
+if TYPE_CHECKING:
+    from bmwg.drivers.paths.bed import Bed
 
 KEY = "unikernel"  # of the testbed file
 TAP, BRIDGE = "bmwg-uk0", "bmwg-ukbr"
