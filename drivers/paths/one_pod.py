@@ -1,7 +1,7 @@
 """Container to container in one pod: two containers, one network namespace, its loopback between them.
 
-No network option has a part in it. Runtimes that make single containers alone (crun) make it; the second
-container has limits of its own. Ids: PATH-11 the containers are not in one network namespace.
+No network option has a part in it. Runtimes that make single containers (crun, Docker, podman) make it; the
+second container has limits of its own. Ids: PATH-11 the containers are not in one network namespace.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class OnePodPath(ProgramsPath):
         bed = self._bed
         node = bed.node(bed.sides()[0].node)
         name = f"bmwg-{bed.next_id()}"
+        stack.enter_context(bed.runtime.ready(node))  # an engine joins containers of one daemon
         first = stack.enter_context(created_pod(bed, node, name=f"{name}-0", networks=[]))
         first.start()
         joined = created_pod(bed, node, name=f"{name}-1", networks=[], netns=first.netns_path)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Protocol
 
-from bmwg.drivers.api import JsonValue, ProgramPlace
+from bmwg.drivers.api import JsonValue
 from bmwg.drivers.api_calls import Calls
-from bmwg.drivers.hosting import pod_programs, programs
+from bmwg.drivers.hosting import programs
 from bmwg.drivers.hosting.instance import Instance, Program, Sample
 
 
@@ -87,32 +87,6 @@ class AgentsProgram:
     def stop(self) -> None:
         """End it, and remove its folder."""
         self._place.call(programs.stop, folder=self._folder, **self._process)
-
-
-class EnteredProgram:
-    """A program that was started in a place from outside, as the place's `entry` says."""
-
-    def __init__(self, place: ProgramPlace, command: Sequence[str], folder: str, *, mend: str = "") -> None:
-        """Start it, its output in a folder of the place's node; `mend` is the line that supplies it.
-
-        Raises TestbedError PROG-01, DriverError PROG-02, EXEC-01, EXEC-03.
-        """
-        self._place = place
-        self._folder = folder
-        self._process = place.node.call(
-            pod_programs.start, command=list(command), folder=folder, mend=mend, **place.entry
-        )
-
-    def fault(self) -> str | None:
-        """Say why it no longer runs."""
-        return self._place.node.call(programs.fault, folder=self._folder, **self._process)
-
-    def stop(self) -> None:
-        """End it, and remove its folder."""
-        by = self._place.entry.get("entered_by")
-        self._place.node.call(
-            pod_programs.stop, folder=self._folder, **self._process, of=self._place.pid, entered_by=by
-        )
 
 
 _: type[Instance] = PlacedInstance

@@ -1,11 +1,10 @@
 """The pod form: a program in a pod that one CNI option of the testbed attaches to clients and servers.
 
 A pod is a sandbox, which holds the network namespace, and in that namespace a container, which runs the
-program within its limits; by an engine (Docker, podman) it is one container, which the program enters by the
-engine's API. The option gives it two interfaces: net0 towards the clients, net1 towards the servers, as it
-does to a forwarding pod of the containerized suites. Where the option joins the node's NIC at layer 2 the pod
-has addresses of the clients' and of the servers' own network; where the node routes (`uplink: routed`) it has
-a network of its own on each side.
+program within its limits; the runtime of the testbed file makes both. The option gives it two interfaces: net0
+towards the clients, net1 towards the servers, as it does to a forwarding pod of the containerized suites. Where
+the option joins the node's NIC at layer 2 the pod has addresses of the clients' and of the servers' own
+network; where the node routes (`uplink: routed`) it has a network of its own on each side.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import ipaddress
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,6 +24,7 @@ from bmwg.drivers.api import Attached, Attachment, JsonValue, Missing, NetworkDr
 from bmwg.drivers.hosting import cgroups, interfaces, mounts, programs, routing
 from bmwg.drivers.hosting.bundle import CAPABILITIES, PodSpec
 from bmwg.drivers.hosting.instance import (
+    CRUN,
     FORM_NETWORKS,
     Hosting,
     Instance,
@@ -35,7 +35,7 @@ from bmwg.drivers.hosting.instance import (
 from bmwg.drivers.hosting.process import OWNER_VARIABLE
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import uplinks
-from bmwg.drivers.places.instances import EnteredProgram, Part, PlacedInstance
+from bmwg.drivers.places.instances import PlacedInstance
 from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import POD_PREFIX
@@ -87,7 +87,6 @@ class PodHosting:
         self._standing: set[int] = set()
         self._joined = ExitStack()
         self._ready = ExitStack()
-        self._joins = self._runtime.no_further_container() is None
 
     def __enter__(self) -> Self:
         """Have what the pods would wait for stand; the node's NICs are left as they are while no pod stands."""
@@ -150,30 +149,18 @@ class PodHosting:
         name = f"pod-{self._option[:_NAME_OCTETS]}-{number}-{self._place.token}"
         if number in self._standing:
             raise DriverError("INST-03", f"instance {name}", expected="a new number", found="it stands")
-        folder = f"/run/bmwg-instances/{name}"  # as of a native one; all of /run is the node's own
         with ExitStack() as stack:
             self._enter_first(number)
             stack.callback(self._leave, number)
             cpus = self._node.call(cgroups.default_cpus)
-            whole = PodSpec(
-                pod_id=name,
-                cpus=cpus,
-                cpu_limit=min(limits.cpus, len(cpu_list(cpus))),
-                memory_octets=limits.memory_octets,
-                environment=(f"{OWNER_VARIABLE}={self._place.owner}",),
-                binds=((folder, folder, True),),
-                forwarding=False,
-                capabilities=CAPABILITIES,
-            )
-            holder = whole
-            if self._joins:
-                holder = PodSpec(
-                    pod_id=f"{name}-sandbox", cpus=cpus, memory_octets=_SANDBOX_OCTETS, forwarding=False
+            sandbox = stack.enter_context(
+                self._runtime.made(
+                    self._node,
+                    PodSpec(
+                        pod_id=f"{name}-sandbox", cpus=cpus, memory_octets=_SANDBOX_OCTETS, forwarding=False
+                    ),
                 )
-            stack.callback(self._node.call, programs.remove_folder, folder=folder)
-            if not self._joins:  # it is made with its folder in it
-                self._node.call(programs.write_files, folder=folder, files={})
-            sandbox = stack.enter_context(self._runtime.made(self._node, holder))
+            )
             netns = stack.enter_context(self._pinned(sandbox))
             attached = tuple(
                 stack.enter_context(self._attached(side, _FIRST_HOST + number, sandbox, netns))
@@ -183,33 +170,40 @@ class PodHosting:
                 self._join()
             sandbox.start()
             address = attached[0].attachment.addresses[0].partition("/")[0]
+            folder = f"/run/bmwg-instances/{name}"  # as of a native one; all of /run is the node's own
             placed = program.at(folder, address, program.port)
+            stack.callback(self._node.call, programs.remove_folder, folder=folder)
             self._node.call(programs.write_files, folder=folder, files=dict(placed.files))
-            parts: dict[str, Part]
-            if self._joins:
-                spec = replace(whole, arguments=placed.command, netns=netns)
-                container = stack.enter_context(self._runtime.made(self._node, spec))
-                container.start()
-                parts = {"container": container, "sandbox": sandbox}
-            else:
-                container = sandbox
-                entered = EnteredProgram(sandbox, placed.command, folder)
-                stack.callback(entered.stop)
-                parts = {"program": entered, "pod": sandbox}
-            beside = {"sandbox": sandbox} if self._joins else {}
+            container = stack.enter_context(
+                self._runtime.made(
+                    self._node,
+                    PodSpec(
+                        pod_id=name,
+                        cpus=cpus,
+                        cpu_limit=min(limits.cpus, len(cpu_list(cpus))),
+                        memory_octets=limits.memory_octets,
+                        arguments=placed.command,
+                        environment=(f"{OWNER_VARIABLE}={self._place.owner}",),
+                        binds=((folder, folder, True),),
+                        capabilities=CAPABILITIES,
+                        netns=netns,
+                    ),
+                )
+            )
+            container.start()
 
             def told() -> Mapping[str, JsonValue]:
                 return {
                     "limits": container.describe(),
                     "limits_wanted": {"cpus": limits.cpus, "memory_octets": limits.memory_octets},
-                    **{part: pod.describe() for part, pod in beside.items()},
+                    "sandbox": sandbox.describe(),
                     "attachments": [dict(one.evidence) for one in attached],
                 }
 
             return PlacedInstance(
                 name,
                 (address, program.port),
-                parts,
+                {"container": container, "sandbox": sandbox},
                 sampled=container.sample,
                 told=told,
                 undo=stack.pop_all(),
@@ -310,13 +304,14 @@ class PodHosting:
         """The option: plugins with version and hash, its configuration with hash, how pods are reached."""
         spec = self._network.spec
         told = self._network.describe(self._node)  # read anew: a plugin may have been exchanged
+        by = {} if self._place.runtime == CRUN else {"pod_runtime": dict(self._runtime.describe())}
         if spec.conflist is not None:
             told |= {"conflist": spec.conflist, "conflist_sha256": conflist_sha256(spec.conflist)}
         return {
             "form": f"{POD_PREFIX}{self._option}",
             "cni": told,
             "image": "the node's root, read-only",
-            **({} if self._joins else {"pod_runtime": dict(self._runtime.describe())}),
+            **by,
             "interfaces": {side.interface: side.nic for side in self._sides},
             "reached_by": _REACHED_BY[spec.uplink],
         }

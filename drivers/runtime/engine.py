@@ -34,14 +34,27 @@ _CALL_S = 60.0
 
 
 class EnginePod(OfPods):
-    """A pod whose container an engine holds. Its program sleeps from the beginning."""
+    """A pod whose container an engine holds. One with a network of its own sleeps from the beginning."""
 
-    def __init__(self, node: PlacedNode, pod_id: str, token: str, made: Mapping[str, JsonValue]) -> None:
-        super().__init__(node, pod_id, pid=made["pid"], start_ticks=made["start_ticks"])
+    def __init__(self, node: PlacedNode, spec: PodSpec, token: str, container: str) -> None:
+        super().__init__(node, spec.pod_id)
         self.start_steps_ns: dict[str, int] = {}
         self.end_steps_ns: dict[str, int] = {}
+        self._spec = spec
         self._token = token
-        self._made = made
+        self._container = container
+        self._cgroup = ""
+
+    def run(self) -> None:
+        """Start its container."""
+        made = self.node.call_within(
+            _CALL_S,
+            engine_pods.start,
+            token=self._token,
+            container=self._container,
+            spec=self._spec.as_builtins(),
+        )
+        self.pid, self.start_ticks, self._cgroup = made["pid"], made["start_ticks"], made["cgroup"]
 
     @property
     def image(self) -> str:
@@ -51,11 +64,13 @@ class EnginePod(OfPods):
     @property
     def entry(self) -> dict[str, JsonValue]:
         """Programs enter it by the engine's API."""
-        by = {"token": self._token, "container": self._made["container"], "cgroup": self._made["cgroup"]}
+        by = {"token": self._token, "container": self._container, "cgroup": self._cgroup}
         return {**super().entry, "entered_by": by}
 
     def start(self, arguments: Sequence[str] = ()) -> None:
-        """Nothing: the container runs already, and its program sleeps."""
+        """Start a container that joined a network; any other one runs already, and its program sleeps."""
+        if self._spec.netns:
+            self.run()
         self.start_steps_ns["container_running"] = time.monotonic_ns()
 
     def said(self) -> list[str]:
@@ -68,14 +83,14 @@ class EnginePod(OfPods):
 
     def sample(self) -> Sample:
         """What all processes of the pod use."""
-        return Sample(**self.node.call(engine_pods.sample, cgroup=self._made["cgroup"]))
+        return Sample(**self.node.call(engine_pods.sample, cgroup=self._cgroup))
 
     def fault(self) -> str | None:
         """Say why the pod's first process no longer runs; None while it does."""
         return self.node.call(
             engine_pods.fault,
             token=self._token,
-            container=self._made["container"],
+            container=self._container,
             pid=self.pid,
             start_ticks=self.start_ticks,
         )
@@ -85,9 +100,9 @@ class EnginePod(OfPods):
         return self.node.call(
             engine_pods.describe,
             token=self._token,
-            container=self._made["container"],
+            container=self._container,
             pid=self.pid,
-            cgroup=self._made["cgroup"],
+            cgroup=self._cgroup,
         )
 
 
@@ -129,12 +144,8 @@ class EngineRuntime:
         )
 
     def no_further_container(self) -> Missing | None:
-        """A container joins another by the engine's names alone."""
-        return Missing(
-            what="a second container in a pod",
-            reason=f"pods.runtime is {self.engine}",
-            mend="pods.runtime: crun",
-        )
+        """A container may join the network of another one of the same daemon."""
+        return None
 
     @contextmanager
     def standing(
@@ -164,9 +175,9 @@ class EngineRuntime:
     def made(self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()) -> Iterator[Pod]:
         """Make a pod and attach its networks, by a daemon of its own unless one is ready; remove it on leaving.
 
-        Raises ConfigError POD-01 for a pod with a program of its own.
+        Raises ConfigError POD-01 for a pod with a network and a program of its own.
         """
-        if spec.told_at_start or tuple(spec.arguments) != SLEEPER:
+        if spec.told_at_start or not (spec.netns or tuple(spec.arguments) == SLEEPER):
             raise ConfigError(
                 "POD-01", f"pod {spec.pod_id} by {self.engine}", expected="one that sleeps", found="a program"
             )
@@ -175,11 +186,11 @@ class EngineRuntime:
         with ExitStack() as stack:
             if node.name not in self._ready:
                 stack.enter_context(self._daemon(node, token))
-            found = node.call_within(_CALL_S, engine_pods.create, token=token, spec=spec.as_builtins())
-            pod = EnginePod(node, spec.pod_id, token, found)
-            stack.callback(
-                node.call_within, _CALL_S, engine_pods.delete, token=token, container=found["container"]
-            )
+            made = node.call_within(_CALL_S, engine_pods.create, token=token, spec=spec.as_builtins())
+            stack.callback(node.call_within, _CALL_S, engine_pods.delete, token=token, container=made)
+            pod = EnginePod(node, spec, token, made)
+            if not spec.netns:  # a network is attached to its process
+                pod.run()
             pod.start_steps_ns |= {"pod_asked": asked_ns, "container_created": time.monotonic_ns()}
             pod.attach(stack, networks)
             pod.start_steps_ns["networks_attached"] = time.monotonic_ns()

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Protocol
 from bmwg.drivers.api import Node, PodEnd, ServingPlace, WorkloadDriver
 from bmwg.drivers.api_workload import TWO, Takes
 from bmwg.drivers.hosting import pod_programs, programs
-from bmwg.drivers.places.instances import EnteredProgram
 from bmwg.drivers.workload.of_programs import MEND, OfPrograms
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.streams.records import KIND, StreamsResult, StreamsSpec
@@ -70,12 +69,14 @@ class OfStreams(OfPrograms[PodEnd]):
 
         Raises TestbedError PROG-01, DriverError PROG-02, EXEC-01, EXEC-03.
         """
-        folder = f"/run/bmwg-streams/{end.pod.pod_id}"
-        program = EnteredProgram(end.pod, command, folder, mend=MEND)
+        pod = end.pod
+        folder = f"/run/bmwg-streams/{pod.pod_id}"
+        started = pod.node.call(pod_programs.start, command=command, folder=folder, mend=MEND, **pod.entry)
         try:
             yield folder
         finally:
-            program.stop()
+            by = pod.entry.get("entered_by")
+            pod.node.call(pod_programs.stop, folder=folder, **started, of=pod.pid, entered_by=by)
 
     def asked(self, end: PodEnd, command: list[str], within_s: float) -> dict[str, Any]:
         """Run the asking program to its end; what `pod_programs.run` returns."""

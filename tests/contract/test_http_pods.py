@@ -279,12 +279,12 @@ def test_a_proxy_in_a_pod_by_an_engine_has_the_same_interfaces_and_limits(
             told = first.describe()
             evidence(told, place.describe(), option)
             carried(row, told, option)
-            assert "sandbox" not in told
             assert told["limits"]["system_call_filter"] == "filter (seccomp)"
+            assert told["sandbox"]["pid"] != told["limits"]["pid"]
             assert place.describe()["pod_runtime"]["runtime"] == runtime
             assert first.fault() is None
             kill_squid(row)
-            assert "program: the program has ended" in soon(first.fault)
+            assert "container: its first process has ended" in soon(first.fault)
         finally:
             first.stop()
             second.stop()
