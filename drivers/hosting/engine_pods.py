@@ -50,7 +50,7 @@ def create(*, token: str, spec: dict[str, JsonValue]) -> str:
 def start(
     *, token: str, container: str, spec: dict[str, JsonValue], within_s: float = 10.0
 ) -> dict[str, JsonValue]:
-    """Node function: start a container; return pid and start time (ticks) of its first process, and its cgroup.
+    """Node function: start a container; return pid and start (ticks) of its first process, and its cgroup.
 
     Raises DriverError DOCK-02, POD-05.
     """

@@ -172,14 +172,14 @@ class Place:
     """The node's surroundings that a hosting form works in.
 
     `client_address` is the node's own address towards the clients (published ports are reached there);
-    `client_interface` and `server_interface` are the node's two NICs; all of these are empty where there are no
-    clients. The clients and the servers route `INSTANCE_NETWORK` to this node; the node forwards IPv4. `token`
-    is unique to the run (names of daemons, cgroups, taps); `owner` labels processes; `run_dir` is the run's
-    folder on the node. `prefix_length` is of both networks that the node's own addresses lie in; `networks` are the options by which pods can be
-    attached, `runtime` names what makes pods. `cabled` are the node's NICs that machines forward between: the
-    machines' host is then the node itself, and what it runs keeps to `cpus` (none: to any). `hosts` are the
-    nodes that are to be machines' hosts, the first of them with what commands all, where that is not the node
-    alone.
+    `client_interface` and `server_interface` are the node's two NICs; all of these are empty where there are
+    no clients. The clients and the servers route `INSTANCE_NETWORK` to this node; the node forwards IPv4.
+    `token` is unique to the run (names of daemons, cgroups, taps); `owner` labels processes; `run_dir` is the
+    run's folder on the node. `prefix_length` is of both networks that the node's own addresses lie in;
+    `networks` are the options by which pods can be attached, `runtime` names what makes pods. `cabled` are
+    the node's NICs that machines forward between: the machines' host is then the node itself, and what it
+    runs keeps to `cpus` (none: to any). `hosts` are the nodes that are to be machines' hosts, the first of
+    them with what commands all, where that is not the node alone.
     """
 
     token: str

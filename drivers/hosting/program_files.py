@@ -55,7 +55,7 @@ def versions(packages: list[str]) -> dict[str, str]:
 
 
 def layer(files: list[str]) -> bytes:
-    """Return an uncompressed layer of an image: folders, links of a merged /usr, these files by their names."""
+    """Return an uncompressed layer of an image: folders, links of a merged /usr, files by their names."""
     folders: set[str] = set(_FOLDERS)
     links: dict[str, str] = {}
     contents: dict[str, Path] = {}

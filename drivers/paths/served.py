@@ -1,4 +1,4 @@
-"""The forms in which the answering program of a path runs, behind the NIC of its host, and how each is reached.
+"""The forms in which the answering program of a path runs behind its host's NIC, and how each is reached.
 
 On the host, in a pod by the bridge that its CNI option makes, in a guest and as a unikernel by one of ours.
 """
@@ -35,8 +35,8 @@ class Host:
     asking: NamespaceNode
 
 
-# The program's end, the interfaces from the host's NIC to it, and what the record says of the form. Where that names
-# no network and no CPUs there is none, and the CPUs are those of pods.
+# The program's end, the interfaces from the host's NIC to it, what the record says of the form. Where that
+# names no network and no CPUs there is none, and the CPUs are those of pods.
 Server = tuple[PodEnd, tuple[Crossed, ...], Evidence]
 
 

@@ -73,7 +73,7 @@ def bridged(node: Node, *, interfaces: tuple[str, ...], bridge: str) -> Iterator
 
 @contextmanager
 def own_bridge(node: PlacedNode, undo: UndoLog, *, bridge: str, nic: str) -> Iterator[None]:
-    """Have a bridge of ours stand with the NIC as its port; remove it, and whatever else is its port, on leaving."""
+    """Have a bridge of ours stand with the NIC as its port; remove it on leaving, whatever its ports."""
     entry = undo.before("interface", node.place, interface=bridge)
     try:
         node.call(routing.add_bridge, bridge=bridge)

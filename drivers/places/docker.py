@@ -77,9 +77,7 @@ class DockerHosting:
         with ExitStack() as stack:
             stack.callback(self._node.call, interfaces.delete, interface=self._bridge)
             self._version = stack.enter_context(
-                daemon(
-                    self._node, self._ledger, token=self._token, data_root=self._data_root, where=where
-                )
+                daemon(self._node, self._ledger, token=self._token, data_root=self._data_root, where=where)
             )
             self._node.call(
                 docker_daemon.add_network,
@@ -160,5 +158,5 @@ class DockerHosting:
             "images": dict(self._images),
         }
 
-_: type[Hosting] = DockerHosting
 
+_: type[Hosting] = DockerHosting

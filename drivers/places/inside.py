@@ -1,4 +1,4 @@
-"""A machine as a place where node functions run: with our agent, or by whatever its provider commands it by."""
+"""A machine as a place where node functions run, by whatever its provider commands it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What instances of all forms are: a program in a place, looked at from outside, and removed with all of it."""
+"""What instances of all forms are: a program in a place, looked at from outside, removed with all of it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Part(Protocol):
 class PlacedInstance:
     """One program, reached at `endpoint`.
 
-    `parts` are by name, which a fault begins with (none where it is empty). `sampled` tells what the program uses,
-    `told` is evidence beside name and endpoint; `undo` ends and removes all of it.
+    `parts` are by name, which a fault begins with (none where it is empty). `sampled` tells what the program
+    uses, `told` is evidence beside name and endpoint; `undo` ends and removes all of it.
     """
 
     def __init__(

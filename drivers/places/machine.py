@@ -26,7 +26,7 @@ _FOLDER = "/run/bmwg-program"  # in the guest, whose files are its own
 
 
 class VmInstance(PlacedInstance, InMachine):
-    """One machine with one program. What it uses is seen from its host: the guest's work and its emulation."""
+    """One machine with one program. What it uses is seen from its host: guest and emulation together."""
 
     deadline_s = 30.0
 
@@ -152,5 +152,5 @@ class VmHosting:
             **self._provider.describe(),
         }
 
-_: type[Hosting] = VmHosting
 
+_: type[Hosting] = VmHosting

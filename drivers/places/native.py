@@ -153,4 +153,3 @@ class NativeHosting:
 
 _place: type[ProgramPlace] = HostPlace
 _hosting: type[Hosting] = NativeHosting
-

@@ -1,10 +1,10 @@
 """The pod form: a program in a pod that one CNI option of the testbed attaches to clients and servers.
 
 A pod is a sandbox, which holds the network namespace, and in that namespace a container, which runs the
-program within its limits; the runtime of the testbed file makes both. The option gives it two interfaces: net0
-towards the clients, net1 towards the servers, as it does to a forwarding pod of the containerized suites. Where
-the option joins the node's NIC at layer 2 the pod has addresses of the clients' and of the servers' own
-network; where the node routes (`uplink: routed`) it has a network of its own on each side.
+program within its limits; the runtime of the testbed file makes both. The option gives it two interfaces:
+net0 towards the clients, net1 towards the servers, as it does to a forwarding pod of the containerized
+suites. Where the option joins the node's NIC at layer 2 the pod has addresses of the clients' and of the
+servers' own network; where the node routes (`uplink: routed`) it has a network of its own on each side.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class PodHosting:
         self._ready = ExitStack()
 
     def __enter__(self) -> Self:
-        """Have what the pods would wait for stand; the node's NICs are left as they are while no pod stands."""
+        """Have what pods would wait for stand; the node's NICs are left as they are while no pod stands."""
         self._ready.enter_context(self._runtime.ready(self._node))
         return self
 
@@ -322,5 +322,5 @@ def conflist_sha256(conflist: Mapping[str, Any]) -> str:
     text = json.dumps(conflist, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
-_: type[Hosting] = PodHosting
 
+_: type[Hosting] = PodHosting

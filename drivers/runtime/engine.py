@@ -173,7 +173,7 @@ class EngineRuntime:
 
     @contextmanager
     def made(self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()) -> Iterator[Pod]:
-        """Make a pod and attach its networks, by a daemon of its own unless one is ready; remove it on leaving.
+        """Make a pod, by a daemon of its own unless one is ready, with its networks; remove it on leaving.
 
         Raises ConfigError POD-01 for a pod with a network and a program of its own.
         """

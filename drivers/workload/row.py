@@ -74,10 +74,10 @@ def open_row(
 ) -> Iterator[Row]:
     """Make the nodes and links and start the server; everything is removed on leaving.
 
-    `networks` are the options by which pods on the proxies' machine can be attached, `runtime` makes them, and
-    `vms` says what starts virtual machines there; none is touched here. `token` stands in the names of bridges,
-    taps and cgroups; drawn unless given. Raises TestbedError when the machine cannot (NODE-10 no root, PROG-01 no
-    apache2), DriverError PROG-02.
+    `networks` are the options by which pods on the proxies' machine can be attached, `runtime` makes them,
+    and `vms` says what starts virtual machines there; none is touched here. `token` stands in the names of
+    bridges, taps and cgroups; drawn unless given. Raises TestbedError when the machine cannot (NODE-10 no
+    root, PROG-01 no apache2), DriverError PROG-02.
     """
     token = token or secrets.token_hex(3)
     with ExitStack() as stack:

@@ -90,7 +90,7 @@ def _others(run: Run) -> dict[str, str]:
 def form_words(run: Run) -> dict[str, str]:
     """Name the hosting forms; a virtual machine with what executed it, so that TCG is never read as KVM.
 
-    A pod is named with its network option and its runtime, every form of a run inside a guest with that guest.
+    A pod is named with its network option and its runtime, every form in a run inside a guest with that.
     """
     words = {
         form: f"{word} ({machine_words(run, form)})" if form in SLOW_FORMS else word

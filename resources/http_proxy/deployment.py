@@ -126,7 +126,7 @@ class Deployment:
         self.start_ns.append(time.monotonic_ns() - began)
 
     def load(self, cpus: int, stack: ExitStack) -> None:
-        """Load the proxies' machine with so many workers (document 001: `stress --cpu 12`); `stack` ends it."""
+        """Load the proxies' machine with so many workers (document 001: `stress --cpu 12`)."""
         if cpus:
             command = ("stress-ng", "--cpu", str(cpus), "--timeout", "48h")
             program = Program(name="stress-ng", command=command, port=0, packages=("stress-ng",))

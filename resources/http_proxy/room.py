@@ -41,7 +41,6 @@ from bmwg.resources.rooms import PlanAsked, Room, Share
 from bmwg.resources.schedule import Schedule, ScheduledCell
 from bmwg.resources.settings import Settings
 
-
 _NO_PODS: Mapping[str, Any] = {}
 
 

@@ -1,4 +1,4 @@
-"""What HTTP experiments keep of a testbed file: the network options of pods, their runtime, and a row of hosts.
+"""What HTTP experiments keep of a testbed file: networks of pods, their runtime, and a row of hosts.
 
 A run that goes on takes them from its header.
 """

@@ -63,7 +63,7 @@ def test_a_stream_goes_from_the_client_to_the_form_and_nothing_stays(bed, hostin
         lines = [line.split(":", 2) for line in told["output"].splitlines()]
         with_controllers = cgroups.version() == 2  # else those of version 1, beside which 2 has none
         named = {name for number, _, name in lines if (number == "0") is with_controllers}
-        assert named == {client.pod.cgroup}, "a native program has a share of the CPU of its own, as a pod has"
+        assert named == {client.pod.cgroup}, "a native program has its share of the CPU, as a pod has"
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
 
 

@@ -20,10 +20,10 @@ from tests.contract.http_support import (
 )
 
 from bmwg.drivers.hosting import cgroups, inside, process, routing
-from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.hosting.instance import Hosting, Limits
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network import datapath
+from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.testbed import NetworkSpec, load_testbed
 from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.row import Row

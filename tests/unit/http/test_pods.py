@@ -229,12 +229,16 @@ def test_options_come_from_the_testbed_file_and_later_from_the_header(tmp_path: 
 def _bed(tmp_path: Path, runtime: str) -> Path:
     written = embedded_file().read_text(encoding="utf-8")
     file = tmp_path / "bed.yaml"
-    file.write_text(written.replace('pods: {cpus: "1",', f'pods: {{cpus: "1", runtime: {runtime},'), encoding="utf-8")
+    file.write_text(
+        written.replace('pods: {cpus: "1",', f'pods: {{cpus: "1", runtime: {runtime},'), encoding="utf-8"
+    )
     assert load_testbed(file).pods.runtime == runtime
     return file
 
 
-def test_the_runtime_of_the_testbed_file_makes_the_pods_and_stands_in_header_and_report(tmp_path: Path) -> None:
+def test_the_runtime_of_the_file_makes_the_pods_and_is_in_header_and_report(
+    tmp_path: Path,
+) -> None:
     settings = Settings(testbed=_bed(tmp_path, "podman"))
     kept = pods_of_testbed(settings)
     assert kept == {"runtime": "podman"}
@@ -244,11 +248,13 @@ def test_the_runtime_of_the_testbed_file_makes_the_pods_and_stands_in_header_and
     assert runtime_of_header(header.testbed) == "podman"
     assert runtime_of_header(header_by(used, {}, {}, {}).testbed) == "crun"
     for told, words in (({}, "pod, bridge"), ({"pods": kept}, "pod by podman, bridge")):
-        run = SimpleNamespace(profile=used.data, testbed=told, deployments={}, platform={})
+        run = SimpleNamespace(profile=used.data, testbed=told, deployments={}, drivers=())
         assert form_words(run)["pod_bridge"] == words  # type: ignore[arg-type]
 
 
-def test_a_runtime_whose_pods_a_cluster_attaches_is_refused_before_anything_is_started(tmp_path: Path) -> None:
+def test_a_runtime_whose_pods_a_cluster_attaches_is_refused_before_a_start(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(ConfigError, match="INST-05") as caught:
         networks_of_testbed(Settings(testbed=_bed(tmp_path, "kubernetes")))
     assert caught.value.expected.startswith("crun or docker or podman")
