@@ -26,6 +26,8 @@ from bmwg.methodology.errors import DriverError
 _OWN = ("proc", "sys", "dev", "run", "tmp")  # what a container has of its own; all else is the node's
 _TMPFS = {"/run": "rw,nosuid,nodev,mode=755,size=64m", "/tmp": "rw,nosuid,nodev,mode=1777,size=256m"}
 _POLL_S = 0.02
+_LAST_LINES = 8
+_ACCOUNTS = ("/etc/passwd", "/etc/group")  # where these are no mounts, podman makes others of its own
 
 
 def create(*, token: str, spec: dict[str, JsonValue]) -> str:
@@ -94,6 +96,7 @@ def _host_config(docker: Any, token: str, pod: PodSpec) -> dict[str, Any]:
         for entry in sorted(Path("/").iterdir())
         if entry.is_dir() and not entry.is_symlink() and entry.name not in _OWN
     }
+    binds |= {name: {"bind": name, "mode": "ro"} for name in _ACCOUNTS if os.path.exists(name)}
     for source, destination, writable in pod.binds:
         binds[source] = {"bind": destination, "mode": "rw" if writable else "ro"}
     quota = {"cpu_period": bundle.PERIOD_US, "cpu_quota": round(pod.cpu_limit * bundle.PERIOD_US)}
@@ -155,8 +158,8 @@ def members(*, cgroup: str) -> list[int]:
     """Node function: the processes of a container as the node numbers them, whatever the daemon sees."""
     found: set[int] = set()
     for folder in cgroups.folders(cgroup):
-        for procs in folder.rglob("cgroup.procs"):
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # it may end meanwhile
+            for procs in folder.rglob("cgroup.procs"):
                 found |= {int(text) for text in procs.read_text().split()}
     return sorted(found)
 
@@ -164,13 +167,27 @@ def members(*, cgroup: str) -> list[int]:
 def _first(token: str, container: str, within_s: float) -> int:
     """Wait for the first process of a container: number 1 in its own namespace."""
     end_s = time.monotonic() + within_s
-    while time.monotonic() < end_s:
+    ended = None
+    while ended is None and time.monotonic() < end_s:
         with contextlib.suppress(DriverError):
             for pid in members(cgroup=_cgroup(token, container)):
                 if _number_inside(pid) == 1:
                     return pid
         time.sleep(_POLL_S)
-    raise DriverError("POD-05", f"container {container[:12]}", expected="a first process", found="none")
+        ended = _ended(token, container)
+    raise DriverError(
+        "POD-05", f"container {container[:12]}", expected="a first process", found=ended or "none"
+    )
+
+
+def _ended(token: str, container: str) -> str | None:
+    """Say how a container has ended and its last words; None while it is none that has."""
+    with client(token) as docker, refusals(f"container {container[:12]}"):
+        state = docker.api.inspect_container(container)["State"]
+        if state["Status"] != "exited":
+            return None
+        said = docker.api.logs(container, tail=_LAST_LINES).decode(errors="replace").split("\n")
+    return " | ".join([f"the container is exited, status {state['ExitCode']}", *filter(None, said)])
 
 
 def _number_inside(pid: int) -> int:
@@ -199,13 +216,10 @@ def fault(*, token: str, container: str, pid: int, start_ticks: int) -> str | No
     if process.same(pid, start_ticks):
         return None
     try:
-        with client(token) as docker, refusals(f"container {container[:12]}"):
-            state = docker.api.inspect_container(container)["State"]
-            said = docker.api.logs(container, tail=3).decode(errors="replace").split("\n")
+        ended = _ended(token, container)
     except Exception as error:
         return f"its first process has ended, and its daemon does not answer: {error}"
-    words = " | ".join([f"status {state['ExitCode']}", *filter(None, said)])
-    return f"its first process has ended: the container is {state['Status']}, {words}"
+    return f"its first process has ended: {ended or 'its container is not yet said to have'}"
 
 
 def sample(*, cgroup: str) -> dict[str, JsonValue]:
