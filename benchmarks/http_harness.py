@@ -17,9 +17,8 @@ from pathlib import Path
 from ending import end_in_order
 from holding import keep_awake
 
-from bmwg.drivers.hosting.forms import hosting
-from bmwg.drivers.hosting.instance import Form
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.workload import ab
 from bmwg.drivers.workload.row import Row, open_row
 from bmwg.methodology.http.profile import Planned, load
@@ -80,7 +79,7 @@ def main() -> None:
         folder = Path(name)
         kept = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
         with open_row(folder, kept, f"harness-{os.getpid()}", sizes_octets=[OCTETS]) as row:
-            place = hosting(Form.NATIVE, node=row.proxy, place=row.place, ledger=kept)
+            place = hosting("native", node=row.proxy, place=row.place, ledger=kept)
             clients = ab.AbClients(row, folder)
             with deployed(row, place, proxies=1, cache=False, stress_cpus=0, deadline_s=30) as made:
                 clients.attach(served(made))

@@ -112,10 +112,10 @@ def sysbench(bed: Bed, folder: Path, seconds: float) -> Iterator[Pair]:
     )
     with places.form(bed, POD) as form, LeakWatch() as leaks:
         workload = registry.workload("sysbench", kind=JOBS.name)([bed.node("dut1")])
-        workload.attach((form.workshop,))
+        workload.attach((form,))
         store = _store(folder, JOBS, planned, quick)
         stand = Stand(deployment_id="d-1", run=workload.run, leaks=leaks)
-        pod = ["crun", "--root", str(folder / "pods"), "exec", form.workshop.place.pod_id]
+        pod = ["crun", "--root", str(folder / "pods"), "exec", form.place.pod_id]
 
         def by_hand() -> float:
             ask = [*pod, "sysbench", "cpu", "--threads=1", "--cpu-max-prime=10000", "--events=0"]

@@ -236,17 +236,11 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodEnd:
-    """An end of a path where programs run, a pod or a host: its kernel has `address` on `interface`.
-
-    `cpus` is a list such as `0,2` of CPUs that a program is put on, `cgroup` the one that it joins; both are
-    empty for a pod, whose own say it.
-    """
+    """An end of a path where programs run, a pod or a host: its kernel has `address` on `interface`."""
 
     pod: ProgramPlace
     interface: str
     address: str
-    cpus: str = ""
-    cgroup: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,8 @@ class ProgramPlace(CallsInside, Protocol):
     """Where programs of a workload run: a pod, or a host itself. What a pod's parts are, `Pod` says.
 
     `entry` says how a program enters it, as `pod_programs` takes it: by which process (`pid`,
-    `start_ticks`), by an engine's API (`entered_by`), as a program of the node's (`programs_of_node`).
+    `start_ticks`), by an engine's API (`entered_by`), as a program of the node's (`programs_of_node`). A
+    host adds on which CPUs (`cpus`, a list such as `0,2`) and in which cgroup (`cgroup`).
     """
 
     @property
@@ -103,10 +104,12 @@ class PodRuntime(Protocol):
 
     `run_dir` is the run's folder on the node, `options` are `pods.options` of the testbed file (an
     unknown one is a ConfigError). `probe` returns what a node lacks; `refuses` says why a network cannot
-    be a pod's here, `side_by_side` why so many pods with functions cannot be on one node. `standing`
-    makes what all of a run's pods need on these nodes and removes it on leaving; `cpus` are the pods'.
-    Programs of the runtime's own avoid the CPUs in the lists `kept_off`; where no CPU remains, the last list
-    is dropped first. `networks` are the testbed's options. `made` makes a pod with its networks,
+    be a pod's here, `side_by_side` why so many pods with functions cannot be on one node,
+    `no_further_container` why none can join a pod's network namespace. `standing` makes what all of a run's
+    pods need on these nodes and removes it on leaving; `cpus` are the pods'. Programs of the runtime's own
+    avoid the CPUs in the lists `kept_off`; where no CPU remains, the last list is dropped first. `networks`
+    are the testbed's options. `ready` makes what the first pod of a node would else wait for, so that pods
+    can be timed. `made` makes a pod with its networks,
     whose program is not started, and removes it on leaving; each undo is in the ledger before. `describe`
     is evidence.
     """
@@ -114,6 +117,7 @@ class PodRuntime(Protocol):
     def __init__(self, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue]) -> None: ...
     def probe(self, node: Node) -> Missing | None: ...
     def side_by_side(self, functions: int) -> Missing | None: ...
+    def no_further_container(self) -> Missing | None: ...
     def refuses(self, network: NetworkDriver) -> Missing | None: ...
     def standing(
         self,
@@ -123,6 +127,7 @@ class PodRuntime(Protocol):
         kept_off: Sequence[Sequence[int]] = (),
         networks: Sequence[NetworkDriver] = (),
     ) -> AbstractContextManager[None]: ...
+    def ready(self, node: PlacedNode) -> AbstractContextManager[None]: ...
     def made(
         self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()
     ) -> AbstractContextManager[Pod]: ...

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from bmwg.drivers.api import JsonValue, Missing
 from bmwg.drivers.hosting import native_cgroup, neighbour, programs
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.native_place import UNDO_KIND
+from bmwg.drivers.places.native import UNDO_KIND
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.cells.neighbours import Neighbour
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import os
-import tarfile
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting import cgroups, program_files, programs
+from bmwg.drivers.hosting import engine_pods, program_files, programs
 from bmwg.drivers.hosting.docker_daemon import cgroup_of, client, refusals
-
-_EMPTY = ("tmp", "var/log/squid", "var/spool/squid", "dev", "proc", "sys", "run")
 
 
 def make_image(*, token: str, name: str, program: str, packages: list[str]) -> dict[str, JsonValue]:
@@ -19,7 +15,7 @@ def make_image(*, token: str, name: str, program: str, packages: list[str]) -> d
     Raises TestbedError PROG-01 when the program is not there. Returns evidence: packages, files, octets.
     """
     files = program_files.closure(program, program_files.require(program, packages))
-    data = _archive(files)
+    data = program_files.layer(files)
     with client(token) as docker, refusals(f"image {name}"):
         docker.api.import_image_from_data(data, repository=name, tag="run")
         image = docker.images.get(f"{name}:run")
@@ -30,22 +26,6 @@ def make_image(*, token: str, name: str, program: str, packages: list[str]) -> d
         "files": len(files),
         "octets": len(data),
     }
-
-
-def _archive(files: list[str]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name in _EMPTY:
-            folder = tarfile.TarInfo(name)
-            folder.type, folder.mode = tarfile.DIRTYPE, 0o1777
-            archive.addfile(folder)
-        for name in ("bin", "sbin", "lib", "lib64"):  # as the host: links into usr where it is merged
-            if os.path.islink(f"/{name}"):
-                archive.add(f"/{name}", arcname=name)
-        for file in files:
-            merged = os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file))
-            archive.add(os.path.realpath(file), arcname=merged.lstrip("/"))
-    return buffer.getvalue()
 
 
 def run(
@@ -98,24 +78,9 @@ def run(
         return {"id": made["Id"]}
 
 
-def stop(*, token: str, container: str, folder: str) -> None:
-    """Node function: end and remove a container and its folder. Idempotent; so with a daemon that is gone."""
-    from docker.errors import APIError, DockerException, NotFound
-    from requests.exceptions import RequestException
-
-    try:
-        with client(token) as docker:
-            docker.api.remove_container(container, force=True)
-    except (NotFound, DockerException, RequestException, APIError, OSError):
-        pass  # the daemon's own end removes what it ran
-    finally:
-        programs.remove_folder(folder=folder)
-
-
-def fault(*, token: str, container: str) -> str | None:
-    """Node function: why a container no longer runs; None while it does."""
-    pids = _pids(token, container)
-    if pids:
+def fault(*, token: str, container: str, cgroup: str) -> str | None:
+    """Node function: why a container no longer runs; None while there are processes in its cgroup."""
+    if engine_pods.members(cgroup=cgroup):
         return None
     try:
         with client(token) as docker, refusals(f"container {container[:12]}"):
@@ -125,24 +90,3 @@ def fault(*, token: str, container: str) -> str | None:
         return f"the container has ended, and its daemon does not answer: {error}"
     words = " | ".join(logs.splitlines())
     return f"the container is {state['Status']}, exit status {state['ExitCode']}: {words}"
-
-
-def sample(*, token: str, container: str) -> dict[str, JsonValue]:
-    """Node function: what the container's processes use; fields of `instance.Sample`."""
-    return programs.use_of(_pids(token, container))
-
-
-def _pids(token: str, container: str) -> list[int]:
-    """Processes of a container as the node numbers them (the daemon numbers them otherwise)."""
-    found: set[int] = set()
-    for folder in cgroups.folders(f"{cgroup_of(token)}/{container}"):
-        try:
-            found |= {int(text) for text in (folder / "cgroup.procs").read_text().split()}
-        except OSError:
-            continue
-    return sorted(found)
-
-
-def limits(*, token: str, container: str) -> dict[str, JsonValue]:
-    """Node function: the limits of a container as the kernel has them."""
-    return cgroups.read_limits(f"{cgroup_of(token)}/{container}")

@@ -224,7 +224,7 @@ def add_network(*, token: str, name: str, subnet: str, gateway: str, masquerade:
         "com.docker.network.bridge.name": name,
         "com.docker.network.bridge.enable_ip_masquerade": "true" if masquerade else "false",
     }
-    with client(token) as docker, _refusals(f"network {name}"):
+    with client(token) as docker, refusals(f"network {name}"):
         if not masquerade and _major(docker) >= 27:  # from there on only a network that says so is routed to
             options["com.docker.network.bridge.gateway_mode_ipv4"] = "routed"
         pool = IPAMPool(subnet=subnet, gateway=gateway)
@@ -243,7 +243,7 @@ def _major(docker: Any) -> int:
 
 
 @contextlib.contextmanager
-def _refusals(what: str) -> Any:
+def refusals(what: str) -> Any:
     """Turn what the daemon refuses into an error of ours."""
     from docker.errors import DockerException, ImageNotFound
     from requests.exceptions import RequestException
@@ -256,8 +256,3 @@ def _refusals(what: str) -> Any:
         words = str(getattr(error, "explanation", None) or error)
         taken = "already allocated" in words or "address already in use" in words
         raise DriverError("DOCK-06" if taken else "DOCK-02", what, found=words) from error
-
-
-def refusals(what: str) -> Any:
-    """Turn what the daemon refuses into an error of ours (for the modules beside this one)."""
-    return _refusals(what)

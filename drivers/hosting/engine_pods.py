@@ -2,8 +2,8 @@
 
 The container has the pod spec that crun's pods have: the node's root file system read-only, a /run and a /tmp
 of its own, no capability that nobody asked for, the same limits. It is made with a network namespace that has
-no interface yet. What an API has no field for (hugepages) is written into its cgroup.
-Ids: POD-05 not running, EXEC-01 the container has ended.
+no interface yet, or joins that of another container. What an API has no field for (hugepages) is written into
+its cgroup. Ids: POD-05 not running, EXEC-01 the container has ended.
 """
 
 from __future__ import annotations
@@ -26,34 +26,49 @@ from bmwg.methodology.errors import DriverError
 _OWN = ("proc", "sys", "dev", "run", "tmp")  # what a container has of its own; all else is the node's
 _TMPFS = {"/run": "rw,nosuid,nodev,mode=755,size=64m", "/tmp": "rw,nosuid,nodev,mode=1777,size=256m"}
 _POLL_S = 0.02
+_LAST_LINES = 8
+_ACCOUNTS = ("/etc/passwd", "/etc/group")  # where these are no mounts, podman makes others of its own
 
 
-def create(*, token: str, spec: dict[str, JsonValue], within_s: float = 10.0) -> dict[str, JsonValue]:
-    """Node function: make and start the container of a pod whose program sleeps.
+def create(*, token: str, spec: dict[str, JsonValue]) -> str:
+    """Node function: make the container of a pod and return its id; nothing runs in it yet.
 
-    Returns container, pid and start time (ticks) of its first process, and cgroup. On failure nothing of it
-    is left. Raises DriverError DOCK-02, POD-05.
+    Raises DriverError DOCK-02, POD-05.
     """
     pod = PodSpec.from_builtins(spec)
     with client(token) as docker, refusals(f"pod {pod.pod_id}"):
         made = docker.api.create_container(
             image=_image(docker),
             command=list(pod.arguments),
+            environment=list(pod.environment),
             name=pod.pod_id,
-            hostname=pod.pod_id,
+            hostname=None if pod.netns else pod.pod_id,  # who joins a network has its owner's name
             user="0:0",
-            host_config=docker.api.create_host_config(**_host_config(token, pod)),
-        )["Id"]
-        try:
-            docker.api.start(made)
-            first = _first(token, made, within_s)
-            cgroup = _cgroup(token, made)
-            _limit_hugepages(cgroup, pod)
-        except BaseException:
-            docker.api.remove_container(made, force=True)
-            raise
-    ticks = process.start_ticks(first)
-    return {"container": made, "pid": first, "start_ticks": ticks, "cgroup": cgroup}
+            host_config=docker.api.create_host_config(**_host_config(docker, token, pod)),
+        )
+    return str(made["Id"])
+
+
+def start(
+    *, token: str, container: str, spec: dict[str, JsonValue], within_s: float = 10.0
+) -> dict[str, JsonValue]:
+    """Node function: start a container; return pid and start (ticks) of its first process, and its cgroup.
+
+    Raises DriverError DOCK-02, POD-05.
+    """
+    pod = PodSpec.from_builtins(spec)
+    with client(token) as docker, refusals(f"pod {pod.pod_id}"):
+        docker.api.start(container)
+    first = _first(token, container, within_s)
+    cgroup = _cgroup(token, container)
+    _limit_hugepages(cgroup, pod)
+    return {"pid": first, "start_ticks": process.start_ticks(first), "cgroup": cgroup}
+
+
+def prepare(*, token: str) -> None:
+    """Node function: make the image of all pods. Raises DriverError DOCK-02."""
+    with client(token) as docker, refusals("the image of pods"):
+        _image(docker)
 
 
 def _image(docker: Any) -> str:
@@ -75,12 +90,13 @@ def _image(docker: Any) -> str:
     return str(docker.images.list()[0].id)  # podman names it otherwise
 
 
-def _host_config(token: str, pod: PodSpec) -> dict[str, Any]:
+def _host_config(docker: Any, token: str, pod: PodSpec) -> dict[str, Any]:
     binds = {
         str(entry): {"bind": str(entry), "mode": "ro"}
         for entry in sorted(Path("/").iterdir())
         if entry.is_dir() and not entry.is_symlink() and entry.name not in _OWN
     }
+    binds |= {name: {"bind": name, "mode": "ro"} for name in _ACCOUNTS if os.path.exists(name)}
     for source, destination, writable in pod.binds:
         binds[source] = {"bind": destination, "mode": "rw" if writable else "ro"}
     quota = {"cpu_period": bundle.PERIOD_US, "cpu_quota": round(pod.cpu_limit * bundle.PERIOD_US)}
@@ -88,7 +104,7 @@ def _host_config(token: str, pod: PodSpec) -> dict[str, Any]:
         "binds": binds,
         "tmpfs": _TMPFS,
         "read_only": True,
-        "network_mode": "none",
+        "network_mode": f"container:{_owner_of(docker, token, pod)}" if pod.netns else "none",
         "cap_drop": ["ALL"],
         "cap_add": list(pod.capabilities),
         "security_opt": ["no-new-privileges"],
@@ -96,9 +112,26 @@ def _host_config(token: str, pod: PodSpec) -> dict[str, Any]:
         "cpuset_cpus": pod.cpus,
         "mem_limit": pod.memory_octets,
         "memswap_limit": -1,  # as a pod of crun's: swap has no limit of its own
-        "sysctls": bundle.sysctls(pod),
+        "sysctls": {} if pod.netns else bundle.sysctls(pod),  # whoever made the network has set them
         **(quota if pod.cpu_limit else {}),
     }
+
+
+def _owner_of(docker: Any, token: str, pod: PodSpec) -> str:
+    """Return the container of this daemon whose network namespace the pod is to join."""
+    wanted = os.stat(pod.netns).st_ino
+    for one in docker.api.containers():
+        if wanted in {_network_of(pid) for pid in members(cgroup=_cgroup(token, one["Id"]))}:
+            return str(one["Id"])
+    raise DriverError(
+        "POD-05", f"pod {pod.pod_id}", expected=f"a container with network {pod.netns}", found="none"
+    )
+
+
+def _network_of(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        return os.stat(f"/proc/{pid}/ns/net").st_ino
+    return 0
 
 
 def _limit_hugepages(cgroup: str, pod: PodSpec) -> None:
@@ -125,8 +158,8 @@ def members(*, cgroup: str) -> list[int]:
     """Node function: the processes of a container as the node numbers them, whatever the daemon sees."""
     found: set[int] = set()
     for folder in cgroups.folders(cgroup):
-        for procs in folder.rglob("cgroup.procs"):
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # it may end meanwhile
+            for procs in folder.rglob("cgroup.procs"):
                 found |= {int(text) for text in procs.read_text().split()}
     return sorted(found)
 
@@ -134,13 +167,27 @@ def members(*, cgroup: str) -> list[int]:
 def _first(token: str, container: str, within_s: float) -> int:
     """Wait for the first process of a container: number 1 in its own namespace."""
     end_s = time.monotonic() + within_s
-    while time.monotonic() < end_s:
+    ended = None
+    while ended is None and time.monotonic() < end_s:
         with contextlib.suppress(DriverError):
             for pid in members(cgroup=_cgroup(token, container)):
                 if _number_inside(pid) == 1:
                     return pid
         time.sleep(_POLL_S)
-    raise DriverError("POD-05", f"container {container[:12]}", expected="a first process", found="none")
+        ended = _ended(token, container)
+    raise DriverError(
+        "POD-05", f"container {container[:12]}", expected="a first process", found=ended or "none"
+    )
+
+
+def _ended(token: str, container: str) -> str | None:
+    """Say how a container has ended and its last words; None while it is none that has."""
+    with client(token) as docker, refusals(f"container {container[:12]}"):
+        state = docker.api.inspect_container(container)["State"]
+        if state["Status"] != "exited":
+            return None
+        said = docker.api.logs(container, tail=_LAST_LINES).decode(errors="replace").split("\n")
+    return " | ".join([f"the container is exited, status {state['ExitCode']}", *filter(None, said)])
 
 
 def _number_inside(pid: int) -> int:
@@ -169,11 +216,10 @@ def fault(*, token: str, container: str, pid: int, start_ticks: int) -> str | No
     if process.same(pid, start_ticks):
         return None
     try:
-        with client(token) as docker, refusals(f"container {container[:12]}"):
-            state = docker.api.inspect_container(container)["State"]
+        ended = _ended(token, container)
     except Exception as error:
         return f"its first process has ended, and its daemon does not answer: {error}"
-    return f"its first process has ended: the container is {state['Status']}, status {state['ExitCode']}"
+    return f"its first process has ended: {ended or 'its container is not yet said to have'}"
 
 
 def sample(*, cgroup: str) -> dict[str, JsonValue]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from bmwg.drivers.api import JsonValue, Missing, Node
@@ -57,6 +57,18 @@ class Program:
     files: Mapping[str, str] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
 
+    def at(self, folder: str, address: str, port: int) -> Program:
+        """Return the program with what an instance gives in its command and its files."""
+
+        def filled(text: str) -> str:
+            return text.replace(FOLDER, folder).replace(ADDRESS, address).replace(PORT, str(port))
+
+        return replace(
+            self,
+            command=tuple(filled(word) for word in self.command),
+            files={name: filled(text) for name, text in self.files.items()},
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -78,11 +90,6 @@ class Sample:
     cpu_ns: int
     memory_octets: int
     memory_peak_octets: int | None = None
-
-
-def filled(text: str, *, folder: str, address: str, port: int) -> str:
-    """Put what an instance gives into a word of the command or into a file."""
-    return text.replace(FOLDER, folder).replace(ADDRESS, address).replace(PORT, str(port))
 
 
 class Instance(Protocol):
@@ -165,23 +172,23 @@ class Place:
     """The node's surroundings that a hosting form works in.
 
     `client_address` is the node's own address towards the clients (published ports are reached there);
-    `client_interface` and `server_interface` are the node's two NICs. The clients and the servers route
-    `INSTANCE_NETWORK` to this node; the node forwards IPv4. `token` is unique to the run (names of daemons,
-    cgroups, taps); `owner` labels processes; `run_dir` is the run's folder on the node. `prefix_length` is of
-    both networks that the node's own addresses lie in; `networks` are the options by which pods can be
-    attached, `runtime` names what makes pods. `cabled` are the node's NICs that machines forward between: the
-    machines' host is then the node itself, and what it runs keeps to `cpus` (none: to any). `hosts` are the
-    nodes that are to be machines' hosts, the first of them with what commands all, where that is not the node
-    alone.
+    `client_interface` and `server_interface` are the node's two NICs; all of these are empty where there are
+    no clients. The clients and the servers route `INSTANCE_NETWORK` to this node; the node forwards IPv4.
+    `token` is unique to the run (names of daemons, cgroups, taps); `owner` labels processes; `run_dir` is the
+    run's folder on the node. `prefix_length` is of both networks that the node's own addresses lie in;
+    `networks` are the options by which pods can be attached, `runtime` names what makes pods. `cabled` are
+    the node's NICs that machines forward between: the machines' host is then the node itself, and what it
+    runs keeps to `cpus` (none: to any). `hosts` are the nodes that are to be machines' hosts, the first of
+    them with what commands all, where that is not the node alone.
     """
 
-    client_address: str
-    client_interface: str
-    server_address: str
-    server_interface: str
     token: str
     owner: str
     run_dir: str
+    client_address: str = ""
+    client_interface: str = ""
+    server_address: str = ""
+    server_interface: str = ""
     prefix_length: int = 24
     networks: Mapping[str, NetworkSpec] = field(default_factory=dict)
     vms: VmDriver = QEMU_ITSELF

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 from bmwg.methodology.errors import TestbedError
 
 ACCOUNTS = ("/etc/passwd", "/etc/group", "/etc/nsswitch.conf")
+_FOLDERS = ("tmp", "run", "proc", "sys", "dev", "etc")
 _LIBRARY = re.compile(r"(?:=>\s+)?(/\S+)\s+\(0x")
 _TREES = {  # what a program needs beside itself and its libraries
     "squid": ("/usr/lib/squid", "/usr/share/squid", "/etc/squid"),
@@ -49,3 +52,45 @@ def versions(packages: list[str]) -> dict[str, str]:
     except OSError:
         return {}
     return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+
+
+def layer(files: list[str]) -> bytes:
+    """Return an uncompressed layer of an image: folders, links of a merged /usr, files by their names."""
+    folders: set[str] = set(_FOLDERS)
+    links: dict[str, str] = {}
+    contents: dict[str, Path] = {}
+    for name in ("bin", "sbin", "lib", "lib64"):
+        if os.path.islink(f"/{name}"):
+            links[name] = os.readlink(f"/{name}")
+    for path in files:
+        place = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        while os.path.islink(place):
+            target = os.readlink(place)
+            links[place.lstrip("/")] = target
+            place = os.path.normpath(os.path.join(os.path.dirname(place), target))
+            place = os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
+        contents[place.lstrip("/")] = Path(place)
+    for name in (*links, *contents):
+        folders |= {str(parent) for parent in Path(name).parents if str(parent) != "."}
+    for target in ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64"):
+        folders |= {target, "usr"}
+    output = io.BytesIO()
+    with tarfile.open(fileobj=output, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for folder in sorted(folders - set(links)):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder in ("tmp", "run") else 0o755
+            tar.addfile(entry)
+        for name, target in sorted(links.items()):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = tarfile.SYMTYPE, target
+            tar.addfile(entry)
+        for name, file in sorted(contents.items()):
+            add(tar, name, file.read_bytes(), mode=file.stat().st_mode & 0o755)
+    return output.getvalue()
+
+
+def add(tar: tarfile.TarFile, name: str, data: bytes, mode: int = 0o644) -> None:
+    """Add a file, without a time."""
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(data), mode
+    tar.addfile(entry, io.BytesIO(data))

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
-import os
 import platform
 import shutil
 import subprocess
@@ -32,7 +30,6 @@ _OFFERED = (
     "perl",
 )  # of functions; without one, that function is missing in the image
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
-_FOLDERS = ("tmp", "run", "proc", "sys", "dev", "etc")
 
 
 def build(archive: Path) -> dict[str, JsonValue]:
@@ -55,7 +52,7 @@ def build_program(*, archive: str, image: str, program: str, packages: list[str]
 
 
 def _written(archive: Path, image: str, files: list[str], command: Sequence[str]) -> dict[str, JsonValue]:
-    layer = _layer(files)
+    layer = program_files.layer(files)
     diff_id = f"sha256:{hashlib.sha256(layer).hexdigest()}"
     packed = gzip.compress(layer, compresslevel=1, mtime=0)
     config = {
@@ -92,10 +89,10 @@ def _written(archive: Path, image: str, files: list[str], command: Sequence[str]
     }
     archive.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(archive, "w") as tar:
-        _add(tar, "oci-layout", json.dumps({"imageLayoutVersion": "1.0.0"}).encode())
-        _add(tar, "index.json", json.dumps(index, sort_keys=True).encode())
+        program_files.add(tar, "oci-layout", json.dumps({"imageLayoutVersion": "1.0.0"}).encode())
+        program_files.add(tar, "index.json", json.dumps(index, sort_keys=True).encode())
         for digest, data in sorted(blobs.items()):
-            _add(tar, f"blobs/sha256/{digest}", data)
+            program_files.add(tar, f"blobs/sha256/{digest}", data)
     return {"name": image, "digest": str(manifest_blob["digest"]), "octets": len(layer)}
 
 
@@ -126,47 +123,6 @@ def _linked(binaries: Iterable[str]) -> set[str]:
             words = line.replace("=>", " ").split()
             found |= {word for word in words if word.startswith("/")}
     return found
-
-
-def _layer(files: list[str]) -> bytes:
-    """Return an uncompressed layer: folders, links of a merged /usr, these files by the names they go by."""
-    folders: set[str] = set(_FOLDERS)
-    links: dict[str, str] = {}
-    contents: dict[str, Path] = {}
-    for name in ("bin", "sbin", "lib", "lib64"):
-        if os.path.islink(f"/{name}"):
-            links[name] = os.readlink(f"/{name}")
-    for path in files:
-        place = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-        while os.path.islink(place):
-            target = os.readlink(place)
-            links[place.lstrip("/")] = target
-            place = os.path.normpath(os.path.join(os.path.dirname(place), target))
-            place = os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
-        contents[place.lstrip("/")] = Path(place)
-    for name in (*links, *contents):
-        folders |= {str(parent) for parent in Path(name).parents if str(parent) != "."}
-    for target in ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64"):
-        folders |= {target, "usr"}
-    output = io.BytesIO()
-    with tarfile.open(fileobj=output, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for folder in sorted(folders - set(links)):
-            entry = tarfile.TarInfo(folder)
-            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder in ("tmp", "run") else 0o755
-            tar.addfile(entry)
-        for name, target in sorted(links.items()):
-            entry = tarfile.TarInfo(name)
-            entry.type, entry.linkname = tarfile.SYMTYPE, target
-            tar.addfile(entry)
-        for name, file in sorted(contents.items()):
-            _add(tar, name, file.read_bytes(), mode=file.stat().st_mode & 0o755)
-    return output.getvalue()
-
-
-def _add(tar: tarfile.TarFile, name: str, data: bytes, mode: int = 0o644) -> None:
-    entry = tarfile.TarInfo(name)
-    entry.size, entry.mode = len(data), mode
-    tar.addfile(entry, io.BytesIO(data))
 
 
 def _blob(blobs: dict[str, bytes], data: bytes) -> dict[str, JsonValue]:

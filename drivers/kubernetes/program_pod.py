@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.hosting.instance import Limits, Program, filled
+from bmwg.drivers.hosting.instance import Limits, Program
 from bmwg.drivers.kubernetes import manifest
 from bmwg.drivers.kubernetes.batch import LABEL
 from bmwg.drivers.kubernetes.client import OWNER_LABEL
@@ -39,12 +39,11 @@ def pod(
     With `ready_s` it is ready when the program takes connections, and started anew when it does not within
     that time. It is asked until then and never again: nothing but clients speaks to it while it is measured.
     """
-    given: dict[str, Any] = {"folder": FOLDER, "address": ANYWHERE, "port": program.port}
     spec = PodSpec(
         pod_id=name,
         cpus="0",
         memory_octets=limits.memory_octets,
-        arguments=tuple(filled(word, **given) for word in program.command),
+        arguments=program.at(FOLDER, ANYWHERE, program.port).command,
         forwarding=False,
         root=False,
         endpoint=True,
@@ -79,12 +78,11 @@ def pod(
 
 def files(group: str, program: Program, *, namespace: str, owner: str) -> dict[str, Any]:
     """Return the ConfigMap with the program's files."""
-    given: dict[str, Any] = {"folder": FOLDER, "address": ANYWHERE, "port": program.port}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": _metadata(group, namespace, {OWNER_LABEL: owner}),
-        "data": {name: filled(text, **given) for name, text in program.files.items()},
+        "data": dict(program.at(FOLDER, ANYWHERE, program.port).files),
     }
 
 

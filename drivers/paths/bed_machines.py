@@ -33,9 +33,7 @@ def machines_of(bed: Bed, stack: ExitStack) -> MachineProvider | Missing | None:
     left, right = bed.sides()
     node = bed.node(left.node)
     place = Place(
-        client_address="",
         client_interface=left.nic,
-        server_address="",
         server_interface=right.nic,
         token=bed.token,
         owner=bed.owner,

@@ -6,41 +6,23 @@ Ids: PATH-08 a machine has not the interface that its provider named, PATH-09 no
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from bmwg.drivers.api import Calls, JsonValue, Node
+from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.api_machines import Machine
 from bmwg.drivers.hosting import interfaces as hosting_interfaces
 from bmwg.drivers.hosting import routing
 from bmwg.drivers.paths import probe_frame, routers
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.places.inside import InMachine
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
-_DEADLINE_S = 60.0  # choice: of a call into a machine whose instructions may be translated
 _PROBE_S = 30.0  # choice: a switch learns a port within seconds
 _DRAWN = re.compile(r"(?:brq|tap)[0-9a-f]{8}-[0-9a-f]{2}")  # as Neutron's agent names them
 
 
-class Inside(Calls):
-    """A machine as a place where node functions run."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.name = machine.name
-        self._machine = machine
-
-    def call_named(
-        self, function: str, arguments: Mapping[str, JsonValue], *, deadline_s: float | None = None
-    ) -> JsonValue:
-        """Run a node function inside."""
-        return self._machine.call_named(function, arguments, deadline_s=deadline_s or _DEADLINE_S)
-
-    def describe(self) -> dict[str, JsonValue]:
-        """What the provider says of it."""
-        return dict(self._machine.describe())
-
-
-def interfaces_of(machine: Machine, inside: Inside) -> list[str]:
+def interfaces_of(machine: Machine, inside: InMachine) -> list[str]:
     """Return the names of the test interfaces as the machine's kernel has them, by their MAC."""
     found = {one["mac"]: str(one["name"]) for one in inside.call(hosting_interfaces.listing)}
     absent = [endpoint.mac for endpoint in machine.endpoints if endpoint.mac not in found]
@@ -54,7 +36,7 @@ def interfaces_of(machine: Machine, inside: Inside) -> list[str]:
     return [found[endpoint.mac] for endpoint in machine.endpoints]
 
 
-def made_router(inside: Inside, sides: Sequence[Side], interfaces: Sequence[str]) -> None:
+def made_router(inside: InMachine, sides: Sequence[Side], interfaces: Sequence[str]) -> None:
     """Have the machine's kernel route between its interfaces, the tester's ports its fixed neighbours.
 
     Nothing of it is undone: it goes with the machine.

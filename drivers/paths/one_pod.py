@@ -1,30 +1,27 @@
 """Container to container in one pod: two containers, one network namespace, its loopback between them.
 
-No network option has a part in it. Runtimes that make single containers alone (crun) make it; the second
-container has limits of its own. Ids: PATH-11 the containers are not in one network namespace.
+No network option has a part in it. Runtimes that make single containers (crun, Docker, podman) make it; the
+second container has limits of its own. Ids: PATH-11 the containers are not in one network namespace.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import ClassVar
 
-from bmwg.drivers.api import BetweenPods, Crossed, Deployment, JsonValue, Missing, PodEnd, PodPathDriver
+from bmwg.drivers.api import BetweenPods, Crossed, Evidence, JsonValue, Missing, PodEnd, PodPathDriver
 from bmwg.drivers.hosting import interfaces
-from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.frames import refuse
 from bmwg.drivers.paths.pods import created_pod, described
+from bmwg.drivers.paths.programs import ProgramsPath
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.records import NOTHING, POD, Cell
+from bmwg.methodology.records import NOTHING, POD
 
 _LOOPBACK, _ADDRESS = "lo", "127.0.0.1"
-_RUNTIME = "crun"
 
 
-class OnePodPath:
+class OnePodPath(ProgramsPath):
     """Two containers of one pod."""
 
     kind: ClassVar[PathKind] = PathKind(
@@ -36,82 +33,54 @@ class OnePodPath:
         apart=True,
         ends_in_pods=True,
     )
-
-    def __init__(self, cell: Cell, bed: Bed) -> None:
-        self._cell = cell
-        self._bed = bed
-
-    def probe(self) -> Missing | None:
-        """Return that frames are not for this path."""
-        return Missing(
-            what=f"frames on path {self.kind.name}",
-            reason="nothing but a loopback interface lies between its ends",
-            mend="another path: this one is of testcases/pod_to_pod",
-        )
+    no_frames = "nothing but a loopback interface lies between its ends"
+    suite = "testcases/pod_to_pod"
+    words: ClassVar[Evidence] = {
+        "network": NOTHING,
+        "function": {
+            "name": "none",
+            "runs_in": "programs in both containers use one kernel's sockets",
+            "endpoint": "endpoint: programs in it use the loopback of their network namespace",
+        },
+        "chain": "none: programs in two containers of a pod speak to each other",
+        "flow_definition": "transport connections and datagrams over the loopback address",
+        "one_network_namespace": True,
+        "hops": [{"at": "pod0/lo", "what": "the loopback of the pod's network namespace"}],
+        "forwarding": "the node's kernel, within one network namespace",
+    }
 
     def probe_pods(self) -> Missing | None:
         """Return what is missing: a runtime that puts a container into another's network namespace."""
-        if self._bed.testbed.pods.runtime == _RUNTIME:
-            return None
-        return Missing(
-            what="a second container in a pod",
-            reason=f"pods.runtime is {self._bed.testbed.pods.runtime}",
-            mend=f"pods.runtime: {_RUNTIME}",
-        )
+        return self._bed.runtime.no_further_container()
 
-    @contextmanager
-    def deploy(self) -> Iterator[Deployment]:
-        """Refuse: see `probe`."""
-        refuse(self.probe())
-        yield from ()
-
-    @contextmanager
-    def between_pods(self) -> Iterator[BetweenPods]:
-        """Make both containers; remove them on leaving. Raises DriverError PATH-11."""
-        refuse(self.probe_pods())
+    def programs(self, stack: ExitStack) -> BetweenPods:
+        """Make both containers. Raises DriverError PATH-11."""
         bed = self._bed
         node = bed.node(bed.sides()[0].node)
         name = f"bmwg-{bed.next_id()}"
-        with ExitStack() as stack:
-            first = stack.enter_context(created_pod(bed, node, name=f"{name}-0", networks=[]))
-            first.start()
-            joined = created_pod(bed, node, name=f"{name}-1", networks=[], netns=first.netns_path)
-            second = stack.enter_context(joined)
-            second.start()
-            first.inside(interfaces.up, interface=_LOOPBACK)
-            found = node.call(namespaces, pids=[first.pid, second.pid])
-            if len(set(found)) != 1:
-                raise DriverError(
-                    "PATH-11",
-                    "two containers of a pod",
-                    expected="one network namespace",
-                    found=", ".join(found),
-                )
-            ends = [PodEnd(pod=pod, interface=_LOOPBACK, address=_ADDRESS) for pod in (first, second)]
-            yield BetweenPods(
-                ends=(ends[0], ends[1]),
-                crossed=(Crossed(at="pod0/lo", place=first, interface=_LOOPBACK, forward="tx"),),
-                evidence={
-                    "path": self.kind.name,
-                    "hosting": POD,
-                    "network": NOTHING,
-                    "function": {
-                        "name": "none",
-                        "runs_in": "programs in both containers use one kernel's sockets",
-                        "endpoint": "endpoint: programs in it use the loopback of their network namespace",
-                    },
-                    "chain": "none: programs in two containers of a pod speak to each other",
-                    "flow_definition": "transport connections and datagrams over the loopback address",
-                    "one_network_namespace": True,
-                    "endpoints": [
-                        {"node": node.name, "pod": described(bed, pod, works=False)}
-                        for pod in (first, second)
-                    ],
-                    "pod_runtime": dict(bed.runtime.describe()),
-                    "hops": [{"at": "pod0/lo", "what": "the loopback of the pod's network namespace"}],
-                    "forwarding": "the node's kernel, within one network namespace",
-                },
+        stack.enter_context(bed.runtime.ready(node))  # an engine joins containers of one daemon
+        first = stack.enter_context(created_pod(bed, node, name=f"{name}-0", networks=[]))
+        first.start()
+        joined = created_pod(bed, node, name=f"{name}-1", networks=[], netns=first.netns_path)
+        second = stack.enter_context(joined)
+        second.start()
+        first.inside(interfaces.up, interface=_LOOPBACK)
+        found = node.call(namespaces, pids=[first.pid, second.pid])
+        if len(set(found)) != 1:
+            raise DriverError(
+                "PATH-11", "two containers of a pod", expected="one network namespace", found=", ".join(found)
             )
+        ends = [PodEnd(pod=pod, interface=_LOOPBACK, address=_ADDRESS) for pod in (first, second)]
+        return BetweenPods(
+            ends=(ends[0], ends[1]),
+            crossed=(Crossed(at="pod0/lo", place=first, interface=_LOOPBACK, forward="tx"),),
+            evidence={
+                "endpoints": [
+                    {"node": node.name, "pod": described(bed, pod, works=False)} for pod in (first, second)
+                ],
+                "pod_runtime": dict(bed.runtime.describe()),
+            },
+        )
 
 
 def namespaces(*, pids: list[int]) -> list[JsonValue]:

@@ -19,6 +19,7 @@ from bmwg.drivers.paths import destinations, machine_ends, queues
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, refuse, too_large
 from bmwg.drivers.paths.node import routed_port
+from bmwg.drivers.places.inside import InMachine
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import VM, Cell
 
@@ -61,7 +62,7 @@ class PvpMachinePath:
             stack.enter_context(queues.released(bed, node, [side.nic for side in sides]))
             machine = bed.machines.made(self._intent(sides))
             stack.callback(machine.stop)
-            inside = machine_ends.Inside(machine)
+            inside = InMachine(machine)
             interfaces = machine_ends.interfaces_of(machine, inside)
             stack.enter_context(_standing(bed, machine))
             switched = machine_ends.quiet_switches(node, [side.nic for side in sides])

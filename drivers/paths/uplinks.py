@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bmwg.drivers import links
-from bmwg.drivers.api import Attached, Missing, NetworkDriver, Node
+from bmwg.drivers.api import Attached, Missing, NetworkDriver, Node, PlacedNode, UndoLog
 from bmwg.drivers.hosting import interfaces as hosting_interfaces
 from bmwg.drivers.hosting import routing
 from bmwg.drivers.testbed import TESTER, Testbed
@@ -69,6 +69,20 @@ def bridged(node: Node, *, interfaces: tuple[str, ...], bridge: str) -> Iterator
     finally:
         for interface in interfaces:
             node.call(routing.set_controller, interface=interface, controller="")
+
+
+@contextmanager
+def own_bridge(node: PlacedNode, undo: UndoLog, *, bridge: str, nic: str) -> Iterator[None]:
+    """Have a bridge of ours stand with the NIC as its port; remove it on leaving, whatever its ports."""
+    entry = undo.before("interface", node.place, interface=bridge)
+    try:
+        node.call(routing.add_bridge, bridge=bridge)
+        node.call(routing.set_controller, interface=nic, controller=bridge)
+        yield
+    finally:
+        node.call(routing.set_controller, interface=nic, controller="")
+        node.call(hosting_interfaces.delete, interface=bridge)
+        undo.done(entry)
 
 
 def host_side(node: Node, attached: Attached) -> str:

@@ -117,6 +117,10 @@ class CrunRuntime:
         """Pods share the CPUs that they are given."""
         return None
 
+    def no_further_container(self) -> Missing | None:
+        """A container may join any network namespace."""
+        return None
+
     def standing(
         self,
         nodes: Mapping[str, PlacedNode],
@@ -126,6 +130,10 @@ class CrunRuntime:
         networks: Sequence[NetworkDriver] = (),
     ) -> AbstractContextManager[None]:
         """Nothing: crun has no service."""
+        return nullcontext()
+
+    def ready(self, node: PlacedNode) -> AbstractContextManager[None]:
+        """Nothing: a pod waits for no service."""
         return nullcontext()
 
     def describe(self) -> Mapping[str, JsonValue]:
@@ -159,15 +167,7 @@ class CrunRuntime:
             pod.end_steps_ns = ends
             stack.callback(_noted, ends, "networks_detached")
             pod.start_steps_ns |= {"pod_asked": asked_ns, "container_created": time.monotonic_ns()}
-            for one in networks:
-                attached = stack.enter_context(
-                    one.driver.attach(
-                        node, one.attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=one.bridge
-                    )
-                )
-                pod.attached += (attached,)
-                # before anything else joins: a bridge changes its MAC with its ports
-                pod.checks += (one.driver.check(node, attached, pod_id=pod.pod_id),)
+            pod.attach(stack, networks)
             pod.start_steps_ns["networks_attached"] = time.monotonic_ns()
             yield pod
 

@@ -6,6 +6,7 @@ They have no function of the toolkit: what forwards frames is left to crun and K
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,6 +26,7 @@ from bmwg.drivers.api import (
 from bmwg.drivers.hosting import docker_daemon, engine_pods
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.hosting.instance import Sample
+from bmwg.drivers.runtime.daemon import daemon
 from bmwg.drivers.runtime.of_pods import OfPods
 from bmwg.methodology.errors import ConfigError, DriverError
 
@@ -32,14 +34,27 @@ _CALL_S = 60.0
 
 
 class EnginePod(OfPods):
-    """A pod whose container an engine holds. Its program sleeps from the beginning."""
+    """A pod whose container an engine holds. One with a network of its own sleeps from the beginning."""
 
-    def __init__(self, node: PlacedNode, pod_id: str, token: str, made: Mapping[str, JsonValue]) -> None:
-        super().__init__(node, pod_id, pid=made["pid"], start_ticks=made["start_ticks"])
+    def __init__(self, node: PlacedNode, spec: PodSpec, token: str, container: str) -> None:
+        super().__init__(node, spec.pod_id)
         self.start_steps_ns: dict[str, int] = {}
         self.end_steps_ns: dict[str, int] = {}
+        self._spec = spec
         self._token = token
-        self._made = made
+        self._container = container
+        self._cgroup = ""
+
+    def run(self) -> None:
+        """Start its container."""
+        made = self.node.call_within(
+            _CALL_S,
+            engine_pods.start,
+            token=self._token,
+            container=self._container,
+            spec=self._spec.as_builtins(),
+        )
+        self.pid, self.start_ticks, self._cgroup = made["pid"], made["start_ticks"], made["cgroup"]
 
     @property
     def image(self) -> str:
@@ -49,11 +64,13 @@ class EnginePod(OfPods):
     @property
     def entry(self) -> dict[str, JsonValue]:
         """Programs enter it by the engine's API."""
-        by = {"token": self._token, "container": self._made["container"], "cgroup": self._made["cgroup"]}
+        by = {"token": self._token, "container": self._container, "cgroup": self._cgroup}
         return {**super().entry, "entered_by": by}
 
     def start(self, arguments: Sequence[str] = ()) -> None:
-        """Nothing: the container runs already, and its program sleeps."""
+        """Start a container that joined a network; any other one runs already, and its program sleeps."""
+        if self._spec.netns:
+            self.run()
         self.start_steps_ns["container_running"] = time.monotonic_ns()
 
     def said(self) -> list[str]:
@@ -66,14 +83,14 @@ class EnginePod(OfPods):
 
     def sample(self) -> Sample:
         """What all processes of the pod use."""
-        return Sample(**self.node.call(engine_pods.sample, cgroup=self._made["cgroup"]))
+        return Sample(**self.node.call(engine_pods.sample, cgroup=self._cgroup))
 
     def fault(self) -> str | None:
         """Say why the pod's first process no longer runs; None while it does."""
         return self.node.call(
             engine_pods.fault,
             token=self._token,
-            container=self._made["container"],
+            container=self._container,
             pid=self.pid,
             start_ticks=self.start_ticks,
         )
@@ -83,9 +100,9 @@ class EnginePod(OfPods):
         return self.node.call(
             engine_pods.describe,
             token=self._token,
-            container=self._made["container"],
+            container=self._container,
             pid=self.pid,
-            cgroup=self._made["cgroup"],
+            cgroup=self._cgroup,
         )
 
 
@@ -107,6 +124,7 @@ class EngineRuntime:
         self._run_dir = run_dir
         self._undo = undo
         self._version: JsonValue = None
+        self._ready: dict[str, str] = {}  # by node: the token of a daemon that stands for all of its pods
 
     def probe(self, node: Node) -> Missing | None:
         """Return what the node lacks for the engine."""
@@ -125,6 +143,10 @@ class EngineRuntime:
             mend="pods.runtime: crun",
         )
 
+    def no_further_container(self) -> Missing | None:
+        """A container may join the network of another one of the same daemon."""
+        return None
+
     @contextmanager
     def standing(
         self,
@@ -138,53 +160,49 @@ class EngineRuntime:
         yield
 
     @contextmanager
-    def made(self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()) -> Iterator[Pod]:
-        """Start the daemon, make a pod and attach its networks; end and remove all of it on leaving.
+    def ready(self, node: PlacedNode) -> Iterator[None]:
+        """Have a daemon with its image stand on the node, which makes all of its pods meanwhile."""
+        token = f"{self.engine[0]}{secrets.token_hex(3)}"
+        with self._daemon(node, token):
+            node.call_within(_CALL_S, engine_pods.prepare, token=token)
+            self._ready[node.name] = token
+            try:
+                yield
+            finally:
+                del self._ready[node.name]
 
-        Raises ConfigError POD-01 for a pod with a program of its own.
+    @contextmanager
+    def made(self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()) -> Iterator[Pod]:
+        """Make a pod, by a daemon of its own unless one is ready, with its networks; remove it on leaving.
+
+        Raises ConfigError POD-01 for a pod with a network and a program of its own.
         """
-        if spec.told_at_start or tuple(spec.arguments) != SLEEPER:
+        if spec.told_at_start or not (spec.netns or tuple(spec.arguments) == SLEEPER):
             raise ConfigError(
                 "POD-01", f"pod {spec.pod_id} by {self.engine}", expected="one that sleeps", found="a program"
             )
         asked_ns = time.monotonic_ns()
-        token = spec.pod_id.removeprefix("bmwg-")
+        token = self._ready.get(node.name) or spec.pod_id.removeprefix("bmwg-")
         with ExitStack() as stack:
-            stack.enter_context(self._daemon(node, token))
-            found = node.call_within(_CALL_S, engine_pods.create, token=token, spec=spec.as_builtins())
-            pod = EnginePod(node, spec.pod_id, token, found)
-            stack.callback(
-                node.call_within, _CALL_S, engine_pods.delete, token=token, container=found["container"]
-            )
+            if node.name not in self._ready:
+                stack.enter_context(self._daemon(node, token))
+            made = node.call_within(_CALL_S, engine_pods.create, token=token, spec=spec.as_builtins())
+            stack.callback(node.call_within, _CALL_S, engine_pods.delete, token=token, container=made)
+            pod = EnginePod(node, spec, token, made)
+            if not spec.netns:  # a network is attached to its process
+                pod.run()
             pod.start_steps_ns |= {"pod_asked": asked_ns, "container_created": time.monotonic_ns()}
-            for one in networks:
-                attached = stack.enter_context(
-                    one.driver.attach(
-                        node, one.attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=one.bridge
-                    )
-                )
-                pod.attached += (attached,)
-                pod.checks += (one.driver.check(node, attached, pod_id=pod.pod_id),)
+            pod.attach(stack, networks)
             pod.start_steps_ns["networks_attached"] = time.monotonic_ns()
             yield pod
 
     @contextmanager
     def _daemon(self, node: PlacedNode, token: str) -> Iterator[None]:
         root = f"{self._run_dir}/{self.engine}-{token}"
-        undo: dict[str, JsonValue] = {"token": token, "data_root": root}
-        entry = self._undo.before("docker", {"kind": "local"}, **undo)
-        try:
-            started = node.call_within(_CALL_S, docker_daemon.start, **undo, engine=self.engine, nat=False)
-            self._version = started["version"]
-            try:
-                yield
-            finally:
-                node.call_within(_CALL_S, docker_daemon.stop, **undo, **started["process"])
-        except BaseException:
-            node.call_within(_CALL_S, docker_daemon.remove, **undo)
-            raise
-        finally:
-            self._undo.done(entry)
+        with daemon(
+            node, self._undo, token=token, data_root=root, engine=self.engine, nat=False
+        ) as self._version:
+            yield
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Its name and its parts' versions, as the daemon told them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from bmwg.drivers.api import (
@@ -130,6 +130,18 @@ class KubernetesRuntime:
             reason="each is guaranteed all CPUs of `pods.cpus` for itself, so there is room for one",
             mend="pods.runtime: crun, whose pods share them",
         )
+
+    def no_further_container(self) -> Missing | None:
+        """A pod is asked for with all of its containers."""
+        return Missing(
+            what="a second container in a pod",
+            reason="pods.runtime is kubernetes",
+            mend="pods.runtime: crun",
+        )
+
+    def ready(self, node: PlacedNode) -> AbstractContextManager[None]:
+        """Nothing: the cluster stands."""
+        return nullcontext()
 
     def conflist(self, one: PodNetwork) -> dict[str, JsonValue]:
         """Return the CNI configuration of one network of a pod."""

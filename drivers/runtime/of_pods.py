@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 
-from bmwg.drivers.api import Attached, CallsInside, JsonValue, PlacedNode
+from bmwg.drivers.api import Attached, CallsInside, JsonValue, PlacedNode, PodNetwork
 from bmwg.drivers.api_calls import WITHIN_S
 from bmwg.drivers.hosting import inside
 
@@ -19,6 +20,18 @@ class OfPods(CallsInside):
         self.pod_id = pod_id
         self.pid = pid
         self.start_ticks = start_ticks
+
+    def attach(self, stack: ExitStack, networks: Sequence[PodNetwork]) -> None:
+        """Attach networks in their order and look whether each stands; `stack` undoes it."""
+        for one in networks:
+            attached = stack.enter_context(
+                one.driver.attach(
+                    self.node, one.attachment, pod_id=self.pod_id, pod_pid=self.pid, bridge=one.bridge
+                )
+            )
+            self.attached += (attached,)
+            # before anything else joins: a bridge changes its MAC with its ports
+            self.checks += (one.driver.check(self.node, attached, pod_id=self.pod_id),)
 
     @property
     def netns_path(self) -> str:

@@ -32,15 +32,15 @@ class Hpcc(OfJobs):
     def run(self, spec: JobsSpec, /) -> JobsResult:
         """Run it once. Raises TestbedError HPCC-01, DriverError HPCC-02, ConfigError LOAD-03."""
         self.require(spec)
-        shop = self.attached
-        node = shop.place.node
-        node.call(job_files.remove, folder=shop.on_node, names=[_OUT])  # it appends
-        node.call(programs.write_files, folder=shop.on_node, files={_IN: settings(spec)})
+        job = self.attached
+        node = job.place.node
+        node.call(job_files.remove, folder=job.on_node, names=[_OUT])  # it appends
+        node.call(programs.write_files, folder=job.on_node, files={_IN: settings(spec)})
         threads = str(spec.threads)
         ran = self.ran(
             ["hpcc"], spec.within_s, OMP_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads, HOME="/tmp"
         )
-        written = node.call(job_files.read, folder=shop.on_node, name=_OUT)
+        written = node.call(job_files.read, folder=job.on_node, name=_OUT)
         found = read(ran, written, spec)
         cache = node.call(job_files.last_cache_octets)
         return replace(found, effective={**found.effective, "last_cache_octets": cache})

@@ -97,15 +97,15 @@ def open_lab_row(
             proxy=nodes[PROXY],
             server=nodes[SERVER],
             ports=(client, to_client, to_server, server),
+            cables=(
+                _cable((CLIENT, facts[CLIENT][0]), (PROXY, facts[PROXY][0])),
+                _cable((SERVER, facts[SERVER][0]), (PROXY, facts[PROXY][1])),
+            ),
+            run_dir=folder,
+            owner=f"{owner}-{PROXY}",
+            hosts={one.role: hosts[one.role] for one in row},
         )
-        cables = (
-            _cable((CLIENT, facts[CLIENT][0]), (PROXY, facts[PROXY][0])),
-            _cable((SERVER, facts[SERVER][0]), (PROXY, facts[PROXY][1])),
-        )
-        place = ends.place(token, f"{owner}-{PROXY}", folder, networks=(), vms=vms)
-        made = stack.enter_context(
-            serving_row(ends, place, cables, sizes_octets, hosts={one.role: hosts[one.role] for one in row})
-        )
+        made = stack.enter_context(serving_row(ends, token, sizes_octets, vms=vms))
         made.client.call_within(
             LINK_DEADLINE_S + 10, lab_port.require_answer, address=SERVER_ADDRESS, within_s=LINK_DEADLINE_S
         )

@@ -75,10 +75,10 @@ class Nbench(OfJobs):
     def run(self, spec: JobsSpec, /) -> JobsResult:
         """Run it once. Raises TestbedError NBEN-01, DriverError NBEN-02, ConfigError LOAD-03."""
         self.require(spec)
-        shop = self.attached
+        job = self.attached
         path = Path(os.environ[VARIABLE])
         for file, name in ((path, "nbench"), (path.with_name(_DATA), _DATA)):
-            shop.place.node.call(job_files.copy, file=str(file), folder=shop.on_node, name=name)
+            job.place.node.call(job_files.copy, file=str(file), folder=job.on_node, name=name)
         return read(self.ran(["./nbench"], spec.within_s), spec)
 
     def describe(self) -> Mapping[str, Any]:

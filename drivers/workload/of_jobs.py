@@ -9,37 +9,33 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from bmwg.drivers.api import Node, WorkloadDriver
-from bmwg.drivers.api_pods import ProgramPlace
+from bmwg.drivers.api import Evidence, Node, ProgramPlace, WorkloadDriver
 from bmwg.drivers.api_workload import ONE, Takes
-from bmwg.drivers.hosting import pod_programs
-from bmwg.drivers.workload.of_programs import MEND, OfPrograms
+from bmwg.drivers.workload.of_programs import OfPrograms
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec
 
-_CALL_MARGIN_S = 20.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
-    """Where a job runs: a pod, or a host in a cgroup of its own (`cgroup`, empty for a pod).
+class JobPlace:
+    """Where a job runs, with what the record says of it.
 
     `folder` is the one for its files as the program sees it, `on_node` as the node does.
     """
 
     place: ProgramPlace
-    cgroup: str
     folder: str
     on_node: str
+    evidence: Evidence
 
 
-class JobsWorkload(WorkloadDriver[Sequence[Workshop], JobsSpec, JobsResult], Protocol):
+class JobsWorkload(WorkloadDriver[Sequence[JobPlace], JobsSpec, JobsResult], Protocol):
     """What runs jobs, found by a cell's workload among `bmwg.drivers.workload`."""
 
     def __init__(self, nodes: Sequence[Node]) -> None: ...
 
 
-class OfJobs(OfPrograms[Workshop]):
+class OfJobs(OfPrograms[JobPlace]):
     """A driver whose program stands on the nodes, and in pods by their root file system."""
 
     kind: ClassVar[str] = KIND
@@ -50,7 +46,7 @@ class OfJobs(OfPrograms[Workshop]):
         """Nothing: a job begins by itself."""
 
     @property
-    def attached(self) -> Workshop:
+    def attached(self) -> JobPlace:
         """Where the job runs. Raises DriverError LOAD-02."""
         return self.all_attached("nothing was run")[0]
 
@@ -73,17 +69,10 @@ class OfJobs(OfPrograms[Workshop]):
 
     def ran(self, command: Sequence[str], within_s: float, **environment: str) -> dict[str, Any]:
         """Run a command to its end in the folder of its files; what `pod_programs.run` returns."""
-        shop = self.attached
+        job = self.attached
         settings = [f"{name}={value}" for name, value in {"LC_ALL": "C", **environment}.items()]
-        return shop.place.node.call_within(
-            within_s + _CALL_MARGIN_S,
-            pod_programs.run,
-            command=["env", f"--chdir={shop.folder}", *settings, *command],
-            within_s=within_s,
-            mend=MEND,
-            cgroup=shop.cgroup,
-            **shop.place.entry,
-        )
+        words = ["env", f"--chdir={job.folder}", *settings, *command]
+        return self.ran_in(job.place, words, within_s)
 
 
 def failed(program: str, ran: Mapping[str, Any]) -> JobsResult | None:

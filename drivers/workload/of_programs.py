@@ -6,15 +6,16 @@ They are made of the nodes. Between executions no program of theirs runs. Ids: L
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api import JsonValue, Missing, Node, ProgramPlace
 from bmwg.drivers.api_workload import Takes
 from bmwg.drivers.hosting import pod_programs
 from bmwg.methodology.errors import DriverError
 
 MEND = "sh setup/install.sh workloads"
 EndT = TypeVar("EndT")
+_CALL_MARGIN_S = 20.0
 
 
 class OfPrograms(Generic[EndT]):
@@ -63,3 +64,14 @@ class OfPrograms(Generic[EndT]):
                 hint="attach() comes first",
             )
         return self._ends
+
+    def ran_in(self, place: ProgramPlace, command: Sequence[str], within_s: float) -> dict[str, Any]:
+        """Run a program in a place to its end; what `pod_programs.run` returns."""
+        return place.node.call_within(
+            within_s + _CALL_MARGIN_S,
+            pod_programs.run,
+            command=list(command),
+            within_s=within_s,
+            mend=MEND,
+            **place.entry,
+        )

@@ -9,14 +9,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
-from bmwg.drivers.api import JsonValue, Node, PodEnd, ServingPlace, WorkloadDriver
+from bmwg.drivers.api import Node, PodEnd, ServingPlace, WorkloadDriver
 from bmwg.drivers.api_workload import TWO, Takes
 from bmwg.drivers.hosting import pod_programs, programs
 from bmwg.drivers.workload.of_programs import MEND, OfPrograms
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.streams.records import KIND, StreamsResult, StreamsSpec
-
-_CALL_MARGIN_S = 20.0
 
 
 class StreamsWorkload(WorkloadDriver[Sequence[PodEnd], StreamsSpec, StreamsResult], Protocol):
@@ -73,7 +71,7 @@ class OfStreams(OfPrograms[PodEnd]):
         """
         pod = end.pod
         folder = f"/run/bmwg-streams/{pod.pod_id}"
-        started = pod.node.call(pod_programs.start, command=command, folder=folder, mend=MEND, **_of(end))
+        started = pod.node.call(pod_programs.start, command=command, folder=folder, mend=MEND, **pod.entry)
         try:
             yield folder
         finally:
@@ -82,15 +80,4 @@ class OfStreams(OfPrograms[PodEnd]):
 
     def asked(self, end: PodEnd, command: list[str], within_s: float) -> dict[str, Any]:
         """Run the asking program to its end; what `pod_programs.run` returns."""
-        return end.pod.node.call_within(
-            within_s + _CALL_MARGIN_S,
-            pod_programs.run,
-            command=command,
-            within_s=within_s,
-            mend=MEND,
-            **_of(end),
-        )
-
-
-def _of(end: PodEnd) -> dict[str, JsonValue]:
-    return {**end.pod.entry, "cpus": end.cpus, "cgroup": end.cgroup}
+        return self.ran_in(end.pod, command, within_s)

@@ -16,7 +16,7 @@ from pathlib import Path
 from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.hosting import interfaces, programs, routing, sysctl
-from bmwg.drivers.hosting.instance import INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver
+from bmwg.drivers.hosting.instance import CRUN, INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.testbed import NetworkSpec
@@ -69,14 +69,15 @@ def open_row(
     sizes_octets: list[int],
     networks: Sequence[NetworkSpec] = (),
     vms: VmDriver = QEMU_ITSELF,
+    runtime: str = CRUN,
     token: str | None = None,
 ) -> Iterator[Row]:
     """Make the nodes and links and start the server; everything is removed on leaving.
 
-    `networks` are the options by which pods on the proxies' machine can be attached, `vms` says what starts
-    virtual machines there; none is touched here. `token` stands in the names of bridges, taps and cgroups;
-    drawn unless given. Raises TestbedError when the machine cannot (NODE-10 no root, PROG-01 no apache2),
-    DriverError PROG-02.
+    `networks` are the options by which pods on the proxies' machine can be attached, `runtime` makes them,
+    and `vms` says what starts virtual machines there; none is touched here. `token` stands in the names of
+    bridges, taps and cgroups; drawn unless given. Raises TestbedError when the machine cannot (NODE-10 no
+    root, PROG-01 no apache2), DriverError PROG-02.
     """
     token = token or secrets.token_hex(3)
     with ExitStack() as stack:
@@ -84,41 +85,40 @@ def open_row(
             stack.enter_context(NamespaceNode(name, keep=[run_dir], owner=owner))
             for name in (CLIENT, PROXY, SERVER)
         )
-        made = (
-            links.connect(client, _NIC, proxy, "nic0"),
-            links.connect(server, _NIC, proxy, "nic1"),
+        ends = Ends(
+            client=client,
+            proxy=proxy,
+            server=server,
+            ports=(_NIC, *INTERFACES, _NIC),
+            cables=(
+                links.connect(client, _NIC, proxy, INTERFACES[0]),
+                links.connect(server, _NIC, proxy, INTERFACES[1]),
+            ),
+            run_dir=str(run_dir),
+            owner=owner,
+            client_netns=f"/proc/{client.pid}/ns/net",
         )
-        ends = Ends(client=client, proxy=proxy, server=server, ports=(_NIC, *INTERFACES, _NIC))
-        place = ends.place(token, owner, str(run_dir), networks=networks, vms=vms)
-        netns = f"/proc/{client.pid}/ns/net"
-        yield stack.enter_context(serving_row(ends, place, made, sizes_octets, client_netns=netns))
+        yield stack.enter_context(
+            serving_row(ends, token, sizes_octets, networks=networks, vms=vms, runtime=runtime)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
-    """Three nodes that are joined, by `ports`: the clients', the proxies' machine's two, the server's."""
+    """Three nodes that are joined, by `ports`: the clients', the proxies' machine's two, the server's.
+
+    `run_dir` is a folder on the proxies' machine, `owner` labels processes there. The rest is as of a row.
+    """
 
     client: Node
     proxy: Node
     server: Node
     ports: tuple[str, str, str, str]
-
-    def place(
-        self, token: str, owner: str, run_dir: str, *, networks: Sequence[NetworkSpec], vms: VmDriver
-    ) -> Place:
-        """What hosting forms are told of the proxies' machine; `run_dir` is a folder there."""
-        return Place(
-            client_address=_PROXY_TO_CLIENT,
-            client_interface=self.ports[1],
-            server_address=_PROXY_TO_SERVER,
-            server_interface=self.ports[2],
-            token=token,
-            owner=owner,
-            run_dir=run_dir,
-            prefix_length=_PREFIX,
-            networks={option.name: option for option in networks},
-            vms=vms,
-        )
+    cables: tuple[Mapping[str, JsonValue], ...]
+    run_dir: str
+    owner: str
+    client_netns: str | None = None
+    hosts: Mapping[str, Node] = field(default_factory=dict)
 
     def give_addresses(self) -> None:
         """Give addresses and routes, and have the proxies' machine forward."""
@@ -140,16 +140,16 @@ class Ends:
 @contextmanager
 def serving_row(
     ends: Ends,
-    place: Place,
-    made: tuple[Mapping[str, JsonValue], ...],
+    token: str,
     sizes_octets: list[int],
     *,
-    client_netns: str | None = None,
-    hosts: Mapping[str, Node] | None = None,
+    vms: VmDriver,
+    networks: Sequence[NetworkSpec] = (),
+    runtime: str = CRUN,
 ) -> Iterator[Row]:
     """Give nodes that are joined their addresses and start the server; it is ended on leaving."""
     ends.give_addresses()
-    folder = f"/run/bmwg-origin-{place.token}"
+    folder = f"/run/bmwg-origin-{token}"
     started = ends.server.call_within(
         60.0,
         apache.start,
@@ -162,15 +162,27 @@ def serving_row(
         yield Row(
             client=ends.client,
             client_address=_CLIENT_ADDRESS,
-            client_netns=client_netns,
+            client_netns=ends.client_netns,
             proxy=ends.proxy,
             server=ends.server,
-            place=place,
-            links=made,
+            place=Place(
+                client_address=_PROXY_TO_CLIENT,
+                client_interface=ends.ports[1],
+                server_address=_PROXY_TO_SERVER,
+                server_interface=ends.ports[2],
+                token=token,
+                owner=ends.owner,
+                run_dir=ends.run_dir,
+                prefix_length=_PREFIX,
+                networks={option.name: option for option in networks},
+                vms=vms,
+                runtime=runtime,
+            ),
+            links=ends.cables,
             sha256={int(octets): digest for octets, digest in started["sha256"].items()},
             origin=started["process"],
             origin_folder=folder,
-            hosts=hosts or {},
+            hosts=ends.hosts,
         )
     finally:
         ends.server.call(programs.stop, folder=folder, **started["process"])

@@ -90,13 +90,15 @@ def _others(run: Run) -> dict[str, str]:
 def form_words(run: Run) -> dict[str, str]:
     """Name the hosting forms; a virtual machine with what executed it, so that TCG is never read as KVM.
 
-    A pod is named with its network option, and every form of a run inside a guest with that guest.
+    A pod is named with its network option and its runtime, every form in a run inside a guest with that.
     """
     words = {
         form: f"{word} ({machine_words(run, form)})" if form in SLOW_FORMS else word
         for form, word in (FORM_WORDS | _others(run)).items()
     }
-    words |= {f"{POD_PREFIX}{name}": f"pod, {name}" for name in run.profile.get("networks", ())}
+    by = run.testbed.get("pods", {}).get("runtime")  # absent where it is the default one
+    pod = f"pod by {by}" if by else "pod"
+    words |= {f"{POD_PREFIX}{name}": f"{pod}, {name}" for name in run.profile.get("networks", ())}
     guest = guest_words(run)
     return {form: f"{word} ({guest})" for form, word in words.items()} if guest else words
 

@@ -14,7 +14,7 @@ from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.record.deployment import take_place
 from bmwg.drivers.testbed import Testbed
-from bmwg.drivers.workload.of_jobs import JobsWorkload
+from bmwg.drivers.workload.of_jobs import JobPlace, JobsWorkload
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.order import experiment_of, next_up
@@ -185,14 +185,14 @@ def _taking(bed: Bed, cell: Any, evidence: Evidence, told: Mapping[str, Any]) ->
     return lambda: take_place(bed, cell, evidence, told)
 
 
-def _running(workload: JobsWorkload, form: places.Form) -> Callable[[JobsSpec], JobsResult]:
+def _running(workload: JobsWorkload, form: JobPlace) -> Callable[[JobsSpec], JobsResult]:
     """Return what runs a job in a form, with no file of an earlier one there."""
 
     def run(spec: JobsSpec) -> JobsResult:
         places.cleared(form)
-        workload.attach((form.workshop,))
+        workload.attach((form,))
         try:
-            with guest_clock.held((form.workshop.place.node,)) as off:
+            with guest_clock.held((form.place.node,)) as off:
                 result = workload.run(spec)
             return replace(result, faults=(*result.faults, *off)) if off else result
         finally:

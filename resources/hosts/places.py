@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 
 from bmwg.drivers.api import Evidence, JsonValue, Missing, PodParts
 from bmwg.drivers.hosting import job_files, programs, qemu
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.qemu import Accelerator
-from bmwg.drivers.paths import guest_hosts
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.native_place import guest_place, native_place
 from bmwg.drivers.paths.pods import created_pod, described
-from bmwg.drivers.workload.of_jobs import Workshop
+from bmwg.drivers.places import guest_hosts
+from bmwg.drivers.places.native import guest_place, native_place
+from bmwg.drivers.workload.of_jobs import JobPlace
 from bmwg.methodology.cells.vnics import VIRTIO
 from bmwg.methodology.kinds.jobs.profile import PATH
 from bmwg.methodology.kinds.jobs.records import JobsSpec
@@ -30,14 +30,6 @@ _FUNCTION: dict[str, JsonValue] = {
     "runs_in": "the job is a program; nothing forwards",
     "endpoint": "endpoint: the program uses no interface",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
-    """A form that stands: where jobs run in it, and what it is."""
-
-    workshop: Workshop
-    evidence: Evidence
 
 
 def lacking(hosting: str, bed: Bed, spec: JobsSpec, *, translated: bool) -> Missing | None:
@@ -82,7 +74,7 @@ def _no_job_of_guest(spec: JobsSpec, *, translated: bool) -> Missing | None:
 
 
 @contextmanager
-def form(bed: Bed, hosting: str) -> Iterator[Form]:
+def form(bed: Bed, hosting: str) -> Iterator[JobPlace]:
     """Make a form with a folder on the node's disk for its files; remove both on leaving.
 
     Raises DriverError HOST-01, and what a runtime raises.
@@ -105,41 +97,39 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
     }
     try:
         node.call(programs.write_files, folder=folder, files={})
-        if hosting == BAREMETAL:
-            with native_place(bed, node, number=0, cpus=bed.testbed.pods.cpus) as place:
-                shop = Workshop(place=place, cgroup=place.cgroup, folder=folder, on_node=folder)
-                yield Form(workshop=shop, evidence={**told, "native_programs": {"job": place.limits}})
-            return
-        if hosting == GUEST:
-            with _in_guest(bed, node) as (shop, machine):
-                yield Form(workshop=shop, evidence={**told, "files": "the guest's memory", **machine})
-            return
-        parts = PodParts(binds=((folder, _IN_POD, True),))
-        runtime = bed.engine(hosting) if hosting in ENGINES else bed.runtime
-        name = f"bmwg-{bed.next_id()}-0"
-        with created_pod(bed, node, name=name, networks=[], parts=parts, runtime=runtime) as pod:
-            pod.start()
-            shop = Workshop(place=pod, cgroup="", folder=_IN_POD, on_node=folder)
-            evidence: Evidence = {
-                **told,
-                "pod": described(bed, pod, works=False),
-                "pod_runtime": dict(runtime.describe()),
-            }
-            yield Form(workshop=shop, evidence=evidence)
+        with _made(bed, node, hosting, folder) as made:
+            yield replace(made, evidence={**told, **made.evidence})
     finally:
         node.call(programs.remove_folder, folder=folder)
         bed.undo.done(entry)
 
 
 @contextmanager
-def _in_guest(bed: Bed, node: NamespaceNode) -> Iterator[tuple[Workshop, Evidence]]:
-    """Boot a guest for jobs, with a cgroup and a folder in it; all of it goes with the guest."""
-    with guest_hosts.guest_host(bed, node, number=0, vnic=VIRTIO, pods=False) as guest:
-        place = guest_place(bed, guest, name="bmwg-job")
-        guest.call(programs.write_files, folder=_IN_POD, files={})
-        shop = Workshop(place=place, cgroup=place.cgroup, folder=_IN_POD, on_node=_IN_POD)
-        machines: JsonValue = {guest.name: guest_hosts.described(bed, guest, VIRTIO)}
-        yield shop, {"native_programs": {"job": place.limits}, "machines": machines}
+def _made(bed: Bed, node: NamespaceNode, hosting: str, folder: str) -> Iterator[JobPlace]:
+    """Make the place of a form; the files of a guest are in its memory."""
+    own: Evidence
+    if hosting == BAREMETAL:
+        with native_place(bed, node, number=0, cpus=bed.testbed.pods.cpus) as place:
+            own = {"native_programs": {"job": place.limits}}
+            yield JobPlace(place=place, folder=folder, on_node=folder, evidence=own)
+    elif hosting == GUEST:
+        with guest_hosts.guest_host(bed, node, number=0, vnic=VIRTIO, pods=False) as guest:
+            place = guest_place(bed, guest, name="bmwg-job")
+            guest.call(programs.write_files, folder=_IN_POD, files={})
+            own = {
+                "files": "the guest's memory",
+                "native_programs": {"job": place.limits},
+                "machines": {guest.name: guest_hosts.described(bed, guest, VIRTIO)},
+            }
+            yield JobPlace(place=place, folder=_IN_POD, on_node=_IN_POD, evidence=own)
+    else:
+        parts = PodParts(binds=((folder, _IN_POD, True),))
+        runtime = bed.engine(hosting) if hosting in ENGINES else bed.runtime
+        name = f"bmwg-{bed.next_id()}-0"
+        with created_pod(bed, node, name=name, networks=[], parts=parts, runtime=runtime) as pod:
+            pod.start()
+            own = {"pod": described(bed, pod, works=False), "pod_runtime": dict(runtime.describe())}
+            yield JobPlace(place=pod, folder=_IN_POD, on_node=folder, evidence=own)
 
 
 def no_space(bed: Bed, wanted_octets: int) -> Missing | None:
@@ -160,7 +150,6 @@ def _node(bed: Bed) -> NamespaceNode:
     return bed.node(bed.testbed.nodes[0].name)
 
 
-def cleared(form: Form) -> None:
+def cleared(form: JobPlace) -> None:
     """Remove the files of a form's folder."""
-    shop = form.workshop
-    shop.place.node.call(job_files.empty, folder=shop.on_node)
+    form.place.node.call(job_files.empty, folder=form.on_node)

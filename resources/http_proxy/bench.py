@@ -28,7 +28,7 @@ from bmwg.resources.http_proxy.machines import Machines
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, record, served, start_runs
 from bmwg.resources.http_proxy.needs import lacking
 from bmwg.resources.http_proxy.stage import Stage
-from bmwg.resources.http_proxy.testbed_part import networks_of_header
+from bmwg.resources.http_proxy.testbed_part import networks_of_header, runtime_of_header
 from bmwg.resources.open_run import OpenRun, open_run
 from bmwg.resources.settings import Settings
 
@@ -226,8 +226,9 @@ class HttpBench:
         if self._hosts:
             return open_lab_row(self._hosts, self._machines.hosts, self._ledger, self._owner, **common)
         run_dir = self._store.folder.resolve()
-        networks = networks_of_header(read_run(self._store.folder).of_load(NAME).testbed)
-        return open_row(run_dir, self._ledger, self._owner, networks=networks, **common)
+        testbed = read_run(self._store.folder).of_load(NAME).testbed
+        common |= {"networks": networks_of_header(testbed), "runtime": runtime_of_header(testbed)}
+        return open_row(run_dir, self._ledger, self._owner, **common)
 
     def _runs(self, planned: Planned) -> CellRuns:
         """Return the runs of a cell, with what a run that goes on has of them already."""

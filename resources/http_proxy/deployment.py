@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from bmwg.drivers.hosting import programs, routing
+from bmwg.drivers.hosting import routing
 from bmwg.drivers.hosting.instance import Group, Grouping, Hosting, Instance, Limits, Program
+from bmwg.drivers.places.instances import AgentsProgram
 from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import DriverError, ToolkitError
 
-_STRESS_PACKAGES = ["stress-ng"]
 _TOGETHER = 4  # choice: instances that are made together have at least the time of so many
 PROBE_OCTETS = 1000  # choice: the smallest object tells as well that a proxy serves
 
@@ -77,11 +77,10 @@ class Deployment:
         self.program = squid.program(cache=cache)
         self.instances: list[Instance] = []
         self._group: Group | None = None
-        self._stack = ExitStack()
         self.start_ns: list[int] = []
         self._proxies = proxies
         self._deadline_s = deadline_s
-        self._stress: Mapping[str, Any] = {}
+        self._stress: AgentsProgram | None = None
 
     @property
     def endpoints(self) -> list[tuple[str, int]]:
@@ -98,17 +97,21 @@ class Deployment:
         """Whether the instances stand behind one address."""
         return self._group is not None
 
-    def start(self) -> None:
-        """Start all instances: one after the other, or together where they stand behind one address."""
+    def start(self, stack: ExitStack) -> None:
+        """Start all instances: one after the other, or together where they stand behind one address.
+
+        `stack` ends and removes them.
+        """
         if isinstance(self.hosting, Grouping):
-            self._start_group(self.hosting)
+            self._start_group(self.hosting, stack)
             return
         for number in range(self._proxies):
             instance, took_ns = start_serving(self.row, self.hosting, self.program, number, self._deadline_s)
+            stack.callback(instance.stop)
             self.instances.append(instance)
             self.start_ns.append(took_ns)
 
-    def _start_group(self, hosting: Grouping) -> None:
+    def _start_group(self, hosting: Grouping, stack: ExitStack) -> None:
         """Start them together and wait until each serves, and the address before them."""
         self.hosting.prepare(self.program)
         for node in (self.row.client, self.row.server):
@@ -116,44 +119,20 @@ class Deployment:
         began = time.monotonic_ns()
         within_s = self._deadline_s * max(_TOGETHER, self._proxies)
         made = hosting.group(self.program, self._proxies, Limits(), within_s=within_s)
-        self._group = self._stack.enter_context(made)
+        self._group = stack.enter_context(made)
         self.instances = list(self._group.instances)
         for endpoint in (*self.endpoints, *self.asked):
             _wait_serving(self.row, endpoint, self._deadline_s)
         self.start_ns.append(time.monotonic_ns() - began)
 
-    def stop(self) -> None:
-        """End and remove all instances; raises the first failure after trying all."""
-        if self._group is not None:
-            self._group, self.instances = None, []
-            self._stack.close()
-        failures = []
-        while self.instances:
-            try:
-                self.instances.pop().stop()
-            except ToolkitError as error:
-                failures.append(error)
-        if failures:
-            raise failures[0]
-
-    def load(self, cpus: int) -> None:
+    def load(self, cpus: int, stack: ExitStack) -> None:
         """Load the proxies' machine with so many workers (document 001: `stress --cpu 12`)."""
         if cpus:
+            command = ("stress-ng", "--cpu", str(cpus), "--timeout", "48h")
+            program = Program(name="stress-ng", command=command, port=0, packages=("stress-ng",))
             folder = f"/run/bmwg-stress-{self.row.place.token}"
-            self.row.proxy.call(programs.write_files, folder=folder, files={})
-            started = self.row.proxy.call(
-                programs.start,
-                command=["stress-ng", "--cpu", str(cpus), "--timeout", "48h"],
-                folder=folder,
-                packages=_STRESS_PACKAGES,
-            )
-            self._stress = {**started, "folder": folder}
-
-    def unload(self) -> None:
-        """End the load."""
-        if self._stress:
-            stress, self._stress = self._stress, {}
-            self.row.proxy.call(programs.stop, **stress)
+            self._stress = AgentsProgram(self.row.proxy, program, folder)
+            stack.callback(self._stress.stop)
 
     def fault(self) -> str | None:
         """Say what of it no longer stands: instances, server, load."""
@@ -166,10 +145,8 @@ class Deployment:
                     return f"{instance.name}: {found}"
         if found := self.row.fault():
             return found
-        if self._stress:
-            ended = self.row.proxy.call(programs.fault, **self._stress)
-            return f"stress: {ended}" if ended else None
-        return None
+        ended = self._stress.fault() if self._stress else None
+        return f"stress: {ended}" if ended else None
 
     def usage(self) -> tuple[int, int]:
         """CPU time (ns) and memory (octets) of all instances together."""
@@ -211,12 +188,7 @@ def deployed(
 ) -> Iterator[Deployment]:
     """Start instances, load their machine, and remove both on leaving."""
     made = Deployment(row, hosting, proxies=proxies, cache=cache, deadline_s=deadline_s)
-    try:
-        made.start()
-        made.load(stress_cpus)
+    with ExitStack() as stack:
+        made.start(stack)
+        made.load(stress_cpus, stack)
         yield made
-    finally:
-        try:
-            made.unload()
-        finally:
-            made.stop()

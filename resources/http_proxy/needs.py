@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting import programs as hosting_programs
-from bmwg.drivers.hosting.machine_hosting import VmHosting
+from bmwg.drivers.places.machine import VmHosting
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http.profile import Planned

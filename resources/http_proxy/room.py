@@ -27,7 +27,12 @@ from bmwg.resources.header import header_of
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.http_proxy.machines import Machines, held_otherwise
 from bmwg.resources.http_proxy.testbed_part import KEY as NETWORKS
-from bmwg.resources.http_proxy.testbed_part import networks_of_testbed, row_of_testbed
+from bmwg.resources.http_proxy.testbed_part import (
+    PODS,
+    networks_of_testbed,
+    pods_of_testbed,
+    row_of_testbed,
+)
 from bmwg.resources.http_proxy.vms import KEY as VMS
 from bmwg.resources.http_proxy.vms import header_of as vms_kept
 from bmwg.resources.http_proxy.vms import vms_of_header, vms_of_testbed
@@ -35,6 +40,8 @@ from bmwg.resources.open_run import OpenRun
 from bmwg.resources.rooms import PlanAsked, Room, Share
 from bmwg.resources.schedule import Schedule, ScheduledCell
 from bmwg.resources.settings import Settings
+
+_NO_PODS: Mapping[str, Any] = {}
 
 
 class RequestsShare:
@@ -48,6 +55,7 @@ class RequestsShare:
     def __init__(self, settings: Settings, selected: Collection[str], continued: Run | None) -> None:
         self._continued = continued
         self._networks: dict[str, Any] = {}
+        self._pods: dict[str, Any] = {}
         self._seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
         if continued is not None:
             self.profile, self._row = profile_of_header(continued), continued.testbed
@@ -58,6 +66,7 @@ class RequestsShare:
             self.vms = vms_of_header(continued.testbed, settings)
         else:
             self._networks = networks_of_testbed(settings)
+            self._pods = pods_of_testbed(settings)
             self.profile = profiles.load(settings.profile, forms=registry.forms()).with_networks(
                 list(self._networks)
             )
@@ -72,7 +81,8 @@ class RequestsShare:
     def header(self) -> RunHeader:
         """The header of a run of requests alone."""
         row = dict(self._row)
-        return header_by(self.profile, self._networks, vms_kept(self.vms), row, self.plan, self._seed)
+        vms = vms_kept(self.vms)
+        return header_by(self.profile, self._networks, vms, row, self.plan, self._seed, pods=self._pods)
 
     @property
     def work(self) -> Work:
@@ -177,13 +187,17 @@ def header_by(
     row: Mapping[str, Any],
     plan: Sequence[Planned] = (),
     order_seed: int | None = None,
+    *,
+    pods: Mapping[str, Any] = _NO_PODS,
 ) -> RunHeader:
-    """Return the header of a run that begins now, with what `networks_of_testbed`, `vms.header_of`
-    and `row_of_testbed` return. `order_seed` is what the order of its plan was drawn from."""
+    """Return the header of a run that begins now, with what `networks_of_testbed`, `vms.header_of`,
+    `row_of_testbed` and `pods_of_testbed` return. `order_seed` is what the order of its plan was drawn from.
+    """
     return header_of(
         testbed={
             **(row or {"name": "client - proxy - server", "nodes": ["client", "proxy", "server"]}),
             NETWORKS: networks,
+            **({PODS: pods} if pods else {}),
             **({VMS: vms} if vms else {}),
         },
         profile=profile.data,

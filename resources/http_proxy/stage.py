@@ -11,9 +11,9 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 from bmwg.drivers import registry
-from bmwg.drivers.hosting import forms
 from bmwg.drivers.hosting.instance import Hosting
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.places import forms
 from bmwg.drivers.workload.of_requests import RequestsWorkload
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ToolkitBug

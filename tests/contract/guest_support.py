@@ -15,11 +15,11 @@ import pytest
 from tests.contract.http_support import needs_libvirt
 
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
-from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.drivers.hosting.instance import Hosting, Instance, Limits, Place, Program, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.places.forms import hosting
 
 _LACK = qemu.probe_program() or guest_initramfs.probe_shell()
 needs_guest = [

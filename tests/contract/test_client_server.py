@@ -12,7 +12,7 @@ from bmwg.drivers import registry
 from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting import cgroups, pod_programs, process
 from bmwg.drivers.isolation import require_closed
-from bmwg.drivers.paths import guest_hosts
+from bmwg.drivers.places import guest_hosts
 from bmwg.drivers.record.deployment import take_between
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.drivers.workload.netperf import Netperf
@@ -58,12 +58,12 @@ def test_a_stream_goes_from_the_client_to_the_form_and_nothing_stays(bed, hostin
         assert between.evidence["cpus"]["server"] == bed.testbed.pods.cpuset
         client = between.ends[0]
         told = made.asked(client, ["sh", "-c", "grep Cpus_allowed_list /proc/self/status"], 5.0)
-        assert told["output"].split()[-1] == client.cpus
+        assert told["output"].split()[-1] == client.pod.cpus
         told = made.asked(client, ["cat", "/proc/self/cgroup"], 5.0)
         lines = [line.split(":", 2) for line in told["output"].splitlines()]
         with_controllers = cgroups.version() == 2  # else those of version 1, beside which 2 has none
         named = {name for number, _, name in lines if (number == "0") is with_controllers}
-        assert named == {client.cgroup}, "a native program has a share of the CPU of its own, as a pod has"
+        assert named == {client.pod.cgroup}, "a native program has its share of the CPU, as a pod has"
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
 
 
@@ -73,7 +73,7 @@ def test_native_programs_have_the_limits_of_a_pod_in_a_cgroup_of_their_own(bed):
     with path_of(bed, BAREMETAL)[1].between_pods() as between:
         native = between.evidence["native_programs"]
         server = between.ends[1]
-        assert pathlib.Path("/proc", str(server.pod.pid), "cgroup").read_text().count(server.cgroup) == 0
+        assert pathlib.Path("/proc", str(server.pod.pid), "cgroup").read_text().count(server.pod.cgroup) == 0
     assert native["server"] == {name: pod[name] for name in native["server"]}
     assert any(name in native["server"] for name in ("cpu_shares", "cpu_weight"))
     assert native["client"]["memory_limit_octets"] == pod["memory_limit_octets"]
@@ -88,7 +88,7 @@ def test_a_server_that_is_left_in_the_cgroup_ends_with_it(bed):
             start_ticks=end.pod.start_ticks,
             command=["sleep", "600"],
             folder=str(bed.run_dir / "left"),
-            cgroup=end.cgroup,
+            cgroup=end.pod.cgroup,
         )
         assert process.same(started["pid"], started["start_ticks"])
     assert not process.same(started["pid"], started["start_ticks"])

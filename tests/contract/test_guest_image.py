@@ -40,10 +40,10 @@ from tests.contract.image_support import (
 )
 
 from bmwg.drivers.hosting import programs
-from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.guest_image import examine
 from bmwg.drivers.hosting.instance import VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import TestbedError, ToolkitError
 from bmwg.resources.http_proxy.deployment import start_serving

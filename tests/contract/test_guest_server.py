@@ -65,7 +65,7 @@ def test_a_stream_crosses_the_vnic_to_a_program_in_the_guest_and_nothing_stays(b
                 assert one.octets >= found.received_octets > 0
         assert liveness.fault() is None
         server = between.ends[1]
-        told = server.pod.inside(native_cgroup.described, cgroup=server.cgroup)
+        told = server.pod.inside(native_cgroup.described, cgroup=server.pod.cgroup)
         assert told["memory_limit_octets"] == bed.testbed.pods.memory_octets
         assert between.evidence["native_programs"]["server"] == told
         (machine,) = between.evidence["machines"].values()

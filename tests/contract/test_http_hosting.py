@@ -22,8 +22,8 @@ from tests.contract.http_support import (
 )
 
 from bmwg.drivers.hosting import docker_containers, process
-from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.workload import probe as workload_probe
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row

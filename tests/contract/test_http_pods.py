@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,15 @@ from tests.contract.http_support import (
 )
 
 from bmwg.drivers.hosting import cgroups, inside, process, routing
-from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.instance import Hosting, Limits
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network import datapath
+from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.testbed import NetworkSpec, load_testbed
 from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.records import ENGINES
 from bmwg.resources.http_proxy.deployment import start_serving
 
 pytestmark = [*needs_http, needs_pods]
@@ -251,3 +253,39 @@ def test_what_an_option_lacks_for_a_proxy_is_told_by_name(bench: tuple[Row, Ledg
     assert "its uplink is none" in lack("pod_untold")
     told = lack("pod_vlan")
     assert "kind vlan in the kernel" in told or "tag 100" in told
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("runtime", ENGINES)
+@pytest.mark.parametrize("option", ["bridge", "ptp"])
+def test_a_proxy_in_a_pod_by_an_engine_has_the_same_interfaces_and_limits(
+    bench: tuple[Row, Ledger], runtime: str, option: str
+) -> None:
+    row, ledger = bench
+    by_engine = hosting(
+        f"pod_{option}", node=row.proxy, place=replace(row.place, runtime=runtime), ledger=ledger
+    )
+    if lack := by_engine.probe():
+        pytest.skip(f"{lack.what}: {lack.reason}; {lack.mend}")
+    with by_engine as place:
+        assert len(ledger.pending) == 1  # the daemon, which no pod waits for
+        first, took_ns = start_serving(row, place, squid.program(cache=True), 0, 30.0)
+        second, _ = start_serving(row, place, squid.program(cache=False), 1, 30.0)
+        try:
+            assert 0 < took_ns < 30e9
+            assert first.endpoint != second.endpoint
+            second.stop()
+            carry_forty_objects(row, first)
+            told = first.describe()
+            evidence(told, place.describe(), option)
+            carried(row, told, option)
+            assert told["limits"]["system_call_filter"] == "filter (seccomp)"
+            assert told["sandbox"]["pid"] != told["limits"]["pid"]
+            assert place.describe()["pod_runtime"]["runtime"] == runtime
+            assert first.fault() is None
+            kill_squid(row)
+            assert "container: its first process has ended" in soon(first.fault)
+        finally:
+            first.stop()
+            second.stop()
+            first.stop()  # idempotent

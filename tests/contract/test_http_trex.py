@@ -7,7 +7,7 @@ import threading
 import pytest
 from tests.contract.http_support import needs_http, row_with_ledger
 
-from bmwg.drivers.hosting import forms
+from bmwg.drivers.places import forms
 from bmwg.drivers.traffic.trex.config import DIR_VARIABLE
 from bmwg.drivers.workload.trex_astf import AstfClients
 from bmwg.methodology.errors import DriverError
@@ -71,7 +71,7 @@ def test_every_request_is_answered_as_squid_counts_it(stand, octets, per, rate_r
 
 def test_a_proxy_that_dies_fails_requests_and_no_hang(stand):
     clients, deployment = stand
-    pid = deployment.instances[0]._process["pid"]
+    pid = deployment.instances[0]._parts[""]._process["pid"]
     threading.Timer(1.5, os.kill, (pid, signal.SIGKILL)).start()
     with pytest.raises(DriverError, match="PROBE-02"):  # nobody answers the kernel afterwards
         clients.run(load(1000, 100))

@@ -41,7 +41,7 @@ def ran(bed, form, experiment: str, **changes):
     made = registry.workload(spec.workload, kind=JOBS.name)([bed.node("dut1")])
     if missing := made.probe():
         pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
-    made.attach((form.workshop,))
+    made.attach((form,))
     result = replace(made.run(spec), wall_ns=1 << 50)
     places.cleared(form)
     return spec, result
@@ -78,7 +78,7 @@ def test_programs_tell_their_figures_in_each_form_and_nothing_stays(bed, hosting
             assert result.faults == (), experiment
             found = JOBS.assessed(spec, result)
             assert found.validity in (Validity.VALID, Validity.INCOMPLETE), (experiment, found)
-            assert list(Path(form.workshop.on_node).iterdir()) == []
+            assert list(Path(form.on_node).iterdir()) == []
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
 
 
@@ -89,7 +89,7 @@ def test_all_forms_on_one_kernel_have_the_same_limits(bed, hosting):
         assert limits == {name: pod.evidence["pod"][name] for name in limits}
         for form in (native, pod):
             made = registry.workload("dd", kind=JOBS.name)([bed.node("dut1")])
-            made.attach((form.workshop,))
+            made.attach((form,))
             told = made.ran(["grep", "Cpus_allowed_list", "/proc/self/status"], 5.0)
             assert told["output"].split()[-1] == bed.testbed.pods.cpuset
 
@@ -132,7 +132,7 @@ def test_a_guest_is_a_form_with_a_pods_limits_and_goes(bed):
 def test_a_program_that_outlives_its_time_is_a_fault_and_ends(bed, hosting):
     with of_form(bed, hosting) as form:
         made = registry.workload("dd", kind=JOBS.name)([bed.node("dut1")])
-        made.attach((form.workshop,))
+        made.attach((form,))
         told = made.ran(["sleep", "61.5"], 3.0)
         assert "did not end" in told["fault"]
         left = made.ran(["sh", "-c", "sleep 0.3; cat /proc/[0-9]*/cmdline | tr '\\0' ' '"], 5.0)
@@ -143,7 +143,7 @@ def test_a_program_that_outlives_its_time_is_a_fault_and_ends(bed, hosting):
 def test_an_engine_runs_programs_under_its_own_filter_and_passes_on_their_status(bed, hosting):
     with of_form(bed, hosting) as form:
         made = registry.workload("dd", kind=JOBS.name)([bed.node("dut1")])
-        made.attach((form.workshop,))
+        made.attach((form,))
         told = made.ran(["sh", "-c", "grep Seccomp: /proc/self/status; echo wrong >&2; exit 7"], 10.0)
         assert (told["status"], told["errors"].strip()) == (7, "wrong")
         assert told["output"].split()[-1] == "2"
@@ -154,7 +154,7 @@ def test_an_engine_runs_programs_under_its_own_filter_and_passes_on_their_status
 
 def test_a_cgroup_that_is_gone_lets_no_program_run_elsewhere(bed):
     with places.form(bed, BAREMETAL) as form:
-        gone = replace(form.workshop, cgroup="/bmwg-never-was")
+        gone = replace(form, place=replace(form.place, cgroup="/bmwg-never-was"))
         made = registry.workload("dd", kind=JOBS.name)([bed.node("dut1")])
         made.attach((gone,))
         with pytest.raises(DriverError, match="EXEC-03"):
@@ -164,7 +164,7 @@ def test_a_cgroup_that_is_gone_lets_no_program_run_elsewhere(bed):
 def test_a_program_that_needs_more_memory_than_its_limit_is_a_fault(bed):
     with places.form(bed, BAREMETAL) as form:
         made = registry.workload("dd", kind=JOBS.name)([bed.node("dut1")])
-        made.attach((form.workshop,))
+        made.attach((form,))
         octets = 2 * bed.testbed.pods.memory_octets
         told = made.ran(["dd", "if=/dev/zero", "of=/dev/null", f"bs={octets}", "count=1"], 30.0)
     assert told["status"] not in (0, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import signal
 import subprocess
@@ -23,7 +24,7 @@ from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Way
-from bmwg.methodology.records import Validity
+from bmwg.methodology.records import ENGINES, Validity
 
 pytestmark = [pytest.mark.quiet, *needs("iperf3")]
 _OURS = str(100_000 + os.getpid())  # seconds by which a process of this test is known on the machine
@@ -194,12 +195,18 @@ def test_a_program_that_is_absent_is_told_with_the_line_that_supplies_it(bed):
         made.asked(between.ends[0], ["no-such-program"], 1.0)
 
 
-def test_two_containers_of_a_pod_speak_over_its_loopback(bed):
+@pytest.mark.parametrize("runtime", ["crun", *ENGINES])
+def test_two_containers_of_a_pod_speak_over_its_loopback(bed, runtime):
+    mine = copy.copy(bed)
+    mine.__dict__["runtime"] = bed.engine(runtime)
+    if missing := mine.runtime.probe(bed.node("dut1")):
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
     before = seen(bed)
-    with path_of(bed, "c2c", "none").between_pods() as between:
+    with path_of(mine, "c2c", "none").between_pods() as between:
         require_closed(bed)
         first, second = (os.readlink(f"/proc/{end.pod.pid}/ns/net") for end in between.ends)
         assert first == second
+        assert between.evidence["pod_runtime"]["runtime"] == runtime
         found = offered(workload(bed), between, spec())
         assert found.faults == ()
         assert STREAMS.assessed(spec(), found).validity is Validity.VALID

@@ -138,22 +138,23 @@ def test_a_client_program_that_is_absent_is_not_assessed_with_the_line_that_supp
 
 
 @pytest.mark.parametrize(
-    ("form", "undone"),
+    ("form", "runtime", "undone"),
     [
-        pytest.param("docker_routed", {"owner", "docker"}, marks=needs_docker),
-        pytest.param("pod_bridge", {"owner", "pod", "cni"}, marks=needs_pods),
-        pytest.param("pod_host-device", {"owner", "pod", "cni"}, marks=needs_pods),
+        pytest.param("docker_routed", "crun", {"owner", "docker"}, marks=needs_docker),
+        pytest.param("pod_bridge", "crun", {"owner", "pod", "cni"}, marks=needs_pods),
+        pytest.param("pod_bridge", "docker", {"owner", "docker", "cni"}, marks=[needs_pods, needs_docker]),
+        pytest.param("pod_host-device", "crun", {"owner", "pod", "cni"}, marks=needs_pods),
     ],
 )
 @pytest.mark.slow
 def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_all_away(
-    tmp_path: Path, form: str, undone: set[str]
+    tmp_path: Path, form: str, runtime: str, undone: set[str]
 ) -> None:
     code = f"""
         import os, signal, time
         from pathlib import Path
         from bmwg.drivers.hosting import process
-        from bmwg.drivers.hosting.forms import hosting
+        from bmwg.drivers.places.forms import hosting
         from bmwg.drivers.ledger import Ledger
         from bmwg.drivers.testbed import load_testbed
         from bmwg.drivers.workload import squid
@@ -163,7 +164,7 @@ def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_all_away(
         kept = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
         owner = f"killed-{{os.getpid()}}"
         kept.before("owner", owner=owner)
-        given = {{"sizes_octets": [1000], "networks": load_testbed().networks}}
+        given = {{"sizes_octets": [1000], "networks": load_testbed().networks, "runtime": {runtime!r}}}
         with process.owned(owner), open_row(folder, kept, owner, **given) as row:
             with hosting({form!r}, node=row.proxy, place=row.place, ledger=kept) as place:
                 kept_alive = start_serving(row, place, squid.program(cache=False), 0, 30.0)

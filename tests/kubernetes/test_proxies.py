@@ -19,10 +19,10 @@ from tests.kubernetes.test_nothing_left import traces
 
 from bmwg.drivers import ledger as ledgers
 from bmwg.drivers.hosting import process
-from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.instance import Limits
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.workload import ab, squid
 from bmwg.drivers.workload.row import open_row
 from bmwg.methodology.errors import DriverError, TestbedError
@@ -191,7 +191,7 @@ def test_an_image_that_nobody_imported_is_named(row, place, monkeypatch):
 RUNNER = """
 import sys, time
 from pathlib import Path
-from bmwg.drivers.hosting.forms import hosting
+from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload.row import open_row
 from bmwg.resources.http_proxy.deployment import deployed

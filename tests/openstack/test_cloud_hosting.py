@@ -13,9 +13,9 @@ import pytest
 from tests.contract.http_support import carry_forty_objects, row_with_ledger
 from tests.openstack.support import needs_cloud, password, strays
 
-from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.instance import Hosting, VmDriver
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import TestbedError, ToolkitError

@@ -13,7 +13,7 @@ from tests.unit.jobs.made import planned
 
 from bmwg.drivers import registry
 from bmwg.drivers.hosting import cgroups
-from bmwg.drivers.paths.native_place import native_place
+from bmwg.drivers.places.native import native_place
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.records import BAREMETAL
 from bmwg.resources.hosts import places
@@ -36,7 +36,7 @@ def figure(bed, form, experiment: str, name: str, **changes) -> float:
     made = registry.workload(spec.workload, kind=JOBS.name)([bed.node("dut1")])
     if missing := made.probe():
         pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
-    made.attach((form.workshop,))
+    made.attach((form,))
     result = made.run(spec)
     assert result.faults == ()
     return result.figure(name)
@@ -50,7 +50,7 @@ def test_a_quota_of_half_a_cpu_halves_sysbench(bed):
             places.form(bed, BAREMETAL) as whole,
             native_place(bed, node, number=1, cpus=bed.testbed.pods.cpus, cpu_limit=0.5) as limited,
         ):
-            half = replace(whole, workshop=replace(whole.workshop, place=limited, cgroup=limited.cgroup))
+            half = replace(whole, place=limited)
             ratios = []
             for _ in range(5):
                 full = figure(bed, whole, "sysbench_cpu", "events", duration_s=2.0)
@@ -75,7 +75,7 @@ def test_a_throttle_is_what_dd_and_fio_find_with_direct_io(bed, experiment, name
     ratios = []
     for _ in range(TRIES):
         with places.form(bed, BAREMETAL) as form:
-            _throttle(form.workshop.cgroup, device)
+            _throttle(form.place.cgroup, device)
             ratios.append(figure(bed, form, experiment, name, **changes) / LIMIT_OCTETS_PER_S)
         assert ratios[-1] <= 1.1  # a throttle lets what fits into its first slice of time pass at once
         if ratios[-1] >= 0.9:

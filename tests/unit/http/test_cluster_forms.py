@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +13,8 @@ import pytest
 from tests.unit.http import made
 
 from bmwg.drivers.api_calls import Calls
-from bmwg.drivers.hosting import forms
 from bmwg.drivers.hosting.instance import Grouping, Sample
+from bmwg.drivers.places import forms
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.http import judge, profile
@@ -199,27 +199,26 @@ def grouped(proxies: int) -> tuple[Deployment, Grouped, Node]:
 def test_clients_ask_the_address_before_the_instances_once_each_of_them_serves() -> None:
     deployment, hosting, node = grouped(3)
     assert isinstance(hosting, Grouping)
-    deployment.start()
-    assert deployment.asked == [("198.18.23.9", 3128)]
-    assert node.asked == [*deployment.endpoints, *deployment.asked]
-    assert len(deployment.endpoints) == 3
-    assert [one.address for one in measure.served(deployment)] == ["198.18.23.9"]
-    assert deployment.usage() == (7, 9)
-    assert deployment.describe()["group"] == {"kind": "ClusterIP"}
-    assert deployment.fault() is None
-    assert hosting.stood is not None
-    hosting.stood.said = "p-1: the pod is gone"
-    assert deployment.fault() == "p-1: the pod is gone"
-    deployment.stop()
-    deployment.stop()
+    with ExitStack() as stack:
+        deployment.start(stack)
+        assert deployment.asked == [("198.18.23.9", 3128)]
+        assert node.asked == [*deployment.endpoints, *deployment.asked]
+        assert len(deployment.endpoints) == 3
+        assert [one.address for one in measure.served(deployment)] == ["198.18.23.9"]
+        assert deployment.usage() == (7, 9)
+        assert deployment.describe()["group"] == {"kind": "ClusterIP"}
+        assert deployment.fault() is None
+        assert hosting.stood is not None
+        hosting.stood.said = "p-1: the pod is gone"
+        assert deployment.fault() == "p-1: the pod is gone"
     assert hosting.stood is None
-    assert deployment.instances == []
 
 
 def test_many_instances_have_the_time_of_as_many() -> None:
     for proxies, within_s in ((1, 80.0), (32, 640.0)):
         deployment, hosting, _ = grouped(proxies)
-        deployment.start()
+        with ExitStack() as stack:
+            deployment.start(stack)
         assert hosting.within_s == within_s
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from bmwg.drivers.api_calls import Calls
 from bmwg.drivers.hosting.instance import Place, VmDriver
-from bmwg.drivers.hosting.machine_hosting import VmHosting
+from bmwg.drivers.places.machine import VmHosting
 from bmwg.methodology.http.records import Workload
 from bmwg.resources.http_proxy.needs import lacking
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.unit.http import made
 
-from bmwg.drivers.hosting import forms
-from bmwg.drivers.paths.pod_hosting import conflist_sha256
+from bmwg.drivers.places import forms
+from bmwg.drivers.places.pod import conflist_sha256
 from bmwg.drivers.testbed import embedded_file, load_testbed
 from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.errors import ConfigError
@@ -21,10 +22,16 @@ from bmwg.methodology.http.records import FORMS, HttpAnswer, Repetition
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.http import option_table
 from bmwg.reports.http.answers import answers_of
-from bmwg.reports.http.words import forms_of
+from bmwg.reports.http.words import form_words, forms_of
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunStore, read_run
-from bmwg.resources.http_proxy.testbed_part import networks_of_header, networks_of_testbed
+from bmwg.resources.http_proxy.room import header_by
+from bmwg.resources.http_proxy.testbed_part import (
+    networks_of_header,
+    networks_of_testbed,
+    pods_of_testbed,
+    runtime_of_header,
+)
 from bmwg.resources.settings import Settings
 from bmwg.schemas.validation import problems
 
@@ -219,15 +226,38 @@ def test_options_come_from_the_testbed_file_and_later_from_the_header(tmp_path: 
     assert networks_of_header({"name": "a run from before"}) == ()
 
 
-def test_another_runtime_is_refused_before_anything_is_started(tmp_path: Path) -> None:
+def _bed(tmp_path: Path, runtime: str) -> Path:
     written = embedded_file().read_text(encoding="utf-8")
     file = tmp_path / "bed.yaml"
     file.write_text(
-        written.replace('pods: {cpus: "1",', 'pods: {cpus: "1", runtime: podman,'), encoding="utf-8"
+        written.replace('pods: {cpus: "1",', f'pods: {{cpus: "1", runtime: {runtime},'), encoding="utf-8"
     )
-    assert load_testbed(file).pods.runtime == "podman"
-    with pytest.raises(ConfigError, match="INST-05"):
-        networks_of_testbed(Settings(testbed=file))
+    assert load_testbed(file).pods.runtime == runtime
+    return file
+
+
+def test_the_runtime_of_the_file_makes_the_pods_and_is_in_header_and_report(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(testbed=_bed(tmp_path, "podman"))
+    kept = pods_of_testbed(settings)
+    assert kept == {"runtime": "podman"}
+    assert pods_of_testbed(Settings()) == {}
+    used = with_pods("quick", "bridge")
+    header = header_by(used, networks_of_testbed(settings), {}, {}, pods=kept)
+    assert runtime_of_header(header.testbed) == "podman"
+    assert runtime_of_header(header_by(used, {}, {}, {}).testbed) == "crun"
+    for told, words in (({}, "pod, bridge"), ({"pods": kept}, "pod by podman, bridge")):
+        run = SimpleNamespace(profile=used.data, testbed=told, deployments={}, drivers=())
+        assert form_words(run)["pod_bridge"] == words  # type: ignore[arg-type]
+
+
+def test_a_runtime_whose_pods_a_cluster_attaches_is_refused_before_a_start(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(ConfigError, match="INST-05") as caught:
+        networks_of_testbed(Settings(testbed=_bed(tmp_path, "kubernetes")))
+    assert caught.value.expected.startswith("crun or docker or podman")
 
 
 def test_the_hash_of_a_configuration_is_of_what_it_says() -> None:

@@ -12,7 +12,7 @@ from bmwg.drivers.api import BetweenPods, PodEnd
 from bmwg.drivers.hosting import guest_views
 from bmwg.drivers.hosting.guest_clock import Reading, wrong
 from bmwg.drivers.paths.bed_guests import Guests
-from bmwg.drivers.paths.guest_hosts import GuestHost
+from bmwg.drivers.places.guest_hosts import GuestHost
 from bmwg.drivers.record.nested import nested
 from bmwg.methodology.cells.vnics import AXIS, KINDS
 from bmwg.methodology.kinds.streams import profile

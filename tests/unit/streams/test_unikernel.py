@@ -11,7 +11,7 @@ from bmwg.drivers.hosting import pod_programs, process, unikernel
 from bmwg.drivers.hosting.qemu import Accelerator, MachineSpec, Nic
 from bmwg.drivers.kubernetes.pod import KubernetesPod
 from bmwg.drivers.kubernetes.pods import Phases
-from bmwg.drivers.paths import agentless
+from bmwg.drivers.places import agentless
 from bmwg.drivers.testbed import load_testbed, with_settings
 from bmwg.methodology.errors import ConfigError
 

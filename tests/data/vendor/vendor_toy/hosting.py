@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting.instance import Hosting, Limits, Program
-from bmwg.drivers.hosting.native import NativeHosting, NativeInstance
+from bmwg.drivers.hosting.instance import Hosting, Instance, Limits, Program
+from bmwg.drivers.places.native import NativeHosting
 
 _NICE = ("nice", "-n", "5")
 
@@ -15,7 +15,7 @@ _NICE = ("nice", "-n", "5")
 class NicedHosting(NativeHosting):
     """The native form with another niceness."""
 
-    def start(self, program: Program, number: int, limits: Limits) -> NativeInstance:
+    def start(self, program: Program, number: int, limits: Limits) -> Instance:
         """Start the program by `nice`."""
         return super().start(replace(program, command=(*_NICE, *program.command)), number, limits)
 

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bmwg.drivers.api import JsonValue, Missing, PlacedNode
 from bmwg.drivers.api_calls import WITHIN_S, CallsInside
-from bmwg.drivers.hosting import interfaces, routing, unikernel
+from bmwg.drivers.hosting import unikernel
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.links import mac_of
+from bmwg.drivers.paths import uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS
-from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.testbed import UNITS
 from bmwg.methodology.errors import DriverError, TestbedError
+
+if TYPE_CHECKING:
+    from bmwg.drivers.paths.bed import Bed
 
 KEY = "unikernel"  # of the testbed file
 TAP, BRIDGE = "bmwg-uk0", "bmwg-ukbr"
@@ -110,10 +113,8 @@ def standing(
     told = settings_of(bed)
     assert told is not None  # `missing` was asked
     name = f"unikernel-{bed.next_id()}"
-    entry = bed.undo.before("interface", node.place, interface=BRIDGE)
-    try:
-        node.call(routing.add_bridge, bridge=BRIDGE)
-        node.call(routing.set_controller, interface=nic, controller=BRIDGE)
+    with uplinks.own_bridge(node, bed.undo, bridge=BRIDGE, nic=nic), ExitStack() as stack:
+        stack.callback(node.call, unikernel.stop, name=name)
         began_s = time.monotonic()
         made = node.call_within(
             _CALL_S,
@@ -146,11 +147,6 @@ def standing(
                 "resident_octets_after_boot": used["memory_octets"],
             },
         )
-    finally:
-        node.call(unikernel.stop, name=name)
-        node.call(routing.set_controller, interface=nic, controller="")
-        node.call(interfaces.delete, interface=BRIDGE)
-        bed.undo.done(entry)
 
 
 def _await_answer(

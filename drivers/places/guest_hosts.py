@@ -10,11 +10,12 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, cast
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import Calls, HostNode, JsonValue, Missing, NestedNode
+from bmwg.drivers.api import HostNode, JsonValue, Missing, NestedNode
 from bmwg.drivers.api_machines import Machine, MachineIntent, UnjoinedMachineProvider
 from bmwg.drivers.hosting import interfaces, process, qemu, sysctl
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.qemu import Accelerator, NicModel
+from bmwg.drivers.places.inside import InMachine
 from bmwg.methodology.cells.vnics import E1000, IGB_VF, VHOST_NET, VIRTIO
 
 if TYPE_CHECKING:
@@ -29,16 +30,15 @@ _PATIENT = ("inside:run", "oci:create", "oci:start", "oci:delete")
 _MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.VIRTIO}
 
 
-class GuestHost(Calls):
+class GuestHost(InMachine):
     """A machine as the node of its pods. Undos name the machine's host: what is inside ends with it."""
 
     def __init__(self, machine: Machine, host: HostNode, *, pod_cpus: str) -> None:
-        self.name = machine.name
+        super().__init__(machine)
         self.host = host
         self.interface = machine.endpoints[0].interface
         self.tap = machine.name
         self.pod_cpus = pod_cpus
-        self._machine = machine
         agent = self.call(process.this)
         self.pid: int = agent["pid"]
         self.start_ticks: int = agent["start_ticks"]
@@ -55,13 +55,7 @@ class GuestHost(Calls):
         arguments = dict(arguments)
         if function.removeprefix("bmwg.drivers.hosting.") in _PATIENT:
             arguments["within_s"] = max(_PATIENCE_S, arguments.get("within_s", 0.0))
-        return self._machine.call_named(
-            function, arguments, deadline_s=max(DEADLINE_S, deadline_s or DEADLINE_S)
-        )
-
-    def describe(self) -> dict[str, JsonValue]:
-        """What runs, as its provider tells it."""
-        return dict(self._machine.describe())
+        return super().call_named(function, arguments, deadline_s=max(DEADLINE_S, deadline_s or DEADLINE_S))
 
 
 _: type[NestedNode] = GuestHost
@@ -102,10 +96,6 @@ def _no_vhost(vnic: str) -> Missing | None:
 def _provider(bed: Bed, node: HostNode) -> object:
     driver = bed.machines_driver or PROVIDER
     place = Place(
-        client_address="",
-        client_interface="",
-        server_address="",
-        server_interface="",
         token=bed.token,
         owner=bed.owner,
         run_dir=str(bed.run_dir),

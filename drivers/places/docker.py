@@ -4,47 +4,47 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 from bmwg.drivers.api import JsonValue, Missing, Node
-from bmwg.drivers.hosting import docker_containers, docker_daemon, interfaces, programs
-from bmwg.drivers.hosting.instance import FORM_NETWORKS, Limits, Place, Program, Sample, filled
+from bmwg.drivers.hosting import (
+    cgroups,
+    docker_containers,
+    docker_daemon,
+    engine_pods,
+    interfaces,
+    programs,
+)
+from bmwg.drivers.hosting.instance import FORM_NETWORKS, Hosting, Limits, Place, Program, Sample
 from bmwg.drivers.ledger import LOCAL, Ledger
+from bmwg.drivers.places.instances import PlacedInstance
+from bmwg.drivers.runtime.daemon import daemon
 
 _FIRST_HOST = 16  # choice: below it are the gateway and what somebody adds by hand
 
 
-class DockerInstance:
-    """One container."""
+class _Container:
+    """One container of the daemon, as the node sees it."""
 
-    def __init__(
-        self, node: Node, token: str, name: str, endpoint: tuple[str, int], container: str, folder: str
-    ) -> None:
-        self.name = name
-        self.endpoint = endpoint
+    def __init__(self, node: Node, token: str, container: str) -> None:
         self._node = node
         self._token = token
         self._container = container
-        self._folder = folder
+        self._cgroup = f"{docker_daemon.cgroup_of(token)}/{container}"
 
     def sample(self) -> Sample:
-        """What the container's processes use."""
-        used = self._node.call(docker_containers.sample, token=self._token, container=self._container)
-        return Sample(**used)
+        """What its processes use."""
+        return Sample(**self._node.call(engine_pods.sample, cgroup=self._cgroup))
 
     def fault(self) -> str | None:
-        """Say why the container no longer runs."""
-        return self._node.call(docker_containers.fault, token=self._token, container=self._container)
-
-    def stop(self) -> None:
-        """End and remove the container."""
-        self._node.call(
-            docker_containers.stop, token=self._token, container=self._container, folder=self._folder
+        """Say why it no longer runs."""
+        return self._node.call(
+            docker_containers.fault, token=self._token, container=self._container, cgroup=self._cgroup
         )
 
-    def describe(self) -> Mapping[str, JsonValue]:
-        """Where it is reached, and its limits as the kernel has them."""
-        held = self._node.call(docker_containers.limits, token=self._token, container=self._container)
-        return {"name": self.name, "endpoint": list(self.endpoint), "limits": held}
+    def limits(self) -> Mapping[str, JsonValue]:
+        """Its limits as the kernel has them."""
+        return {"limits": self._node.call(cgroups.read_limits, cgroup=self._cgroup)}
 
 
 class DockerHosting:
@@ -61,8 +61,7 @@ class DockerHosting:
         self._bridge = f"bmwg{self._token}"[:15]
         self._network = ipaddress.ip_network(FORM_NETWORKS[form])
         self._data_root = f"{place.run_dir}/docker-{self._token}"
-        self._daemon: dict[str, int] = {}
-        self._undo = 0
+        self._stack = ExitStack()
         self._images: dict[str, JsonValue] = {}
         self._version: JsonValue = None
 
@@ -75,17 +74,11 @@ class DockerHosting:
         """Start the daemon and make the network."""
         here = self._node.place  # type: ignore[attr-defined]
         where = here if here["kind"] == "ssh" else LOCAL  # a node's own namespaces may be gone by then
-        self._undo = self._ledger.before("docker", where, token=self._token, data_root=self._data_root)
-        try:
-            started = self._node.call_within(
-                60.0, docker_daemon.start, token=self._token, data_root=self._data_root
+        with ExitStack() as stack:
+            stack.callback(self._node.call, interfaces.delete, interface=self._bridge)
+            self._version = stack.enter_context(
+                daemon(self._node, self._ledger, token=self._token, data_root=self._data_root, where=where)
             )
-        except BaseException:
-            self._ledger.undo(self._undo)
-            raise
-        self._daemon = started["process"]
-        self._version = started["version"]
-        try:
             self._node.call(
                 docker_daemon.add_network,
                 token=self._token,
@@ -94,22 +87,15 @@ class DockerHosting:
                 gateway=str(self._network[1]),
                 masquerade=not self._routed,
             )
-        except BaseException:
-            self.__exit__()
-            raise
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *exc: object) -> None:
         """End the daemon and all that it runs, and remove its files."""
-        if self._daemon:
-            daemon, self._daemon = self._daemon, {}
-            self._node.call_within(
-                60.0, docker_daemon.stop, token=self._token, data_root=self._data_root, **daemon
-            )
-            self._node.call(interfaces.delete, interface=self._bridge)
-            self._ledger.done(self._undo)
+        stack, self._stack = self._stack, ExitStack()
+        stack.close()
 
-    def start(self, program: Program, number: int, limits: Limits) -> DockerInstance:
+    def start(self, program: Program, number: int, limits: Limits) -> PlacedInstance:
         """Start the program in a new container. The image is made the first time, before anything counts."""
         self.prepare(program)
         name = f"{self.form}-{number}-{self._token}"
@@ -117,7 +103,7 @@ class DockerHosting:
         outside = (self._place.client_address, program.port + number)
         endpoint = (address, program.port) if self._routed else outside
         folder = f"{self._place.run_dir}/instances/{name}"
-        given = {"folder": folder, "address": address, "port": program.port}
+        placed = program.at(folder, address, program.port)
         if not self._routed:
             self._node.call(programs.require_free, address=outside[0], port=outside[1])
         made = self._node.call_within(
@@ -126,8 +112,8 @@ class DockerHosting:
             token=self._token,
             name=name,
             image=program.name,
-            command=[filled(word, **given) for word in program.command],  # type: ignore[arg-type]
-            files={key: filled(text, **given) for key, text in program.files.items()},  # type: ignore[arg-type]
+            command=list(placed.command),
+            files=dict(placed.files),
             network=self._bridge,
             address=address,
             folder=folder,
@@ -136,7 +122,18 @@ class DockerHosting:
             cpus=limits.cpus,
             memory_octets=limits.memory_octets,
         )
-        return DockerInstance(self._node, self._token, name, endpoint, made["id"], folder)
+        undo = ExitStack()  # not before: where the name is taken, the folder is another instance's
+        undo.callback(self._node.call, programs.remove_folder, folder=folder)
+        undo.callback(self._node.call, engine_pods.delete, token=self._token, container=made["id"])
+        container = _Container(self._node, self._token, made["id"])
+        return PlacedInstance(
+            name,
+            endpoint,
+            {"": container},
+            sampled=container.sample,
+            told=container.limits,
+            undo=undo,
+        )
 
     def prepare(self, program: Program) -> None:
         """Make the program's image unless it is there."""
@@ -160,3 +157,6 @@ class DockerHosting:
             "masquerade": not self._routed,
             "images": dict(self._images),
         }
+
+
+_: type[Hosting] = DockerHosting

@@ -7,100 +7,76 @@ Only the NIC tells the forms apart. Ids: IMAGE-08 the program is not in the imag
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import JsonValue, Missing, Node
-from bmwg.drivers.api_calls import Calls
 from bmwg.drivers.api_machines import Machine, MachineIntent
-from bmwg.drivers.hosting import programs
 from bmwg.drivers.hosting.guest_image import GuestImage
-from bmwg.drivers.hosting.instance import FORM_NETWORKS, Limits, Place, Program, Sample, filled
+from bmwg.drivers.hosting.instance import FORM_NETWORKS, Hosting, Limits, Place, Program, Sample
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.places.inside import InMachine
+from bmwg.drivers.places.instances import AgentsProgram, PlacedInstance
 from bmwg.methodology.errors import TestbedError, ToolkitError
 
 _MODELS = {"vm_full": NicModel.E1000, "vm_para": NicModel.VIRTIO}
 _FOLDER = "/run/bmwg-program"  # in the guest, whose files are its own
-_GUEST_DEADLINE_S = 30.0
 
 
-class VmInstance(Calls):
-    """One machine with one program."""
+class VmInstance(PlacedInstance, InMachine):
+    """One machine with one program. What it uses is seen from its host: guest and emulation together."""
+
+    deadline_s = 30.0
 
     def __init__(
-        self, machine: Machine, port: int, limits: Limits, *, root: str, image: GuestImage | None
+        self, machine: Machine, program: Program, limits: Limits, *, root: str, image: GuestImage | None
     ) -> None:
-        self.name = machine.name
-        self.endpoint = (machine.endpoints[0].address, port)
-        self._machine = machine
+        """Write the program's files in the guest and start it there. Raises TestbedError IMAGE-08."""
+        InMachine.__init__(self, machine)
         self._limits = limits
         self._root = root
-        self._image = image
-        self._process: dict[str, int] = {}
-
-    def run(self, program: Program) -> None:
-        """Write the program's files in the guest and start it there. Raises TestbedError IMAGE-08."""
-        address, port = self.endpoint
-        given: dict[str, Any] = {"folder": _FOLDER, "address": address, "port": port}
-        self.call(
-            programs.write_files,
-            folder=_FOLDER,
-            files={name: filled(text, **given) for name, text in program.files.items()},
-        )
+        address = machine.endpoints[0].address
+        undo = ExitStack()
+        undo.callback(machine.stop)  # what the guest wrote was in its memory
         try:
-            self._process = self.call(
-                programs.start,
-                command=[filled(word, **given) for word in program.command],
-                folder=_FOLDER,
-                packages=list(program.packages),
-            )
+            self._program = AgentsProgram(self, program.at(_FOLDER, address, program.port), _FOLDER)
         except TestbedError as error:
-            if self._root == "host" or error.error_id != "PROG-01":
+            if root == "host" or error.error_id != "PROG-01":
                 raise
             raise TestbedError(
                 "IMAGE-08",
-                f"no {program.name} in the image{f' {self._image.file}' if self._image else ''}",
+                f"no {program.name} in the image{f' {image.file}' if image else ''}",
                 expected=f"`{program.command[0]}` in its PATH",
                 found="none",
                 hint=f"make the image with {' '.join(program.packages)}; the host's programs are not used",
             ) from error
-
-    def call_named(
-        self, function: str, arguments: Mapping[str, JsonValue], *, deadline_s: float | None = None
-    ) -> JsonValue:
-        """Run a node function inside the guest."""
-        return self._machine.call_named(function, arguments, deadline_s=deadline_s or _GUEST_DEADLINE_S)
-
-    def sample(self) -> Sample:
-        """What the machine uses, seen from its host: the guest's own work and its emulation together."""
-        return self._machine.sample()
+        PlacedInstance.__init__(
+            self,
+            machine.name,
+            (address, program.port),
+            {},
+            sampled=machine.sample,
+            told=self._found,
+            undo=undo,
+        )
 
     def sample_inside(self) -> Sample:
         """What the program uses as the guest's kernel counts it."""
-        return Sample(**self.call(programs.sample, pid=self._process["pid"]))
+        return self._program.sample()
 
     def fault(self) -> str | None:
         """Say why the guest or the program in it no longer runs; a busy guest answers later than others."""
-        found = self._machine.fault()
-        if found is None and self._process:
-            try:
-                found = self.call(programs.fault, folder=_FOLDER, **self._process)
-            except ToolkitError as error:
-                found = self._machine.fault() or str(error)
-        return found
+        try:
+            return self._machine.fault() or self._program.fault()
+        except ToolkitError as error:
+            return self._machine.fault() or str(error)
 
-    def stop(self) -> None:
-        """End the guest; what it wrote was in its memory."""
-        self._process = {}
-        self._machine.stop()
-
-    def describe(self) -> Mapping[str, JsonValue]:
-        """Where it is reached, what runs it, and its limits beside those that were asked for."""
+    def _found(self) -> Mapping[str, JsonValue]:
+        """Return what runs it, and its limits beside those that were asked for."""
         found = self._machine.describe()
         return {
-            "name": self.name,
-            "endpoint": list(self.endpoint),
             "root": self._root,
             "limits": {"cpus": found["cpus"], "memory_octets": found["memory_octets"]},
             "limits_wanted": {"cpus": self._limits.cpus, "memory_octets": self._limits.memory_octets},
@@ -154,11 +130,10 @@ class VmHosting:
             )
         )
         root, image = self._provider.root, self._place.vms.image
-        instance = VmInstance(machine, program.port, limits, root=root, image=image)
         try:
-            instance.run(program)
+            instance = VmInstance(machine, program, limits, root=root, image=image)
         except BaseException:
-            instance.stop()
+            machine.stop()
             raise
         self._machine = instance.describe()["machine"]
         return instance
@@ -176,3 +151,6 @@ class VmHosting:
             "machine": self._machine,
             **self._provider.describe(),
         }
+
+
+_: type[Hosting] = VmHosting

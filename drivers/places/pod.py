@@ -1,10 +1,10 @@
 """The pod form: a program in a pod that one CNI option of the testbed attaches to clients and servers.
 
 A pod is a sandbox, which holds the network namespace, and in that namespace a container, which runs the
-program within its limits. The option gives it two interfaces: net0 towards the clients, net1 towards the
-servers, as it does to a forwarding pod of the containerized suites. Where the
-option joins the node's NIC at layer 2 the pod has addresses of the clients' and of the servers' own network;
-where the node routes (`uplink: routed`) it has a network of its own on each side.
+program within its limits; the runtime of the testbed file makes both. The option gives it two interfaces:
+net0 towards the clients, net1 towards the servers, as it does to a forwarding pod of the containerized
+suites. Where the option joins the node's NIC at layer 2 the pod has addresses of the clients' and of the
+servers' own network; where the node routes (`uplink: routed`) it has a network of its own on each side.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import Attached, Attachment, JsonValue, Missing, NetworkDriver, PlacedNode, Pod
 from bmwg.drivers.hosting import cgroups, interfaces, mounts, programs, routing
-from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.hosting.bundle import CAPABILITIES, PodSpec
 from bmwg.drivers.hosting.instance import (
+    CRUN,
     FORM_NETWORKS,
+    Hosting,
+    Instance,
     Limits,
     Place,
     Program,
-    Sample,
-    filled,
 )
 from bmwg.drivers.hosting.process import OWNER_VARIABLE
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import uplinks
+from bmwg.drivers.places.instances import PlacedInstance
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.methodology.trial.cpu_lists import cpu_list
@@ -67,59 +69,6 @@ class _Side:
         return f"bmwg-br{self.number}"
 
 
-class PodInstance:
-    """One pod with one program."""
-
-    def __init__(
-        self,
-        node: PlacedNode,
-        name: str,
-        endpoint: tuple[str, int],
-        limits: Limits,
-        attached: tuple[Attached, ...],
-        parts: Mapping[str, Pod],
-    ) -> None:
-        self.name = name
-        self.endpoint = endpoint
-        self._node = node
-        self._limits = limits
-        self._attached = attached
-        self._parts = parts  # container and sandbox
-        self._stack = ExitStack()
-
-    def owns(self, stack: ExitStack) -> None:
-        """Take over what is to be undone when the instance is stopped."""
-        self._stack = stack
-
-    def sample(self) -> Sample:
-        """What the container's processes use; the sandbox, which sleeps, is none of them."""
-        return self._parts["container"].sample()
-
-    def fault(self) -> str | None:
-        """Say why container or sandbox no longer runs."""
-        for name, part in self._parts.items():
-            if found := part.fault():
-                return f"{name}: {found}"
-        return None
-
-    def stop(self) -> None:
-        """End the container, detach the interfaces, remove the sandbox; all of it is tried."""
-        stack, self._stack = self._stack, ExitStack()
-        stack.close()
-
-    def describe(self) -> Mapping[str, JsonValue]:
-        """Where it is reached, its limits as the kernel has them, and what the plugins made."""
-        found = {name: part.describe() for name, part in self._parts.items()}
-        return {
-            "name": self.name,
-            "endpoint": list(self.endpoint),
-            "limits": found["container"],
-            "limits_wanted": {"cpus": self._limits.cpus, "memory_octets": self._limits.memory_octets},
-            "sandbox": found["sandbox"],
-            "attachments": [dict(one.evidence) for one in self._attached],
-        }
-
-
 class PodHosting:
     """Pods of one network option on a node; what joins the node's NICs to it stands while a pod does."""
 
@@ -137,13 +86,15 @@ class PodHosting:
         )
         self._standing: set[int] = set()
         self._joined = ExitStack()
+        self._ready = ExitStack()
 
-    def __enter__(self) -> PodHosting:
-        """Nothing is shared while no pod stands: other forms need the node's NICs as they are."""
+    def __enter__(self) -> Self:
+        """Have what pods would wait for stand; the node's NICs are left as they are while no pod stands."""
+        self._ready.enter_context(self._runtime.ready(self._node))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        return None
+        self._ready.close()
 
     def probe(self) -> Missing | None:
         """Tell what the node lacks for pods, or for the option, or what the option lacks for a proxy."""
@@ -190,10 +141,10 @@ class PodHosting:
     def prepare(self, program: Program) -> None:
         """Nothing: the pod's root is the node's, read-only."""
 
-    def start(self, program: Program, number: int, limits: Limits) -> PodInstance:
+    def start(self, program: Program, number: int, limits: Limits) -> Instance:
         """Make pod `number` with its interfaces and start the program in it.
 
-        Raises DriverError INST-03, TestbedError INST-04, and what crun's or a plugin's failure raises.
+        Raises DriverError INST-03, TestbedError INST-04, and what the runtime's or a plugin's failure raises.
         """
         name = f"pod-{self._option[:_NAME_OCTETS]}-{number}-{self._place.token}"
         if number in self._standing:
@@ -220,13 +171,9 @@ class PodHosting:
             sandbox.start()
             address = attached[0].attachment.addresses[0].partition("/")[0]
             folder = f"/run/bmwg-instances/{name}"  # as of a native one; all of /run is the node's own
-            given: dict[str, Any] = {"folder": folder, "address": address, "port": program.port}
+            placed = program.at(folder, address, program.port)
             stack.callback(self._node.call, programs.remove_folder, folder=folder)
-            self._node.call(
-                programs.write_files,
-                folder=folder,
-                files={key: filled(text, **given) for key, text in program.files.items()},
-            )
+            self._node.call(programs.write_files, folder=folder, files=dict(placed.files))
             container = stack.enter_context(
                 self._runtime.made(
                     self._node,
@@ -235,24 +182,32 @@ class PodHosting:
                         cpus=cpus,
                         cpu_limit=min(limits.cpus, len(cpu_list(cpus))),
                         memory_octets=limits.memory_octets,
-                        arguments=tuple(filled(word, **given) for word in program.command),
+                        arguments=placed.command,
                         environment=(f"{OWNER_VARIABLE}={self._place.owner}",),
                         binds=((folder, folder, True),),
+                        capabilities=CAPABILITIES,
                         netns=netns,
                     ),
                 )
             )
             container.start()
-            instance = PodInstance(
-                self._node,
+
+            def told() -> Mapping[str, JsonValue]:
+                return {
+                    "limits": container.describe(),
+                    "limits_wanted": {"cpus": limits.cpus, "memory_octets": limits.memory_octets},
+                    "sandbox": sandbox.describe(),
+                    "attachments": [dict(one.evidence) for one in attached],
+                }
+
+            return PlacedInstance(
                 name,
                 (address, program.port),
-                limits,
-                attached,
                 {"container": container, "sandbox": sandbox},
+                sampled=container.sample,
+                told=told,
+                undo=stack.pop_all(),
             )
-            instance.owns(stack.pop_all())
-            return instance
 
     @contextmanager
     def _pinned(self, sandbox: Pod) -> Iterator[str]:
@@ -349,12 +304,14 @@ class PodHosting:
         """The option: plugins with version and hash, its configuration with hash, how pods are reached."""
         spec = self._network.spec
         told = self._network.describe(self._node)  # read anew: a plugin may have been exchanged
+        by = {} if self._place.runtime == CRUN else {"pod_runtime": dict(self._runtime.describe())}
         if spec.conflist is not None:
             told |= {"conflist": spec.conflist, "conflist_sha256": conflist_sha256(spec.conflist)}
         return {
             "form": f"{POD_PREFIX}{self._option}",
             "cni": told,
             "image": "the node's root, read-only",
+            **by,
             "interfaces": {side.interface: side.nic for side in self._sides},
             "reached_by": _REACHED_BY[spec.uplink],
         }
@@ -364,3 +321,6 @@ def conflist_sha256(conflist: Mapping[str, Any]) -> str:
     """Return the hash of a configuration list as the testbed file has it: of its JSON with sorted keys."""
     text = json.dumps(conflist, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+_: type[Hosting] = PodHosting

@@ -33,6 +33,7 @@ from bmwg.drivers.kubernetes.cluster import Embedded, embedded
 from bmwg.drivers.kubernetes.replicas import Replicas, Where, replicas
 from bmwg.drivers.kubernetes.settings import Ranges
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.places.instances import PlacedInstance
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.trial.cpu_lists import cpu_list
 
@@ -40,27 +41,23 @@ _BEYOND = ("198.18.1.0/24", "198.18.2.0/24")  # the clients' network and the ser
 _RUNNING_S = 120.0  # choice: a pod runs within 2 s here; the wait of a busy machine
 
 
-class PodOfCluster:
-    """One pod with one program, reached at its own address."""
+class PodOfCluster(PlacedInstance):
+    """One pod with one program, reached at its own address. `undo` is of one that stands by itself."""
 
-    def __init__(self, where: Where, name: str, port: int, made: Replicas) -> None:
-        self.name = name
-        self.endpoint = (made.addresses[name], port)
+    def __init__(
+        self, where: Where, name: str, endpoint: tuple[str, int], made: Replicas, undo: ExitStack
+    ) -> None:
+        super().__init__(name, endpoint, {}, sampled=self._used, told=self._found, undo=undo)
         self._where = where
         self._made = made
-        self._stack = ExitStack()
 
     @property
     def container(self) -> str:
         """The id of its container."""
         return pods.container_id(self._made.found[self.name])
 
-    def owns(self, stack: ExitStack) -> None:
-        """Take over what is to be undone when it is stopped."""
-        self._stack = stack
-
-    def sample(self) -> Sample:
-        """What the container's processes use; the sandbox, which sleeps, is none of them."""
+    def _used(self) -> Sample:
+        """Return what the container's processes use; the sandbox, which sleeps, is none of them."""
         return _sample(self._where, [self.container])
 
     def fault(self) -> str | None:
@@ -75,13 +72,8 @@ class PodOfCluster:
             return "another pod has its name"
         return pods.fault(self._where.api, found, restarted=pods.restarts(began))
 
-    def stop(self) -> None:
-        """Remove the pod, where it stands by itself; a group removes its own. Idempotent."""
-        stack, self._stack = self._stack, ExitStack()
-        stack.close()
-
-    def describe(self) -> Mapping[str, JsonValue]:
-        """Where it is reached, what it asked for, its limits in the kernel, the times of its start."""
+    def _found(self) -> Mapping[str, JsonValue]:
+        """Return what it asked for, its limits in the kernel, the times of its start."""
         found = self._made.found[self.name]
         body = self._made.batch.bodies[self.name]
         told = record.pod(found, body)
@@ -98,8 +90,6 @@ class PodOfCluster:
             cgroups.read_limits, cgroup=record.within_hierarchy(str(process["cgroup"]))
         )
         return {
-            "name": self.name,
-            "endpoint": list(self.endpoint),
             "limits": limits,
             "pod": told,
             "start_phases_ms": self._made.batch.phases[self.name].took_ms(),
@@ -110,7 +100,10 @@ class PodGroup:
     """Pods behind one Service."""
 
     def __init__(self, where: Where, group: str, port: int, made: Replicas) -> None:
-        self._pods = tuple(PodOfCluster(where, name, port, made) for name in made.batch.phases)
+        self._pods = tuple(
+            PodOfCluster(where, name, (made.addresses[name], port), made, ExitStack())
+            for name in made.batch.phases
+        )
         self.instances: Sequence[Instance] = self._pods
         self.endpoint = (str(made.service["cluster_ip"]), port)
         self._where = where
@@ -251,21 +244,18 @@ class KubernetesHosting:
         """Make a pod; returns when its program runs. Raises what `replicas` raises."""
         self.prepare(program)
         where, name = self._where(program), f"{program.name}-{number}-{self._place.token}"
+        standing = replicas(
+            where,
+            program,
+            self._given(limits),
+            [name],
+            group=name,
+            behind_service=False,
+            within_s=_RUNNING_S,
+        )
         with ExitStack() as stack:
-            made = stack.enter_context(
-                replicas(
-                    where,
-                    program,
-                    self._given(limits),
-                    [name],
-                    group=name,
-                    behind_service=False,
-                    within_s=_RUNNING_S,
-                )
-            )
-            instance = PodOfCluster(where, name, program.port, made)
-            instance.owns(stack.pop_all())
-            return instance
+            made = stack.enter_context(standing)
+            return PodOfCluster(where, name, (made.addresses[name], program.port), made, stack.pop_all())
 
     def _given(self, limits: Limits) -> Limits:
         """Return the limits as every form has them: of CPUs no more than there are."""

@@ -1,0 +1,168 @@
+"""The forms in which the answering program of a path runs behind its host's NIC, and how each is reached.
+
+On the host, in a pod by the bridge that its CNI option makes, in a guest and as a unikernel by one of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from bmwg.drivers.api import Crossed, Evidence, HostNode, PodEnd, PodRuntime
+from bmwg.drivers.hosting import interfaces, routing
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.paths import endpoints, uplinks
+from bmwg.drivers.paths.addresses import ENDPOINTS, host
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.places import agentless, guest_hosts
+from bmwg.drivers.places.native import guest_place, native_place
+from bmwg.methodology.cells.vnics import VIRTIO
+from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, UNIKERNEL, Cell
+
+GUEST_BRIDGE = "bmwg-kvbr"
+_NUMBER = 1  # of the path's second end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """Where the form is made: behind `nic` of a node; `asking` is the node of the other end."""
+
+    cell: Cell
+    bed: Bed
+    node: NamespaceNode
+    nic: str
+    asking: NamespaceNode
+
+
+# The program's end, the interfaces from the host's NIC to it, what the record says of the form. Where that
+# names no network and no CPUs there is none, and the CPUs are those of pods.
+Server = tuple[PodEnd, tuple[Crossed, ...], Evidence]
+
+
+def serving(at: Host) -> AbstractContextManager[Server]:
+    """Have the form of the cell stand while this is entered. Raises what making it raises."""
+    return _FORMS.get(at.cell.hosting, _pod)(at)
+
+
+def runtime(cell: Cell, bed: Bed) -> PodRuntime:
+    """What makes the server's pod."""
+    return bed.engine(cell.hosting) if cell.hosting in ENGINES else bed.runtime
+
+
+@contextmanager
+def _native(at: Host) -> Iterator[Server]:
+    with (
+        addressed(at.node, at.nic, _NUMBER),
+        native_place(at.bed, at.node, number=_NUMBER, cpus=at.bed.testbed.pods.cpus) as place,
+    ):
+        yield (
+            PodEnd(pod=place, interface=at.nic, address=host(ENDPOINTS[_NUMBER][0])),
+            (),
+            {
+                "cpus": {"server": place.cpus},
+                "hops": [],
+                "forwarding": "nothing forwards",
+                "native_programs": {"server": place.limits},
+            },
+        )
+
+
+@contextmanager
+def _guest(at: Host) -> Iterator[Server]:
+    """Boot a guest with our agent, its vNIC on a bridge with the host's NIC; its program has a pod's limits.
+
+    Raises TestbedError VM-01 to VM-05, DriverError HOST-01, and what entering the provider raises.
+    """
+    bed, node = at.bed, at.node
+    with (
+        uplinks.own_bridge(node, bed.undo, bridge=GUEST_BRIDGE, nic=at.nic),
+        guest_hosts.guest_host(bed, node, number=_NUMBER, vnic=VIRTIO) as guest,
+    ):
+        node.call(routing.set_controller, interface=guest.tap, controller=GUEST_BRIDGE)
+        for address in ENDPOINTS[_NUMBER]:
+            guest.call(interfaces.add_address, interface=guest.interface, address=address)
+        place = guest_place(bed, guest, name="bmwg-server")
+        tap, vnic = f"{node.name}/{guest.tap}", f"{guest.name}/{guest.interface}"
+        yield (
+            PodEnd(pod=place, interface=guest.interface, address=host(ENDPOINTS[_NUMBER][0])),
+            (
+                Crossed(at=tap, place=node, interface=guest.tap, forward="tx"),
+                Crossed(at=vnic, place=guest, interface=guest.interface, forward="rx"),
+            ),
+            {
+                "cpus": {"server": guest.pod_cpus},
+                "host": node.name,
+                "machines": {guest.name: guest_hosts.described(bed, guest, VIRTIO)},
+                "hops": [
+                    {"at": node.name, "what": f"bridge {GUEST_BRIDGE}"},
+                    {"at": tap, "what": "tap of the guest"},
+                    {"at": vnic, "what": f"the guest's vNIC ({VIRTIO})"},
+                ],
+                "forwarding": "the kernel of the server's host, and QEMU",
+                "native_programs": {"server": place.limits},
+            },
+        )
+
+
+@contextmanager
+def _unikernel(at: Host) -> Iterator[Server]:
+    with agentless.standing(at.bed, at.node, nic=at.nic, asking=at.asking) as (place, machine):
+        tap = agentless.TAP
+        where = f"{at.node.name}/{tap}"
+        yield (
+            PodEnd(pod=place, interface=tap, address=agentless.ADDRESS),
+            (Crossed(at=where, place=at.node, interface=tap, forward="tx"),),
+            {
+                "machine": machine,
+                "hops": [
+                    {"at": at.node.name, "what": f"bridge {agentless.BRIDGE}"},
+                    {"at": where, "what": "tap of the machine, virtio-net in it"},
+                ],
+                "forwarding": "the kernel of the server's host",
+            },
+        )
+
+
+@contextmanager
+def _pod(at: Host) -> Iterator[Server]:
+    bed, node = at.bed, at.node
+    network, made_by = bed.network(at.cell.network), runtime(at.cell, bed)
+    with (
+        uplinks.cleared(node, network.spec.uplink, nic=None, bridge=endpoints.BRIDGE),
+        endpoints.endpoint(
+            bed, network, node, number=_NUMBER, nic=None, speaker=endpoints.KERNEL, runtime=made_by
+        ) as made,
+        uplinks.bridged(node, interfaces=(at.nic,), bridge=endpoints.BRIDGE),
+    ):
+        address = host(made.attached.attachment.addresses[0])
+        yield (
+            PodEnd(pod=made.pod, interface=endpoints.INTERFACE, address=address),
+            endpoints.crossed_by(made, outwards=False),
+            {
+                "network": {node.name: bed.described(network.spec.name, node.name)},
+                "endpoints": [made.evidence(bed)],
+                "pod_runtime": dict(made_by.describe()),
+                "hops": [{"at": node.name, "what": f"bridge {endpoints.BRIDGE}"}, *reversed(made.hops())],
+                "forwarding": "the kernel of the server's host",
+            },
+        )
+
+
+@contextmanager
+def addressed(node: HostNode, interface: str, number: int) -> Iterator[None]:
+    """Give an interface of a node the addresses of an end of the path; take them off on leaving."""
+    for address in ENDPOINTS[number]:
+        node.call(interfaces.add_address, interface=interface, address=address)
+    try:
+        yield
+    finally:
+        for address in ENDPOINTS[number]:
+            node.call(interfaces.remove_address, interface=interface, address=address)
+
+
+_FORMS: dict[str, Callable[[Host], AbstractContextManager[Server]]] = {
+    BAREMETAL: _native,
+    GUEST: _guest,
+    UNIKERNEL: _unikernel,
+}
