@@ -111,18 +111,21 @@ def _of_line(line: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, list[Any]
 
 
 def _ways(direction: str, streams: int) -> list[str]:
-    """Return the direction of each stream: forward first where both have one."""
-    if direction == Direction.BOTH:
-        return [Direction.FORWARD.value, Direction.REVERSE.value][:streams]
-    return [direction] * streams
+    """Return the direction of each stream: forward first where both have one; empty for one too many."""
+    both = [Direction.FORWARD.value, Direction.REVERSE.value]
+    known = both if direction == Direction.BOTH else [direction]
+    return [known[number] if number < len(known) else "" for number in range(streams)]
 
 
 def _trial(line: Mapping[str, Any], streams: Sequence[Any], *, of_frames: bool) -> dict[str, Any]:
     spec, result = line["spec"], line["result"]
+    told = result
     counts: dict[str, Any] = dict.fromkeys((*_SUMMED, *_LARGEST))
     if of_frames:
         counts = {name: sum(one[name] for one in streams) for name in _SUMMED}
         counts |= {name: max((one[name] for one in streams), default=0) for name in _LARGEST}
+        told = {**result}
+        told.pop("streams")  # they are a table of their own
     intended = dict.fromkeys(("load_fps", "duration_s", "frame_octets"))
     return {
         "load": line["kind"],
@@ -137,9 +140,7 @@ def _trial(line: Mapping[str, Any], streams: Sequence[Any], *, of_frames: bool) 
         **({name: spec[name] for name in intended} if of_frames else intended),
         **counts,
         "spec": _json(spec),
-        "result": _json(
-            {name: value for name, value in result.items() if not (of_frames and name == "streams")}
-        ),
+        "result": _json(told),
     }
 
 

@@ -1,4 +1,4 @@
-"""Profile `night` keeps all of RFC 9971 that a run can show, and what it measures of one option fits a night."""
+"""Profile `night` keeps all of RFC 9971 that a run can show, and one option fits a night."""
 
 from __future__ import annotations
 
