@@ -130,7 +130,11 @@ class OpenedRun:
 
 def open_run(path: str | Path) -> OpenedRun:
     """Open the folder of a run. Raises what reading a run raises: ConfigError STORE-02 for none."""
-    run = read_run(Path(path))
+    return opened(read_run(Path(path)))
+
+
+def opened(run: Run) -> OpenedRun:
+    """Return the records of a run that was read."""
     told = facts(run)
     return OpenedRun(
         run_id=run.run_id,

@@ -33,6 +33,7 @@ from bmwg.resources.frames_continued import going_on
 from bmwg.resources.header import run_header
 from bmwg.resources.narrowing import profile_for
 from bmwg.resources.open_run import OpenRun
+from bmwg.resources.plan_hours import where_it_goes
 from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.progress import clock_text
 from bmwg.resources.rooms import PlanAsked, Room, Share
@@ -185,6 +186,7 @@ class _Frames:
             f"{len(plan)} cells, about {clock_text(traffic_s)} of traffic and {clock_text(whole_s)} with"
             f" waits; started now it would end about {finish:%Y-%m-%d %H:%M %Z}."
             " What the machine lacks takes no time.",
+            *where_it_goes(plan),
             f"{planning.order_seed_text(wanted.seed)}: a run draws its own unless BMWG_ORDER_SEED is set",
             *(f"deviation {one.requirement}: {one.what}" for one in profile.deviations),
         ]

@@ -208,14 +208,14 @@ python_step() {
     found=$(cat "$stamp" 2>/dev/null) || found=
     wanted=run
     case "$mode" in
-    tests) wanted=run,test,lint,docker,kubernetes,openstack,otg,stamps,sigstore,completion ;;
+    tests) wanted=run,test,lint,docker,kubernetes,openstack,otg,stamps,sigstore,completion,parquet,store ;;
     http) wanted=run,docker ;;
     kubernetes) wanted=run,kubernetes ;;
     esac
     if [ "$openstack" = yes ]; then wanted=$wanted,openstack; fi
     if [ "$libvirt" = yes ]; then wanted=$wanted,libvirt; fi
     extras=
-    for extra in run test lint docker kubernetes openstack otg stamps sigstore completion libvirt; do # what a checkout once had, it keeps
+    for extra in run test lint docker kubernetes openstack otg stamps sigstore completion parquet store libvirt; do # what a checkout once had, it keeps
         case ",$wanted,${found%% *}," in *",$extra,"*) extras=${extras:+$extras,}$extra ;; esac
     done
     usable=no

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.cables import LINK_DEADLINE_S
-from bmwg.drivers.hosting import interfaces, lab_port, probe
+from bmwg.drivers.hosting import interfaces, lab_port, lease, probe
 from bmwg.drivers.hosting.host_namespace import HostNamespaceNode
 from bmwg.drivers.hosting.instance import QEMU_ITSELF, VmDriver
 from bmwg.drivers.hosting.ssh import SshNode
@@ -27,9 +27,10 @@ _FOLDER = "/var/lib/bmwg/row-"  # on the proxies' host: what daemons keep, remov
 
 @contextmanager
 def open_hosts(row: Sequence[RowHost]) -> Iterator[dict[str, SshNode]]:
-    """Reach the hosts, by role, as they are; nothing is changed there.
+    """Reach the hosts, by role, as they are, and have their ports alone meanwhile; nothing is changed there.
 
-    Raises TestbedError NODE-20 (no connection), NODE-02 (no or another toolkit there), NODE-10 (not root).
+    Raises TestbedError NODE-20 (no connection), NODE-02 (no or another toolkit there), NODE-10 (not root),
+    LOCK-01 (another run has a port there).
     """
     with ExitStack() as stack:
         hosts = {}
@@ -45,6 +46,10 @@ def open_hosts(row: Sequence[RowHost]) -> Iterator[dict[str, SshNode]]:
                     hint="name root as the login of this node",
                 )
             hosts[one.role] = host
+        for one in sorted(
+            row, key=lambda host: host.ssh
+        ):  # of two runs that want the same hosts one gets all
+            hosts[one.role].call(lease.take, ports=list(one.ports))
         yield hosts
 
 

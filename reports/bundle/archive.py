@@ -19,6 +19,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.reports.checker.source import MAX_LINE_OCTETS, RunFiles
 from bmwg.reports.store.files import not_written
 
+SUFFIX = ".bmwg.tar"  # of a bundle that is named by its run
 MANIFEST_PART = "manifest.json"
 ENVELOPE_PART = "envelope.json"
 STAMPS_PART = "stamps.json"

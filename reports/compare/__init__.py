@@ -1,9 +1,9 @@
 """Holds runs against each other: first what differs in the platform, then the numbers that repeats carry."""
 
 from bmwg.reports.compare.comparison import Comparison, compare
-from bmwg.reports.compare.page import comparison_page, trend_page
+from bmwg.reports.compare.page import comparison_page
 from bmwg.reports.compare.sides import Side, read_side
-from bmwg.reports.compare.trend import Trend, trend
+from bmwg.reports.compare.trend import Trend, trends
 
 __all__ = [
     "Comparison",
@@ -12,6 +12,5 @@ __all__ = [
     "compare",
     "comparison_page",
     "read_side",
-    "trend",
-    "trend_page",
+    "trends",
 ]

@@ -1,17 +1,16 @@
-"""A comparison and a trend as blocks, from which all forms are made. Sentences are computed."""
+"""A comparison as blocks, from which all forms are made. Sentences are computed."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from bmwg.reports.compare.comparison import Comparison, Row, Sample
 from bmwg.reports.compare.field_rules import Place
 from bmwg.reports.compare.fields import Difference
 from bmwg.reports.compare.sides import Side
-from bmwg.reports.compare.statistics import ALPHA, CHANGE_ALPHA
-from bmwg.reports.compare.trend import Series, Trend
+from bmwg.reports.compare.statistics import ALPHA
 from bmwg.reports.render.blocks import Block, banner, fold, paragraph, table, title
 from bmwg.reports.render.facts import cell_words
 from bmwg.reports.render.guest import guest_sentences
@@ -184,66 +183,3 @@ def sample_text(sample: Sample, row: Row) -> str:
         parts.append(middle)
     parts += [f"{sample.others.count(kind)} {kind}" for kind in dict.fromkeys(sample.others)]
     return "; ".join(parts)
-
-
-def trend_page(made: Trend) -> list[Block]:
-    """Return the trend."""
-    lines = title(f"Trend of testbed {made.testbed}", 0)
-    count = len(made.runs)
-    lines += paragraph(f"{count} runs, {made.runs[0].started_at} to {made.runs[-1].started_at}.")
-    if made.runs[0].simulated:
-        lines += banner("simulated", "Simulated: no measurements.")
-    for text in guest_sentences(made.runs):
-        lines += banner("guest", text)
-    changed = [one for one in made.series if one.changes]
-    lines += paragraph(
-        f"{len(changed)} of {len(made.series)} series changed their level. Method: the series is split "
-        "in two where the sum of squares between the parts is largest, again and again; a split counts "
-        f"when fewer than {percent(CHANGE_ALPHA)} of 1999 random orders of the same numbers part as far; "
-        "a level has at least 4 runs."
-    )
-    rows = [
-        [
-            cell_words(one.cell),
-            one.metric,
-            str(len(one.numbers)),
-            str(one.gaps),
-            quantity_text(median(one.numbers), one.unit),
-            f"{quantity_text(min(one.numbers), one.unit)} to {quantity_text(max(one.numbers), one.unit)}",
-            ", ".join(change.run_id for change in one.changes) or NONE,
-        ]
-        for one in made.series[:_SHOWN]
-    ]
-    head = [
-        "cell",
-        "metric",
-        "plain numbers",
-        "no plain number",
-        "median",
-        "smallest to largest",
-        "new level from",
-    ]
-    lines += table(head, rows, "Series by cell") or paragraph("No run gave a plain number.")
-    if changed:
-        lines += title("Changes of level")
-        lines += [line for one in changed for line in _changes(one)]
-    return lines
-
-
-def _changes(one: Series) -> Iterable[Block]:
-    yield from title(f"{one.metric}: {cell_words(one.cell)}", 2)
-    rows = []
-    for change in one.changes:
-        ratio = change.after / change.before - 1 if change.before else 0.0
-        fields = ", ".join(field.path for field in change.fields[:20]) or "none"
-        more = f", and {len(change.fields) - 20} more" if len(change.fields) > 20 else ""
-        rows.append(
-            [
-                change.run_id,
-                f"{quantity_text(change.before, one.unit)} to {quantity_text(change.after, one.unit)}",
-                ("+" if ratio >= 0 else "") + percent(ratio, 2),
-                fields + more,
-            ]
-        )
-    head = ["first run of the new level", "medians", "change", "fields that changed with that run"]
-    yield from table(head, rows)

@@ -1,109 +1,226 @@
-"""Many runs of one testbed by time: the levels of each cell, where they changed, and what changed there."""
+"""Many runs by time: the levels of each cell, where they jumped, by how much, and what changed there.
+
+Runs of several testbeds stand in one series only where their calibrations agree; measured and simulated ones
+never do, nor runs by profiles of other names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median, pstdev
 
+from bmwg.methodology.answers.throughput import interval
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.records import Cell
+from bmwg.methodology.records import Cell, Outcome
+from bmwg.reports.compare.calibrations import agreeing, name_of
 from bmwg.reports.compare.comparison import headline, headline_of, of_goal
 from bmwg.reports.compare.field_rules import Role
 from bmwg.reports.compare.fields import Difference, differences
 from bmwg.reports.compare.sides import Side, check_once
-from bmwg.reports.compare.statistics import change_points, levels
+from bmwg.reports.compare.statistics import change_points, parted
 from bmwg.reports.store import Run
 
 LEAST_RUNS = 2
+NEWEST = 10  # choice: the last level of a series is held against the one before so many runs
+_SPREADS = 2  # choice: a level reaches so many standard deviations to each side
+_LESS_IS_BETTER = ("ns", "us", "ms", "s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One plain number of a series. `width` is of the interval it lies in, relative to it; 0 for none."""
+
+    run_id: str
+    testbed: str
+    started_at: str
+    number: float
+    width: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One change of level: the first run of the new one, the medians, and the fields that changed with it."""
+    """One jump: the first run of the new level, the medians, and the fields that changed with it.
+
+    `ratio` is after to before. `width` is what such a number is uncertain by, relative to it: the larger of
+    the intervals of the answers and of the spread of both levels. `worse`: it went the bad way by more than
+    that. `newest` says how many runs of the series are as new, itself among them.
+    """
 
     run_id: str
     before: float
     after: float
     fields: tuple[Difference, ...]
+    width: float
+    worse: bool
+    newest: int
+
+    @property
+    def ratio(self) -> float:
+        """After to before; 1 where there was nothing before."""
+        return self.after / self.before if self.before else 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One metric on one cell over the runs that gave a plain number; `gaps` counts those that did not."""
+    """One metric on one cell over the runs that gave a plain number; `gaps` counts those that did not.
+
+    `levels` are the medians between the jumps, `spreads` what a number of each is uncertain by, relative to
+    it. `sign` is 1 where more is better, -1 where less is, 0 where nobody can tell from the unit.
+    """
 
     metric: str
     unit: str
     cell: Cell
-    run_ids: tuple[str, ...]
-    numbers: tuple[float, ...]
+    points: tuple[Point, ...]
     gaps: int
+    levels: tuple[float, ...]
     changes: tuple[Change, ...]
+    spreads: tuple[float, ...]
+    sign: int
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The numbers alone."""
+        return tuple(one.number for one in self.points)
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        """The runs that gave them."""
+        return tuple(one.run_id for one in self.points)
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is known which way is worse."""
+        return self.sign != 0
+
+    def worsened(self, newest: int = NEWEST) -> bool:
+        """Whether the last level is worse than the one before so many newest runs, by more than its width.
+
+        A level that fell and rose again among them is not.
+        """
+        base = sum(one.newest > newest for one in self.changes)
+        width = max(self.spreads[base], self.spreads[-1])
+        return self.sign * (self.levels[-1] - self.levels[base]) < -width * self.levels[base]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """The runs by time and what became of each cell."""
+    """Runs that can stand in one series, by time, and what became of each cell."""
 
-    testbed: str
+    testbeds: tuple[str, ...]
+    profile: str
     runs: tuple[Run, ...]
     series: tuple[Series, ...]
 
+    @property
+    def simulated(self) -> bool:
+        """Whether these are no measurements."""
+        return self.runs[0].simulated
 
-def trend(runs: Sequence[Run]) -> Trend:
-    """Return the trend of runs of one testbed. Pure.
 
-    Raises ConfigError CMP-05 when they are of several testbeds, measured and simulated, or fewer than two.
+def trends(runs: Sequence[Run]) -> tuple[Trend, ...]:
+    """Return the trends of runs, those of testbeds that cannot be compared apart. Pure.
+
+    Raises ConfigError CMP-05 when they are fewer than two, CMP-02 for a run that is named twice.
     """
     ordered = sorted(runs, key=lambda run: (run.started_at, run.run_id))
     check_once(list(ordered))
-    kinds = sorted({(str(run.testbed.get("name")), run.simulated) for run in ordered})
-    if len(ordered) < LEAST_RUNS or len(kinds) != 1:
+    if len(ordered) < LEAST_RUNS:
         raise ConfigError(
-            "CMP-05",
-            "trend",
-            expected=f"at least {LEAST_RUNS} runs of one testbed, all measured or all simulated",
-            found=f"{len(ordered)} runs of "
-            + ", ".join(name + (" (simulated)" if simulated else "") for name, simulated in kinds),
+            "CMP-05", "trend", expected=f"at least {LEAST_RUNS} runs", found=f"{len(ordered)} runs"
         )
-    gathered: dict[tuple[str, str], list[tuple[Run, float, str, Cell]]] = {}
-    asked: dict[tuple[str, str], set[str]] = {}
+    apart: dict[tuple[bool, str], list[Run]] = {}
     for run in ordered:
+        apart.setdefault((run.simulated, str(run.profile["name"])), []).append(run)
+    return tuple(
+        Trend(
+            testbeds=tuple(sorted({name_of(run) for run in mine})),
+            profile=profile,
+            runs=mine,
+            series=tuple(_all_series(mine)),
+        )
+        for (_, profile), same in sorted(apart.items())
+        for mine in agreeing(same)
+    )
+
+
+def _all_series(runs: Sequence[Run]) -> Iterator[Series]:
+    gathered: dict[tuple[str, str], list[tuple[Run, Point, str, Cell]]] = {}
+    asked: dict[tuple[str, str], set[str]] = {}
+    for run in runs:
         for outcome in run.outcomes:
             told = [value for value in outcome.values if value.metric in headline() or of_goal(value.metric)]
             for metric in (*headline_of(outcome), *(value.metric for value in told)):
                 asked.setdefault((metric, outcome.cell.cell_id), set()).add(run.run_id)
             for value in told:
-                gathered.setdefault((value.metric, outcome.cell.cell_id), []).append(
-                    (run, float(value.number), value.unit, outcome.cell)
+                point = Point(
+                    run_id=run.run_id,
+                    testbed=name_of(run),
+                    started_at=run.started_at,
+                    number=float(value.number),
+                    width=_width(outcome) if value.metric == outcome.metric else 0.0,
                 )
-    series = tuple(
-        _series(key[0], entries, len(asked[key]) - len(entries)) for key, entries in gathered.items()
-    )
-    return Trend(testbed=kinds[0][0], runs=tuple(ordered), series=series)
+                entry = (run, point, value.unit, outcome.cell)
+                gathered.setdefault((value.metric, outcome.cell.cell_id), []).append(entry)
+    for (metric, cell_id), entries in gathered.items():
+        yield _series(metric, entries, len(asked[metric, cell_id]) - len(entries))
 
 
-def _series(metric: str, entries: Sequence[tuple[Run, float, str, Cell]], gaps: int) -> Series:
-    numbers = tuple(number for _, number, _, _ in entries)
-    points = change_points(numbers)
-    medians = levels(numbers, points)
+def _width(outcome: Outcome) -> float:
+    ends = interval(outcome)
+    return (ends[1] - ends[0]) / ends[0] if ends is not None and ends[0] else 0.0
+
+
+def _series(metric: str, entries: Sequence[tuple[Run, Point, str, Cell]], gaps: int) -> Series:
+    points = tuple(point for _, point, _, _ in entries)
+    unit = entries[0][2]
+    jumps = change_points([one.number for one in points])
+    segments = parted(points, jumps)
+    levels = tuple(median(one.number for one in segment) for segment in segments)
+    spreads = tuple(map(_spread, segments))
+    sign = _sign(unit)
     changes = []
-    for place, point in enumerate(points):
-        before, after = entries[point - 1][0], entries[point][0]
-        pair = (Side(name="before", runs=(before,)), Side(name="after", runs=(after,)))
+    for place, at in enumerate(jumps):
+        before, after = levels[place], levels[place + 1]
+        width = max(spreads[place], spreads[place + 1])
+        pair = (
+            Side(name="before", runs=(entries[at - 1][0],)),
+            Side(name="after", runs=(entries[at][0],)),
+        )
         changes.append(
             Change(
-                run_id=after.run_id,
-                before=medians[place],
-                after=medians[place + 1],
+                run_id=points[at].run_id,
+                before=before,
+                after=after,
                 fields=tuple(one for one in differences(pair) if one.role is Role.CONFIGURATION),
+                width=width,
+                worse=sign * (after - before) < -width * before,
+                newest=len(points) - at,
             )
         )
     return Series(
         metric=metric,
-        unit=entries[0][2],
+        unit=unit,
         cell=entries[0][3],
-        run_ids=tuple(run.run_id for run, _, _, _ in entries),
-        numbers=numbers,
+        points=points,
         gaps=gaps,
+        levels=levels,
         changes=tuple(changes),
+        spreads=spreads,
+        sign=sign,
     )
+
+
+def _spread(level: Sequence[Point]) -> float:
+    """Return what a number of a level is uncertain by, relative to it."""
+    middle = median(one.number for one in level)
+    spread = _SPREADS * pstdev([one.number for one in level]) / middle if middle else 0.0
+    return max(spread, median(one.width for one in level))
+
+
+def _sign(unit: str) -> int:
+    """Return 1 where more is better, -1 where less is, 0 where nobody can tell from the unit."""
+    if unit.endswith("/s"):
+        return 1
+    return -1 if unit in _LESS_IS_BETTER else 0

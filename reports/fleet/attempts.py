@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
+from bmwg.reports.bundle.archive import SUFFIX, Archive
 from bmwg.reports.fleet.plan import Fleet
 from bmwg.reports.store.canonical import sha256_of
-from bmwg.reports.store.read import RUN_FILE, load_document
+from bmwg.reports.store.read import (
+    JOURNAL_FILE,
+    PLATFORM_FILE,
+    RUN_FILE,
+    Run,
+    document_of,
+    load_document,
+    read_run,
+)
 
 COMPLETE = "complete"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One run. `wrong` says why it is no run of this shard of this fleet; empty when it is.
+    """One run: `place` is its folder, or its bundle.
+
+    `wrong` says why it is no run of this shard of this fleet; empty when it is.
 
     `answers` are those that it has, `status` what it says of itself: `running` also of one that was killed.
     """
 
-    folder: Path
+    place: Path
     run_id: str
     shard: int
     attempt: int
@@ -55,36 +67,65 @@ class Found:
         return tuple(one for one in self.of(number) if one.counts)
 
 
-def attempts_in(results: Path, fleet: Fleet) -> Found:
-    """Look through the runs of a folder. A run that cannot be read is named; nothing is raised for it."""
+def attempts_in(results: Path, fleet: Fleet, *, bundles: bool = False) -> Found:
+    """Look through the runs of a folder. A run that cannot be read is named; nothing is raised for it.
+
+    With `bundles` those count as well; one of a run that lies there as a folder, or in another bundle, is
+    passed over.
+    """
     attempts, others = [], []
-    for folder in sorted(_run_folders(results)):
+    seen: set[tuple[str, str]] = set()
+    for place in [*_folders(results), *(_bundles(results) if bundles else ())]:
         try:
-            document = load_document(folder / RUN_FILE, "run")
+            document = header_in(place)
         except ToolkitError as error:
-            others.append(f"{folder.name}: {error.error_id} {error.found or error.what}")
+            others.append(f"{place.name}: {error.error_id} {error.found or error.what}")
             continue
+        same = (document["run_id"], document["journal"]["hash"])
+        if place.is_file() and same in seen:
+            continue
+        seen.add(same)
         mark = document.get("fleet")
         if mark is None:
-            others.append(f"{folder.name}: a run of its own, of no fleet")
+            others.append(f"{place.name}: a run of its own, of no fleet")
         elif mark["sha256"] != fleet.sha256:
-            others.append(f"{folder.name}: of another fleet, {mark['sha256'][:12]}")
+            others.append(f"{place.name}: of another fleet, {mark['sha256'][:12]}")
         else:
-            attempts.append(_attempt(folder, document, fleet))
+            attempts.append(_attempt(place, document, fleet))
     attempts.sort(key=lambda one: (one.shard, one.attempt, one.run_id))
     return Found(attempts=tuple(attempts), others=tuple(others))
 
 
-def _run_folders(results: Path) -> Iterable[Path]:
-    if not results.is_dir():
-        return []
-    return (place.parent for place in results.glob(f"*/{RUN_FILE}"))
+def header_in(place: Path) -> Mapping[str, Any]:
+    """Return the header of a run's folder or bundle. Raises what reading it raises."""
+    if not place.is_file():
+        return load_document(place / RUN_FILE, "run")
+    with Archive(place) as archive:
+        return document_of(archive.octets(RUN_FILE), "run", f"{place}: {RUN_FILE}")
 
 
-def _attempt(folder: Path, document: Mapping[str, Any], fleet: Fleet) -> Attempt:
+def read_anywhere(place: Path) -> Run:
+    """Read a run from its folder or its bundle. Raises what reading it raises."""
+    if not place.is_file():
+        return read_run(place)
+    with Archive(place) as archive, TemporaryDirectory(prefix="bmwg-fleet-") as temporary:
+        for name in (RUN_FILE, JOURNAL_FILE, PLATFORM_FILE):
+            (Path(temporary) / name).write_bytes(archive.octets(name))
+        return read_run(Path(temporary))
+
+
+def _folders(results: Path) -> list[Path]:
+    return sorted(one.parent for one in results.glob(f"*/{RUN_FILE}")) if results.is_dir() else []
+
+
+def _bundles(results: Path) -> list[Path]:
+    return sorted(one for one in results.glob(f"*{SUFFIX}") if one.is_file()) if results.is_dir() else []
+
+
+def _attempt(place: Path, document: Mapping[str, Any], fleet: Fleet) -> Attempt:
     mark = document["fleet"]
     return Attempt(
-        folder=folder,
+        place=place,
         run_id=document["run_id"],
         shard=mark["shard"],
         attempt=mark["attempt"],

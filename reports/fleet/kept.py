@@ -1,4 +1,4 @@
-"""Verifies a shard's run once: what verifying said is kept by the hashes of the files and of this toolkit.
+"""Verifies a run once: what verifying said is kept by the hashes of the files and of this toolkit.
 
 What is kept lies in a folder of the user, never beside the runs: whoever hands in runs must not hand in what
 verifying them says.
@@ -21,7 +21,7 @@ from bmwg.reports.checker.findings import Finding
 from bmwg.reports.checker.judge import judge
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.files import opened, write_atomically
-from bmwg.reports.verify.verify import verify_folder
+from bmwg.reports.verify.verify import verify_bundle, verify_folder
 
 _PARTS = ("run.json", "trials.jsonl", "platform.json", "deviations.yaml")
 _PIECE_OCTETS = 1 << 20
@@ -50,16 +50,16 @@ def user_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "bmwg" / "verified"
 
 
-def verified(folder: Path, tests: Collection[str], keep: Path | None = None) -> Verified:
-    """Verify a run folder, or say what verifying the same files by this toolkit said before.
+def verified(run: Path, tests: Collection[str], keep: Path | None = None) -> Verified:
+    """Verify a run's folder or bundle, or say what verifying the same files by this toolkit said before.
 
     `tests` are those whose answers count. A file of `keep` that cannot be read or written is no matter: the
     run is verified.
     """
-    place = (keep or user_folder()) / f"{_key(folder, tests)}.json"
+    place = (keep or user_folder()) / f"{_key(run, tests)}.json"
     if (known := _known(place)) is not None:
         return known
-    made = _verify(folder, tests)
+    made = _verify(run, tests)
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(place, json.dumps(_as_json(made)).encode("ascii"))
@@ -68,15 +68,15 @@ def verified(folder: Path, tests: Collection[str], keep: Path | None = None) -> 
     return made
 
 
-def _verify(folder: Path, tests: Collection[str]) -> Verified:
-    found = verify_folder(folder)
+def _verify(run: Path, tests: Collection[str]) -> Verified:
+    found = verify_bundle(run) if run.is_file() else verify_folder(run)
     evidence = found.evidence
     judgement = None
     if evidence is not None and evidence.run is not None and not found.findings:
         mine = tuple(one for one in evidence.outcomes if one.outcome_id.partition(":")[0] in tests)
         judgement = judge(replace(evidence, outcomes=mine))
     return Verified(
-        run_id=str(evidence.run["run_id"]) if evidence is not None and evidence.run else folder.name,
+        run_id=str(evidence.run["run_id"]) if evidence is not None and evidence.run else run.name,
         findings=found.findings,
         questions=found.questions,
         trials=len(evidence.lines) if evidence is not None else 0,
@@ -91,8 +91,8 @@ def _verify(folder: Path, tests: Collection[str]) -> Verified:
     )
 
 
-def _key(folder: Path, tests: Collection[str]) -> str:
-    files = {name: _sha256(folder / name) for name in _PARTS}
+def _key(run: Path, tests: Collection[str]) -> str:
+    files = {"": _sha256(run)} if run.is_file() else {name: _sha256(run / name) for name in _PARTS}
     return sha256_of({"files": files, "tests": sorted(tests), "toolkit": toolkit_key()})
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.reports.compare.calibrations import AGREE, name_of
+from bmwg.reports.fleet.attempts import read_anywhere
 from bmwg.reports.fleet.kept import Verified
 from bmwg.reports.fleet.union import Union, grades_of, verdicts_of
 from bmwg.reports.render.blocks import Block, banner, items, paragraph, table, title
 from bmwg.reports.render.common_columns import TYPE_WORDS
 from bmwg.reports.render.results import answer
-from bmwg.reports.store import Run, read_run
-
-AGREE = 1.03  # choice: CSIT sees about 3 % between testbeds that are equal
+from bmwg.reports.store import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Compared:
 def page_of(union: Union, made: Mapping[int, Verified]) -> list[Block]:
     """Return the report; `made` is what verifying the runs said. Raises what reading a run raises."""
     runs = {
-        number: read_run(one.folder)
+        number: read_anywhere(one.place)
         for number, one in union.counting.items()
         if number in made and not made[number].findings
     }
@@ -100,7 +100,7 @@ def comparisons(runs: Mapping[int, Run]) -> Iterator[Compared]:
         for outcome in run.outcomes:
             if outcome.type is OutcomeType.MEASURED:
                 beds = found.setdefault((outcome.metric, outcome.cell.cell_id), {})
-                beds.setdefault(str(run.testbed.get("name", "")), outcome)
+                beds.setdefault(name_of(run), outcome)
     for (metric, cell_id), beds in found.items():
         for (first, one), (second, other) in combinations(sorted(beds.items()), 2):
             numbers = (float(one.values[0].number), float(other.values[0].number))
@@ -117,7 +117,7 @@ def comparisons(runs: Mapping[int, Run]) -> Iterator[Compared]:
 
 
 def _calibration(compared: list[Compared], runs: Mapping[int, Run]) -> list[Block]:
-    if len({str(run.testbed.get("name", "")) for run in runs.values()}) < 2:
+    if len({name_of(run) for run in runs.values()}) < 2:
         return []
     blocks = title("What was measured on several testbeds")
     if not compared:
@@ -152,7 +152,7 @@ def _answers(union: Union, runs: Mapping[int, Run], *, parted: bool) -> list[Blo
     """Return the answers that count: in one table, or in one for each testbed where these do not agree."""
     rows: dict[str, list[list[str]]] = {}
     for number, run in sorted(runs.items()):
-        bed = str(run.testbed.get("name", ""))
+        bed = name_of(run)
         tests = union.fleet.shard(number).tests
         for outcome in run.outcomes:
             test_id = outcome.outcome_id.partition(":")[0]

@@ -41,8 +41,8 @@ class Union:
 
 
 def union_of(results: Path, fleet: Fleet) -> Union:
-    """Look at the runs of a folder; none is verified."""
-    found = attempts_in(results, fleet)
+    """Look at the runs of a folder, as folders or bundles; none is verified."""
+    found = attempts_in(results, fleet, bundles=True)
     counting = {one.number: done[0] for one in fleet.shards if (done := found.complete(one.number))}
     problems = []
     for shard in fleet.shards:
@@ -86,7 +86,7 @@ def _problem(rule_id: str, where: str, expected: str, found: str) -> Finding:
 def verify_union(union: Union, keep: Path | None = None) -> dict[int, Verified]:
     """Verify each run that counts, by shard; what was verified before is not verified again."""
     return {
-        number: verified(one.folder, union.fleet.shard(number).tests, keep)
+        number: verified(one.place, union.fleet.shard(number).tests, keep)
         for number, one in union.counting.items()
     }
 

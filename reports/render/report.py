@@ -93,13 +93,16 @@ def write_form(run_dir: Path, form: str) -> Path:
     return file
 
 
-def form_of(blocks: Sequence[Block], form: str, name: str) -> str:
-    """Return a page without plots in one of the forms. `name` parts the anchors of RFCXML sections."""
+def form_of(blocks: Sequence[Block], form: str, name: str, figures: Mapping[str, Plot] | None = None) -> str:
+    """Return a page in one of the forms; `figures` are drawn by HTML alone, by name.
+
+    `name` parts the anchors of RFCXML sections.
+    """
     match form:
         case "rst":
             return restructured(blocks)
         case "html":
-            return html(blocks, {})
+            return html(blocks, figures or {})
         case "text":
             return mail_text(blocks)
         case "md":

@@ -1,14 +1,16 @@
-"""The folder of a run: made once, never taken over."""
+"""The folder of a run: made once, never taken over; and those that lie in a folder of results."""
 
 from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.store.files import not_written, sync_folder
+from bmwg.reports.store.read import RUN_FILE
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _TRIES = 8  # random suffixes tried before we say that the folder is the trouble
@@ -43,3 +45,26 @@ def new_folder(results_dir: Path, run_id: str | None, started: datetime) -> Path
         f"{folder}: exists already; no run is ever overwritten, and nothing was started",
         hint="leave the run id out, or name another",
     )
+
+
+def run_folders_in(places: Iterable[Path]) -> list[Path]:
+    """Return the run folders that are named, or lie in a folder that is.
+
+    Raises ConfigError STORE-11 for a place without any.
+    """
+    found: list[Path] = []
+    for place in places:
+        inner = (
+            [place]
+            if (place / RUN_FILE).is_file()
+            else sorted(one.parent for one in place.glob(f"*/{RUN_FILE}"))
+        )
+        if not inner:
+            raise ConfigError(
+                "STORE-11",
+                f"{place}: no run",
+                expected="a run's folder or id, or a folder of run folders",
+                found="none",
+            )
+        found += inner
+    return found

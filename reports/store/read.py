@@ -217,20 +217,27 @@ def read_run(path: Path, beside: Beside | None = None) -> Run:
 
 def load_document(path: Path, kind: str) -> dict[str, Any]:
     """Read one JSON file and hold it against schema `kind`. Raises ConfigError STORE-02, -03, -04."""
-    data = _json(path)
-    check_version(data, kind, str(path))
-    check_document(data, kind, str(path))
+    return document_of(read_bytes(path), kind, str(path))
+
+
+def document_of(octets: bytes, kind: str, where: str) -> dict[str, Any]:
+    """Hold the octets of a JSON file against schema `kind`. Raises ConfigError STORE-02, -03, -04."""
+    data = _json(octets, where)
+    check_version(data, kind, where)
+    check_document(data, kind, where)
     if kind == "run":
-        check_kind_of_load(data, str(path))
+        check_kind_of_load(data, where)
     document: dict[str, Any] = data
     return document
 
 
-def _json(path: Path) -> Any:
+def _json(octets: bytes, where: str) -> Any:
     try:
-        return json.loads(read_bytes(path), parse_constant=_refuse_constant)
+        return json.loads(octets, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise ConfigError("STORE-02", f"{path}: cannot be read", expected="JSON", found=str(error)) from error
+        raise ConfigError(
+            "STORE-02", f"{where}: cannot be read", expected="JSON", found=str(error)
+        ) from error
 
 
 def _refuse_constant(name: str) -> None:

@@ -106,7 +106,10 @@ class HandingOut:
         self.say(f"shard {shard.number} on {bed.name}; its program says in {log}")
 
     def _next(self, bed: Bed, found: Found, stuck: frozenset[str]) -> Shard | None:
-        """Return what a free testbed works on next: what it began, else what nobody has begun elsewhere."""
+        """Return what a free testbed works on next: what it began, else what nobody has begun elsewhere.
+
+        Whether a testbed can have a shard takes long to say, so it is asked of no more shards than needed.
+        """
         at_work = {other.shard.number for other in self.beds if other.shard is not None}
         open_ = [
             one
@@ -114,11 +117,11 @@ class HandingOut:
             if one.number not in at_work
             and not found.complete(one.number)
             and self._tried[one.number] < self.tries
-            and self._can(bed, one)
         ]
         begun = {one.number: self._begun_on(one, found, stuck) for one in open_}
         mine = [one for one in open_ if begun[one.number] is bed]
-        return next(iter([*mine, *(one for one in open_ if begun[one.number] is None)]), None)
+        free = [one for one in open_ if begun[one.number] is None]
+        return next((one for one in (*mine, *free) if self._can(bed, one)), None)
 
     def _begun_on(self, shard: Shard, found: Found, stuck: frozenset[str]) -> Bed | None:
         """Return the testbed of ours that goes on with a shard; None where an attempt may begin anywhere."""

@@ -7,7 +7,9 @@ one, which ends with its namespace, where a NIC would come back.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from tests.contract.http_support import needs_http
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 
 from bmwg.drivers.hosting import interfaces
+from bmwg.drivers.hosting import probe as hosting_probe
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.testbed_row import row_hosts
@@ -69,3 +72,25 @@ def test_a_port_with_an_address_is_refused_before_anything_moves(lab: LabHosts, 
     assert "the address 192.0.2.9/24" in str(caught.value)
     assert "eth7" in lab.interfaces("one")
     assert not (tmp_path / "ledger.jsonl").exists()
+
+
+def test_a_port_of_a_lab_host_has_one_run_at_a_time(lab: LabHosts) -> None:
+    row = row_hosts(load_testbed(lab.testbed).data)
+    with open_hosts(row) as hosts:
+        with pytest.raises(TestbedError, match="LOCK-01  lab port eth7"), open_hosts(row):
+            pass
+        holders = {role: host.call(hosting_probe.identify)["pid"] for role, host in hosts.items()}
+    with open_hosts(row) as again:  # given back, and nothing of the refused one is left
+        assert {host.call(hosting_probe.identify)["pid"] for host in again.values()}.isdisjoint(
+            holders.values()
+        )
+
+
+def test_a_lease_ends_with_the_agent_that_holds_it(lab: LabHosts) -> None:
+    row = row_hosts(load_testbed(lab.testbed).data)
+    with ExitStack() as stack:
+        hosts = stack.enter_context(open_hosts(row))
+        for host in hosts.values():
+            os.kill(host.call(hosting_probe.identify)["pid"], signal.SIGKILL)  # as when a lab host loses it
+        with open_hosts(row) as others:
+            assert others.keys() == hosts.keys()

@@ -1,9 +1,8 @@
-"""`bmwg compare A B [C...]`: hold runs against each other; `--trend`: many runs of one testbed by time."""
+"""`bmwg compare A B [C...]`: hold runs against each other."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from string import ascii_uppercase
@@ -11,8 +10,8 @@ from typing import Any
 
 from bmwg.cli import as_json
 from bmwg.cli.runs import run_folders
-from bmwg.methodology.errors import ConfigError, ToolkitError
-from bmwg.reports.compare import Comparison, Trend, compare, comparison_page, read_side, trend, trend_page
+from bmwg.methodology.errors import ConfigError
+from bmwg.reports.compare import Comparison, compare, comparison_page, read_side
 from bmwg.reports.compare.fields import UNDER_TEST
 from bmwg.reports.compare.page import NOT_VERIFIED
 from bmwg.reports.compare.screen import comparison_screen
@@ -44,7 +43,6 @@ def add_parser(verbs: Any) -> None:
         action="store_true",
         help="two bundles of two parties: does the second measure what the first did, by their stated widths",
     )
-    parser.add_argument("--trend", action="store_true", help="all runs by time, with change points")
     parser.add_argument(
         "--waive",
         action="append",
@@ -84,39 +82,26 @@ def handle(chosen: argparse.Namespace) -> int:
         )
     if len(chosen.sides) > len(ascii_uppercase):
         raise ConfigError("CMP-01", "compare", expected="at most 26 sides", found=str(len(chosen.sides)))
-    form = chosen.format or ("text" if chosen.published or chosen.trend else "screen")
-    if form == "screen" and (chosen.published or chosen.trend):
+    form = chosen.format or ("text" if chosen.published else "screen")
+    if form == "screen" and chosen.published:
         raise ConfigError(
             "CMP-07",
             "--format screen",
             expected="sides held against each other",
-            found="--published or --trend",
+            found="--published",
         )
     if chosen.reproduce:
         return _reproduce(chosen)
-    left_out: list[ToolkitError] | None = [] if chosen.trend else None
     named = zip(ascii_uppercase, chosen.sides, strict=False)
-    sides = [read_side(name, run_folders(place), left_out=left_out) for name, place in named]
+    sides = [read_side(name, run_folders(place)) for name, place in named]
     if not chosen.unverified:
-        sides = [_verified(side, left_out) for side in sides]
+        for side in sides:
+            _refuse_unverified(side)
     told = banner("interrupted", NOT_VERIFIED) if chosen.unverified else []
-    for error in left_out or ():
-        print(f"left out: {error}", file=sys.stderr)
-    if left_out:
-        told += banner("interrupted", f"Runs left out, since they do not verify: {len(left_out)}.")
     if chosen.published:
-        if form == "json" or chosen.trend or [len(side.runs) for side in sides] != [1]:
-            raise ConfigError(
-                "CMP-07", "--published", expected="one run, no --trend, a form of text", found="other"
-            )
+        if form == "json" or [len(side.runs) for side in sides] != [1]:
+            raise ConfigError("CMP-07", "--published", expected="one run, a form of text", found="other")
         text = form_of([*published_page(sides[0].runs[0]), *told], form, "published")
-        code = 0
-    elif chosen.trend:
-        found = trend([run for side in sides for run in side.runs])
-        if form == "json":
-            text = _trend_json(found, len(left_out or ()))
-        else:
-            text = form_of([*trend_page(found), *told], form, "trend")
         code = 0
     else:
         made = compare(sides, waive=chosen.waive, under_test=(*UNDER_TEST, *chosen.under_test))
@@ -134,7 +119,7 @@ def handle(chosen: argparse.Namespace) -> int:
 
 def _reproduce(chosen: argparse.Namespace) -> int:
     """Print whether a second party's run reproduces a first one: 0 agrees, 1 differs, 6 cannot tell."""
-    if len(chosen.sides) != 2 or chosen.trend or chosen.published or chosen.format:
+    if len(chosen.sides) != 2 or chosen.published or chosen.format:
         raise ConfigError(
             "CMP-07",
             "--reproduce",
@@ -155,28 +140,17 @@ def _in_form(made: Comparison, form: str) -> str:
     return _json(made) if form == "json" else form_of(comparison_page(made), form, "compare")
 
 
-def _verified(side: Side, left_out: list[ToolkitError] | None) -> Side:
-    """Return a side with the runs whose figures follow from their trials.
-
-    Each other one is ConfigError CMP-08, raised, or put into `left_out` where there is such a list.
-    """
-    runs = []
+def _refuse_unverified(side: Side) -> None:
+    """Raise ConfigError CMP-08 for the first run of a side whose figures do not follow from its trials."""
     for run in side.runs:
-        found = verify_folder(run.folder).findings
-        if not found:
-            runs.append(run)
-            continue
-        error = ConfigError(
-            "CMP-08",
-            f"side {side.name}: {run.folder}: the run does not verify",
-            expected="figures that follow from the recorded trials",
-            found=f"{len(found)} findings: {found[0].rule_id} {found[0].where}",
-            hint=f"see all of them by `bmwg verify {run.folder}`",
-        )
-        if left_out is None:
-            raise error
-        left_out.append(error)
-    return replace(side, runs=tuple(runs))
+        if found := verify_folder(run.folder).findings:
+            raise ConfigError(
+                "CMP-08",
+                f"side {side.name}: {run.folder}: the run does not verify",
+                expected="figures that follow from the recorded trials",
+                found=f"{len(found)} findings: {found[0].rule_id} {found[0].where}",
+                hint=f"see all of them by `bmwg verify {run.folder}`",
+            )
 
 
 def _json(made: Comparison) -> str:
@@ -191,13 +165,3 @@ def _json(made: Comparison) -> str:
         "rows": [asdict(row) | {"cell": row.cell.cell_id} for row in made.rows],
     }
     return as_json.text("comparison", data) + "\n"
-
-
-def _trend_json(made: Trend, left_out: int) -> str:
-    data = {
-        "testbed": made.testbed,
-        "runs": [run.run_id for run in made.runs],
-        **({"left_out": left_out} if left_out else {}),
-        "series": [asdict(one) | {"cell": one.cell.cell_id} for one in made.series],
-    }
-    return as_json.text("trend", data) + "\n"

@@ -17,7 +17,7 @@ FAILED, INTERRUPTED = 1, 130
 STATUSES: dict[int, str] = {
     0: "done; nothing was found wrong",
     FAILED: "run: a test failed; compare, record --diff, sync --check: something differs;"
-    " doctor, registry, validate-method: something was found",
+    " trend: something became worse; doctor, registry, validate-method: something was found",
     ConfigError.exit_code: "the command line or a file is wrong; nothing was started",
     TestbedError.exit_code: "the machine or the testbed does not allow it",
     TrialInvalid.exit_code: "verify: figures do not follow from the trials; or a trial's procedure failed",

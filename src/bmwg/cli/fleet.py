@@ -55,10 +55,39 @@ def add_parser(verbs: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _of_plan(shard)
-    shard.add_argument("shard", type=int, help="number of the shard, from 1")
-    shard.add_argument("--testbed", type=Path, required=True, help="testbed file")
+    which = shard.add_mutually_exclusive_group(required=True)
+    which.add_argument("shard", type=int, nargs="?", help="number of the shard, from 1")
+    which.add_argument("--index", type=int, help="the same from 0, as an Indexed Job counts")
+    shard.add_argument(
+        "--testbed",
+        type=Path,
+        action="append",
+        required=True,
+        help="testbed file; of several the first one that is free and fits",
+    )
     shard.add_argument("--results", type=Path, required=True, help="folder of the runs, on a local disk")
     shard.set_defaults(handler=_shard)
+    manifest = acts.add_parser("manifest", help="print a Kubernetes Indexed Job that works the shards off")
+    _of_plan(manifest)
+    manifest.add_argument("--image", required=True, help="image with the toolkit of the plan's commit")
+    manifest.add_argument(
+        "--testbed", type=Path, action="append", required=True, help="testbed file; again for each testbed"
+    )
+    manifest.add_argument("--node", required=True, help="name of the cluster's node that is the runner")
+    manifest.add_argument(
+        "--results", type=Path, required=True, help="folder of the runs on that node's disk"
+    )
+    manifest.add_argument("--namespace", default="default", help="of the Job (default: default)")
+    manifest.add_argument(
+        "--ssh-secret", default="", help="Secret with keys and known hosts for testbeds over SSH"
+    )
+    manifest.add_argument("--tries", type=int, default=3, help="most tries of a shard (default 3)")
+    manifest.set_defaults(handler=_manifest)
+    copy = acts.add_parser("copy", help="copy what is closed of the runs to a folder or an object store")
+    _of_plan(copy)
+    copy.add_argument("results", type=Path, help="folder of the runs")
+    copy.add_argument("store", help="folder, or s3://bucket/prefix; nothing there is ever overwritten")
+    copy.set_defaults(handler=_copy)
     for name, handler, what in (
         ("status", _status, "say which shards are answered, and by which runs"),
         ("verify", _verify, "verify the runs, one by one and together"),
@@ -89,8 +118,20 @@ def _run(chosen: argparse.Namespace) -> int:
     return handle(chosen)
 
 
+def _manifest(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_manifest import handle
+
+    return handle(chosen)
+
+
 def _shard(chosen: argparse.Namespace) -> int:
     from bmwg.cli.fleet_shard import handle
+
+    return handle(chosen)
+
+
+def _copy(chosen: argparse.Namespace) -> int:
+    from bmwg.cli.fleet_copy import handle
 
     return handle(chosen)
 

@@ -33,7 +33,7 @@ def handle(chosen: argparse.Namespace) -> int:
         results=chosen.results,
         beds=beds,
         command=command,
-        fits=lambda shard, bed: why_not(fleet, chosen.plan, shard, bed),
+        fits=lambda shard, bed: why_not(fleet, chosen.plan, shard, bed.file),
         statuses=Statuses(
             complete=exits.SHARD_COMPLETE, refused=exits.SHARD_REFUSED, taken=exits.SHARD_TAKEN
         ),
@@ -64,9 +64,9 @@ def beds_of(files: Sequence[Path]) -> list[Bed]:
     return list(beds.values())
 
 
-def why_not(fleet: Fleet, plan: Path, shard: Shard, bed: Bed) -> str:
+def why_not(fleet: Fleet, plan: Path, shard: Shard, testbed: Path) -> str:
     """Say why a testbed cannot have a shard; empty where it can."""
-    told = variables(fleet, plan.resolve(), shard.number, 1, bed.file)
+    told = variables(fleet, plan.resolve(), shard.number, 1, testbed)
     kept = {name: value for name, value in os.environ.items() if name.endswith("_DIR")}
     error = refusal(Settings.from_environment({**kept, **told}))
     return (

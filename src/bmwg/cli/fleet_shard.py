@@ -6,16 +6,18 @@ import argparse
 import os
 import secrets
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bmwg.cli import exits, selection
+from bmwg.cli.fleet_run import why_not
 from bmwg.cli.resume import go_on
 from bmwg.cli.run import all_suites, run_suites
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import ToolkitError
 from bmwg.reports.fleet.attempts import COMPLETE, Attempt, attempts_in
-from bmwg.reports.fleet.plan import Fleet, read_fleet
+from bmwg.reports.fleet.plan import Fleet, Shard, read_fleet
 from bmwg.reports.store.read import RUN_FILE, load_document
 from bmwg.resources import preflight
 from bmwg.resources.fleet.bound import variables
@@ -29,32 +31,55 @@ _TAKEN = "LOCK-01"
 def handle(chosen: argparse.Namespace) -> int:
     """Work the shard off; the status says what whoever hands shards out may do."""
     try:
-        return work_off(chosen.plan, chosen.shard, chosen.testbed, chosen.results)
+        number = chosen.shard if chosen.index is None else chosen.index + 1
+        return work_off(chosen.plan, number, chosen.testbed, chosen.results)
     except ToolkitError as error:
         print(error, file=sys.stderr)
         return exits.SHARD_TAKEN if error.error_id == _TAKEN else exits.of_shard(error)
 
 
-def work_off(file: Path, number: int, testbed: Path, results: Path) -> int:
-    """Answer a shard by its own run: the one that was begun on this testbed, else another attempt.
+def work_off(file: Path, number: int, testbeds: Sequence[Path], results: Path) -> int:
+    """Answer a shard on the testbed that began it, else on the first of these that is free and fits.
 
-    Raises what reading plan and testbed raises, TestbedError LOCK-01 where another works on one of them,
-    and what a run refuses before it starts.
+    Raises what reading plan and testbeds raises, TestbedError LOCK-01 where another works on the shard or on
+    all of them, and what a run refuses before it starts.
     """
     fleet = read_fleet(file)
-    shard = fleet.shard(number)
-    name = load_testbed(testbed).name
+    fleet.shard(number)
     state = FleetState(results, fleet)
     state.make()
+    found, stuck = attempts_in(results, fleet), state.stuck()
+    if done := found.complete(number):
+        print(f"shard {number} is complete: run {done[0].run_id}")
+        return exits.SHARD_COMPLETE
+    begun = {one.testbed for one in found.of(number) if not one.wrong and one.run_id not in stuck}
+    named = [(bed, load_testbed(bed).name) for bed in testbeds]
+    able = [one for one in named if one[1] in begun] or named
+    if len(able) > 1:
+        fitting = [one for one in able if not why_not(fleet, file, fleet.shard(number), one[0])]
+        able = fitting or able
+    *others, last = able
+    for bed, name in others:
+        try:
+            return _answered(fleet, file, number, bed, name, results)
+        except ToolkitError as error:
+            if error.error_id != _TAKEN:
+                raise
+    return _answered(fleet, file, number, *last, results)
+
+
+def _answered(fleet: Fleet, file: Path, number: int, testbed: Path, name: str, results: Path) -> int:
+    """Answer a shard by its own run: the one that was begun on this testbed, else another attempt."""
+    shard, state = fleet.shard(number), FleetState(results, fleet)
     with state.working(number, name):
         found = attempts_in(results, fleet)
         if done := found.complete(number):
             print(f"shard {number} is complete: run {done[0].run_id}")
             return exits.SHARD_COMPLETE
-        suites = _suites(fleet)
+        suites = _suites(fleet, shard)
         mine = [one for one in found.of(number) if not one.wrong and one.testbed == name]
         if mine and mine[-1].run_id not in state.stuck() and _went_on(mine[-1], state, suites):
-            return _status(mine[-1].folder)
+            return _status(mine[-1].place)
         run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{fleet.sha256[:6]}-s{number}-{secrets.token_hex(3)}"
         attempt = 1 + max((one.attempt for one in found.of(number)), default=0)
         for variable in _OF_A_RUN:
@@ -69,26 +94,35 @@ def work_off(file: Path, number: int, testbed: Path, results: Path) -> int:
         return _status(results / run_id)
 
 
-def _suites(fleet: Fleet) -> list[Path]:
-    """Return the shipped suites, and those of the plan that are none of them."""
+def _suites(fleet: Fleet, shard: Shard) -> list[Path]:
+    """Return the files of the shard's tests, of the shipped suites and of those of the plan that are none.
+
+    Robot reads every file that it is given, and what selects tests does so once more.
+    """
     shipped = all_suites()
     others = (selection.found(name) for name in fleet.suites)
-    return [*shipped, *(one for one in others if not one.resolve().is_relative_to(shipped[0].resolve()))]
+    every = [*shipped, *(one for one in others if not one.resolve().is_relative_to(shipped[0].resolve()))]
+    files = [
+        one for suite in every for one in (sorted(suite.rglob("*.robot")) if suite.is_dir() else [suite])
+    ]
+    wanted = {f"id:{test_id}" for test_id in shard.selected}
+    holding = [one for one in files if wanted & set(one.read_text("utf-8").split())]
+    return holding or every
 
 
 def _went_on(attempt: Attempt, state: FleetState, suites: list[Path]) -> bool:
     """Go on with a run; whether that brought anything. One that cannot go on is never tried again."""
-    before = _progress(attempt.folder)
+    before = _progress(attempt.place)
     state.note("resumed", shard=attempt.shard, run=attempt.run_id, testbed=attempt.testbed)
     why = "nothing was measured when it was to go on"
     for variable in _OF_A_RUN:
         os.environ.pop(variable, None)
     try:
-        go_on(attempt.folder.resolve(), suites)
+        go_on(attempt.place.resolve(), suites)
     except ToolkitError as error:
         why = f"{error.error_id} {error.found}"
         print(error, file=sys.stderr)
-    if _progress(attempt.folder) != before:
+    if _progress(attempt.place) != before:
         return True
     state.note(STUCK, shard=attempt.shard, run=attempt.run_id, testbed=attempt.testbed, why=why)
     print(f"run {attempt.run_id} cannot go on ({why}); the shard begins another attempt")

@@ -29,6 +29,7 @@ MODULES = (  # of the verbs, in the order of the help
     "report",
     "export",
     "compare",
+    "trend",
     "bundle",
     "verify",
     "import_",
@@ -50,7 +51,7 @@ _OTHERS = {
     "validate-method": "validate_method",
 }  # named otherwise
 
-_READERS = ("report", "export", "verify")  # read a run, say what it holds, and end
+_READERS = ("report", "export", "trend", "verify")  # read a run, say what it holds, and end
 _NEW_OBJECTS = 50_000  # choice: a line of a journal makes about a thousand
 
 

@@ -56,7 +56,8 @@ def test_each_verb_prints_one_document_of_its_form(runs, capsys):
         capsys, "compare", first, second, "--json", statuses=(0, 1)
     )  # 1 where the machine changed
     assert compared["sides"] == {"A": [runs[0].name], "B": [runs[1].name]}
-    assert len(told(capsys, "compare", "--trend", first, second, "--json")["runs"]) == 2
+    (made,) = told(capsys, "trend", first, second, "--json")["trends"]
+    assert len(made["runs"]) == 2
     assert told(capsys, "doctor", "--testbed", SIMULATED, "--json", statuses=(0, 1))["stalls"] is None
     assert told(capsys, "cleanup", first, "--json")["runs"] == [{"folder": first, "left": []}]
 

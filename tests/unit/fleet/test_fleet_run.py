@@ -49,7 +49,7 @@ def union_of(fleet: Fleet, results: Path) -> Counter[tuple[str, str]]:
         shard = fleet.shard(one.shard)
         counted.update(
             (told["metric"], told["cell"]["cell_id"])
-            for told in made.header(one.folder)["outcomes"]
+            for told in made.header(one.place)["outcomes"]
             if told["id"].partition(":")[0] in shard.tests
         )
     return counted
@@ -66,7 +66,7 @@ def require_once(plan: Path, results: Path) -> None:
     for one in found.attempts:
         assert not one.wrong
         if one.counts:
-            assert verify_folder(one.folder).findings == ()
+            assert verify_folder(one.place).findings == ()
 
 
 def test_a_fleet_answers_each_cell_once_and_its_runs_name_it(whole) -> None:
@@ -255,7 +255,7 @@ def test_whatever_is_killed_no_cell_is_lost_and_none_is_counted_twice(other) -> 
             assert time.monotonic() < ends_s
             time.sleep(luck.uniform(SHORTEST_S, LONGEST_S))
             if program.poll() is not None:  # complete before all kills: take away a run, and begin again
-                shutil.rmtree(attempts_in(results, read_fleet(plan)).attempts[0].folder)
+                shutil.rmtree(attempts_in(results, read_fleet(plan)).attempts[0].place)
                 program = begin()
                 continue
             at_work = workers(results)

@@ -91,7 +91,7 @@ def test_the_union_has_the_answers_and_grades_of_one_run(whole, results, tmp_pat
     (folder,) = [one.parent for one in (tmp_path / "one").glob("*/run.json")]
     alone = verified(folder, [name for one in told.shards for name in one.tests])
     union = union_of(results, told)
-    made_of = {n: verified(one.folder, told.shard(n).tests) for n, one in union.counting.items()}
+    made_of = {n: verified(one.place, told.shard(n).tests) for n, one in union.counting.items()}
     one_run = read_run(folder)
     wanted = {
         (one.metric, one.cell.cell_id): (one.type, one.values)
@@ -101,7 +101,7 @@ def test_the_union_has_the_answers_and_grades_of_one_run(whole, results, tmp_pat
     found = {
         (one.metric, one.cell.cell_id): (one.type, one.values)
         for number, attempt in union.counting.items()
-        for one in read_run(attempt.folder).outcomes
+        for one in read_run(attempt.place).outcomes
         if one.outcome_id.partition(":")[0] in told.shard(number).tests
     }
     assert found == wanted
@@ -129,7 +129,7 @@ def test_two_complete_attempts_are_named_and_the_first_counts(whole, results) ->
     rewritten(other, run_id="again", fleet={**told["fleet"], "attempt": 2})
     union = union_of(results, read_fleet(whole[1]))
     assert [one.rule_id for one in union.problems] == ["FLT-02"]
-    assert union.counting[1].folder == first
+    assert union.counting[1].place == first
 
 
 @pytest.mark.parametrize(
@@ -283,3 +283,39 @@ def test_a_shard_without_a_seed_and_a_run_of_its_own(whole, results) -> None:
     assert [one.where for one in shard_planned.apply(replace(evidence, run=told))] == ["run.json: order_seed"]
     del told["fleet"]
     assert shard_planned.apply(replace(evidence, run=told)) == []
+
+
+def bundled(results: Path, number: int) -> Path:
+    """The bundle of a shard's run, beside the runs."""
+    run = of_shard(results, number)
+    place = results / f"{run.name}.bmwg.tar"
+    made.bmwg("bundle", run, "--output", place, at=results.parent)
+    return place
+
+
+def test_a_bundle_counts_as_its_run(whole, results) -> None:
+    before = fleet("verify", whole, results)
+    bundled(results, 1)
+    assert rules(whole, results) == []  # one run, though it lies there twice
+    shutil.rmtree(of_shard(results, 1))
+    assert "2 of 2 shards are complete" in fleet("status", whole, results)
+    after = fleet("verify", whole, results)
+    assert after.splitlines()[-1] == before.splitlines()[-1]  # the verdicts on clauses
+    assert "shard 2: verified before" in after
+    page = Path(fleet("report", whole, results, "--format", "md").strip()).read_text("utf-8")
+    assert "2 shards are complete and verified" in page
+
+
+def test_a_broken_bundle_among_good_ones_is_named(whole, results) -> None:
+    place = bundled(results, 1)
+    octets = place.read_bytes()
+    shutil.rmtree(of_shard(results, 1))
+    place.write_bytes(octets[: len(octets) // 2])
+    said = fleet("verify", whole, results, status=1)
+    assert "FLT-04" in said
+    assert f"found {place.name}: BND-03" in said
+    assert "FLT-01" in said
+    assert "shard 2: verified" in said
+    at = octets.index(b'"received_frames":')
+    place.write_bytes(octets[:at] + octets[at:].replace(b'"received_frames":1', b'"received_frames":2', 1))
+    assert "shard 1: REJECTED" in fleet("verify", whole, results, status=4)

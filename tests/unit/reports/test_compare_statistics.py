@@ -1,19 +1,13 @@
-"""The test behind a verdict, and where a trend changed."""
+"""The test behind a verdict, and where a series changed."""
 
 from __future__ import annotations
 
 import math
 import random
-from pathlib import Path
 
 import pytest
-from compared_runs import record, run_of
-from made_parts import THROUGHPUT
 
-from bmwg.methodology.errors import ConfigError
-from bmwg.reports.compare import trend, trend_page
 from bmwg.reports.compare.statistics import change_points, difference_p, least_p, shown
-from bmwg.reports.render.rst import restructured
 
 
 def test_the_test_is_exact_for_small_sides() -> None:
@@ -69,34 +63,3 @@ def test_a_steady_series_seldom_has_a_change_point() -> None:
     dealer = random.Random(11)
     found = sum(bool(change_points([dealer.gauss(100, 1) for _ in range(20)])) for _ in range(100))
     assert found <= 4  # 1 expected of 100; more than 4 has a chance below 0.4 %
-
-
-def test_a_trend_names_the_run_and_the_fields_that_changed(tmp_path: Path) -> None:
-    runs = []
-    for number in range(16):
-        late = number >= 8
-        runs.append(
-            run_of(
-                tmp_path,
-                f"run{number:02d}",
-                (90_000 if late else 100_000) + 100 * (number % 3),
-                hour=number,
-                platform=record(release="6.18.0" if late else "6.1.0"),
-            )
-        )
-    made = trend(list(reversed(runs)))
-    series = next(one for one in made.series if one.metric == THROUGHPUT)
-    (change,) = series.changes
-    assert change.run_id == "run08"
-    assert (change.before, change.after) == (100_100, 90_100)
-    assert [field.path for field in change.fields] == ["platform/kernel/release"]
-    page = restructured(trend_page(made))
-    assert "platform/kernel/release" in page
-    assert "run08" in page
-
-
-def test_a_trend_of_two_testbeds_is_refused(tmp_path: Path) -> None:
-    runs = [run_of(tmp_path, "a", 1000), run_of(tmp_path, "b", 1000, testbed={"name": "lab"}, hour=1)]
-    for wrong in (runs, runs[:1]):
-        with pytest.raises(ConfigError, match="CMP-05"):
-            trend(wrong)

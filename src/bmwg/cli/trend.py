@@ -1,0 +1,137 @@
+"""`bmwg trend RUNS...`: many runs by time; where a level jumped, by how much, and what changed there."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from bmwg.cli import as_json, exits
+from bmwg.cli.runs import run_folder
+from bmwg.methodology.errors import ConfigError, ToolkitError
+from bmwg.reports.compare.page import NOT_VERIFIED
+from bmwg.reports.compare.trend import NEWEST, Trend, trends
+from bmwg.reports.compare.trend_page import plots_of, trends_page, verdict
+from bmwg.reports.fleet.kept import verified
+from bmwg.reports.render.blocks import Block, Figure, banner
+from bmwg.reports.render.report import form_of
+from bmwg.reports.store import Run, read_run
+from bmwg.reports.store.folder import run_folders_in
+
+_FORMS = ("text", "html", "md", "rst", "rfcxml", "json")
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb to the command."""
+    parser = verbs.add_parser("trend", help="many runs by time: where a level jumped", description=__doc__)
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        type=run_folder,
+        metavar="RUNS",
+        help="folders of run folders, or runs by folder or id; two runs at least",
+    )
+    parser.add_argument(
+        "--newest",
+        type=int,
+        default=NEWEST,
+        metavar="N",
+        help=f"hold the last level against the one before so many of the newest runs (default {NEWEST})",
+    )
+    parser.add_argument(
+        "--unverified",
+        action="store_true",
+        help="take what the files say without computing it anew; nobody should believe the result",
+    )
+    parser.add_argument(
+        "--format", choices=_FORMS, default="text", help="html alone has plots (default: text)"
+    )
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help="as --format json")
+    parser.add_argument("--output", type=Path, help="write here instead of printing; it is written anew")
+    parser.set_defaults(handler=handle)
+
+
+def handle(chosen: argparse.Namespace) -> int:
+    """Print or write the trends; 1 when a series became worse by more than its width.
+
+    A run that cannot be read or does not verify is left out and named. Raises what `trends` raises.
+    """
+    left_out: list[ToolkitError] = []
+    runs = _runs(run_folders_in(chosen.runs), left_out, unverified=chosen.unverified)
+    for error in left_out:
+        print(f"left out: {error}", file=sys.stderr)
+    made = trends(runs)
+    told = banner("interrupted", NOT_VERIFIED) if chosen.unverified else []
+    if left_out:
+        told += banner("interrupted", f"Runs left out, since they do not verify: {len(left_out)}.")
+    text = _in_form(made, told, len(left_out), chosen)
+    if chosen.output:
+        chosen.output.write_text(text, encoding="utf-8")
+        print(verdict(made, chosen.newest))
+        print(chosen.output)
+    else:
+        print(text, end="")
+    worse = any(one.worsened(chosen.newest) for trend in made for one in trend.series)
+    return exits.FAILED if worse else 0
+
+
+def _runs(folders: Sequence[Path], left_out: list[ToolkitError], *, unverified: bool) -> list[Run]:
+    """Return the runs without their trials, which take most of the memory."""
+    runs = []
+    for folder in folders:
+        try:
+            if not unverified and (found := verified(folder, ()).findings):
+                raise ConfigError(
+                    "CMP-08",
+                    f"{folder}: the run does not verify",
+                    expected="figures that follow from the recorded trials",
+                    found=f"{len(found)} findings: {found[0].rule_id} {found[0].where}",
+                    hint=f"see all of them by `bmwg verify {folder}`",
+                )
+            runs.append(replace(read_run(folder), trials=(), executions=()))
+        except ToolkitError as error:
+            left_out.append(error)
+    return runs
+
+
+def _in_form(made: Sequence[Trend], told: list[Block], left_out: int, chosen: argparse.Namespace) -> str:
+    if chosen.format == "json":
+        return _json(made, left_out, chosen.newest)
+    page = [*trends_page(made, chosen.newest), *told]
+    if chosen.format == "html":
+        return form_of(page, "html", "trend", plots_of(made))
+    return form_of([one for one in page if not isinstance(one, Figure)], chosen.format, "trend")
+
+
+def _json(made: Sequence[Trend], left_out: int, newest: int) -> str:
+    data = {
+        "newest": newest,
+        **({"left_out": left_out} if left_out else {}),
+        "trends": [
+            {
+                "testbeds": list(trend.testbeds),
+                "profile": trend.profile,
+                "simulated": trend.simulated,
+                "runs": [run.run_id for run in trend.runs],
+                "series": [
+                    {
+                        "metric": one.metric,
+                        "unit": one.unit,
+                        "cell": one.cell.cell_id,
+                        "points": [asdict(point) for point in one.points],
+                        "gaps": one.gaps,
+                        "levels": list(one.levels),
+                        "changes": [asdict(change) | {"ratio": change.ratio} for change in one.changes],
+                        "judged": one.judged,
+                        "worse": one.worsened(newest),
+                    }
+                    for one in trend.series
+                ],
+            }
+            for trend in made
+        ],
+    }
+    return as_json.text("trend", data) + "\n"

@@ -1,0 +1,223 @@
+"""`bmwg trend`: where a series jumped, what changed there, which testbeds stand together, what fails CI."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compared_runs import BEGIN, record, run_of
+from made_parts import LATENCY, TESTBED, THROUGHPUT, Maker, cell, header
+
+from bmwg.cli.main import main
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.records import Bound, OutcomeType, Quantity
+from bmwg.reports.compare.trend import Series, Trend, trends
+from bmwg.reports.compare.trend_page import plots_of, trends_page, verdict
+from bmwg.reports.render.rst import restructured
+from bmwg.reports.store import Run, RunStore, read_run
+
+NOISE = (0, 150, -120, 60, -90, 120, -150, 90)  # of 100,000: well below one per cent
+
+
+def nightly(results: Path, levels: list[int], *, testbed: str = "embedded", **how: Any) -> list[Run]:
+    """A run a day; the record's kernel changes with the level."""
+    return [
+        run_of(
+            results,
+            f"{testbed}{number:02d}",
+            level + NOISE[number % len(NOISE)],
+            hour=24 * number + (testbed != "embedded"),
+            platform=record(release=f"6.{level // 1000}"),
+            testbed={**TESTBED, "name": testbed},
+            **how,
+        )
+        for number, level in enumerate(levels)
+    ]
+
+
+def of(made: Trend, metric: str = THROUGHPUT) -> Series:
+    (found,) = [one for one in made.series if one.metric == metric]
+    return found
+
+
+def test_a_jump_names_the_run_the_levels_and_the_fields(tmp_path: Path) -> None:
+    runs = nightly(tmp_path, [100_000] * 10 + [92_000] * 10)
+    (made,) = trends(list(reversed(runs)))
+    series = of(made)
+    (change,) = series.changes
+    assert change.run_id == "embedded10"
+    assert change.ratio == pytest.approx(0.92, abs=0.005)
+    assert [field.path for field in change.fields] == ["platform/kernel/release"]
+    assert change.worse
+    assert change.width < 0.01
+    assert series.levels == pytest.approx((100_000, 92_000), abs=200)
+    page = restructured(trends_page((made,)))
+    assert "platform/kernel/release" in page
+    assert "embedded10" in page
+    assert "1 of 2 series became worse" in page
+
+
+@pytest.mark.parametrize(
+    ("levels", "worse"),
+    [
+        ([100_000] * 10 + [92_000] * 10, True),
+        ([92_000] * 10 + [100_000] * 10, False),
+        ([100_000] * 20, False),
+        ([100_000] * 10 + [92_000] * 10 + [100_000] * 10, False),  # mended
+        ([100_000] * 10 + [92_000] * 5 + [100_000] * 5, False),  # mended among the newest
+        ([100_000] * 10 + [96_000] * 5 + [92_000] * 5, True),  # in two steps
+    ],
+)
+def test_only_a_new_jump_to_the_worse_fails(tmp_path: Path, levels: list[int], worse: bool) -> None:
+    nightly(tmp_path, levels)
+    assert main(["trend", "--unverified", str(tmp_path), "--output", str(tmp_path / "told.txt")]) == worse
+
+
+def test_how_new_a_jump_must_be_is_asked_for(tmp_path: Path) -> None:
+    runs = nightly(tmp_path, [100_000] * 10 + [92_000] * 14)
+    series = of(trends(runs)[0])
+    assert not series.worsened()
+    assert series.worsened(14)
+
+
+def test_of_times_more_is_worse(tmp_path: Path) -> None:
+    runs = [
+        run_of(tmp_path, f"run{n:02d}", 100_000, hour=n, p50_ns=(12_000 if n < 10 else 14_000) + 10 * (n % 4))
+        for n in range(20)
+    ]
+    (made,) = trends(runs)
+    assert not of(made).worsened()
+    assert of(made, f"{LATENCY}.p50").worsened()
+
+
+def wide(results: Path, name: str, fps: int, upper: int, hour: float) -> Run:
+    """A run whose answer lies between two bounds."""
+    one = cell("pvp", "bridge")
+    with RunStore.create(results, name, header(), clock=lambda: BEGIN.replace(day=1 + int(hour))) as store:
+        maker = Maker(store)
+        store.set_platform(before=record())
+        store.add_deployment("pvp-bridge-1", {})
+        seqs = (maker.trial(one, fps), maker.trial(one, upper, loss_ratio=0.1))
+        maker.outcome(
+            one,
+            THROUGHPUT,
+            OutcomeType.MEASURED,
+            values=(Quantity(metric=THROUGHPUT, number=fps, unit="frames/s"),),
+            lower=Bound(load_fps=fps, trials=seqs[:1]),
+            upper=Bound(load_fps=upper, trials=seqs[1:]),
+            trials=seqs,
+        )
+        store.set_platform(after=record())
+    return read_run(store.folder)
+
+
+@pytest.mark.parametrize(("share", "worse"), [(1.02, True), (1.15, False)])
+def test_what_lies_within_the_intervals_is_no_worse(tmp_path: Path, share: float, worse: bool) -> None:
+    runs = []
+    for number in range(20):
+        fps = (100_000 if number < 10 else 92_000) + NOISE[number % len(NOISE)]
+        runs.append(wide(tmp_path, f"run{number:02d}", fps, round(fps * share), number))
+    (change,) = of(trends(runs)[0]).changes
+    assert change.worse is worse
+    assert change.width == pytest.approx(share - 1, abs=0.005)
+
+
+def calibrated(results: Path, name: str, testbed: str, hour: int, *, native: int, pod: int) -> Run:
+    """A run that measured bare metal beside a pod."""
+    with RunStore.create(
+        results, name, header(testbed={**TESTBED, "name": testbed}), clock=lambda: BEGIN.replace(hour=hour)
+    ) as store:
+        maker = Maker(store)
+        store.set_platform(before=record())
+        for one, fps in ((cell("node"), native), (cell("pvp", "bridge"), pod)):
+            store.add_deployment(f"{one.path}-{one.network}", {})
+            seq = maker.trial(one, fps)
+            value = Quantity(metric=THROUGHPUT, number=fps, unit="frames/s")
+            maker.outcome(one, THROUGHPUT, OutcomeType.MEASURED, trials=(seq,), values=(value,))
+        store.set_platform(after=record())
+    return read_run(store.folder)
+
+
+@pytest.mark.parametrize(
+    ("natives", "beds"),
+    [
+        ((600_000, 610_000), [("a", "b")]),
+        ((600_000, 650_000), [("a",), ("b",)]),
+    ],
+)
+def test_testbeds_stand_together_where_their_calibrations_agree(
+    tmp_path: Path, natives: tuple[int, int], beds: list[tuple[str, ...]]
+) -> None:
+    runs = [
+        calibrated(
+            tmp_path, f"{bed}{n}", bed, 2 * n + (bed == "b"), native=natives[bed == "b"], pod=100_000 + n
+        )
+        for bed in ("a", "b")
+        for n in range(4)
+    ]
+    made = trends(runs)
+    assert [one.testbeds for one in made] == beds
+    assert {len(one.points) for trend in made for one in trend.series} == {8 // len(beds)}
+
+
+def test_testbeds_that_calibrated_nothing_stand_apart(tmp_path: Path) -> None:
+    runs = nightly(tmp_path, [100_000] * 2) + nightly(tmp_path, [100_000] * 2, testbed="lab")
+    made = trends(runs)
+    assert [one.testbeds for one in made] == [("embedded",), ("lab",)]
+    assert "calibrations" in restructured(trends_page(made))
+
+
+def test_models_and_other_profiles_stand_apart(tmp_path: Path) -> None:
+    runs = [
+        run_of(tmp_path, "measured", 1000),
+        run_of(tmp_path, "simulated", 1000, hour=1, simulated=True),
+        run_of(tmp_path, "another", 1000, hour=2, profile={"name": "rfc2544", "deviations": []}),
+    ]
+    assert sorted((one.simulated, one.profile) for one in trends(runs)) == [
+        (False, "quick"),
+        (False, "rfc2544"),
+        (True, "quick"),
+    ]
+
+
+def test_one_run_is_no_trend_and_none_stands_twice(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "a", 1000)
+    with pytest.raises(ConfigError, match="CMP-05"):
+        trends([run])
+    with pytest.raises(ConfigError, match="CMP-02"):
+        trends([run, run])
+
+
+def test_the_page_has_a_plot_of_each_series_and_no_script(tmp_path: Path) -> None:
+    nightly(tmp_path / "runs", [100_000] * 10 + [92_000] * 10)
+    place = tmp_path / "trend.html"
+    given = ["trend", "--unverified", str(tmp_path / "runs"), "--format", "html", "--output", str(place)]
+    assert main(given) == 1
+    page = place.read_text("utf-8")
+    assert len(re.findall("<svg", page)) == 2
+    assert "<script" not in page
+    assert main(given) == 1  # a nightly page is written anew
+    made = trends([read_run(one.parent) for one in (tmp_path / "runs").glob("*/run.json")])
+    assert set(plots_of(made)) == {"trend-0-0", "trend-0-1"}
+
+
+def test_runs_that_do_not_verify_are_left_out_and_named(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    nightly(tmp_path / "runs", [100_000] * 2)
+    assert main(["trend", str(tmp_path / "runs")]) == 2  # made files: nothing follows from their trials
+    said = capsys.readouterr().err
+    assert said.count("CMP-08") == 2
+    assert "CMP-05" in said
+    assert main(["trend", str(tmp_path / "nowhere")]) == 2
+    assert "STORE-11" in capsys.readouterr().err
+    assert main(["trend", "--unverified", str(tmp_path / "runs"), "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["trends"]
+    assert told["runs"] == ["embedded00", "embedded01"]
+
+
+def test_the_sentence_for_ci(tmp_path: Path) -> None:
+    made = trends(nightly(tmp_path, [100_000] * 2))
+    assert verdict(made) == "None of 2 series became worse by more than its width among the newest 10 runs."
