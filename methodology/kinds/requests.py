@@ -16,7 +16,7 @@ from bmwg.methodology.http.records import KIND, HttpAnswer, HttpCell, Repetition
 from bmwg.methodology.kinds.kind import Body, Execution, Kind
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import NOTHING, POD, POD_PREFIX, Cell, Outcome, OutcomeType, Quantity, Validity
-from bmwg.methodology.repeated import Repetitions, deployments, quantities
+from bmwg.methodology.repeated import Repetitions, deployments, of_median, quantities
 from bmwg.methodology.trial import Assessment
 from bmwg.schemas import load
 from bmwg.schemas.validation import problems
@@ -151,6 +151,9 @@ def outcome_of(found: HttpAnswer, test_id: str) -> Outcome:
         values += (*quantities(metric, found.time, "ns"), *deployments(metric, found.deployments))
         if found.failed_ratio is not None:
             values.append(Quantity(metric=f"{metric}.failed_ratio", number=found.failed_ratio, unit="ratio"))
+        for event, told in (("request", found.request_ns), ("first_octet", found.ttfb_ns)):
+            for name, one in told.items():
+                values += of_median(f"{metric}.{event}.{name}", one)
     return Outcome(
         outcome_id=f"{test_id}:{cell.cell_id}",
         metric=metric,
