@@ -115,6 +115,8 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
         answered = due if spec.modifier == "management" else 0
         counts += [("modifier.sent_frames", due), ("modifier.answered_frames", answered)]
         counts += [("modifier.verified_frames", answered), ("modifier.wrong_frames", 0)]
+        between_ns = round(_INTERVALS_S[spec.modifier] * _NS) if due > 1 else 0
+        counts += [("modifier.least_between_ns", between_ns), ("modifier.most_between_ns", between_ns)]
         counts.append(("modifier.first_after_frames", 0))
         if spec.modifier == "route-updates":
             counts.append(("modifier.learnt_routes", _LEARNT_ROUTES))

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from bmwg.methodology.answers.order_statistics import median_interval
-from bmwg.methodology.answers.student import Interval
+from bmwg.methodology.answers.order_statistics import MedianInterval, median_interval
+from bmwg.methodology.answers.student import Interval, likeness
 from bmwg.methodology.records import OutcomeType, Quantity
 
 R = TypeVar("R")
@@ -107,8 +107,8 @@ def answered(tried: Sequence[Tried[R]], asked: Repetitions) -> Repeated[R]:
     remarks = [f"{aside} of {len(tried)} repetitions were invalid and set aside: {why}"] if aside else []
     if len(valid) < asked.wanted:
         remarks.append(f"{len(valid)} valid repetitions of the {asked.wanted} that were planned")
-    if words := within(len(valid), deployed(valid)):
-        remarks.append(f"its interval is {words}, of repetitions taken as independent")
+    if where := _where(len(valid), deployed(valid)):
+        remarks.append(f"its interval covers 95 % where repetitions are independent, and is {where}")
     return Repeated(
         type=OutcomeType.MEASURED, valid=valid, invalid=invalid, trials=trials, quality=tuple(remarks)
     )
@@ -122,20 +122,34 @@ def deployed(valid: Sequence[Tried[R]]) -> int | None:
 
 
 def within(repetitions: float, deployments: float | None) -> str:
-    """Say of how many deployments an interval is, where each repetition had not one of its own; else empty.
+    """Say what an interval claims, where each repetition had not a deployment of its own; else empty.
 
     Repetitions that follow each other are alike, and deployments differ as well: an interval of such
-    repetitions knows neither (docs/adr/0501, 0516).
+    repetitions knows neither (docs/adr/0501, 0516, 0487). How often it covers then stands in docs/methods.md.
     """
+    where = _where(repetitions, deployments)
+    return where and f"if independent, {where}"
+
+
+def _where(repetitions: float, deployments: float | None) -> str:
     if deployments is None or repetitions < 2 or deployments >= repetitions:
         return ""
     return "within one deployment" if deployments == 1 else f"within {deployments} deployments"
 
 
-def of_repetitions(told: Mapping[str, float], figure: str = "", *, each: str = "") -> str:
-    """Return of what a mean is: `n = 5`, or `n = 5, within one deployment`; `each` is one repetition.
+def alike(means: Sequence[float]) -> tuple[str, ...]:
+    """Say that repetitions follow each other alike, where that is clear from their means in order."""
+    found = likeness(means)
+    if found is None:
+        return ()
+    return (f"each repetition is like the one before (correlation {found:.2f}): its interval is too narrow",)
 
-    `told` are an answer's numbers by the last part of their names; `figure` begins those of one of several.
+
+def of_repetitions(told: Mapping[str, float], figure: str = "", *, each: str = "") -> str:
+    """Return of what a mean is: `n = 5`, or `n = 5, if independent, within one deployment`.
+
+    `told` are an answer's numbers by the last part of their names; `figure` begins those of one of several,
+    `each` is one repetition.
     """
     repetitions = told[f"{figure}repetitions"]
     words = within(repetitions, told.get(DEPLOYMENTS))
@@ -153,7 +167,11 @@ def medians(name: str, values: Sequence[float], unit: str = "ns") -> tuple[Quant
     """Return the median of what repetitions told, its interval and what that covers; nothing of nothing."""
     if not values:
         return ()
-    found = median_interval(values)
+    return of_median(name, median_interval(values), unit)
+
+
+def of_median(name: str, found: MedianInterval, unit: str = "ns") -> tuple[Quantity, ...]:
+    """Return a median as an outcome holds it: with its interval and what that covers."""
     told = {"median": found.median, "median_low": found.low, "median_high": found.high}
     covers = Quantity(metric=f"{name}.median_covers", number=found.covers, unit="ratio")
     return (

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 
 CONFIDENCE = 0.95  # documents 000 and 001
 _STEPS = 200  # of the bisection of a quantile, far below a double's resolution
 _TINY = 1e-300
+_FEWEST_ALIKE = 8  # choice: repetitions in which likeness can be told from luck
+_CLEARLY = 2.326  # standard deviations: by luck in 1 of 100 answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,21 @@ def interval(values: Sequence[float]) -> Interval:
     return Interval(count=count, mean=mean, half_width=half, minimum=min(values), maximum=max(values))
 
 
+def likeness(values: Sequence[float]) -> float | None:
+    """Return the correlation from each value to the next, where it is clearly above 0; else None.
+
+    By von Neumann's ratio: of independent values it is 0 in the mean, with the variance (n - 2) / (n^2 - 1).
+    A drift makes values follow each other as well. Fewer than eight values never show it.
+    """
+    count = len(values)
+    scatter = _variance(values) * (count - 1) if count >= _FEWEST_ALIKE else 0.0
+    if not scatter:
+        return None
+    steps = math.fsum((after - before) ** 2 for before, after in pairwise(values))
+    found = 1 - steps / (2 * scatter)
+    return found if found > _CLEARLY * math.sqrt((count - 2) / (count**2 - 1)) else None
+
+
 def difference(a: Sequence[float], b: Sequence[float]) -> Difference | None:
     """Compare two sets of independent repetitions; None unless both hold two values and one varies."""
     return contrast([(1, a), (-1, b)])
@@ -70,6 +89,7 @@ def contrast(groups: Sequence[tuple[int, Sequence[float]]]) -> Difference | None
     return Difference(difference=middle, half_width=half)
 
 
+@lru_cache(maxsize=1024)  # of as many freedoms
 def quantile(share: float, freedom: float) -> float:
     """Return Student's t below which `share` of the distribution lies, for `freedom` degrees of freedom."""
     if not 0.5 <= share < 1:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from statistics import median_low
+from collections.abc import Mapping, Sequence
 
-from bmwg.methodology.answers.repeated import Repeated, Repetitions, Tried, answered, deployed
+from bmwg.methodology.answers.order_statistics import MedianInterval, median_interval
+from bmwg.methodology.answers.repeated import Repeated, Repetitions, Tried, alike, answered, deployed
 from bmwg.methodology.answers.student import Difference, difference, interval
 from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition, Workload
 from bmwg.methodology.record.drift import Change, reason
@@ -114,11 +114,11 @@ def outcome(cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], asked
         memory_octets=interval([float(rep.memory_octets) for rep in reps]),
         hit_ratio=_hit_ratio(reps),
         failed_ratio=failed / of if of else None,
-        request_ns=_medians([rep.request_ns for rep in reps]),
-        ttfb_ns=_medians([rep.ttfb_ns for rep in reps]),
+        request_ns=percentiles([rep.request_ns for rep in reps]),
+        ttfb_ns=percentiles([rep.ttfb_ns for rep in reps]),
         values=tuple(means),
         repetitions=found.trials,
-        quality=found.quality,
+        quality=(*found.quality, *alike(means)),
         deployments=deployed(found.valid),
     )
 
@@ -169,10 +169,8 @@ def _hit_ratio(reps: Sequence[Repetition]) -> float | None:
     return sum(hits or 0 for hits, _ in told) / asked if asked else None
 
 
-def _medians(tables: Sequence[object]) -> dict[str, int]:
-    """Return, by name, the middle one of the repetitions' percentiles; a name that one lacks is left out."""
-    maps = [dict(table) for table in tables if table]  # type: ignore[call-overload]
-    if not maps:
-        return {}
-    names = [name for name in maps[0] if all(name in table for table in maps)]
-    return {name: median_low([table[name] for table in maps]) for name in names}
+def percentiles(tables: Sequence[Mapping[str, int]]) -> dict[str, MedianInterval]:
+    """Return, by name, the median of the repetitions' percentiles; a name that one lacks is left out."""
+    named = (name for name in sorted(tables[0]) if name.startswith("p"))
+    names = [name for name in named if all(name in table for table in tables)]
+    return {name: median_interval([table[name] for table in tables]) for name in names}

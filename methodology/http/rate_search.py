@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bmwg.methodology.http.judge import MEASURED
+from bmwg.methodology.http.judge import MEASURED, percentiles
 from bmwg.methodology.http.rate import RateSpec, RateTrial, RequestRate, judged
 from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition
 from bmwg.methodology.records import OutcomeType
@@ -193,8 +193,8 @@ def outcome(
             requests=at_bound[-1].asked_requests,
             rate_rps=found.lower.load_fps,
             upper_rps=found.upper.load_fps if found.upper else None,
-            request_ns=at_bound[-1].request_ns,
-            ttfb_ns=at_bound[-1].ttfb_ns,
+            request_ns=percentiles([at_bound[-1].request_ns]),
+            ttfb_ns=percentiles([at_bound[-1].ttfb_ns]),
             repetitions=numbers,
             quality=found.quality,
         )

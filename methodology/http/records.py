@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from bmwg.methodology.answers.order_statistics import MedianInterval
 from bmwg.methodology.answers.student import Interval
 from bmwg.methodology.records import OutcomeType
 
@@ -164,6 +165,8 @@ class HttpAnswer:
     `time` is of one request (ns), over the valid repetitions, `total` that of all requests of a repetition as
     the documents print it (document 000); `values` are the means behind `time`, kept for comparisons.
     `failed_ratio` (0..1) is of the requests of all repetitions, those set aside for failed ones as well.
+    `request_ns` and `ttfb_ns` have, for each percentile of single requests, the median of the repetitions'
+    and its interval; of an open loop that of its last trial at the rate alone.
     `rate_rps` is the highest load of an open loop at which nothing was lost, `upper_rps` the lowest at which
     something was. `reason` says why, for all types but MEASURED. `deployments` is on how many the valid
     repetitions ran (None: not told).
@@ -178,8 +181,8 @@ class HttpAnswer:
     memory_octets: Interval | None = None
     hit_ratio: float | None = None
     failed_ratio: float | None = None
-    request_ns: Mapping[str, int] = field(default_factory=dict)
-    ttfb_ns: Mapping[str, int] = field(default_factory=dict)
+    request_ns: Mapping[str, MedianInterval] = field(default_factory=dict)
+    ttfb_ns: Mapping[str, MedianInterval] = field(default_factory=dict)
     values: tuple[float, ...] = ()
     rate_rps: int | None = None
     upper_rps: int | None = None

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from bmwg.methodology.answers.repeated import Repetitions, deployments, quantities
+from bmwg.methodology.answers.repeated import Repetitions, deployments, of_median, quantities
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import judge, rate, rate_search
 from bmwg.methodology.http.profile import HttpProfile, Planned
@@ -151,6 +151,9 @@ def outcome_of(found: HttpAnswer, test_id: str) -> Outcome:
         values += (*quantities(metric, found.time, "ns"), *deployments(metric, found.deployments))
         if found.failed_ratio is not None:
             values.append(Quantity(metric=f"{metric}.failed_ratio", number=found.failed_ratio, unit="ratio"))
+        for event, told in (("request", found.request_ns), ("first_octet", found.ttfb_ns)):
+            for name, one in told.items():
+                values += of_median(f"{metric}.{event}.{name}", one)
     return Outcome(
         outcome_id=f"{test_id}:{cell.cell_id}",
         metric=metric,

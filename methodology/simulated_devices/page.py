@@ -11,12 +11,12 @@ from bmwg.methodology.mlrsearch import engine
 from bmwg.methodology.mlrsearch.goal import ControllerInput, SearchGoal, rfc2544_goal
 from bmwg.methodology.records import Cell, OutcomeType
 from bmwg.methodology.search.stepwise import run
+from bmwg.methodology.simulated_devices import coverage, misleading
 from bmwg.methodology.simulated_devices.algorithms import (
     FRAME_OCTETS,
     MAX_LOAD_FPS,
     MIN_LOAD_FPS,
     bisect,
-    mlrsearch,
 )
 from bmwg.methodology.simulated_devices.bench import ModelBench, ModelHost
 from bmwg.methodology.simulated_devices.device import Claim, HardLimit
@@ -43,6 +43,7 @@ _CLAIMS = (
 )
 _STALLS_PER_S = (0, 2, 4, 8)
 _GRAIN = 0.005  # of a rate: a queue of the model that stands full between trials
+_CELLS_A_CASE = 60  # of repetitions, for each case of a search
 _DEPTHS = (16, 256, 4096, 65_536)
 
 
@@ -79,6 +80,10 @@ def methods_page(*, cases: int = CASES, seed: int = SEED) -> Page:
             " interval does not hold the device's rate."
         ),
         _shared(cases, seed),
+        Heading(text="Devices that mislead a search"),
+        *_misled(cases, seed),
+        Heading(text="What the intervals of repetitions cover"),
+        *_covered(cases, seed),
         Heading(text="What two goals cost"),
         _two_goals(cases, seed),
         Heading(text="Back-to-back frames against a queue of known depth"),
@@ -181,14 +186,10 @@ def verdict(found: Sequence[Row]) -> str:
 
 def _shared(cases: int, seed: int) -> Table:
     """Count plain and wrong numbers of two short searches on steady devices of a disturbed machine."""
-    searches = (
-        bisect(duration_s=0.2, width=0.03, verification=3, most_width=0.2, reopenings=6, indicative=True),
-        mlrsearch(duration_s=0.1, sum_s=1.5, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True),
-    )
     rows = []
     for stalls_per_s in _STALLS_PER_S:
         host = ModelHost(stalls_per_s=stalls_per_s, stall_ns=2_000_000)
-        for search in searches:
+        for search in misleading.short_searches():
             dice, plain, wrong, traffic_s = random.Random(f"{seed} {stalls_per_s}"), 0, 0, []
             for case in range(cases):
                 device = HardLimit(limit_fps=dice.randint(60_000, 600_000), buffer_frames=256)
@@ -203,6 +204,76 @@ def _shared(cases: int, seed: int) -> Table:
             rows.append((*said, f"{median(traffic_s):.1f}"))
     columns = ("stalls a second", "search", "plain numbers", "of these wrong", "traffic s")
     return Table(title="Steady devices on a machine that takes CPUs away", columns=columns, rows=tuple(rows))
+
+
+def _misled(cases: int, seed: int) -> tuple[Block, ...]:
+    """Count plain and wrong numbers of each search on each device that misleads, of twice as many cases."""
+    tried = 2 * cases
+    short, long = misleading.short_searches(), misleading.long_searches()
+    rows, unseen, wrong = [], [], []
+    for name in misleading.DEVICES:
+        found = [misleading.misled(name, search, cases=tried, seed=seed) for search in (*short, *long)]
+        rows.append((name, *map(str, found)))
+        unseen += [name] if any(one.too_many for one in found[: len(short)]) else []
+        wrong += [
+            f"{one.wrong} of {tried}: {search.name} on {name}"
+            for search, one in zip(long, found[len(short) :], strict=True)
+            if one.too_many
+        ]
+    most = f"{misleading.MOST_WRONG * tried:g} of {tried}"
+    verdict = (
+        f"Trials of 60 s gave more than {most} wrong plain numbers here: {'; '.join(wrong)}. One or two"
+        " trials a load tell no share of trials; such an answer says how many of its trials lost."
+        if wrong
+        else f"Trials of 60 s gave at most {most} wrong plain numbers to each of these devices."
+    )
+    columns = ("device", *(search.name for search in (*short, *long)))
+    return (
+        Paragraph(
+            text=f"Plain numbers and, after the stroke, wrong ones of {tried} searches each. Each is held"
+            " against what the device does in trials of 60 s, whatever trials found it; where a device has no"
+            " rate, every plain number is wrong. Rates are between 60,000 and 600,000 frames/s."
+        ),
+        Table(title="Plain and wrong numbers", columns=columns, rows=tuple(rows)),
+        Paragraph(text=verdict),
+        Paragraph(
+            text="What trials of 0.1 and 0.2 s cannot see, so that a quick number says nothing of it:"
+            f" {'; '.join(unseen) or 'none of these'}."
+        ),
+    )
+
+
+def _covered(cases: int, seed: int) -> tuple[Block, ...]:
+    """Count how often intervals of repetitions hold what they are of."""
+    cells, chance = _CELLS_A_CASE * cases, random.Random(f"{seed} intervals")
+    rows, medians, said = [], [], []
+    for name, draw in coverage.MODELS.items():
+        asked = [(draw, count, cells, chance) for count in coverage.COUNTS]
+        rows.append((name, *(f"{coverage.mean_covered(*one):.1%}" for one in asked)))
+        told = [coverage.median_covered(*one) for one in asked]
+        medians.append((name, *(f"{held:.1%} ({covers:.1%})" for held, covers in told)))
+        said.append((name, *(f"{coverage.remarked(*one):.1%}" for one in asked)))
+    columns = ("repetitions", *map(str, coverage.COUNTS))
+    return (
+        Paragraph(
+            text="An interval claims 95 % for repetitions that are independent: each on a deployment of"
+            " its own, or, where it says 'if independent, within one deployment', of that one and if no"
+            " repetition is like the one before. Where that does not hold it covers less, as the other rows"
+            " say: more repetitions on one deployment do not mend it, a deployment for each does."
+            f" {cells:,} cells each."
+        ),
+        Table(title="How often the 95 % interval of a mean holds it", columns=columns, rows=tuple(rows)),
+        Table(
+            title="How often the interval of a median holds it (and what it says that it covers)",
+            columns=columns,
+            rows=tuple(medians),
+        ),
+        Table(
+            title="How often it is remarked that each repetition is like the one before",
+            columns=columns,
+            rows=tuple(said),
+        ),
+    )
 
 
 def _two_goals(cases: int, seed: int) -> Table:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 from bmwg.methodology.simulated_devices.device import Claim, Passed
 
+_CLEARLY = 0.1  # choice: of trials; nearer, no search could find the answer to a claim of a share
+
 
 @dataclass(kw_only=True)
 class Fatiguing:
@@ -179,5 +181,7 @@ class TwoStates:
         return Passed(received=frames - min(frames, math.ceil(lost - 1e-6)))
 
     def truth_fps(self, claim: Claim) -> float | None:
-        """Half of the limit where no trial may lose; else the states' share is no claim's."""
-        return self.limit_fps / 2 if not claim.exceed_ratio and not claim.loss_ratio else None
+        """Half of the limit where clearly more trials meet the low state than may lose; else none."""
+        meets_low = 1 - math.exp(-claim.duration_s / self.stay_s) / 2
+        clear = not claim.exceed_ratio or meets_low > claim.exceed_ratio + _CLEARLY
+        return self.limit_fps / 2 if clear and not claim.loss_ratio else None

@@ -1,8 +1,9 @@
 """Whether two runs of different parties measured the same: each figure by the width that its own run states.
 
 An answer lies in an interval: a search's between its bounds, a mean's and a percentile's by their stated
-intervals. Two answers differ where their intervals lie apart, and agree where they meet. Where one states no
-interval, or gave no plain number, nothing can be told. Pure.
+intervals. Two answers differ where their intervals lie apart, and agree where they meet. An interval of one
+deployment knows nothing of others: two that lie apart by less than deployments may differ tell nothing. Where
+one states no interval, or gave no plain number, nothing can be told. Pure.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from enum import StrEnum
 from statistics import NormalDist
 
 from bmwg.methodology.answers.latency import HIGH, LOW
+from bmwg.methodology.answers.repeated import DEPLOYMENTS
 from bmwg.methodology.answers.throughput import interval
 from bmwg.methodology.records import FRAMES_PER_S, WIRE, Outcome, OutcomeType
 from bmwg.reports.compare.comparison import SAME_LOAD_RATIO, headline_of
@@ -21,7 +23,9 @@ ALPHA = (
     0.05  # choice: share of pairs of honest runs that chance may part, over all figures with such an interval
 )
 LEAST_SHARE = 0.5  # choice: of the first run's figures that must be held against one, or nothing is told
+DEPLOYED_RATIO = 0.05  # choice, docs/adr/0488: of a figure; other deployments may differ by it
 _MEAN, _HALF = ".mean", ".half_width_95"
+_REPETITIONS = "repetitions"
 
 
 class Agreement(StrEnum):
@@ -37,13 +41,24 @@ class Stated:
     """One answer: the interval that its run states (None: none, `why` says why), in which unit.
 
     `by_chance` is whether the interval is one of confidence, so that it misses the truth now and then.
+    `within` is whether it is of fewer deployments than repetitions, so that it does not know how they differ.
     """
 
     ends: tuple[float, float] | None
     unit: str = ""
     by_chance: bool = False
+    within: bool = False
     load_fps: int | None = None
     why: str = ""
+
+    def deployed(self, factor: float) -> tuple[float, float] | None:
+        """Return the interval, widened, and of one deployment at least as wide as others may differ."""
+        ends = self.widened(factor)
+        if ends is None or not self.within:
+            return ends
+        middle = sum(ends) / 2
+        half = max((ends[1] - ends[0]) / 2, DEPLOYED_RATIO * abs(middle))
+        return middle - half, middle + half
 
     def widened(self, factor: float) -> tuple[float, float] | None:
         """Return the interval, one of confidence `factor` times as wide."""
@@ -120,9 +135,15 @@ def _held(key: tuple[str, str], first: Stated, second: Stated | None, factor: fl
     elif first.load_fps and second.load_fps and abs(second.load_fps / first.load_fps - 1) > SAME_LOAD_RATIO:
         why = f"taken at different loads, {first.load_fps} and {second.load_fps} {FRAMES_PER_S}"
     else:
-        apart = max(mine[0], other[0]) > min(mine[1], other[1])
-        agreement = Agreement.DIFFERS if apart else Agreement.AGREES
+        agreement = Agreement.DIFFERS if _apart(mine, other) else Agreement.AGREES
+        if agreement is Agreement.DIFFERS and not _apart(first.deployed(factor), second.deployed(factor)):
+            agreement = Agreement.CANNOT_TELL
+            why = f"too few deployments: they may differ by {DEPLOYED_RATIO:.0%} each"
     return Held(metric=metric, cell_id=cell_id, first=first, second=second, agreement=agreement, why=why)
+
+
+def _apart(one: tuple[float, float] | None, other: tuple[float, float] | None) -> bool:
+    return one is not None and other is not None and max(one[0], other[0]) > min(one[1], other[1])
 
 
 def _factor(count: int) -> float:
@@ -143,7 +164,17 @@ def _stated(outcome: Outcome, metric: str, load_fps: int | None) -> Stated:
     )
     if not ends_of:
         return Stated(ends=None, unit=value.unit, why="too few trials to state an interval")
-    return Stated(ends=ends_of[0], unit=value.unit, by_chance=True, load_fps=load_fps)
+    within = _within(metric, {name: float(one.number) for name, one in values.items()})
+    return Stated(ends=ends_of[0], unit=value.unit, by_chance=True, within=within, load_fps=load_fps)
+
+
+def _within(metric: str, values: Mapping[str, float]) -> bool:
+    """Whether a figure is of fewer deployments than repetitions; a percentile of frames is of one."""
+    if not metric.endswith(_MEAN):
+        return True
+    name = metric.removesuffix(_MEAN)
+    deployments = values.get(f"{name}.{DEPLOYMENTS}")
+    return deployments is not None and deployments < values.get(f"{name}.{_REPETITIONS}", 0)
 
 
 def _ends(metric: str, number: float, values: Mapping[str, float]) -> Iterator[tuple[float, float]]:

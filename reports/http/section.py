@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from bmwg.methodology.answers.order_statistics import CONFIDENCE, MedianInterval
 from bmwg.methodology.answers.repeated import within
 from bmwg.methodology.answers.student import Interval
 from bmwg.methodology.http import judge
@@ -152,7 +153,7 @@ def _rates(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[Blo
         for outcome in outcomes
     ]
     head = ["hosting form", "object", "type", "highest rate with nothing failed or late", "lowest with some"]
-    head += ["request p50 / p95 / p99 at that rate", "trials", "remarks"]
+    head += ["request p50 / p95 / p99 in one trial at that rate", "trials", "remarks"]
     return table(head, rows, "HTTP transactions per second (constant rate of arrivals)")
 
 
@@ -236,14 +237,25 @@ def _details(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[B
     head = ["object", "hosting form", "all requests", "request p50 / p95 / p99"]
     head += ["first octet p50 / p95 / p99", "CPU of the proxies (100 % is one)", "memory of the proxies"]
     head += ["from the cache", "trials", "remarks"]
-    return table(head, rows, "Totals, percentiles (middle of the repetitions) and what the proxies used")
+    said = "Totals, percentiles (median of the repetitions, with what covers it) and what the proxies used"
+    return table(head, rows, said)
 
 
-def _percentiles(found: object) -> str:
-    values = dict(found)  # type: ignore[call-overload]
-    names = [name for name in ("p50", "p95", "p99") if name in values]
-    # ab and JMeter tell whole milliseconds, k6 never zero
-    return " / ".join(nanoseconds(values[name]) if values[name] else "< 1\u00a0ms" for name in names) or NONE
+def _percentiles(found: Mapping[str, MedianInterval]) -> str:
+    return " / ".join(_percentile(found[name]) for name in ("p50", "p95", "p99") if name in found) or NONE
+
+
+def _percentile(found: MedianInterval) -> str:
+    """Return a percentile with its interval, and what that covers where it is less than 90 %."""
+    if found.count < 2:
+        return _milliseconds(found.median)
+    covers = f", {found.covers:.0%}" if found.covers < CONFIDENCE else ""
+    ends = f"{_milliseconds(found.low)} to {_milliseconds(found.high)}"
+    return f"{_milliseconds(found.median)} ({ends}{covers})"
+
+
+def _milliseconds(time_ns: float) -> str:
+    return nanoseconds(time_ns) if time_ns else "< 1\u00a0ms"  # ab and JMeter tell whole ones, k6 never zero
 
 
 def _without(outcomes: Sequence[HttpAnswer]) -> list[Block]:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bmwg.methodology.records import Outcome
 from bmwg.reports.submissions.reproduction import Candidate
 from bmwg.reports.submissions.standing import Standing
 
@@ -36,7 +37,7 @@ class Examined:
     benchmark, grade). `redacted` is whether telling texts are hidden, `beside` names parts that were rendered
     elsewhere, and `trials` has a digest of what each trial counted. `said` are the lines of who signed what,
     what that shows, what nobody can show, and what a reader should ask. `functions` and `options` are those
-    of the cells. `candidate` has what is held against another party's run.
+    of the cells. `candidate` has what is held against another party's run, `answers` are those of the run.
     """
 
     findings: tuple[str, ...]
@@ -56,6 +57,7 @@ class Examined:
     functions: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     candidate: Candidate | None = None
+    answers: tuple[Outcome, ...] = ()
 
     @property
     def standing(self) -> Standing | None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import cache
 from importlib import resources
 from itertools import count
 from typing import Any
 
 from docutils import nodes
-from docutils.core import publish_from_doctree
+from docutils.core import Publisher, publish_from_doctree
+from docutils.readers import doctree
 from docutils.utils import new_document
 from docutils.writers import html5_polyglot
 
@@ -23,7 +26,7 @@ _META = (
     "content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\" />\n",
     '<meta name="color-scheme" content="light dark" />\n',
 )
-_SETTINGS = {
+_SETTINGS: dict[str, Any] = {
     "_disable_config": True,
     "stylesheet_path": "",
     "report_level": 2,
@@ -44,8 +47,19 @@ def html(page: Sequence[blocks.Block], plots: Mapping[str, Plot]) -> str:
     writer = html5_polyglot.Writer()
     writer.translator_class = _Translator
     document = _Tree(plots).document(page)
-    made: bytes = publish_from_doctree(document, writer=writer, settings_overrides=_SETTINGS)
+    made: bytes = publish_from_doctree(document, writer=writer, settings=copy(_settings()))
     return made.decode("utf-8")
+
+
+@cache
+def _settings() -> Any:
+    """Return what docutils is told for every page; to work it out anew takes as long as a short page."""
+    return Publisher(reader=doctree.Reader(), writer=html5_polyglot.Writer()).get_settings(**_SETTINGS)
+
+
+@cache
+def _style() -> str:
+    return resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
 
 
 class _Translator(html5_polyglot.HTMLTranslator):
@@ -53,8 +67,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
 
     def __init__(self, document: nodes.document) -> None:
         super().__init__(document)
-        style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
-        self.stylesheet = [f"<style>\n{style}</style>\n"]
+        self.stylesheet = [f"<style>\n{_style()}</style>\n"]
         self.meta += _META
         self.supported_block_tags = {"details", "summary"}
 
@@ -74,7 +87,7 @@ class _Tree:
 
     def document(self, page: Iterable[blocks.Block]) -> nodes.document:
         """Return the whole tree; a heading opens a section in the one above it."""
-        document = new_document("")
+        document = new_document("", copy(_settings()))
         within: list[nodes.Element] = [document]
         contents: list[nodes.topic] = []
         for block in page:

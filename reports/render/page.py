@@ -31,10 +31,10 @@ from bmwg.reports.render.text import number_of, plain
 PLOT_FOLDER = "plots"
 
 
-def page(facts: Facts, plots: Iterable[Plot], head: Iterable[Block] = ()) -> list[Block]:
-    """Return the whole report; `head` are blocks that stand before all of it."""
+def page(facts: Facts, plots: Iterable[Plot]) -> list[Block]:
+    """Return the whole report."""
     by_name = {plot.name: plot for plot in plots}
-    lines = [*title(f"Benchmark report {facts.run.run_id}", 0), *head]
+    lines = title(f"Benchmark report {facts.run.run_id}", 0)
     lines += _first_words(facts)
     lines += glance.glance(facts, _plot(by_name, option_plot.NAME))
     if not facts.outcomes:

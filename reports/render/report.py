@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bmwg.reports.render.blocks import Block
@@ -57,13 +57,6 @@ def _let_caller_read(run_dir: Path) -> None:
     for path, mode in ((run_dir, 0o710), (run_dir / HTML_FILE, 0o640)):
         os.chown(path, -1, int(group))
         path.chmod(mode)
-
-
-def html_of(run_dir: Path, head: Iterable[Block]) -> str:
-    """Return the page of a run with blocks before all of it, and write nothing. Raises as `write_report`."""
-    told = facts(*read_judged(run_dir))
-    made = {plot.name: plot for plot in plots(told)}
-    return html(page(told, made.values(), head), made)
 
 
 def _write_plots(run_dir: Path, made: Mapping[str, Plot]) -> None:

@@ -6,13 +6,14 @@ nothing here refuses a run; of interfaces that the kernel counts, VER-34 does (d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from bmwg.methodology.records import TrialSpec
+from bmwg.methodology.records import TrialResult, TrialSpec
 from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.verify.physics import (
+    ENDS,
     counted_less,
     counting_ports,
     has_interfaces,
@@ -41,6 +42,7 @@ def _counted(evidence: Evidence) -> Iterator[str]:
     order = ports_in_order(evidence.run["testbed"] if evidence.run else {})
     silent: list[Trial] = []
     less: list[Trial] = []
+    crowded: list[Trial] = []
     first = ""
     for trial in evidence.trials:
         if trial.fault:
@@ -54,10 +56,24 @@ def _counted(evidence: Evidence) -> Iterator[str]:
             if not less or less[-1] is not trial:
                 less.append(trial)
             first = first or f"{shown(what)} is {found}, expected {expected}"
+        if any(_untold(result, counters, names)):
+            crowded.append(trial)
     if silent:
         yield f"ports: of {_listed(silent)} no device's counters are told: what did the tester's ports count?"
     if less:
         yield f"ports: in {_listed(less)} the devices counted fewer frames than the tester ({first}): why?"
+    if crowded:
+        yield (
+            f"ports: in {_listed(crowded)} the tester's own ports had no room for frames that count as lost "
+            "by the device under test: whose loss was it?"
+        )
+
+
+def _untold(result: TrialResult, counters: Mapping[str, int], names: list[str]) -> Iterator[bool]:
+    """Tell of each stream whether its port dropped frames that the trial does not call the tester's own."""
+    for stream, (_, into) in zip(result.streams, ENDS[result.spec.direction], strict=False):
+        no_room = min(counters.get(f"{names[into]}.rx_dropped", 0), stream.lost_frames)
+        yield stream.tester_dropped_frames < no_room
 
 
 def _carried(evidence: Evidence) -> Iterator[str]:

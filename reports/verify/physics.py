@@ -32,6 +32,11 @@ from bmwg.reports.verify.timing import (
 
 _WAYS = ("forward", "reverse")  # by the port that sends
 FORWARD, REVERSE = (0, 1), (1, 0)  # which of the two ports sends, which receives
+ENDS = {  # of each stream
+    Direction.FORWARD: (FORWARD,),
+    Direction.REVERSE: (REVERSE,),
+    Direction.BOTH: (FORWARD, REVERSE),
+}
 _RATE_RATIO = 1e-3  # choice: rounding of a load, and the ends of a short trial
 _NAMED = 6  # entries that a question names of more
 _CLOCKS_APART_S = 5.0  # choice: between a reading and the stamp of a line, on a busy machine
@@ -242,9 +247,7 @@ def _entries(found: object) -> list[Any]:
 
 def counted_less(names: list[str], counters: Mapping[str, int], result: TrialResult) -> Iterator[Shortfall]:
     """Give each count of the tester that is above what its two interfaces counted."""
-    both = (FORWARD, REVERSE)
-    ends = {Direction.FORWARD: both[:1], Direction.REVERSE: both[1:], Direction.BOTH: both}
-    for stream, (out, into) in zip(result.streams, ends[result.spec.direction], strict=False):
+    for stream, (out, into) in zip(result.streams, ENDS[result.spec.direction], strict=False):
         left = counters[f"{names[out]}.tx_packets"] + counters.get(f"{names[out]}.tx_dropped", 0)
         left += counters.get(f"{_WAYS[out]}.queued_frames", 0)
         if stream.sent_frames > left:

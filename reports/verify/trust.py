@@ -20,7 +20,8 @@ CANNOT_SHOW = (
     "cannot be detected without a challenge or a witness"
 )
 NOR = (
-    "nor: latencies and CPU time, which are counted once; facts of the platform that no trial contradicts, "
+    "nor: latencies, CPU time, steal and frames dropped at a full backlog, which are counted once; "
+    "facts of the platform that no trial contradicts, "
     "and what the doctor found; that the toolkit measured which the header names; how many runs were made "
     "and not handed in, whether this one is the best cells of several, or the best of several latencies; "
     "trials that were left out where all clocks were closed over the gap"

@@ -48,7 +48,15 @@ TRIAL = {
     "no_buffer_events": 0,
     "real_time": True,
     "extras": [
-        {"port": 0, "sent_frames": 1, "answered_frames": 1, "verified_frames": 1, "first_after_frames": 0}
+        {
+            "port": 0,
+            "sent_frames": 1,
+            "answered_frames": 1,
+            "verified_frames": 1,
+            "first_after_frames": 0,
+            "least_between_ns": 0,
+            "most_between_ns": 0,
+        }
     ],
     "watchdogs": [WATCHDOG],
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import TesterPort
-from bmwg.drivers.traffic.embedded.ports import PCI, XDP
+from bmwg.drivers.traffic.embedded.ports import PCI, SOCKET_KINDS, XDP
 from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
 from bmwg.drivers.traffic.renamed import renamed
 from bmwg.methodology.records import RESIDUAL_WAIT, Direction, StreamCounts, TrialResult, TrialSpec
@@ -99,7 +99,8 @@ def _result(
         beside_frames[extra["port"]] = beside_frames.get(extra["port"], 0) + whole(extra, "sent_frames")
         for key in ("sent_frames", "answered_frames", "verified_frames"):
             auxiliary[f"modifier.{key}"] = auxiliary.get(f"modifier.{key}", 0) + whole(extra, key)
-        auxiliary["modifier.first_after_frames"] = whole(extra, "first_after_frames")
+        for key in ("first_after_frames", "least_between_ns", "most_between_ns"):
+            auxiliary[f"modifier.{key}"] = whole(extra, key)
     if reply["extras"]:
         wrong = auxiliary["modifier.answered_frames"] - auxiliary["modifier.verified_frames"]
         auxiliary["modifier.wrong_frames"] = wrong
@@ -107,6 +108,11 @@ def _result(
     counted = [_counted(before, after) for before, after in pairs]
     # A device counts at moments of its own: what it says is told, and takes nothing from what was sent.
     kernels = [{} if port.io == PCI else one for port, one in zip(ports, counted, strict=True)]
+    # What reached a device that had no room for it: the kernel counts other things by that name.
+    no_room = [
+        one.get("rx_dropped", 0) if port.io in (*SOCKET_KINDS, PCI) else 0
+        for port, one in zip(ports, counted, strict=True)
+    ]
     ends = zip(("forward", "reverse"), reply["streams"], kernels, reversed(kernels), strict=True)
     for number, (name, entry, sender, receiver) in enumerate(ends):
         if entry is None:
@@ -119,6 +125,8 @@ def _result(
             auxiliary[f"{name}.queued_frames"] = held  # in the ring of the DUT's interface, which has them
             held = 0
         auxiliary[f"{name}.held_frames"] = held
+        mine = max(0, min(no_room[1 - number], stream.lost_frames - held))  # others were not of this one
+        by_queues = receiver.get("queue_rx_dropped", 0) + sender.get("queue_tx_refused", 0)
         if spec.broadcast_every is not None:
             for key in _BROADCAST:
                 auxiliary[f"{name}.{key}"] = whole(entry, key)
@@ -126,7 +134,7 @@ def _result(
             replace(
                 stream,
                 sent_frames=stream.sent_frames - held,
-                tester_dropped_frames=receiver.get("queue_rx_dropped", 0) + sender.get("queue_tx_refused", 0),
+                tester_dropped_frames=by_queues + mine,
             )
         )
         for key in ("stale_frames", "beyond_window_frames", "backpressure_bursts"):

@@ -124,16 +124,22 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
     def answered(self, planned: Planned[SpecT], executions: Sequence[Tried[ResultT]]) -> Outcome:
         """Return what a planned cell's executions answer; the platform is not asked."""
         found = repeated.answered(executions, planned.asked)
+        measured = found.valid if found.type is OutcomeType.MEASURED else ()
         return Outcome(
             outcome_id=f"{planned.test_id}:{planned.cell.cell_id}",
             metric=planned.metric,
             cell=planned.cell,
             type=found.type,
-            values=self._told(planned, found.valid) if found.type is OutcomeType.MEASURED else (),
+            values=self._told(planned, measured) if measured else (),
             trials=found.trials,
             reason=found.reason,
-            quality=found.quality,
+            quality=(*found.quality, *repeated.alike(self._means(planned, measured))),
         )
+
+    def _means(self, planned: Planned[SpecT], valid: Sequence[Tried[ResultT]]) -> list[float]:
+        """Return the first mean that each repetition alone tells; of kinds without one nothing."""
+        told = (self.values(planned, [one.result]) for one in valid)
+        return [value.number for each in told for value in each if value.metric == f"{planned.metric}.mean"]
 
     def _told(self, planned: Planned[SpecT], valid: Sequence[Tried[ResultT]]) -> tuple[Quantity, ...]:
         """Return what valid executions answer, and on how many deployments they ran."""

@@ -30,6 +30,7 @@ QUERY_INTERVAL_S = 1.0  # rfc2544-11.2
 UPDATE_INTERVAL_S = 30.0  # rfc2544-C.2.3, RIP
 SPACING_TOLERANCE = 0.1  # choice: a tester that sends in bursts has the broadcast frame at the end of one
 LEAST_FRAMES = 1000  # choice: fewer frames give no share to a thousandth
+_BETWEEN = ("modifier.least_between_ns", "modifier.most_between_ns")
 _NONE = "no outcome under this modifier is in the run"
 
 
@@ -170,8 +171,8 @@ def broadcast_on_bridges(scope: Scope) -> Answer:
 
 @clause("RFC2544-11.2-01")
 def query_each_second(scope: Scope) -> Answer:
-    """As many queries as seconds were begun; that each is its second's first frame is not stamped."""
-    return _each(scope, "a query for each second", lambda one: _regular(one, QUERY_INTERVAL_S), "management")
+    """As many queries as seconds were begun, a second apart."""
+    return _spaced(scope, "a query for each second", QUERY_INTERVAL_S, "management")
 
 
 @clause("RFC2544-11.2-03")
@@ -209,13 +210,24 @@ def update_first(scope: Scope) -> Answer:
 
 @clause("RFC2544-11.3-02")
 def update_rate(scope: Scope) -> Answer:
-    """As many updates as RIP's interval asks for, the first with the trial."""
-    return _each(
-        scope,
-        f"an update each {UPDATE_INTERVAL_S:g} s",
-        lambda one: _regular(one, UPDATE_INTERVAL_S),
-        "route_updates",
-    )
+    """As many updates as RIP's interval asks for, the first with the trial, and so far apart."""
+    return _spaced(scope, f"an update each {UPDATE_INTERVAL_S:g} s", UPDATE_INTERVAL_S, "route_updates")
+
+
+def _spaced(scope: Scope, expected: str, interval_s: float, code: str) -> Answer:
+    """Hold number and spacing of the frames beside the stream against an interval."""
+    several = [one for one in _trials(scope, code) if _count(one, "modifier.sent_frames") > 1]
+    if any(not set(_BETWEEN) <= dict(one.trial.result.auxiliary).keys() for one in several):
+        return not_assessed("the tester does not tell how far apart its frames beside the stream are")
+    return _each(scope, expected, lambda one: _regular(one, interval_s) and _evenly(one, interval_s), code)
+
+
+def _evenly(one: Trial, interval_s: float) -> bool:
+    """Whether any two frames beside the stream that followed each other left an interval apart."""
+    if _count(one, "modifier.sent_frames") < 2:
+        return True
+    apart_s = [_count(one, name) / 1e9 for name in _BETWEEN]
+    return all(abs(found_s - interval_s) <= SPACING_TOLERANCE * interval_s for found_s in apart_s)
 
 
 def _regular(one: Trial, interval_s: float) -> bool:

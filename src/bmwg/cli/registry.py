@@ -232,6 +232,7 @@ def examine(
         beside=(*verified.rendered, *verified.unchecked),
         trials=held.trials,
         candidate=held,
+        answers=evidence.outcomes,
         functions=_distinct(one.cell.function for one in evidence.outcomes),
         options=_distinct(one.cell.network for one in evidence.outcomes),
         grades=tuple((one.document, one.benchmark, one.grade.value) for one in judgement.grades)

@@ -9,6 +9,7 @@ from typing import Any
 
 from bmwg.cli import as_json
 from bmwg.cli.runs import run_folder
+from bmwg.methodology.errors import ConfigError
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.checker.source import FolderFiles
@@ -55,6 +56,9 @@ def add_parser(verbs: Any) -> None:
         help=f"what must be shown as well, with commas between: {', '.join(REQUIRABLE)}",
     )
     parser.add_argument("--clauses", action="store_true", help="print the verdict on each clause")
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="write the report of a bundle that verifies"
+    )
     as_json.add_argument(parser)
     parser.set_defaults(handler=handle)
 
@@ -72,8 +76,20 @@ def handle(chosen: argparse.Namespace) -> int:
 
         key = load_public(chosen.key)
     folder = chosen.bundle.is_dir()
+    if chosen.report and folder:
+        raise ConfigError(
+            "VER-38",
+            "verify --report",
+            expected="a bundle",
+            found="the folder of a run",
+            hint=f"bmwg report {chosen.bundle}",
+        )
     verified = verify_folder(chosen.bundle) if folder else _of_bundle(chosen, key)
     lacking = [] if verified.findings else list(unmet(verified, names))
+    if chosen.report and not verified.findings:
+        from bmwg.reports.bundle.report import write_report_of  # plots take long to load
+
+        write_report_of(chosen.bundle, chosen.report)
     code = 0 if folder or verified.trust == TRUSTED else SIGNER_UNKNOWN
     if verified.findings:
         code = verified.exit_code

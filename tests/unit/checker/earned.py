@@ -125,7 +125,7 @@ BREACHES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "RFC2544-11.2-01": ((), {"tester": counting("modifier.sent_frames", 0.9)}),
     "RFC2544-11.2-03": ((), {"tester": counting("modifier.verified_frames", 0.9)}),
     "RFC2544-11.3-01": ((), {"tester": Late}),
-    "RFC2544-11.3-02": ((), {"tester": counting("modifier.sent_frames", 0.9)}),
+    "RFC2544-11.3-02": ((), {"tester": counting("modifier.least_between_ns", 0.8)}),
     "RFC2544-11.3-03": ((ROUTES,), {"tester": breaches.Repeats}),
     "RFC2544-11.3-04": ((), {"tester": breaches.ForgetsRoutes}),
     "RFC2544-11.4-01": ((), {"without": (runs.FILTER_1,)}),

@@ -9,6 +9,7 @@ import pytest
 from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.records import HttpCell, Repetition, Workload
+from bmwg.methodology.kinds.requests import outcome_of
 from bmwg.methodology.records import OutcomeType
 
 ONE, TWO = (Repetitions(wanted=count, least=count, max_invalid=1) for count in (1, 2))
@@ -91,7 +92,8 @@ def test_warm_ups_take_no_part() -> None:
 def test_a_percentile_that_one_repetition_lacks_is_left_out() -> None:
     other = replace(GOOD, request_ns={"p50": 1100})
     answer = judge.outcome(CELL, [(1, GOOD), (2, other)], asked=TWO)
-    assert dict(answer.request_ns) == {"p50": 900}
+    ((name, found),) = answer.request_ns.items()
+    assert (name, found.median, found.low, found.high, found.covers) == ("p50", 1000, 900, 1100, 0.5)
 
 
 def test_a_share_of_the_cpu_that_one_repetition_does_not_tell_is_left_out() -> None:
@@ -130,3 +132,18 @@ def test_requests_that_fail_in_every_repetition_are_no_broken_procedure() -> Non
 def test_a_proxy_that_is_gone_is_no_share_of_failed_requests() -> None:
     gone = replace(FEW, failed=1000, probes=((200, True), (0, False)))
     assert judge.outcome(CELL, [(1, FEW), (2, gone), (3, gone)], asked=TWO).type is OutcomeType.INVALID
+
+
+def test_percentiles_of_requests_have_intervals_in_the_answer() -> None:
+    reps = [
+        (seq, replace(GOOD, request_ns={"p99": 100 * seq, "p50": seq, "max": 9}, ttfb_ns={"p50": 7}))
+        for seq in range(1, 9)
+    ]
+    found = judge.outcome(CELL, reps, asked=Repetitions(wanted=8, least=8, max_invalid=0))
+    told = {value.metric: value.number for value in outcome_of(found, "T").values}
+    name = "processing_time.request.p99"
+    ends = [told[f"{name}.{part}"] for part in ("median_low", "median", "median_high")]
+    assert ends == [200, 450, 700]  # the second and the second to last of eight
+    assert told[f"{name}.median_covers"] == pytest.approx(0.9297, abs=1e-4)
+    assert told["processing_time.first_octet.p50.median"] == 7
+    assert not any(".max" in metric for metric in told)

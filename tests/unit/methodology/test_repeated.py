@@ -9,6 +9,7 @@ import pytest
 from bmwg.methodology.answers.repeated import (
     Repetitions,
     Tried,
+    alike,
     answered,
     deployed,
     deployments,
@@ -21,6 +22,7 @@ from bmwg.methodology.answers.student import interval
 from bmwg.methodology.records import OutcomeType
 
 ASKED = Repetitions(wanted=5, least=3, max_invalid=2, limit_s=60.0)
+INDEPENDENT = "its interval covers 95 % where repetitions are independent, and is"
 
 
 def measurer(*problems: str) -> Iterator[Tried[float]]:
@@ -108,8 +110,8 @@ def test_a_mean_is_told_with_its_interval_and_how_many_it_is_of() -> None:
 @pytest.mark.parametrize(
     ("deployments", "remark"),
     [
-        ("aaaaa", ("its interval is within one deployment, of repetitions taken as independent",)),
-        ("aabbb", ("its interval is within 2 deployments, of repetitions taken as independent",)),
+        ("aaaaa", (f"{INDEPENDENT} within one deployment",)),
+        ("aabbb", (f"{INDEPENDENT} within 2 deployments",)),
         ("abcde", ()),
     ],
 )
@@ -124,8 +126,8 @@ def test_an_interval_says_of_how_many_deployments_it_is(deployments: str, remark
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        ("aaaaa", "n = 5, within one deployment"),
-        ("aabbb", "n = 5, within 2 deployments"),
+        ("aaaaa", "n = 5, if independent, within one deployment"),
+        ("aabbb", "n = 5, if independent, within 2 deployments"),
         ("abcde", "n = 5"),
         ("a", "n = 1"),
         (("a", ""), "n = 2"),  # one of them does not tell its own
@@ -146,3 +148,11 @@ def test_percentiles_stand_in_the_same_order_whatever_order_a_repetition_tells_t
     told = {"p50": 5, "p99.99": 9, "max": 12, "min": 1}
     again = dict(sorted(told.items()))  # as a journal gives it back
     assert percentiles("m", [told, told]) == percentiles("m", [again, again])
+
+
+def test_repetitions_that_follow_each_other_alike_are_remarked() -> None:
+    assert alike([5.0, 4.0, 6.0, 5.0, 3.0, 6.0, 4.0, 5.0]) == ()
+    assert alike([float(number) for number in range(7)]) == ()  # too few to tell
+    assert alike([2.0] * 10) == ()
+    (said,) = alike([float(number) for number in range(10)])  # a drift
+    assert said == "each repetition is like the one before (correlation 0.95): its interval is too narrow"

@@ -145,3 +145,53 @@ def test_half_of_the_figures_must_be_held_against_one() -> None:
     first = {("m", str(number)): stated(1, 2) for number in range(4)}
     assert reproduce(first, {("m", "0"): stated(1, 2)}).agreement is Agreement.CANNOT_TELL
     assert reproduce(first, {("m", str(n)): stated(1, 2) for n in range(2)}).agreement is Agreement.AGREES
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (stated(101.5, 103, by_chance=True, within=True), Agreement.AGREES),
+        (stated(104, 105, by_chance=True, within=True), Agreement.CANNOT_TELL),  # 1.9 % apart
+        (stated(116, 118, by_chance=True, within=True), Agreement.DIFFERS),
+    ],
+)
+def test_intervals_of_one_deployment_do_not_know_others(other: Stated, expected: Agreement) -> None:
+    first = stated(100, 102, by_chance=True, within=True)
+    found = reproduce({KEY: first}, {KEY: other})
+    assert found.agreement is expected
+    assert ("too few deployments" in found.held[0].why) == (expected is Agreement.CANNOT_TELL)
+
+
+def of_deployments(mean: float, seed: int, count: int, spread: float = 0.02) -> Outcome:
+    """Return what five repetitions on so many deployments answer, which differ by a share."""
+    dice = random.Random(f"{seed} {count}")
+    levels = [mean * dice.gauss(1, spread) for _ in range(count)]
+    found = interval([dice.gauss(levels[number % count], 0.01 * mean) for number in range(5)])
+    values = (
+        *repeated.quantities("goodput.all_streams", found, "bit/s"),
+        *repeated.deployments("goodput.all_streams", count),
+    )
+    return Outcome(
+        outcome_id="x", metric="goodput.all_streams", cell=CELL, type=OutcomeType.MEASURED, values=values
+    )
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_honest_parties_whose_deployments_differ_do_not_differ(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On one deployment each, intervals parted in more than half of such pairs."""
+    monkeypatch.setattr(
+        "bmwg.reports.compare.reproduce.headline_of", lambda outcome: ("goodput.all_streams.mean",)
+    )
+    same = [
+        agreement(of_deployments(1000, seed, count), of_deployments(1000, 5000 + seed, count))
+        for seed in range(PAIRS)
+    ]
+    apart = [
+        agreement(of_deployments(1000, seed, count), of_deployments(1200, 5000 + seed, count))
+        for seed in range(PAIRS)
+    ]
+    assert same.count(Agreement.DIFFERS) <= 5
+    assert apart.count(Agreement.DIFFERS) >= 95 or count == 1
+    assert apart.count(Agreement.AGREES) <= 5

@@ -34,8 +34,8 @@ def test_a_ring_that_still_holds_frames_is_opened_anew_once(tester, holds, io, t
     assert tester.plugged == times
 
 
-def result_of(io, seen):
-    """Read a trial of 10 frames, of which 8 came and the sender's interface saw so many."""
+def result_of(io, seen, no_room=0):
+    """Read a trial of 10 frames, of which 8 came; sender and receiver counted so many sent and dropped."""
     came = min(8, seen)
     stream = {
         **dict.fromkeys(("duplicate_frames", "reordered_frames", "corrupt_frames", "foreign_frames"), 0),
@@ -49,8 +49,11 @@ def result_of(io, seen):
     }
     reply = {
         **dict.fromkeys(("largest_gap_ns", "gaps_over_1ms", "loop_passes", "no_buffer_events"), 0),
-        "port_counters_before": [{"tx_packets": 0}] * 2,
-        "port_counters": [{"tx_packets": seen}, {"tx_packets": 0}],
+        "port_counters_before": [{"tx_packets": 0, "rx_dropped": 3}] * 2,
+        "port_counters": [
+            {"tx_packets": seen, "rx_dropped": 3},
+            {"tx_packets": 0, "rx_dropped": 3 + no_room},
+        ],
         "streams": [stream, None],
         "unassigned_frames": [0, 0],
         "link_mbps": [10_000, 0],
@@ -93,3 +96,18 @@ def test_a_pci_port_tells_its_link_and_what_its_device_counted(io, told):
     auxiliary = dict(result_of(io, 9).auxiliary)
     assert {name: count for name, count in auxiliary.items() if name.endswith("link_mbps")} == told
     assert auxiliary["p0.tx_packets"] == 9
+
+
+@pytest.mark.parametrize(
+    ("io", "no_room", "dropped"),
+    [
+        ("pci", 0, 0),
+        ("pci", 1, 1),
+        ("pci", 5, 2),  # only two of this stream were lost: the others were somebody else's
+        ("virtio_user", 1, 1),
+        ("af_packet", 1, 0),  # the kernel counts other things by that name
+    ],
+)
+def test_what_a_testers_device_had_no_room_for_is_the_testers_loss(io, no_room, dropped):
+    """It was the DUT's: `imissed` of DPDK was told and counted nowhere."""
+    assert result_of(io, 10, no_room).streams[0].tester_dropped_frames == dropped

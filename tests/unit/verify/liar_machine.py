@@ -176,6 +176,46 @@ def share_untold(files: Files) -> None:
     del files.run["profile"]["trial"]["most_set_aside_ratio"]
 
 
+def latencies_divided(files: Files) -> None:
+    """Divide every latency by three: buckets, ends, sums and tagged frames alike."""
+    for trial in files.trials:
+        for stream in trial["result"]["streams"]:
+            latency, made = stream["latency"], []
+            flat = latency["buckets"]
+            for place in range(0, len(flat), 3):
+                high, count = flat[place + 1] // 3, flat[place + 2]
+                low = max(flat[place] // 3, made[-1][1] + 1 if made else 0)
+                if low > high:
+                    made[-1][2] += count
+                else:
+                    made.append([low, high, count])
+            if not made:
+                continue
+            least, most = (sum(one[end] * one[2] for one in made) for end in (0, 1))
+            latency["buckets"] = [number for one in made for number in one]
+            latency["sum_ns"] = max(least, min(most, latency["sum_ns"] // 3))
+            latency |= {name: latency[name] // 3 for name in ("min_ns", "max_ns")}
+            tags = stream.get("tagged_ns", [])
+            tags[:] = [None if one is None else one // 3 for one in tags]
+
+
+def cpu_time_divided(files: Files) -> None:
+    """Divide all CPU time by ten, that of the whole machine as well."""
+    for trial in files.trials:
+        for name in trial["host"]:
+            if name.endswith(("softirq_ns", "cpu_ns")):
+                trial["host"][name] //= 10
+
+
+def steal_nowhere(files: Files) -> None:
+    """Say of the machine and of each CPU that nothing was stolen."""
+    for trial in files.trials:
+        trial["host"][STEAL] = 0
+        told = trial["result"]["disturbance"]
+        if told:
+            told["steal_ns"] = [0 if place % 2 else cpu for place, cpu in enumerate(told["steal_ns"])]
+
+
 REFUSED: dict[Lie, tuple[str, str]] = {  # base, rule
     cpu_above_its_window: ("packets", "VER-71"),
     window_cut: ("packets", "VER-71"),
@@ -197,4 +237,7 @@ NAMED: dict[Lie, tuple[str, str]] = {
     watchdog_blind: ("packets", "question: watchdogs: "),
     commit_cut_short: ("packets", "unreleased toolkit: "),
     older_release: ("packets", "unknown profile: "),
+    latencies_divided: ("packets", "nor: latencies"),
+    cpu_time_divided: ("packets", "nor: latencies"),
+    steal_nowhere: ("packets", "nor: latencies"),
 }

@@ -174,7 +174,10 @@ def test_servers_verify_and_their_page_names_what_ran_them(servers) -> None:
     assert "The life of servers" in page
     assert "2 answers from the life of 9 servers" in page
     assert "a virtual machine under TCG, made by openstack" in page
-    assert "n = 3 of 2 servers at once, within one deployment, until all forward 1.921\u00a0s" in page
+    assert (
+        "n = 3 of 2 servers at once, if independent, within one deployment, until all forward 1.921\u00a0s"
+        in page
+    )
     assert "went round the server" in page
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -94,3 +95,19 @@ def test_a_load_above_the_link(load_fps: int, links: dict[str, int], number: int
 def test_a_load_above_the_recorded_speed_of_an_interface(nic: dict[str, Any], number: int) -> None:
     said = list(questions(run_of(COUNTED, load_fps=2_000_000, io="af_xdp", nic=nic)))
     assert len(said) == number
+
+
+@pytest.mark.parametrize(
+    ("dropped", "told", "number"),
+    [(0, 0, 0), (4, 4, 0), (4, 0, 1), (4, 3, 1), (50, 10, 0)],  # 10 frames were lost, whoever dropped others
+)
+def test_frames_for_which_the_testers_own_port_had_no_room_are_not_the_devices_loss(
+    dropped: int, told: int, number: int
+) -> None:
+    evidence = run_of(COUNTED | {"p1.rx_dropped": dropped})
+    trial = evidence.trials[0].trial
+    stream = replace(trial.result.streams[0], tester_dropped_frames=told)
+    trial.result = replace(trial.result, streams=(stream,))
+    said = asked(evidence)
+    assert len(said) == number
+    assert all("trial 1 the tester's own ports had no room" in one for one in said)

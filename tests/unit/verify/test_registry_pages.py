@@ -71,9 +71,10 @@ def test_each_submission_has_a_page_that_neither_acts_nor_reaches_out(root: Path
     text = (root / PAGE).read_text("utf-8")
     assert acts(text) == []
     assert "alert" not in text
-    for said in ("Example Networks", "rendered by the registry", "cannot be detected without a challenge"):
+    for said in ("Example Networks", "made by the registry", "cannot be detected without a challenge"):
         assert said in text
-    assert "<svg" in text  # the plots stand inside
+    assert "throughput" in text  # each answer of the run
+    assert "passed at" in text
     assert "Content-Security-Policy" in text
     assert f'href="{PAGE}"' in (root / "index.html").read_text("utf-8")
 
@@ -150,3 +151,21 @@ def test_names_in_a_submission_stay_text(root: Path) -> None:
         page = form_of(text, "html", "index")
         assert [one for one in acts(page) if one != "an address in href"] == []
         assert 'href="http://example.net"' not in page
+
+
+def test_the_whole_report_is_written_from_a_bundle_that_verifies(
+    root: Path, tmp_path: Path, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle, report = next(root.glob("published/*/*/*/submission.bmwg.tar")), tmp_path / "report.html"
+    assert main(["verify", str(bundle), "--report", str(report)]) == 6  # nobody named a key
+    text = report.read_text("utf-8")
+    assert "<svg" in text  # the plots stand inside
+    assert acts(text) == []
+    report.unlink()
+    octets = bytearray(bundle.read_bytes())
+    octets[octets.index(b"frames")] ^= 1
+    (tmp_path / "changed.tar").write_bytes(octets)
+    assert main(["verify", str(tmp_path / "changed.tar"), "--report", str(report)]) == 2
+    assert not report.exists()
+    assert main(["verify", str(honest.run(place, "packets")), "--report", str(report)]) == 2
+    assert "bmwg report" in capsys.readouterr().err

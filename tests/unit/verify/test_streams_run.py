@@ -100,16 +100,16 @@ def rules(folder: Path) -> set[str]:
 def test_each_interval_of_a_report_says_that_it_is_within_one_deployment(made) -> None:
     """Repetitions on one deployment cover their mean as stated, and not that of all deployments."""
     report = " ".join((made / "report.rst").read_text(encoding="utf-8").split())
-    assert report.count("±") == report.count("(n = 5, within one deployment)") + report.count(
-        "Mbit/s within one deployment"  # at first sight
+    assert report.count("±") == report.count("(n = 5, if independent, within one deployment)") + report.count(
+        "Mbit/s if independent, within one deployment"  # at first sight
     )
-    assert report.count("(n = 5, within one deployment)") >= 2
+    assert report.count("(n = 5, if independent, within one deployment)") >= 2
 
 
 def test_the_line_of_an_answer_says_that_its_interval_is_within_one_deployment(made) -> None:
     told = [line_of(one) for one in read_run(made).outcomes if one.type is OutcomeType.MEASURED]
     assert told
-    assert all(line.endswith("(n = 5, within one deployment)") for line in told)
+    assert all(line.endswith("(n = 5, if independent, within one deployment)") for line in told)
 
 
 def test_folder_and_bundle_verify(made, tmp_path) -> None:

@@ -25,6 +25,9 @@ static struct extra {
 } extras[EXTRAS];
 static unsigned int extra_count;
 static uint64_t first_after; /* test frames that had left when the first of these frames did */
+/* When one of them left, and the least and most time from one to the next. */
+static uint64_t last_left, least_between, most_between;
+static double ticks_hz;
 
 static int nibble(char c)
 {
@@ -78,7 +81,9 @@ static bool answer_right(const struct extra *e, const uint8_t *at, const uint8_t
 int extras_prepare(const json_t *list, uint64_t start, double hz, struct failure *f)
 {
 	extra_count = 0;
-	first_after = 0;
+	first_after = last_left = most_between = 0;
+	least_between = UINT64_MAX;
+	ticks_hz = hz;
 	if (json_array_size(list) > EXTRAS)
 		return failure_set(f, "protocol", "trial: at most %u kinds of frames beside the stream", EXTRAS);
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -113,6 +118,20 @@ static uint64_t extras_sent(void)
 	return sent;
 }
 
+static void apart(uint64_t ticks)
+{
+	if (ticks < least_between)
+		least_between = ticks;
+	if (ticks > most_between)
+		most_between = ticks;
+}
+
+/* 0 where fewer than two left. */
+static json_int_t in_ns(uint64_t ticks)
+{
+	return ticks == UINT64_MAX ? 0 : (json_int_t)((double)ticks * 1e9 / ticks_hz);
+}
+
 void extras_send(uint64_t now, uint64_t test_frames)
 {
 	for (unsigned int i = 0; i < extra_count; i++)
@@ -120,7 +139,12 @@ void extras_send(uint64_t now, uint64_t test_frames)
 			if (!extras_sent())
 				first_after = test_frames;
 			extras[i].next += extras[i].interval;
-			extras[i].sent += port_send(&ports[extras[i].port], extras[i].octets, extras[i].length);
+			if (!port_send(&ports[extras[i].port], extras[i].octets, extras[i].length))
+				continue;
+			if (extras_sent())
+				apart(now - last_left);
+			last_left = now;
+			extras[i].sent++;
 		}
 }
 
@@ -167,10 +191,11 @@ json_t *extras_json(void)
 	json_t *out = json_array();
 
 	for (unsigned int i = 0; i < extra_count; i++)
-		json_array_append_new(out, json_pack("{s:I,s:I,s:I,s:I,s:I}", "port", (json_int_t)extras[i].port,
+		json_array_append_new(out, json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "port", (json_int_t)extras[i].port,
 						     "sent_frames", (json_int_t)extras[i].sent, "answered_frames",
 						     (json_int_t)extras[i].answered, "verified_frames",
 						     (json_int_t)extras[i].verified, "first_after_frames",
-						     (json_int_t)first_after));
+						     (json_int_t)first_after, "least_between_ns", in_ns(least_between),
+						     "most_between_ns", in_ns(most_between)));
 	return out;
 }
