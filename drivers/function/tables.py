@@ -2,7 +2,7 @@
 
 One table a network namespace, loaded in one transaction, removed as a whole. What it did is counted by
 counters of its own, which are read over netlink: `nft` would read all rules for them.
-Ids: FUNC-02 nft refused, FUNC-03 no nft, FUNC-04 the table lacks its counters.
+Ids: FUNC-02 nft refused, FUNC-03 no nft, FUNC-04 the table lacks its counters, FUNC-06 one is there already.
 """
 
 from __future__ import annotations
@@ -64,8 +64,11 @@ def missing() -> Missing | None:
 def load(lines: Iterable[str]) -> dict[str, JsonValue]:
     """Load a rule set into this network namespace; returns it as evidence.
 
-    Raises DriverError FUNC-02 with the words of nft (nothing is loaded then), and TestbedError FUNC-03.
+    Raises DriverError FUNC-02 with the words of nft, FUNC-06 where a table is there, to which rules would be
+    added, and TestbedError FUNC-03. Nothing is loaded then.
     """
+    if _there():
+        raise DriverError("FUNC-06", f"table {TABLE}", expected="none before it is loaded", found="one")
     said = [*lines]
     text = "\n".join(said) + "\n"
     _nft("-f", "-", given=text)
@@ -78,11 +81,15 @@ def load(lines: Iterable[str]) -> dict[str, JsonValue]:
 
 def remove() -> bool:
     """Node function: remove the table of this network namespace; `False` when there was none. Idempotent."""
-    listed = json.loads(_nft("-j", "list", "tables"))["nftables"]
-    if not any(entry.get("table", {}).get("name") == TABLE for entry in listed):
+    if not _there():
         return False
     _nft("delete", "table", "ip", TABLE)
     return True
+
+
+def _there() -> bool:
+    listed = json.loads(_nft("-j", "list", "tables"))["nftables"]
+    return any(entry.get("table", {}).get("name") == TABLE for entry in listed)
 
 
 def counts(*, tracked: bool = False) -> dict[str, int]:

@@ -14,7 +14,7 @@ from bmwg.reports.render.chain_section import draw_latency, draw_throughput
 from bmwg.reports.render.common_columns import HEAD, front
 from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.extent import extent
-from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option
+from bmwg.reports.render.facts import Facts, option
 from bmwg.reports.render.option_panels import beside
 from bmwg.reports.render.results import answer, tail
 from bmwg.reports.render.text import NONE, nanoseconds, whole
@@ -44,7 +44,7 @@ class _Sums:
 def series_of(facts: Facts) -> Series:
     """Return throughputs by a numeric setting of their function that has several values, smallest first."""
     found: dict[tuple[str, Cell], list[tuple[int, Outcome]]] = {}
-    for outcome in facts.of_metric(THROUGHPUT):
+    for outcome in facts.of_search():
         for name, value in outcome.cell.axes:
             if axes_of_cells.setting_place(name)[:1] == (axes_of_cells.FUNCTIONS,) and isinstance(value, int):
                 others = tuple(one for one in outcome.cell.axes if one[0] != name)
@@ -58,9 +58,9 @@ def series_of(facts: Facts) -> Series:
 def section(facts: Facts, figure: Sequence[Block]) -> list[Block]:
     """Return the section; nothing for a run without functions that count. `figure`: its plot."""
     rows = []
-    for outcome in facts.of_metric(THROUGHPUT):
+    for outcome in facts.of_search():
         if (sums := _sums(facts, outcome)) is not None:
-            late = next((one for one in facts.of_metric(LATENCY) if one.cell == outcome.cell), None)
+            late = facts.latency_of(outcome.cell)
             rows.append(
                 [
                     *front(outcome),

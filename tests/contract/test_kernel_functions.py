@@ -12,6 +12,7 @@ from bmwg.drivers.data_plane import DataPlane
 from bmwg.drivers.function import tables
 from bmwg.drivers.hosting import connections
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.record import deployment as record_of
@@ -212,3 +213,21 @@ def test_a_rule_set_that_does_not_load_is_named_and_leaves_nothing(bed):
         node.call(tables.load, lines=lines)
     assert caught.value.error_id == "FUNC-02"
     assert node.call(tables.remove) is False
+
+
+def test_a_function_that_does_not_load_fails_its_deployment_alone_and_leaves_nothing(bed):
+    node = bed.node("dut1")
+    before = node.call(datapath.observe)
+    node.call(tables.load, lines=[f"table ip {tables.TABLE} {{", "}"])
+    with (
+        pytest.raises(DriverError) as caught,
+        path_driver(cell("node", "firewall", axes=LISTED), bed).deploy(),
+    ):
+        pass
+    assert caught.value.error_id == "FUNC-06"
+    assert left(bed) == (False, 0)
+    after = node.call(datapath.observe)
+    assert (after["routes"], after["rules"]) == (before["routes"], before["rules"])
+    assert bed.undo.pending == ()
+    with path_driver(cell("node", "firewall", axes=LISTED), bed).deploy() as deployment:
+        assert deployment.evidence["function"]["rules"] == 10
