@@ -23,6 +23,7 @@ from bmwg.drivers.api_networks import SteeringNetwork as SteeringNetwork
 from bmwg.drivers.api_networks import Way as Way
 from bmwg.drivers.api_pods import ClusterRuntime as ClusterRuntime
 from bmwg.drivers.api_pods import FunctionLink as FunctionLink
+from bmwg.drivers.api_pods import KernelFunction as KernelFunction
 from bmwg.drivers.api_pods import Pod as Pod
 from bmwg.drivers.api_pods import PodFunction as PodFunction
 from bmwg.drivers.api_pods import PodNetwork as PodNetwork

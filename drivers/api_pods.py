@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bmwg.drivers.kubernetes.policies import Policies
     from bmwg.drivers.kubernetes.settings import Layout
     from bmwg.drivers.paths.bed import Bed
+    from bmwg.methodology.records import Cell
 
 JsonValue = Any  # as in drivers.api
 
@@ -239,3 +240,18 @@ class PodFunction(Protocol):
     def parts(self, pod_id: str) -> AbstractContextManager[PodParts]: ...
     def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> tuple[str, ...]: ...
     def started(self, pod: Pod) -> dict[str, JsonValue]: ...
+
+
+@runtime_checkable
+class KernelFunction(PodFunction, Protocol):
+    """A function that is a kernel's forwarding: in a pod's network namespace, or in a node's own.
+
+    `unfit` says why it cannot take the frames of a cell. `on_node` has it stand on a node that routes between
+    these two interfaces, with its undo in the ledger, and gives evidence. Evidence with a `table` has
+    counters of its own (`drivers/function/tables.py`), which are read before and after each trial.
+    """
+
+    def unfit(self, cell: Cell) -> Missing | None: ...
+    def on_node(
+        self, node: PlacedNode, links: Sequence[FunctionLink], undo: UndoLog
+    ) -> AbstractContextManager[JsonValue]: ...

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from bmwg.drivers.api import Deployment, JsonValue, Pod
 from bmwg.drivers.api_machines import Machine
+from bmwg.drivers.function import tables
 from bmwg.drivers.hosting import cycles
+from bmwg.methodology import data_plane_functions
 from bmwg.methodology.answers import data_plane as names
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.records import NOTHING
@@ -33,7 +35,13 @@ OF_FUNCTION = "of the virtual function"  # a device queue that no thread of its 
 _QUEUES, _KSOFTIRQD = "queues", "ksoftirqd"
 _SUMS = (names.CPU, names.POLLING, names.CYCLES, names.SOFTIRQ)
 _HITS = (names.SIMPLE_HITS, names.EMC_HITS, names.SMC_HITS, names.MEGAFLOW_HITS)
-_EVENTS = (names.FRAMES, names.UPCALLS, names.FAILED_UPCALLS, *_HITS)  # counted without a window of their own
+_EVENTS = (  # counted without a window of their own
+    names.FRAMES,
+    names.UPCALLS,
+    names.FAILED_UPCALLS,
+    *_HITS,
+    *data_plane_functions.COUNTED,
+)
 _AT = "at_ns"
 _PROC = Path("/proc")
 _STAT_SOFTIRQ = 7  # column of /proc/stat behind the CPU's name
@@ -65,6 +73,10 @@ class DataPlane:
         self._nodes = [bed.node(name) for name in bed.nodes if name in places]
         networked = bool(self._nodes) and cell.network != NOTHING
         self._network = bed.network(cell.network) if networked else None
+        function = deployment.evidence.get("function")
+        self._table: Mapping[str, Any] = (
+            function if isinstance(function, Mapping) and function.get("table") == tables.TABLE else {}
+        )
         self._no_cycles = self._count_cycles()
         self.parts = sorted(part for part, counts in self.read().items() if names.CPU in counts)
 
@@ -103,6 +115,14 @@ class DataPlane:
             pids = {role: pod.pid for role, pod in self._pods.items() if pod.node.name == node.name}
             if pids:
                 yield partial(node.call, interfaces, pids=pids)
+        if self._table:
+            tracked = bool(self._table.get("tracked"))
+            for role, pod in self._pods.items():
+                yield partial(_of_function, role, partial(pod.inside, tables.counts, tracked=tracked))
+            if not self._pods:
+                yield partial(
+                    _of_function, "node", partial(self._nodes[0].call, tables.counts, tracked=tracked)
+                )
         for number, machine in enumerate(self._machines):
             yield partial(_of_pod, f"machine{number}", machine)
 
@@ -118,6 +138,15 @@ class DataPlane:
     def used(self, before: Reading) -> list[tuple[str, int]]:
         """Read again and return what was used since, as auxiliary counts of a trial."""
         return between(before, self.read())
+
+
+def _of_function(place: str, read: Callable[[], Mapping[str, int]]) -> Reading:
+    """What a function counted, by direction; a count without one is of the function as a whole."""
+    found: Reading = {}
+    for name, value in read().items():
+        what, dot, way = name.partition(".")
+        found.setdefault(f"{place}.{data_plane_functions.FUNCTION}{dot}{way}", {})[what] = value
+    return found
 
 
 def _of_pod(role: str, pod: Pod | Machine) -> Reading:

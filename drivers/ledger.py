@@ -79,6 +79,7 @@ KINDS: dict[str, Kind] = {
     "route": Kind(function="bmwg.drivers.hosting.routing:remove_route", in_node=True),
     "rule": Kind(function="bmwg.drivers.hosting.routing:remove_rule", in_node=True),
     "filters": Kind(function="bmwg.drivers.workload.filters:remove", in_node=True),
+    "function_table": Kind(function="bmwg.drivers.function.tables:remove", in_node=True),
     "sysctl": Kind(function="bmwg.drivers.hosting.sysctl:write", in_node=True),
     "machine_sysctl": Kind(function="bmwg.drivers.hosting.sysctl:write", in_node=False),
 }

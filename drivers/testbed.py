@@ -143,7 +143,10 @@ class PodSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Testbed:
-    """A testbed file, checked. `data` is the file as data (for run.json), `file` where it was read from."""
+    """A testbed file, checked. `data` is the file as data (for run.json), `file` where it was read from.
+
+    `functions` are the settings of each function by its name.
+    """
 
     __test__ = False  # not a pytest class
 
@@ -156,6 +159,7 @@ class Testbed:
     networks: tuple[NetworkSpec, ...]
     pods: PodSpec
     lab_ports: tuple[str, ...] = ()
+    functions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -372,6 +376,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             options=pods.get("options", {}),
         ),
         lab_ports=tuple(data.get("lab_ports", ())),
+        functions=data.get("functions", {}),
         data=data,
     )
 

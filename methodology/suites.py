@@ -27,13 +27,14 @@ MODELS = (
     COMBINATION,
 )  # networking models with suites of their own
 CHAINS, CLUSTER_NETWORK, MACHINES = "chains", "cluster-network", "machines"
-FACTORS, PARALLEL = "factors", "parallel"
+FACTORS, PARALLEL, FUNCTIONS = "factors", "parallel", "functions"
 NAMED = (
     *MODELS,
     CLUSTER_NETWORK,
     CHAINS,
     PARALLEL,
     FACTORS,
+    FUNCTIONS,
     MACHINES,
 )  # suites whose cells a profile names, or that measure none
 _OURS = (CONTAINERIZED, *NAMED, RFC2544)
@@ -139,6 +140,11 @@ CLUSTER_CASES = tuple(
 )
 # Effects of factors on the throughput, by designs that a profile names; not in the default folder.
 FACTORS_CASES = (Case(test_id="CN-TPUT-7.1", suite=FACTORS, measurement="throughput"),)
+# Functions that filter or translate, which a profile names; not in the default folder.
+FUNCTIONS_CASES = (
+    Case(test_id="FN-TPUT-1.1", suite=FUNCTIONS, measurement="throughput"),
+    Case(test_id="FN-LAT-1.1", suite=FUNCTIONS, measurement="latency"),
+)
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput_rfc2544"),
     _rfc2544("R2544-TPUT-1.2", "throughput_rfc2544", directions=(Direction.BOTH,)),

@@ -1,4 +1,4 @@
-"""Refuses what files say of networks and pods before a run has a folder: options, runtime, levels of factors.
+"""Refuses what files say before a run has a folder: of networks, pods and functions, levels of factors.
 
 The drivers themselves read it. Making one starts and writes nothing, which this module holds them to.
 Ids: DRIVER-05 a driver that would make something when its options are read.
@@ -12,6 +12,7 @@ from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import JsonValue
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.testbed import NetworkSpec, Testbed, with_settings
 from bmwg.methodology.cells import axes
 from bmwg.methodology.errors import ConfigError, DriverError
@@ -50,6 +51,8 @@ def require_drivers(testbed: Testbed) -> None:
             _make(option, place(testbed, (*where, "driver")))
         except ConfigError as error:
             raise _at(testbed, error, where) from error
+    for name in testbed.functions:
+        registry.load(registry.FUNCTION, name, where=place(testbed, ("functions", name)))
     pods = testbed.pods
     try:
         registry.runtime(pods.runtime, run_dir=str(_NO_FOLDER), undo=_NothingMade(), options=pods.options)
@@ -61,20 +64,24 @@ def require_drivers(testbed: Testbed) -> None:
 def require_levels(testbed: Testbed, cells: Collection[Cell], profile: str) -> None:
     """Raise what a deployment of these cells would raise for the settings that their axes vary.
 
-    `profile` is what the user calls the profile. A ConfigError (CFG-03 to CFG-05, NET-04) names profile and
-    cell, and the line of a profile's file.
+    So for functions that lack a setting. `profile` is what the user calls the profile. A ConfigError (CFG-03
+    to CFG-05, NET-04, FUNC-01) names profile and cell, and the line of a profile's file.
     """
+    functions = registry.names(registry.FUNCTION)
     asked: dict[str, tuple[dict[tuple[str, ...], object], Cell]] = {}
     for cell in cells:
-        if settings := axes.settings(cell.axes):
-            asked.setdefault(repr(sorted(settings.items())), (settings, cell))
+        settings = axes.settings(cell.axes)
+        if settings or cell.function in functions:
+            asked.setdefault(repr((sorted(settings.items()), cell.function)), (settings, cell))
     for settings, cell in asked.values():
         where = f"profile {profile}, cell {cell.cell_id},"
         try:
-            varied = with_settings(testbed, settings, where)
+            varied = with_settings(testbed, settings, where) if settings else testbed
             for option in varied.networks:
                 if option != testbed.network(option.name):
                     _make(option, testbed.file)
+            if cell.function in functions:
+                registry.function(cell.function, Bed(varied, _NothingMade(), _NO_FOLDER))
         except ConfigError as error:
             raise _of_level(error, settings, profile, f"{testbed.file} as {where} sets it") from error
 
@@ -98,9 +105,9 @@ def _of_level(
 ) -> ConfigError:
     """Return an error with the line of the axis that it speaks of, or the first axis."""
     names = [".".join(place) for place in settings]
-    name = next((one for one in names if one in error.what), names[0])
+    name = next((one for one in names if one in error.what), names[0] if names else "")
     what = error.what if where in error.what else f"{where}: {error.what}"
-    return _told(error, f"{_line_of_axis(profile, name)}{what}")
+    return _told(error, f"{_line_of_axis(profile, name) if name else ''}{what}")
 
 
 def _line_of_axis(profile: str, name: str) -> str:

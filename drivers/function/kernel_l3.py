@@ -1,4 +1,4 @@
-"""The kernel routes in the pod's own network namespace."""
+"""The kernel routes, in the pod's own network namespace or in that of the node."""
 
 from __future__ import annotations
 
@@ -6,15 +6,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
+from bmwg.drivers.api import (
+    FunctionLink,
+    JsonValue,
+    KernelFunction,
+    Missing,
+    PlacedNode,
+    Pod,
+    PodParts,
+    UndoLog,
+)
 from bmwg.drivers.hosting import batch, routing
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.paths import routers
 from bmwg.drivers.paths.bed import Bed
+from bmwg.methodology.records import Cell
 
 
 class KernelL3:
-    """A pod whose kernel forwards at layer 3; the pod's program only sleeps."""
+    """A kernel that forwards at layer 3; a pod's program only sleeps."""
 
     routes: ClassVar[bool] = True
     answers_neighbours: ClassVar[bool] = True
@@ -28,6 +38,10 @@ class KernelL3:
 
     def probe(self) -> Missing | None:
         """Every kernel routes."""
+        return None
+
+    def unfit(self, cell: Cell) -> Missing | None:
+        """It takes any frame."""
         return None
 
     @contextmanager
@@ -53,5 +67,10 @@ class KernelL3:
         """Return evidence; the kernel forwards as soon as it is furnished."""
         return {"name": "kernel-l3", "runs_in": "the pod's network namespace, by the node's kernel"}
 
+    @contextmanager
+    def on_node(self, node: PlacedNode, links: Sequence[FunctionLink], undo: UndoLog) -> Iterator[JsonValue]:
+        """Yield evidence: the node routes already."""
+        yield "kernel-l3"
 
-_: type[PodFunction] = KernelL3
+
+_: type[KernelFunction] = KernelL3

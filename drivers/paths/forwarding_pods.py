@@ -17,6 +17,7 @@ from bmwg.drivers.api import (
     Evidence,
     FunctionLink,
     JsonValue,
+    KernelFunction,
     Missing,
     PlacedNode,
     Pod,
@@ -96,6 +97,7 @@ class ForwardingPods(ABC):
         missing = (
             too_large(self._cell, mtu_octets=self._bed.mtu_octets)
             or undriven(self._network, f"function {self._cell.function}", self._functions[0].drives)
+            or self._unfit()
             or self._unled()
         )
         if missing is None and len(self._members) > 1:
@@ -106,6 +108,10 @@ class ForwardingPods(ABC):
             or self._network.transit()
             or self._functions[0].probe()
         )
+
+    def _unfit(self) -> Missing | None:
+        function = self._functions[0]
+        return function.unfit(self._cell) if isinstance(function, KernelFunction) else None
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import Deployment, Missing, PathDriver, TesterPort
+from bmwg.drivers import registry
+from bmwg.drivers.api import Deployment, FunctionLink, KernelFunction, Missing, PathDriver, TesterPort
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import destinations, queues, routers
 from bmwg.drivers.paths.addresses import OUTER, host
@@ -22,7 +23,7 @@ class NodePath:
     kind: ClassVar[PathKind] = PathKind(
         name="node",
         hostings=(BAREMETAL,),
-        functions=("kernel-l3",),
+        functions=registry.names(registry.FUNCTION),
         networked=False,
         scenario="P2P: the node forwards between its two interfaces",
     )
@@ -30,15 +31,27 @@ class NodePath:
     def __init__(self, cell: Cell, bed: Bed) -> None:
         self._cell = cell
         self._bed = bed
+        self._function = registry.function(cell.function, bed)
 
     def probe(self) -> Missing | None:
-        """Return what is missing: only a frame can be too large here."""
-        return too_large(self._cell, mtu_octets=self._bed.mtu_octets)
+        """Return what is missing: the frame's room, a function that a node's kernel can be, what it needs."""
+        if not isinstance(self._function, KernelFunction):
+            return Missing(
+                what=f"function {self._cell.function} on path {self.kind.name}",
+                reason="it is a program in a pod, and here the node's own kernel forwards",
+                mend="path pvp, or function kernel-l3",
+            )
+        return (
+            too_large(self._cell, mtu_octets=self._bed.mtu_octets)
+            or self._function.unfit(self._cell)
+            or self._function.probe()
+        )
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
         """Address the NICs, switch forwarding on, give each NIC its queue; undo it on leaving."""
         refuse(self.probe())
+        assert isinstance(self._function, KernelFunction)  # else it was refused
         one, other = sides = self._bed.sides()
         node = self._bed.node(sides[0].node)
         with ExitStack() as stack:
@@ -51,12 +64,15 @@ class NodePath:
                 destinations.routed(node.call, node.name, behind, self._bed.destination_networks)
             )
             device_queues = [queues.isolate(self._bed, node, side.nic, side.number) for side in sides]
+            function = stack.enter_context(
+                self._function.on_node(node, [_link(side) for side in sides], self._bed.undo)
+            )
             yield Deployment(
                 ports=(routed_port(self._bed, sides[0]), routed_port(self._bed, sides[1])),
                 evidence={
                     "path": self.kind.name,
                     "hosting": "baremetal",
-                    "function": "kernel-l3",
+                    "function": function,
                     "hops": [
                         {"at": f"tester/{one.tester_interface}", "what": f"tester port, {one.link}"},
                         {"at": f"{node.name}/{one.nic}", "what": f"{one.link}, kernel routes"},
@@ -69,6 +85,12 @@ class NodePath:
                     "datapath": {node.name: node.call(datapath.observe)},
                 },
             )
+
+
+def _link(side: Side) -> FunctionLink:
+    return FunctionLink(
+        interface=side.nic, routes=(), neighbours=OUTER[side.number].far, neighbour_mac=side.tester_mac
+    )
 
 
 def routed_port(bed: Bed, side: Side) -> TesterPort:

@@ -29,6 +29,10 @@ def path_driver(cell: Cell, bed: Bed) -> PathDriver:
         f"axes: {found} (expected {expected})"
         for _, expected, found in axes.contradictions(values, driver.kind.axes)
     ]
+    problems += [
+        f"axes: {name!r} (expected a setting of function {cell.function}, which forwards here)"
+        for name in axes.of_other_functions(values, cell.function)
+    ]
     if problems:
         raise ConfigError(
             "PATH-04",

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from bmwg.methodology.cells import chains, parallel
 
 Value = int | str
+FUNCTIONS = "functions"  # of a testbed file: the settings of each by its name
 REPLICATE = "replicate"
 NUMA, SAME, CROSS = "numa", "same", "cross"  # CINF08-5.2.2-06: pods on the DUT's NUMA node, or on another
 MOST_REPLICATES = 99
@@ -57,14 +58,26 @@ AXES: Mapping[str, Axis] = {
 def setting_place(name: str) -> tuple[str, ...]:
     """Return the place in the testbed file of the setting that an axis varies; empty for any other axis.
 
-    What a pod gets, and options of networks. Tester, nodes, links and lab ports stand for a whole run.
+    What a pod gets, and options of networks and functions. Tester, nodes, links and lab ports stand for a
+    whole run.
     """
     parts = tuple(name.split("."))
     if len(parts) == 2 and parts[0] == "pods" and parts[1] in _PODS:
         return parts
+    if len(parts) == 3 and parts[0] == FUNCTIONS and all(parts):
+        return parts
     if len(parts) == 4 and parts[0] == "networks" and parts[2] == "options" and all(parts):
         return parts
     return ()
+
+
+def of_other_functions(axes: Iterable[str], function: str) -> list[str]:
+    """Return the axes that vary a setting of another function than the one that forwards in the cell."""
+    return [
+        name
+        for name in axes
+        if setting_place(name)[:1] == (FUNCTIONS,) and setting_place(name)[1] != function
+    ]
 
 
 def setting_value(value: Value) -> object:
@@ -116,4 +129,10 @@ def combinations(axes: Mapping[str, Sequence[Value]]) -> Iterator[tuple[tuple[st
 
 def words(axes: Sequence[tuple[str, Value]]) -> list[str]:
     """Return the axes of a cell as a reader would call them."""
-    return [AXES[name].words(value) if name in AXES else f"{name} {value}" for name, value in axes]
+    return [AXES[name].words(value) if name in AXES else f"{_said(name)} {value}" for name, value in axes]
+
+
+def _said(name: str) -> str:
+    """Return how a reader calls a setting: of a function, which is named beside it, by its last word."""
+    place = setting_place(name)
+    return place[-1] if place[:1] == (FUNCTIONS,) else name

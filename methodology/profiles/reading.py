@@ -313,6 +313,14 @@ def _path_contradictions(
             Problem(location=(*where, index, "axes", *place), expected=expected, found=value)
             for place, expected, value in axes.contradictions(plan.get("axes", {}), paths[name].axes)
         )
+        found.extend(
+            Problem(
+                location=(*where, index, "axes", axis),
+                expected=f"a setting of function {plan['function']}, which forwards here",
+                found=repr(axis),
+            )
+            for axis in axes.of_other_functions(plan.get("axes", {}), plan["function"])
+        )
     return found
 
 

@@ -106,8 +106,8 @@ def chain_plot(facts: Facts) -> Plot | None:
         lengths = sorted({number for points in shown.values() for number, _ in points})
         for place, (shared, points) in enumerate(extents.items()):
             colour, marker = SERIES[place], MARKERS[place]
-            _throughput(loads, points, colour, marker, _name(shared))
-            _latency(times, points, colour, marker)
+            draw_throughput(loads, points, colour, marker, _name(shared))
+            draw_latency(times, points, colour, marker)
         loads.set(xlabel="functions in the chain", ylabel="throughput, frames/s\nper port and direction")
         loads.set_ylim(0, max(loads.dataLim.ymax * 1.1, 1))
         times.set(xlabel="functions in the chain", ylabel="latency, dot p50, stroke p99")
@@ -142,9 +142,10 @@ def _name(shared: Cell) -> str:
     return label(option(shared).removeprefix(chains.CHAIN).strip() + f", {shared.frame_octets}", 34)
 
 
-def _throughput(
+def draw_throughput(
     axes: Any, points: Sequence[tuple[int, Extent, Beside]], colour: str, marker: str, name: str
 ) -> None:
+    """Draw one line against a number: plain numbers joined, anything else as what it is."""
     plain = [one.low_fps if one.known is Known.NUMBER else float("nan") for _, one, _ in points]
     axes.plot([number for number, _, _ in points], plain, color=colour, marker=marker, label=name)
     for number, one, _ in points:
@@ -163,7 +164,8 @@ def _throughput(
                 axes.plot([number] * len(ends), ends, color=colour, marker="x", linestyle=":", linewidth=1.2)
 
 
-def _latency(axes: Any, points: Sequence[tuple[int, Extent, Beside]], colour: str, marker: str) -> None:
+def draw_latency(axes: Any, points: Sequence[tuple[int, Extent, Beside]], colour: str, marker: str) -> None:
+    """Draw medians joined, each with a stroke up to its 99th percentile."""
     medians = [
         (number, max(one.latency_ns, key=lambda way: way[2])) for number, _, one in points if one.latency_ns
     ]

@@ -13,6 +13,7 @@ from bmwg.reports.render import (
     declarations,
     evidence,
     factor_section,
+    function_section,
     glance,
     grades,
     guard,
@@ -48,6 +49,7 @@ def page(facts: Facts, plots: Iterable[Plot]) -> list[Block]:
     lines += [*latency_table.latency(facts), *_plot(by_name, "latency")]
     lines += data_plane.section(facts)
     lines += chain_section.section(facts, _plot(by_name, chain_section.NAME))
+    lines += function_section.section(facts, _plot(by_name, function_section.NAME))
     lines += parallel_section.section(facts)
     lines += physical_section.section(facts)
     lines += factor_section.section(facts, _plot(by_name, factor_section.NAME))

@@ -28,6 +28,7 @@ from bmwg.reports.render.extent import Extent, Known, extent
 from bmwg.reports.render.factor_section import factor_plot
 from bmwg.reports.render.facts import LATENCY, Facts, option, percentiles, told_ways
 from bmwg.reports.render.frame_loss_plot import frame_loss_plot
+from bmwg.reports.render.function_section import function_plot
 from bmwg.reports.render.guest import guest_words
 from bmwg.reports.render.option_plot import option_plot
 from bmwg.reports.render.searches import is_conditional
@@ -60,6 +61,7 @@ def _drawn(facts: Facts) -> Iterator[Plot]:
         _latency(facts),
         chain_plot(facts),
         factor_plot(facts),
+        function_plot(facts),
         frame_loss_plot(facts),
         _search(facts),
     )

@@ -20,7 +20,15 @@ from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.releases import strangers
-from bmwg.reports.verify import frames_told, one_machine, options, pci_ports, places, repetitions
+from bmwg.reports.verify import (
+    frames_told,
+    functions,
+    one_machine,
+    options,
+    pci_ports,
+    places,
+    repetitions,
+)
 from bmwg.reports.verify.choices import choices
 from bmwg.reports.verify.earlier import by_earlier_rules
 from bmwg.reports.verify.physics import questions
@@ -235,6 +243,7 @@ def _asked(evidence: Evidence) -> tuple[str, ...]:
     return (
         *questions(evidence),
         *pci_ports.questions(evidence),
+        *functions.questions(evidence),
         *rooms.questions(evidence),
         *places.questions(evidence),
         *frames_told.questions(evidence),

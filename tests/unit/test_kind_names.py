@@ -98,6 +98,7 @@ OWN = (
     "reports/store/frame_codec.py",
     "reports/store/frame_trials.py",
     "reports/verify/frames_told.py",
+    "reports/verify/functions.py",
     "reports/verify/pci_ports.py",
     "reports/verify/physics.py",
     "reports/verify/replay.py",

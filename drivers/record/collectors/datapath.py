@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from bmwg.drivers.function.tables import TABLE as FUNCTION_TABLE
 from bmwg.drivers.record.collectors.hosting import processes
 from bmwg.drivers.record.collectors.system import packages, without_secrets
 from bmwg.drivers.record.values import Group, JsonValue, NotApplicable, Unread, entries, line, number_list
@@ -60,13 +61,35 @@ def _set_by_hand(rows: Any) -> list[dict[str, Any]]:
 
 def _firewall(group: Group) -> Any:
     try:
-        rules = json.loads(group.source.run(["nft", "--json", "list", "ruleset"]))["nftables"]
+        rules = [
+            rule for command in _listings(group) for rule in json.loads(group.source.run(command))["nftables"]
+        ]
     except Unread as reason:
         if "not installed" in str(reason):
             raise Unread("nft is not installed: packet filter rules could not be listed") from None
         raise
     told = [_without_counters(rule) for rule in rules if "metainfo" not in rule]
     return _counted(_in_force(told))
+
+
+def _listings(group: Group) -> list[list[str]]:
+    """Return the commands that list all rules, but not those of a function that is measured.
+
+    These may be 100,000; the deployment's evidence has their hash, and their counters that they are in force.
+    """
+    command = ["nft", "--json", "list"]
+    try:
+        listed = json.loads(group.source.run([*command, "tables"]))["nftables"]
+    except Unread:
+        listed = []
+    tables = [entry["table"] for entry in listed if "table" in entry]
+    if all(table["name"] != FUNCTION_TABLE for table in tables):
+        return [[*command, "ruleset"]]
+    return [
+        [*command, "table", table["family"], table["name"]]
+        for table in tables
+        if table["name"] != FUNCTION_TABLE
+    ]
 
 
 def _in_force(told: list[Any]) -> list[Any]:

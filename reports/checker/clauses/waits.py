@@ -15,7 +15,7 @@ from bmwg.reports.checker.waits import NO_TIMES, learning_ns, residual_ns, resti
 
 WAIT_S = 2.0  # rfc2544-23
 RESTABILIZE_S = 5.0  # rfc2544-23
-ROUTING = frozenset({"kernel-l3"})  # functions that forward by routes
+ROUTING = frozenset({"kernel-l3", "firewall", "nat44"})  # functions that forward by routes
 
 
 @clause("RFC2544-23-01")

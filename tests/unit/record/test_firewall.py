@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from bmwg.drivers.function.tables import TABLE as TABLE_OF_ONE
 from bmwg.drivers.record.collect import assemble
 from bmwg.drivers.record.collectors.datapath import _counted, _in_force
 from bmwg.methodology.record.facts import facts
@@ -58,3 +59,16 @@ def test_a_record_holds_the_rules_in_force_alone(sample_source, further, alike):
         return dict(facts(assemble(source, "machine")["fields"]))["datapath/firewall"]["value"]
 
     assert (recorded() == recorded(further)) is alike
+
+
+def test_the_rules_of_a_function_that_is_measured_are_not_listed(sample_source):
+    source = sample_source("bare-metal-two-sockets")
+    tables = [
+        {"metainfo": {}},
+        *({"table": {"family": "ip", "name": name}} for name in ("nat", TABLE_OF_ONE)),
+    ]
+    source.data["commands"]["nft --json list tables"] = {"stdout": json.dumps({"nftables": tables})}
+    told = json.dumps({"nftables": [{"metainfo": {}}, HOOKED]})
+    source.data["commands"]["nft --json list table ip nat"] = {"stdout": told}
+    source.data["commands"].pop("nft --json list ruleset", None)
+    assert dict(facts(assemble(source, "machine")["fields"]))["datapath/firewall"]["value"]["rules"] == 1
