@@ -107,6 +107,7 @@ def _result(
     counted = [_counted(before, after) for before, after in pairs]
     # A device counts at moments of its own: what it says is told, and takes nothing from what was sent.
     kernels = [{} if port.io == PCI else one for port, one in zip(ports, counted, strict=True)]
+    missed = [_missed(one) if port.io == PCI else 0 for port, one in zip(ports, counted, strict=True)]
     ends = zip(("forward", "reverse"), reply["streams"], kernels, reversed(kernels), strict=True)
     for number, (name, entry, sender, receiver) in enumerate(ends):
         if entry is None:
@@ -126,7 +127,9 @@ def _result(
             replace(
                 stream,
                 sent_frames=stream.sent_frames - held,
-                tester_dropped_frames=receiver.get("queue_rx_dropped", 0) + sender.get("queue_tx_refused", 0),
+                tester_dropped_frames=receiver.get("queue_rx_dropped", 0)
+                + sender.get("queue_tx_refused", 0)
+                + missed[1 - number],
             )
         )
         for key in ("stale_frames", "beyond_window_frames", "backpressure_bursts"):
@@ -187,6 +190,11 @@ def _counted(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) 
     if before is None or after is None:
         return {}
     return {key: whole(after, key) - whole(before, key) for key in after}
+
+
+def _missed(counted: Mapping[str, int]) -> int:
+    """Frames that came to a NIC while the tester had no place for them: its own loss, and nobody else's."""
+    return counted.get("rx_dropped", 0) + counted.get("rx_no_buffer", 0)
 
 
 def _held_frames(stream: StreamCounts, counted: Mapping[str, int], beside_frames: int) -> int:

@@ -34,7 +34,7 @@ def test_a_ring_that_still_holds_frames_is_opened_anew_once(tester, holds, io, t
     assert tester.plugged == times
 
 
-def result_of(io, seen):
+def result_of(io, seen, receiver=None):
     """Read a trial of 10 frames, of which 8 came and the sender's interface saw so many."""
     came = min(8, seen)
     stream = {
@@ -49,8 +49,8 @@ def result_of(io, seen):
     }
     reply = {
         **dict.fromkeys(("largest_gap_ns", "gaps_over_1ms", "loop_passes", "no_buffer_events"), 0),
-        "port_counters_before": [{"tx_packets": 0}] * 2,
-        "port_counters": [{"tx_packets": seen}, {"tx_packets": 0}],
+        "port_counters_before": [{"tx_packets": 0}, dict.fromkeys(receiver or {"tx_packets": 0}, 0)],
+        "port_counters": [{"tx_packets": seen}, receiver or {"tx_packets": 0}],
         "streams": [stream, None],
         "unassigned_frames": [0, 0],
         "link_mbps": [10_000, 0],
@@ -93,3 +93,12 @@ def test_a_pci_port_tells_its_link_and_what_its_device_counted(io, told):
     auxiliary = dict(result_of(io, 9).auxiliary)
     assert {name: count for name, count in auxiliary.items() if name.endswith("link_mbps")} == told
     assert auxiliary["p0.tx_packets"] == 9
+
+
+@pytest.mark.parametrize(("io", "dropped"), [("pci", 3), ("af_packet", 0)])
+def test_what_a_nic_dropped_for_want_of_the_tester_is_the_testers_loss(io, dropped):
+    """Frames came, and the tester had no place for them: no device under test lost those."""
+    counted = {"rx_dropped": 2, "rx_no_buffer": 1, "rx_errors": 7, "tx_packets": 0}
+    result = result_of(io, 10, receiver=counted)
+    assert result.streams[0].tester_dropped_frames == dropped
+    assert dict(result.auxiliary)["p1.rx_errors"] == 7
