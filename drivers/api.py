@@ -64,7 +64,8 @@ class TesterPort:
     `host_ipv6` are the first addresses that frames *towards this port* carry as destination. `vlan_id` tags
     the ARP and ND questions by which the next hops are resolved. `networks_ipv4` and `networks_ipv6` are the
     first of the consecutive networks *behind this port*, in prefix notation, to which frames towards it may
-    be spread (None: the path has no routes for any).
+    be spread (None: the path has no routes for any). `mtu_octets` is what a PCI port is to carry; an
+    interface has its own.
     """
 
     __test__ = False  # not a pytest class
@@ -80,6 +81,7 @@ class TesterPort:
     gateway_ipv6: str | None = None
     peer_mac: str | None = None
     vlan_id: int | None = None
+    mtu_octets: int | None = None
     networks_ipv4: str | None = None
     networks_ipv6: str | None = None
 
@@ -104,10 +106,12 @@ class TrafficDriver(WorkloadDriver["tuple[TesterPort, TesterPort]", "TrialSpec",
     before they are read. It stays up over attachments; `attach` binds two ports (after `detach` of the former
     two), resolves the next hops, and raises TestbedError, having sent nothing, on a port that is not allowed.
     `one_place` says that both ports must be in one network namespace.
+    `pci_memory_mib` is what it needs in hugepages beside the NICs of PCI ports; None: it opens no NIC here.
     `drivers.traffic.of_frames` has what all of them have in common.
     """
 
     one_place: ClassVar[bool]
+    pci_memory_mib: ClassVar[int | None]
 
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver: ...

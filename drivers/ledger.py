@@ -72,6 +72,7 @@ KINDS: dict[str, Kind] = {
     "domain": Kind(function="bmwg.drivers.hosting.libvirt_machine:remove", in_node=False),
     "folder": Kind(function="bmwg.drivers.hosting.programs:remove_folder", in_node=False),
     "lab_port": Kind(function="bmwg.drivers.hosting.lab_port:require_returned", in_node=False),
+    "pci_port": Kind(function="bmwg.drivers.hosting.pci_port:give_back", in_node=False),
     "virtual_functions": Kind(function="bmwg.drivers.hosting.virtual_functions:remove", in_node=False),
     "file": Kind(function="bmwg.drivers.ledger:remove_file", in_node=False),
     "interface": Kind(function="bmwg.drivers.hosting.interfaces:delete", in_node=True),

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from bmwg.drivers.hosting import process
+from bmwg.drivers.hosting import pci_port, process
 from bmwg.drivers.ledger import INDEX_DIR, at_work
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import NodeKind, Testbed
@@ -31,7 +31,12 @@ def claims(testbed: Testbed) -> tuple[str, ...]:
     cpus = set(testbed.tester.cpus)
     if any(node.kind is not NodeKind.SSH for node in testbed.nodes):
         cpus |= {*testbed.dut.cpus, *testbed.pods.cpus}
-    return claims_here(cpus, testbed.lab_ports)
+    return (*claims_here(cpus), *port_claims(testbed))
+
+
+def port_claims(testbed: Testbed) -> tuple[str, ...]:
+    """Name the lab ports of a testbed, by each name that their NICs have: interface and PCI address."""
+    return claims_here((), pci_port.names_of_all(testbed.lab_ports))
 
 
 @contextmanager

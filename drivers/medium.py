@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bmwg.drivers.hosting import lab_port
+from bmwg.drivers.hosting import lab_port, pci_port
 from bmwg.drivers.testbed import CABLE, TESTER, VHOST_USER, Testbed, with_settings
 from bmwg.methodology.errors import ConfigError
 
@@ -32,6 +32,11 @@ def medium_of(testbed: Testbed) -> Medium:
     return Medium(kind=(VIRTUAL, f"{VIRTUAL} and {VHOST_USER}", VHOST_USER)[sockets])
 
 
+def _interface(end: str) -> str:
+    """Return the interface of a cable's end, which may be named by the PCI address of its NIC."""
+    return next((name for name in pci_port.names_of(port=end) if ":" not in name), end)
+
+
 def with_medium(testbed: Testbed) -> Testbed:
     """Return a testbed that names its medium, read from the ports of this machine that cables join.
 
@@ -46,7 +51,7 @@ def with_medium(testbed: Testbed) -> Testbed:
     ]
     if not ends:
         return testbed
-    rates = {interface: lab_port.line_rate_bps(interface=interface) for interface in ends}
+    rates = {end: lab_port.line_rate_bps(interface=_interface(end)) for end in ends}
     told = ", ".join(f"{name} {rate or 'none'}" for name, rate in rates.items())
     least = min((rate for rate in rates.values() if rate is not None), default=None)
     stated = medium_of(testbed).line_rate_bps

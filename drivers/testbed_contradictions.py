@@ -22,6 +22,9 @@ from bmwg.schemas.validation import Problem, near_name
 BRIDGE_PORT = "bridge_port"
 _OF_SOCKET = "virtio_user"  # the port kind at the end of a vhost-user link
 _WITHOUT_IO = {"embedded", "simulated"}  # drivers that need no word about their ports
+_PCI = "pci"
+_OPENING = {"embedded", "trex", "moongen"}  # drivers that open NICs of this machine by their addresses
+_ADDRESS_MARK = ":"  # no interface has one in its name
 _IN_NAMESPACE = {AUTO, "xdp", "af_xdp", "af_packet"}  # port kinds that sit on an interface which a link makes
 
 
@@ -32,6 +35,7 @@ def contradictions(testbed: Testbed) -> Iterator[Problem]:
     yield from _cable_problems(testbed)
     yield from _port_problems(testbed)
     yield from _socket_problems(testbed)
+    yield from _pci_problems(testbed)
     yield from _cpu_problems(testbed)
     yield from _management_problems(testbed)
     yield from row_problems(testbed.data)
@@ -127,7 +131,7 @@ def _port_problems(testbed: Testbed) -> Iterator[Problem]:
     ends = [str(end) for link in testbed.links for end in (link.a, link.b)]
     mine = [end for end in ends if end.startswith(f"{TESTER}/")]
     for index, port in enumerate(testbed.tester.ports):
-        if port in mine or port in testbed.lab_ports or testbed.tester.io not in _IN_NAMESPACE | {"pci"}:
+        if port in mine or port in testbed.lab_ports or testbed.tester.io not in _IN_NAMESPACE:
             continue
         yield Problem(
             location=("tester", "ports", index),
@@ -186,6 +190,31 @@ def _socket_problems(testbed: Testbed) -> Iterator[Problem]:
                 " qualify the tester on joins a cable and a socket",
                 found=f"{port!r}, the end of a cable",
             )
+
+
+def _pci_problems(testbed: Testbed) -> Iterator[Problem]:
+    """A PCI port is a NIC at the end of a cable, and a PCI address the end of nothing else."""
+    tester = testbed.tester
+    cables = [str(end) for link in testbed.links if link.kind == CABLE for end in (link.a, link.b)]
+    mine = [end for end in cables if end.startswith(f"{TESTER}/")]
+    for index, port in enumerate(tester.ports):
+        if tester.driver in _OPENING and tester.io == _PCI and port not in mine:
+            yield Problem(
+                location=("tester", "ports", index),
+                expected=f"with io: {_PCI} the tester's end of a link of kind cable"
+                f" ({', '.join(mine) or 'there is none'})",
+                found=repr(port),
+                near=near_name(port, mine),
+            )
+    for index, link in enumerate(testbed.links):
+        for end, endpoint in (("a", link.a), ("b", link.b)):
+            taken = link.kind == CABLE and endpoint.node == TESTER and tester.io == _PCI
+            if _ADDRESS_MARK in endpoint.interface and not taken:
+                yield Problem(
+                    location=("links", index, end),
+                    expected=f"an interface; a PCI address is the tester's end of a cable with io: {_PCI}",
+                    found=repr(endpoint.interface),
+                )
 
 
 def _cpu_problems(testbed: Testbed) -> Iterator[Problem]:

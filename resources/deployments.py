@@ -12,6 +12,7 @@ from bmwg.drivers.data_plane import DataPlane
 from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import host
+from bmwg.drivers.paths.bed_links import taken
 from bmwg.drivers.workload import modifiers
 from bmwg.methodology.cells import axes
 from bmwg.methodology.measurements.registry import measurement
@@ -75,6 +76,9 @@ class Deployments:
             "port_kind": {**session.bed.port_kind.evidence(), **kinds},
             "test_addresses": [[host(one) for one in mine] for mine in addresses],
         }
+        devices = {port.device for port in deployment.ports}
+        if nics := [dict(nic) for nic in taken(session.bed) if nic["address"] in devices]:
+            told["nics"] = nics  # as their kernel drivers told, before they let go
         mine = deployment_of(cell)
         if settings := axes.settings(cell.axes):
             told["settings"] = {".".join(place): value for place, value in settings.items()}

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta
 
 from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting import pci_port
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.locks import claims
 from bmwg.drivers.medium import with_medium
@@ -126,7 +127,8 @@ class FramesShare:
         watch = None
         if not self._simulated:
             signed = self.testbed.tester.driver == "embedded"
-            watch = run.stack.enter_context(LeakWatch(self.testbed.lab_ports, signed=signed))
+            lent = pci_port.names_of_all(self.testbed.lab_ports)
+            watch = run.stack.enter_context(LeakWatch(lent, signed=signed))
         largest = max((planned.cell.frame_octets for planned in self._plan), default=0)
         networks = max((planned.cell.destination_networks for planned in self._plan), default=1)
         folder = run.store.folder.resolve()

@@ -20,8 +20,10 @@ from bmwg.drivers.hosting import guest_clock, guest_run, guest_views, pages, qem
 from bmwg.drivers.hosting.guest_clock import Reading
 from bmwg.drivers.hosting.qemu import MachineSpec, NicModel
 from bmwg.drivers.hosting.qemu_machine import Machine
+from bmwg.drivers.testbed import CABLE, TESTER, Testbed
 from bmwg.drivers.testbed_guest import GuestSpec
 from bmwg.drivers.traffic.embedded import build
+from bmwg.drivers.traffic.embedded.ports import PCI
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.trial.keep_awake import KeepAwake
 
@@ -31,6 +33,18 @@ _CALL_DEADLINE_S = 120.0  # a guest under load answers late
 _RESULTS_TAG = "bmwg-results"
 _MODULES = ("igb", "igbvf", "vfio-pci")  # drivers of NICs with virtual functions, and of these
 _SWITCH_MODULES = ("tun", "nf_conntrack_netlink")  # what a vSwitch needs, or would load amid a run
+
+
+def cables_of(testbed: Testbed) -> tuple[tuple[NicModel, NicModel], ...]:
+    """Return what NICs a guest has at the ends of its cables, those of the testbed file.
+
+    The DUT's have virtual functions; where the tester opens NICs itself (io: pci) its own have.
+    """
+    testers, others = NicModel.VIRTIO, NicModel.IGB
+    if testbed.tester.io == PCI:
+        testers, others = others, testers
+    ends = [(link.a.node, link.b.node) for link in testbed.links if link.kind == CABLE]
+    return tuple((testers if a == TESTER else others, testers if b == TESTER else others) for a, b in ends)
 
 
 def run_in_guest(
@@ -46,7 +60,7 @@ def run_in_guest(
 ) -> int:
     """Run `bmwg <arguments>` in a guest and return its exit code; `say` gets its output as it comes.
 
-    The guest has these `cables`, named by the NICs at their ends; the interrupts of the tester's go to CPUs
+    The guest has these `cables`, named by the NICs at their ends; interrupts of those of virtio go to CPUs
     other than `tester_cpus`.
 
     The host's CPUs are kept from halting meanwhile, whatever the profile inside asks of the guest's own.

@@ -18,6 +18,7 @@ from pathlib import Path
 from pyroute2.ethtool.ethtool import Ethtool
 
 from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting import nic_rings
 from bmwg.drivers.hosting.interfaces import index, rtnetlink
 from bmwg.drivers.hosting.napi import napi_threads
 from bmwg.methodology.errors import TestbedError
@@ -25,6 +26,7 @@ from bmwg.methodology.errors import TestbedError
 THREAD_DEADLINE_S = 2.0  # choice: the kernel starts the thread within the same system call
 REAL_TIME_PRIORITY = 1  # lowest: above every ordinary process, below the watchdog of the tester
 _POLICIES = {os.SCHED_FIFO: "fifo", os.SCHED_OTHER: "other"}
+VETH = "veth"
 VETH_QUEUE_FRAMES = 256  # VETH_RING_SIZE of the Linux kernel's drivers/net/veth.c
 _UNSEEN = "kernel threads are outside this PID namespace: the thread exists and is not pinned"
 _GRO = "rx-gro"
@@ -55,6 +57,8 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
     threaded = Path(f"/sys/class/net/{interface}/threaded")
     with rtnetlink(f"device queue of {interface}") as kernel:
         number = index(kernel, interface)
+        link = next(iter(kernel.get_links(number)))
+    kind = link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") or ""
     if not threaded.exists():
         raise TestbedError(
             "QUEUE-01",
@@ -80,7 +84,8 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
     return {
         "interface": interface,
         "device_queue": "threaded",
-        "queue_frames": VETH_QUEUE_FRAMES,
+        "queue_frames": VETH_QUEUE_FRAMES if kind == VETH else nic_rings.ring_frames(interface=interface),
+        "queues": nic_rings.receive_queues(interface=interface),
         "cpu": cpu if threads else None,
         "cpu_reason": "" if threads else _UNSEEN,
         "offload_changed": offload_changed,

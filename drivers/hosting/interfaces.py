@@ -57,6 +57,18 @@ def down(*, interface: str) -> None:
         kernel.link("set", index=index(kernel, interface), state="down")
 
 
+def set_mac(*, interface: str, mac: str) -> None:
+    """Node function: set the MAC of the interface."""
+    with rtnetlink(f"set MAC of {interface}") as kernel:
+        kernel.link("set", index=index(kernel, interface), address=mac)
+
+
+def rename(*, interface: str, name: str) -> None:
+    """Node function: give the interface, which is down, another name."""
+    with rtnetlink(f"rename {interface} to {name}") as kernel:
+        kernel.link("set", index=index(kernel, interface), ifname=name)
+
+
 def set_mtu(*, interface: str, mtu_octets: int) -> None:
     """Node function: set the MTU in octets (frame without Ethernet header and FCS)."""
     with rtnetlink(f"set MTU of {interface} to {mtu_octets}") as kernel:

@@ -1,6 +1,6 @@
 """Interfaces of a host that a run borrows: moved into a node's namespaces, and given back; node functions.
 
-Only an interface that nothing else uses is borrowed: one with an address, a default route or a controller
+Only an interface that nothing else uses is borrowed: one with an address, a route, a session or a controller
 belongs to the host's own network (RFC 6815). The kernel itself gives a device back when the namespaces end;
 a virtual interface ends with them.
 
@@ -16,11 +16,10 @@ import time
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting import interfaces, routing
+from bmwg.drivers.hosting import interfaces, port_uses
 from bmwg.methodology.errors import TestbedError
 
 _SYS_NET = Path("/sys/class/net")
-_LINK_LOCAL = "fe80:"
 _DISCARD_PORT = 9  # nobody listens there: a kernel that is reached refuses
 _LOOK_S = 0.05
 
@@ -32,22 +31,11 @@ def require_bare(*, interface: str) -> dict[str, JsonValue]:
         with interfaces.rtnetlink(f"look for {interface}") as kernel:
             interfaces.index(kernel, interface)  # raises, with the near names
     found = there[interface]
-    uses = [f"the address {one}" for one in found["addresses"] if not one.startswith(_LINK_LOCAL)]
-    if found["controller"]:
-        uses.append(f"the controller {found['controller']}")
-    for ipv6 in (False, True):
-        if any(
-            route["destination"] == "default" and route["interface"] == interface
-            for route in routing.routes(ipv6=ipv6)
-        ):
-            uses.append(f"a default route of IPv{6 if ipv6 else 4}")
-    if interface == "lo":
-        uses.append("the host's loopback")
-    if uses:
+    if uses := port_uses.uses_of(found):
         raise TestbedError(
             "PORT-01",
             f"interface {interface} is in use; nothing was moved",
-            expected="one without address, controller and default route",
+            expected="one without address, route, session, controller and interfaces on it",
             found=", ".join(uses),
             hint="take these away if test traffic may use the interface, or name another one",
         )

@@ -11,13 +11,19 @@ from bmwg.drivers.api import JsonValue
 _ON_NODE = re.compile(r" N(\d+)=(\d+)")
 _SIZE = re.compile(r" kernelpagesize_kB=(\d+)")
 _NAMES = {2048: "2 MiB", 1048576: "1 GiB"}
-_POOLS = Path("/sys/kernel/mm/hugepages")
+_POOLS, _NODES = Path("/sys/kernel/mm/hugepages"), Path("/sys/devices/system/node")
 
 
-def free(size_kib: int) -> int:
-    """Return how many pages of a size are free on this machine; none where it has none of that size."""
+def pool(size_kib: int, numa_node: int | None = None) -> Path:
+    """Return the kernel's folder of pages of a size: the machine's, or those of one NUMA node."""
+    name = f"hugepages-{size_kib}kB"
+    return _POOLS / name if numa_node is None else _NODES / f"node{numa_node}" / "hugepages" / name
+
+
+def free(size_kib: int, numa_node: int | None = None) -> int:
+    """Return how many pages of a size are free on this machine, or on one NUMA node of it; 0 without any."""
     with contextlib.suppress(OSError):
-        return int((_POOLS / f"hugepages-{size_kib}kB" / "free_hugepages").read_text())
+        return int((pool(size_kib, numa_node) / "free_hugepages").read_text())
     return 0
 
 

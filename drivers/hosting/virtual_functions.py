@@ -3,30 +3,23 @@
 `of`, `capable` and `set_mac` are asked where the NIC is. A function's interface is born in the machine's own
 network namespace, wherever its NIC is; so `create` and `interface_of` run there. Ids: VF-01 the NIC has none,
 or too few, VF-02 the kernel made none, VF-03 a function has no interface, VF-04 a function does not go to
-VFIO, VF-05 a program keeps a function.
+VFIO.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting import vfio
 from bmwg.drivers.hosting.interfaces import index, rtnetlink
 from bmwg.methodology.errors import TestbedError
 
-VFIO_DRIVER = "vfio-pci"
-VFIO_FOLDER = Path("/dev/vfio")
-_NET, _PCI = Path("/sys/class/net"), Path("/sys/bus/pci/devices")
-_DRIVERS, _IOMMUS, _PROC = Path("/sys/bus/pci/drivers"), Path("/sys/class/iommu"), Path("/proc")
+_NET = Path("/sys/class/net")
 _INTERRUPTS = Path("/proc/irq")
-_PROBE = Path("/sys/bus/pci/drivers_probe")
 _LOOK_S = 0.05
-_RELEASE_S = 10.0
 
 
 def of(*, interface: str) -> dict[str, JsonValue]:
@@ -69,7 +62,7 @@ def create(*, address: str, count: int) -> list[str]:
     Raises TestbedError VF-01 where it has functions of somebody else's already, VF-02 when the kernel
     refuses.
     """
-    device = _PCI / address
+    device = vfio.PCI / address
     if found := _number(device / "sriov_numvfs"):
         raise TestbedError(
             "VF-01",
@@ -93,56 +86,12 @@ def remove(*, address: str) -> None:
     A program that has one of them open by VFIO is ended first: the kernel would wait for it without a
     deadline. Raises TestbedError VF-05 when it does not end.
     """
-    device = _PCI / address
+    device = vfio.PCI / address
     if not _number(device / "sriov_numvfs"):
         return
-    groups = [_group(function.resolve()) for function in sorted(device.glob("virtfn*"))]
-    _release([group for group in groups if group is not None])
+    groups = [vfio.group_of(function.resolve().name) for function in sorted(device.glob("virtfn*"))]
+    vfio.release([group for group in groups if group is not None])
     (device / "sriov_numvfs").write_text("0")
-
-
-def _release(groups: Sequence[int]) -> None:
-    """End whoever holds one of these groups open."""
-    end_s = time.monotonic() + _RELEASE_S
-    while pids := sorted({pid for group in groups for pid in holders(group=group)}):
-        if time.monotonic() > end_s:
-            raise TestbedError(
-                "VF-05",
-                f"virtual functions of groups {', '.join(map(str, groups))}",
-                expected=f"nobody who has them open within {_RELEASE_S:g} s",
-                found=f"processes {', '.join(map(str, pids))}",
-            )
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(_LOOK_S)
-
-
-def holders(*, group: int) -> list[int]:
-    """Node function: the processes that have an IOMMU group open by VFIO."""
-    file = str(VFIO_FOLDER / str(group))
-    found = set()
-    for link in _PROC.glob("[0-9]*/fd/*"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
-            if os.readlink(link) == file:
-                found.add(int(link.parts[-3]))
-    return sorted(found)
-
-
-def no_vfio() -> dict[str, str] | None:
-    """Node function: what is missing for a function under a program in user space; None: nothing.
-
-    Without an IOMMU such a program could write anywhere in the machine's memory, so that is refused.
-    """
-    if not (_DRIVERS / VFIO_DRIVER).is_dir():
-        return {"what": "driver vfio-pci", "reason": "it is not loaded", "mend": "modprobe vfio-pci"}
-    if not any(_IOMMUS.glob("*")):
-        return {
-            "what": "an IOMMU",
-            "reason": f"{_IOMMUS} is empty",
-            "mend": "switch it on in firmware and kernel (intel_iommu=on); a guest has it with its cables",
-        }
-    return None
 
 
 def place_interrupts(*, address: str, cpus: list[int]) -> list[dict[str, JsonValue]]:
@@ -152,7 +101,7 @@ def place_interrupts(*, address: str, cpus: list[int]) -> list[dict[str, JsonVal
     the kernel does not move stays where it is, as the answer says.
     """
     found: list[dict[str, JsonValue]] = []
-    for file in sorted((_PCI / address / "msi_irqs").glob("*"), key=lambda path: int(path.name)):
+    for file in sorted((vfio.PCI / address / "msi_irqs").glob("*"), key=lambda path: int(path.name)):
         affinity = _INTERRUPTS / file.name / "smp_affinity_list"
         with contextlib.suppress(OSError):
             affinity.write_text(",".join(map(str, cpus)))
@@ -172,32 +121,21 @@ def to_vfio(*, address: str) -> dict[str, JsonValue]:
 
     Raises TestbedError VF-04 when it is not there after that.
     """
-    device = _PCI / address
-    (device / "driver_override").write_text(VFIO_DRIVER)
-    if (device / "driver").exists():
-        (device / "driver" / "unbind").write_text(address)
-    _PROBE.write_text(address)
-    driver = (device / "driver").resolve().name if (device / "driver").exists() else "none"
-    group = _group(device)
-    if driver != VFIO_DRIVER or group is None or not (VFIO_FOLDER / str(group)).exists():
+    bound, group = vfio.bind(address), vfio.group_of(address)
+    if not bound:
         raise TestbedError(
             "VF-04",
             f"virtual function {address}",
-            expected=f"driver {VFIO_DRIVER} and its group below {VFIO_FOLDER}",
-            found=f"driver {driver}, group {'none' if group is None else group}",
+            expected=f"driver {vfio.VFIO_DRIVER} and its group below {vfio.VFIO_FOLDER}",
+            found=f"driver {vfio.driver_of(address) or 'none'}, group {'none' if group is None else group}",
             hint="does the machine have an IOMMU that is on, and a group of its own for each function?",
         )
-    return {"address": address, "driver": driver, "iommu_group": group}
-
-
-def _group(device: Path) -> int | None:
-    group = device / "iommu_group"
-    return int(group.resolve().name) if group.exists() else None
+    return {"address": address, "driver": vfio.VFIO_DRIVER, "iommu_group": group}
 
 
 def interface_of(*, address: str, within_s: float = 10.0) -> dict[str, JsonValue]:
     """Node function: the interface that a function's driver has made here; TestbedError VF-03 without."""
-    device = _PCI / address
+    device = vfio.PCI / address
     end_s = time.monotonic() + within_s
     while not (names := [path.name for path in (device / "net").glob("*")]):
         if time.monotonic() > end_s:
@@ -214,5 +152,5 @@ def interface_of(*, address: str, within_s: float = 10.0) -> dict[str, JsonValue
         "address": address,
         "interface": names[0],
         "driver": (device / "driver").resolve().name,
-        "iommu_group": _group(device),
+        "iommu_group": vfio.group_of(address),
     }

@@ -23,6 +23,7 @@ from bmwg.drivers.api import (
     PodParts,
     UndoLog,
 )
+from bmwg.drivers.hosting import nic_rings
 from bmwg.drivers.network import xsk
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.handover import AF_XDP
@@ -73,6 +74,11 @@ class AfXdpNetwork(CniNetwork):
         netns: str = "",
     ) -> Iterator[Attached]:
         """Hand the NIC to the pod, and name the device by which a program there takes it."""
+        node.call(
+            nic_rings.require_one_queue,
+            interface=str(attachment.uplink),
+            where=f"network {self.spec.name} on node {node.name}",
+        )
         budget = BUSY_BUDGET_FRAMES if self._busy_poll else 0
         named = {"pod_id": pod_id, "pod_pid": pod_pid, "bridge": bridge, "netns": netns}
         with super().attach(node, attachment, **named) as attached:  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from bmwg.drivers.api import (
     PodParts,
     UndoLog,
 )
-from bmwg.drivers.hosting import virtual_functions
+from bmwg.drivers.hosting import vfio, virtual_functions
 from bmwg.drivers.links import mac_of
 from bmwg.drivers.network.handover import VFIO, NetworkDefaults
 from bmwg.drivers.network.sriov import LINK_KIND, UNDO_KIND, count_of, function_evidence, no_nic, too_few
@@ -47,7 +47,7 @@ class SriovVfioNetwork(NetworkDefaults):
         """Return what is missing: NICs with as many virtual functions, vfio-pci, an IOMMU."""
         if lack := no_nic(node, self._count):
             return lack
-        found = node.call(virtual_functions.no_vfio)
+        found = node.call(vfio.no_vfio)
         return Missing(**found) if found else None
 
     def probe_uplink(self, node: Node, nic: str) -> Missing | None:
@@ -71,7 +71,7 @@ class SriovVfioNetwork(NetworkDefaults):
     @contextmanager
     def pod_parts(self, node: PlacedNode, pod_id: str) -> Iterator[PodParts]:
         """The pod sees the VFIO groups, and may keep its memory in place."""
-        folder = str(virtual_functions.VFIO_FOLDER)
+        folder = str(vfio.VFIO_FOLDER)
         yield PodParts(binds=((folder, folder, True),), capabilities=_CAPABILITIES)
 
     @contextmanager
@@ -124,12 +124,12 @@ class SriovVfioNetwork(NetworkDefaults):
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
         """Return that the function waits for its program; which one has it tells `settled`."""
         group = int(attached.evidence["virtual_function"]["iommu_group"])
-        return {"checked": True, "open_by": virtual_functions.holders(group=group)}
+        return {"checked": True, "open_by": vfio.holders(group=group)}
 
     def settled(self, node: Node, attached: Attached, *, pod_id: str, pod_pid: int) -> dict[str, JsonValue]:
         """Return that the pod's program alone has the function open; TestbedError VF-05 for another."""
         group = int(attached.evidence["virtual_function"]["iommu_group"])
-        found = virtual_functions.holders(group=group)
+        found = vfio.holders(group=group)
         if found != [pod_pid]:
             raise TestbedError(
                 "VF-05",

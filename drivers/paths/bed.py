@@ -28,21 +28,19 @@ from bmwg.drivers.api import (
     UndoLog,
 )
 from bmwg.drivers.api_machines import Machine, MachineProvider
-from bmwg.drivers.cables import cabled
 from bmwg.drivers.hosting import interfaces, sysctl
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.paths.bed_guests import Guests
+from bmwg.drivers.paths.bed_links import joined, pci_nics
 from bmwg.drivers.paths.bed_machines import machines_of
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, link_mtu
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.paths.uplinks import lacking
 from bmwg.drivers.port_kind import PortKind, port_kind
 from bmwg.drivers.testbed import (
-    CABLE,
     TESTER,
     VETH,
-    VHOST_USER,
     Endpoint,
     LinkSpec,
     NodeKind,
@@ -98,6 +96,7 @@ class Bed:
         self.standing_machines: dict[str, Machine] = {}
         self._nodes: dict[str, NamespaceNode] = {}
         self.guests = Guests()
+        self.nics: dict[Endpoint, dict[str, JsonValue]] = {}  # of the tester's PCI ports, as they were
         self._missing: dict[tuple[str, str], Missing | None] = {}
         self._described: dict[tuple[str, str], dict[str, JsonValue]] = {}
         self._macs: dict[Endpoint, str] = {}
@@ -111,6 +110,7 @@ class Bed:
             return
         # what is wrong with an option, before anything stands
         networks = [self.network(option.name) for option in self.testbed.networks]
+        self.nics = pci_nics(self.testbed)
         for name in (TESTER, *(node.name for node in self.testbed.nodes)):
             if name != TESTER and self.testbed.node(name).kind is not NodeKind.NAMESPACE:
                 raise ConfigError(
@@ -122,15 +122,7 @@ class Bed:
             node = NamespaceNode(name, keep=[self.run_dir], owner=self.owner)
             self._nodes[name] = stack.enter_context(node)
             node.call(sysctl.write_many, settings=_QUIET_IGMP)
-        for link in self.testbed.links:
-            a, b = ((self.node(end.node), end.interface) for end in (link.a, link.b))
-            if link.kind == CABLE:
-                made = stack.enter_context(cabled(a, b, self.undo, mtu_octets=self.mtu_octets))
-            elif link.kind == VHOST_USER:  # made by wire and vSwitch
-                made = {"kind": link.kind, "a": str(link.a), "b": str(link.b)}
-            else:
-                made = links.connect(*a, *b, mtu_octets=self.mtu_octets)
-            self.links.append(made)
+        self.links += joined(self, stack)
         places = {node.name: self.node(node.name) for node in self.testbed.nodes}
         testbed = self.testbed
         busy = (testbed.dut.cpus, testbed.tester.cpus)
@@ -284,7 +276,9 @@ class Bed:
         )
 
     def mac(self, end: Endpoint) -> str:
-        """Return the MAC of one end of a link, as the kernel has it; of a port at a socket its own."""
+        """Return the MAC of one end of a link, as the kernel has or had it; of a port at a socket its own."""
+        if end in self.nics:
+            return str(self.nics[end]["mac"])
         if end in self.testbed.socket_ports:  # which no kernel knows
             return links.mac_of(end.node, end.interface)
         if end not in self._macs:
@@ -329,13 +323,17 @@ class Bed:
     ) -> TesterPort:
         """Return tester port 0 or 1 on an interface of this testbed, of the kind that the file names for it.
 
-        `networks` are the first of those behind it, of both IP versions, where the path routes to them.
+        `networks` are the first of those behind it, of both IP versions, where the path routes to them. A PCI
+        port is a device in no namespace.
         """
+        own = netns == self.tester.netns_path
+        nic = self.nics.get(Endpoint(node=TESTER, interface=device)) if own else None
         return TesterPort(
             name=name,
             io=self.port_kind.each[number],
-            device=device,
-            netns=netns,
+            device=str(nic["address"]) if nic else device,
+            netns=None if nic else netns,
+            mtu_octets=self.mtu_octets if nic else None,
             mac=mac,
             ipv4=ipv4,
             ipv6=ipv6,

@@ -146,10 +146,17 @@ def no_ipv6(cell: Cell, network: NetworkDriver) -> Missing | None:
 
 
 def no_program(bed: Bed, network: NetworkDriver) -> Missing | None:
-    """Return why the tester's programs cannot run at these pods' interfaces, or None (io: xdp only).
+    """Return why the tester cannot be at these pods' interfaces by ports of its kind, or None.
 
-    What a plugin makes on top of the NIC (macvlan, ipvlan, vlan) runs no XDP program of its own.
+    What a plugin makes on top of the NIC (macvlan, ipvlan, vlan) runs no XDP program of its own, and a pod's
+    interface is no device on a PCI bus.
     """
+    if bed.nics:
+        return Missing(
+            what=f"tester ports on the PCI bus (io: pci) on pods of network {network.spec.name}",
+            reason="the tester's ports are the interfaces of the pods there",
+            mend="a path that begins and ends at NICs, or `io: af_xdp` in the testbed file",
+        )
     if network.spec.uplink != uplinks.MASTER or bed.port_kind.used != XDP:
         return None
     return Missing(

@@ -15,6 +15,7 @@ class OfFrames:
     kind: ClassVar[str] = FRAMES
     takes: ClassVar[Takes] = TWO
     one_place: ClassVar[bool] = False
+    pci_memory_mib: ClassVar[int | None] = None
 
     def probe(self) -> Missing | None:
         """Nothing is missing of a tester that was made."""

@@ -30,7 +30,7 @@ def test_a_bare_interface_is_told_as_it_is(pair: tuple[NamespaceNode, NamespaceN
     assert found["mac"] == links.mac_of("near", "eth1")
 
 
-@pytest.mark.parametrize("use", ["address", "ipv6", "route", "controller", "loopback"])
+@pytest.mark.parametrize("use", ["address", "ipv6", "route", "host route", "controller", "loopback"])
 def test_an_interface_in_use_is_refused_by_its_use(
     pair: tuple[NamespaceNode, NamespaceNode], use: str
 ) -> None:
@@ -47,6 +47,11 @@ def test_an_interface_in_use_is_refused_by_its_use(
             near.call(interfaces.add_address, interface="eth1", address="198.18.0.1/24")
             near.call(routing.add_route, destination="default", via="198.18.0.2")
             said = "a default route of IPv4"
+        case "host route":
+            with_route = {"destination": "203.0.113.0/24", "via": "", "interface": "eth1"}
+            near.call(interfaces.up, interface="eth1")
+            near.call(routing.add_route, **with_route)
+            said = "a route to 203.0.113.0/24"
         case "controller":
             near.call(routing.add_bridge, bridge="br0")
             near.call(routing.set_controller, interface="eth1", controller="br0")

@@ -7,16 +7,20 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
+from bmwg.drivers.medium import medium_of
 from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.traffic.embedded import pci
 from bmwg.drivers.traffic.embedded.build import source_digest
 from bmwg.drivers.traffic.embedded.destinations import LEARNING_FRAMES, SEED, drawn, refuse_undrawable
 from bmwg.drivers.traffic.embedded.extras import ROUTES, extras, states
 from bmwg.drivers.traffic.embedded.ports import (
     DEFAULT_MTU,
+    MEMORY_MIB,
     NETDEV_KINDS,
+    PCI,
     check_interface,
     check_ports,
     limits_of,
@@ -54,12 +58,15 @@ FORMAT_NUMBER = {FrameFormat.ETHERNET: 0, FrameFormat.IPV4_UDP: 1, FrameFormat.I
 class EmbeddedTraffic(OfFrames):
     """TrafficDriver over the embedded tester. One instance, one process, used from one thread."""
 
+    pci_memory_mib: ClassVar[int | None] = MEMORY_MIB
+
     def __init__(self, config: EmbeddedConfig) -> None:
         self.config = config
         self._process = TesterProcess(config)
         self._ports: tuple[TesterPort, TesterPort] | None = None
         self._limits: TrafficLimits | None = None
         self._mtus: list[int] = []
+        self._links_mbps: list[int] = []  # of PCI ports; 0: not told
         self._slot_octets = 0
         self._gateway_mac = ""
         self._queue_refused = False  # the kernel refused frames of a queue: it gets a new one
@@ -95,24 +102,28 @@ class EmbeddedTraffic(OfFrames):
                 run_dir=run_dir,
                 lab_ports=frozenset(testbed.lab_ports),
                 drain_quiet_s=drain_s,
-                pci=testbed.tester.io == "pci",
+                pci=testbed.tester.io == PCI,
+                line_rate_bps=medium_of(testbed).line_rate_bps,
             )
         )
 
     def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
         """Bind two ports and resolve their next hops; sends nothing but ARP and ND.
 
-        Refusals are those of ports.py and xdp.py; TestbedError TST-11 (DPDK cannot open it), TST-09 (no next
-        hop).
+        Refusals are those of ports.py, pci.py and xdp.py; TestbedError TST-11 (DPDK cannot open it), TST-09
+        (no next hop).
         """
         self.detach()
         check_ports(ports, self.config.lab_ports)
         self._mtus = [
-            check_interface(port, self.config.lab_ports) if port.io in NETDEV_KINDS else DEFAULT_MTU
+            check_interface(port, self.config.lab_ports)
+            if port.io in NETDEV_KINDS
+            else port.mtu_octets or DEFAULT_MTU
             for port in ports
         ]
         self._plug(ports, frame_octets=64)
         try:
+            pci.require_line_rate(ports, self._links_mbps, self.config.line_rate_bps)
             self._resolve(ports)
         except ToolkitError:
             self._unplug()
@@ -131,8 +142,11 @@ class EmbeddedTraffic(OfFrames):
                 request_for(port, self._instance, mtu=mtu, frame_octets=frame_octets, pool_frames=pool_frames)
             )
         try:
-            reply = self._process.request("attach", {"ports": requests}, deadline_s=ATTACH_DEADLINE_S)
+            order = {"ports": requests, "link_deadline_s": pci.LINK_DEADLINE_S}
+            reply = self._process.request("attach", order, deadline_s=ATTACH_DEADLINE_S)
         except RefusalError as refusal:
+            if refusal.code == pci.NO_LINK:
+                raise pci.linkless(ports, refusal.text) from refusal
             if (named := refused(refusal, ports)) is not None:
                 raise named from refusal
             raise TestbedError(
@@ -143,6 +157,7 @@ class EmbeddedTraffic(OfFrames):
                 hint=f"the tester's log says more: {self._process.log_path}",
             ) from refusal
         self._mtus = [whole(entry, "mtu") for entry in reply]
+        self._links_mbps = [whole(entry, "link_mbps") for entry in reply]
         self._slot_octets = ring_for(frame_octets).slot_octets
 
     def _resolve(self, ports: tuple[TesterPort, TesterPort]) -> None:
@@ -346,6 +361,7 @@ class EmbeddedTraffic(OfFrames):
             "watch_cpus": list(self.config.watch_cpus),
             "burst_frames": self.config.burst_frames,
             "memory_mib": self.config.memory_mib,
+            "hugepages": self.config.pci,
             "drain_quiet_s": self.config.drain_quiet_s,
             "drain_limit_s": self.config.drain_limit_s,
             "max_flows": MAX_FLOWS,

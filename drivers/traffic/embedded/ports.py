@@ -17,6 +17,7 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from bmwg.drivers.api import TesterPort, TrafficLimits
+from bmwg.drivers.hosting import nic_rings
 from bmwg.drivers.netns import in_initial_namespace, within
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, FrameFormat
@@ -24,13 +25,15 @@ from bmwg.methodology.trial.capabilities import EVERYTHING
 from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS
 
 XDP = "xdp"  # programs inside the kernel: no device of DPDK (src/xdp.h)
-NETDEV_KINDS = (XDP, "af_xdp", "af_packet")  # `device` is an interface name
+AF_XDP = "af_xdp"
+NETDEV_KINDS = (XDP, AF_XDP, "af_packet")  # `device` is an interface name
 VHOST = "vhost"  # the switch's end of a vhost-user socket, which it makes: the other half of a wire
 VIRTIO_USER = "virtio_user"
 SOCKET_KINDS = (VIRTIO_USER, "virtio_user_server", VHOST)  # `device` is a vhost-user socket
 MOST_SOCKET_OCTETS = 107  # sun_path without the final zero
 PCI = "pci"  # `device` is the address of a device that a user-space driver has
 IO_KINDS = (*NETDEV_KINDS, *SOCKET_KINDS, "memif", "memif_server", "pcap", PCI)
+MEMORY_MIB = 160  # of DPDK: buffers of two ports, rings, its own
 BENCHMARK_NETWORKS = (
     ipaddress.ip_network("198.18.0.0/15"),  # rfc2544 appendix C.2.2
     ipaddress.ip_network("2001:2::/48"),  # rfc5180-8
@@ -79,7 +82,7 @@ def device_arguments(port: TesterPort, instance: int, ring: Ring) -> str:
     """
     if port.io == XDP:
         return ""
-    if port.io == "af_xdp":
+    if port.io == AF_XDP:
         # busy_budget=0: the kernel's busy polling would put the DUT's work on our CPU.
         return f"net_af_xdp{instance},iface={port.device},start_queue=0,queue_count=1,busy_budget=0"
     if port.io == "af_packet":
@@ -139,7 +142,7 @@ def check_port(port: TesterPort, lab_ports: Collection[str]) -> None:
     for address in (port.ipv4, port.ipv6):
         if address is not None:
             _check_benchmark_address(port, address)
-    if port.io == PCI and port.device not in lab_ports:
+    if port.io == PCI and {port.device, port.name}.isdisjoint(lab_ports):
         raise _undeclared(port, f"PCI device {port.device}")
 
 
@@ -185,7 +188,8 @@ def check_interface(port: TesterPort, lab_ports: Collection[str]) -> int:
     """Look at the interface of a netdev port and refuse it by name; return its MTU (octets).
 
     TestbedError: TST-04 missing interface or namespace, TST-05 default route, TST-06 foreign address,
-    TST-07 initial namespace undeclared, TST-08 down.
+    TST-07 initial namespace undeclared, TST-08 down, QUEUE-04 several queues
+    (af_xdp).
     """
     try:
         initial = in_initial_namespace(port.netns)
@@ -225,7 +229,10 @@ def _check_here(port: TesterPort) -> int:
                 found="down",
                 hint=f"ip link set {port.device} up (in its namespace)",
             )
-        return int(link.get("mtu"))
+        mtu = int(link.get("mtu"))
+    if port.io == AF_XDP:
+        nic_rings.require_one_queue(interface=port.device, where=f"tester port {port.name}")
+    return mtu
 
 
 def _missing(port: TesterPort, what: str, present: list[str]) -> TestbedError:

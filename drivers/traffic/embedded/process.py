@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from bmwg.drivers.traffic.embedded import pci
 from bmwg.drivers.traffic.embedded.build import ensure_built
+from bmwg.drivers.traffic.embedded.ports import MEMORY_MIB
 from bmwg.drivers.traffic.embedded.protocol import Channel, RefusalError, TesterGoneError, TesterLateError
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 
@@ -28,6 +30,7 @@ class EmbeddedConfig:
     `cpus` holds the one CPU of its lcore; `watch_cpus` get a watchdog each; `run_dir` receives the program's
     log; `lab_ports` are interfaces of the initial namespace or PCI addresses that traffic may use.
     `burst_frames` is the most that leave at once when the sender woke late. `memory_mib` is DPDK's heap.
+    With `pci` its memory is hugepages, as ports need them. `line_rate_bps` is the medium's.
     """
 
     cpus: tuple[int, ...] = (0,)
@@ -35,11 +38,12 @@ class EmbeddedConfig:
     run_dir: Path = Path("/run/bmwg")
     lab_ports: frozenset[str] = frozenset()
     burst_frames: int = 32
-    memory_mib: int = 160
+    memory_mib: int = MEMORY_MIB
     drain_quiet_s: float = 0.05
     drain_limit_s: float = 2.0  # rfc2544-23: residual frames within two seconds
     resolve_deadline_s: float = 5.0
     pci: bool = False
+    line_rate_bps: int | None = None
     binary: Path | None = None
 
     def __post_init__(self) -> None:
@@ -119,10 +123,9 @@ class TesterProcess:
         return hello
 
     def _argv(self, binary: Path, fd: int) -> list[str]:
-        eal = ["--no-huge", "--no-shconf", "-m", str(self._config.memory_mib), "--no-telemetry"]
+        memory = ["--no-huge", "--no-shconf", "--no-pci", "-m", str(self._config.memory_mib)]
+        eal = [*(pci.EAL if self._config.pci else memory), "--no-telemetry"]
         eal += ["--lcores", f"0@{self._config.cpus[0]}", "--log-level", "warning"]
-        if not self._config.pci:
-            eal.append("--no-pci")
         watched = {"sut": list(self._config.watch_cpus), "tester": list(self._config.cpus)}
         return [str(binary), str(fd), str(os.getpid()), json.dumps(watched), *eal]
 

@@ -97,6 +97,7 @@ class MoonGenTraffic(OfFrames):
     """TrafficDriver over MoonGen; a process for each trial."""
 
     one_place: ClassVar[bool] = True
+    pci_memory_mib: ClassVar[int | None] = 0  # it sees to its own
 
     def __init__(self, config: MoonGenConfig) -> None:
         self.config = config

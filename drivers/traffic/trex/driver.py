@@ -55,6 +55,7 @@ class TrexTraffic(OfFrames):
     """TrafficDriver over TRex stateless. One instance, one server, used from one thread."""
 
     one_place: ClassVar[bool] = True
+    pci_memory_mib: ClassVar[int | None] = 0  # it sees to its own
 
     def __init__(self, config: TrexConfig, make_client: ClientFactory = start_client) -> None:
         self.config = config

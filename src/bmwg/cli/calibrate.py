@@ -23,6 +23,7 @@ from bmwg.drivers.api import TrafficDriver
 from bmwg.drivers.hosting import process
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.locks import reserve
+from bmwg.drivers.medium import medium_of, with_medium
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.simulated import SIMULATED
@@ -35,11 +36,12 @@ from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import Cell, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, judge
+from bmwg.methodology.trial.medium import cell_fps
 from bmwg.resources.tester import tester_of
 
 _SHARES = (0.1, 0.25, 0.5, 0.75)  # choice: of the rate without loss, where pacing is looked at
 _REPEATS = 3
-_MOST_FPS = 6_000_000  # choice: above what any port kind was seen to carry, docs/adr/0240
+_MOST_FPS = 6_000_000  # choice: above what any port kind without a rate was seen to carry, docs/adr/0240
 _KINDS = ("af_packet", "af_xdp", "xdp")  # of the embedded testbed, where no file is named
 _NS = 1_000_000_000
 
@@ -96,6 +98,8 @@ def calibrate(testbed: Testbed, profile: Profile, cell: Cell) -> dict[str, Any]:
             expected="a tester that sends frames",
             found=f"driver {SIMULATED}",
         )
+    testbed = with_medium(testbed)
+    most_fps = cell_fps(medium_of(testbed).line_rate_bps, cell) or _MOST_FPS
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bmwg-calibrate-")))
         stack.enter_context(reserve(testbed))
@@ -109,7 +113,7 @@ def calibrate(testbed: Testbed, profile: Profile, cell: Cell) -> dict[str, Any]:
         deployment = stack.enter_context(path_driver(cell, bed).deploy())
         tester = stack.enter_context(tester_of(testbed, folder, profile.policy.drain_s))
         tester.attach(deployment.ports)
-        found = _measured(tester, profile, cell)
+        found = _measured(tester, profile, cell, most_fps)
         described = dict(tester.describe())
         tester.detach()
     return {
@@ -122,14 +126,14 @@ def calibrate(testbed: Testbed, profile: Profile, cell: Cell) -> dict[str, Any]:
     }
 
 
-def _measured(tester: TrafficDriver, profile: Profile, cell: Cell) -> dict[str, Any]:
+def _measured(tester: TrafficDriver, profile: Profile, cell: Cell, most_fps: int) -> dict[str, Any]:
     trials: list[TrialResult] = []
 
     def measure(spec: TrialSpec) -> JudgedTrial:
         trials.append(tester.run(spec))
         return judge(RecordedTrial(seq=len(trials), result=trials[-1]), profile.policy)
 
-    goal = profile.goal(cell, max_load_fps=_MOST_FPS, qualifies_tester=True)
+    goal = profile.goal(cell, max_load_fps=most_fps, qualifies_tester=True)
     tester.learn(goal.spec(goal.min_load_fps))
     answer = search(measure, goal)
     lossless_fps = answer.lower.load_fps if answer.lower else None

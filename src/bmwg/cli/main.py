@@ -25,6 +25,7 @@ MODULES = (  # of the verbs, in the order of the help
     "fleet",
     "list_",
     "record",
+    "lab",
     "calibrate",
     "report",
     "export",

@@ -12,15 +12,14 @@ from typing import Any
 from robot.run import run_cli
 
 from bmwg.cli import exits, repeat, selection
-from bmwg.drivers.hosting.qemu import NicModel
-from bmwg.drivers.testbed import CABLE, TESTER, Endpoint, load_testbed
+from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.testbed_guest import guest_spec
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.trial import disturbed
 from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
 from bmwg.resources import not_reached, preflight
-from bmwg.resources.in_guest import run_in_guest
+from bmwg.resources.in_guest import cables_of, run_in_guest
 from bmwg.resources.narrowing import narrowed_tests
 from bmwg.resources.settings import Settings
 
@@ -101,7 +100,6 @@ def _in_guest(
     profile = chosen.profile or GUEST_PROFILE
     told = load_testbed(testbed)
     preflight.check_files(testbed, profile, tests)  # refused here, before a machine boots
-    cables = tuple((_nic_at(link.a), _nic_at(link.b)) for link in told.links if link.kind == CABLE)
     preflight.check_results(Settings(results=results))
     os.environ["BMWG_RUN_ID"] = run_id
     os.environ.pop("BMWG_RUN", None)
@@ -116,15 +114,10 @@ def _in_guest(
         run_id=run_id,
         deadline_s=GUEST_DEADLINE_S,
         say=_say,
-        cables=cables,
+        cables=cables_of(told),
         guest=guest_spec(told.data),
         tester_cpus=told.tester.cpus,
     )
-
-
-def _nic_at(end: Endpoint) -> NicModel:
-    """Return what a guest has at the end of a cable: the DUT's NICs have virtual functions."""
-    return NicModel.VIRTIO if end.node == TESTER else NicModel.IGB
 
 
 def _say(text: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bmwg.cli.run import _nic_at
 from bmwg.drivers.hosting import qemu
 from bmwg.drivers.hosting.qemu import Accelerator, MachineSpec, NicModel
-from bmwg.drivers.testbed import CABLE, load_testbed
+from bmwg.drivers.testbed import load_testbed
+from bmwg.resources.in_guest import cables_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -50,10 +50,18 @@ def test_the_iommu_comes_before_every_nic_and_each_igb_has_a_bus_of_its_own():
 
 
 def test_the_shipped_testbed_has_functions_at_the_devices_ends_and_a_wire_for_the_tester():
-    links = load_testbed(ROOT / "testbeds" / "guest-sriov.yaml").links
-    cables = [(_nic_at(link.a), _nic_at(link.b)) for link in links if link.kind == CABLE]
-    assert cables == [
+    testbed = load_testbed(ROOT / "testbeds" / "guest-sriov.yaml")
+    assert list(cables_of(testbed)) == [
         (NicModel.VIRTIO, NicModel.IGB),
         (NicModel.VIRTIO, NicModel.IGB),
         (NicModel.VIRTIO, NicModel.VIRTIO),
+    ]
+
+
+def test_a_tester_that_opens_its_nics_has_those_of_a_pci_bus_at_its_ends():
+    testbed = load_testbed(ROOT / "testbeds" / "guest-pci.yaml")
+    assert list(cables_of(testbed)) == [
+        (NicModel.IGB, NicModel.VIRTIO),
+        (NicModel.IGB, NicModel.VIRTIO),
+        (NicModel.IGB, NicModel.IGB),
     ]

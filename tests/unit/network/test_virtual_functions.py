@@ -7,7 +7,7 @@ import pytest
 
 from bmwg.drivers.api import Attached, Attachment
 from bmwg.drivers.function import testpmd
-from bmwg.drivers.hosting import virtual_functions
+from bmwg.drivers.hosting import vfio, virtual_functions
 from bmwg.drivers.network.combination import CombinedNetwork
 from bmwg.drivers.network.handover import NETDEV, undriven
 from bmwg.drivers.network.sriov_vfio import SriovVfioNetwork
@@ -33,12 +33,12 @@ def function(tmp_path, monkeypatch):
     (tmp_path / "groups" / str(GROUP)).mkdir(parents=True)
     (device / "iommu_group").symlink_to(tmp_path / "groups" / str(GROUP))
     groups.mkdir()
-    monkeypatch.setattr(virtual_functions, "_PCI", pci)
-    monkeypatch.setattr(virtual_functions, "_DRIVERS", drivers)
-    monkeypatch.setattr(virtual_functions, "_IOMMUS", tmp_path / "iommus")
-    monkeypatch.setattr(virtual_functions, "_PROBE", tmp_path / "probe")
-    monkeypatch.setattr(virtual_functions, "_PROC", tmp_path / "proc")
-    monkeypatch.setattr(virtual_functions, "VFIO_FOLDER", groups)
+    monkeypatch.setattr(vfio, "PCI", pci)
+    monkeypatch.setattr(vfio, "_DRIVERS", drivers)
+    monkeypatch.setattr(vfio, "_IOMMUS", tmp_path / "iommus")
+    monkeypatch.setattr(vfio, "_PROBE", tmp_path / "probe")
+    monkeypatch.setattr(vfio, "_PROC", tmp_path / "proc")
+    monkeypatch.setattr(vfio, "VFIO_FOLDER", groups)
     return device
 
 
@@ -66,7 +66,7 @@ def test_whoever_has_a_group_open_is_found(function, tmp_path):
     for pid, target in ((12, tmp_path / "vfio" / str(GROUP)), (13, tmp_path / "vfio" / "9")):
         (tmp_path / "proc" / str(pid) / "fd").mkdir(parents=True)
         (tmp_path / "proc" / str(pid) / "fd" / "5").symlink_to(target)
-    assert virtual_functions.holders(group=GROUP) == [12]
+    assert vfio.holders(group=GROUP) == [12]
 
 
 def test_functions_are_taken_back_only_when_nobody_has_them_open(function, tmp_path, monkeypatch):
@@ -97,7 +97,7 @@ def test_a_program_that_keeps_its_function_is_named_and_the_function_stays(funct
     (tmp_path / "proc" / "12" / "fd").mkdir(parents=True)
     (tmp_path / "proc" / "12" / "fd" / "5").symlink_to(tmp_path / "vfio" / str(GROUP))
     monkeypatch.setattr(os, "kill", lambda pid, signal: None)
-    monkeypatch.setattr(virtual_functions, "_RELEASE_S", 0.1)
+    monkeypatch.setattr(vfio, "_RELEASE_S", 0.1)
     with pytest.raises(TestbedError, match="VF-05") as caught:
         virtual_functions.remove(address=nic.name)
     assert caught.value.found == "processes 12"
@@ -105,15 +105,15 @@ def test_a_program_that_keeps_its_function_is_named_and_the_function_stays(funct
 
 
 def test_a_machine_without_an_iommu_or_the_driver_lacks_it_by_name(function, tmp_path):
-    assert virtual_functions.no_vfio()["what"] == "an IOMMU"
+    assert vfio.no_vfio()["what"] == "an IOMMU"
     (tmp_path / "iommus" / "dmar0").mkdir(parents=True)
-    assert virtual_functions.no_vfio() is None
+    assert vfio.no_vfio() is None
     (tmp_path / "drivers" / "vfio-pci").rmdir()
-    assert virtual_functions.no_vfio()["what"] == "driver vfio-pci"
+    assert vfio.no_vfio()["what"] == "driver vfio-pci"
 
 
 def test_interrupts_of_a_function_are_placed_and_told_as_the_kernel_has_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(virtual_functions, "_PCI", tmp_path / "pci")
+    monkeypatch.setattr(vfio, "PCI", tmp_path / "pci")
     monkeypatch.setattr(virtual_functions, "_INTERRUPTS", tmp_path / "irq")
     (tmp_path / "pci" / "0000:01:10.0" / "msi_irqs").mkdir(parents=True)
     for number in (9, 10):

@@ -31,8 +31,9 @@ static json_t *describe_port(const struct port *p)
 		rte_ether_format_addr(gateway4, sizeof(gateway4), &p->gateway_ipv4.mac);
 	if (p->gateway_ipv6.known)
 		rte_ether_format_addr(gateway6, sizeof(gateway6), &p->gateway_ipv6.mac);
-	return json_pack("{s:s,s:s,s:s,s:s,s:i}", "name", p->name, "mac", mac, "gateway_ipv4_mac", gateway4,
-			 "gateway_ipv6_mac", gateway6, "mtu", (int)p->mtu);
+	return json_pack("{s:s,s:s,s:s,s:s,s:i,s:I}", "name", p->name, "mac", mac, "gateway_ipv4_mac", gateway4,
+			 "gateway_ipv6_mac", gateway6, "mtu", (int)p->mtu, "link_mbps",
+			 (json_int_t)port_link_mbps(p));
 }
 
 static json_t *do_attach(const json_t *arguments, struct failure *f)
@@ -44,7 +45,7 @@ static json_t *do_attach(const json_t *arguments, struct failure *f)
 		failure_set(f, "protocol", "attach: two ports are needed");
 		return NULL;
 	}
-	if (ports_attach(list, f))
+	if (ports_attach(list, json_number_value(json_object_get(arguments, "link_deadline_s")), f))
 		return NULL;
 	out = json_array();
 	for (unsigned int i = 0; i < PORTS; i++)

@@ -20,6 +20,7 @@
 #include "xdp.h"
 
 #define SEND_BUFFER_OCTETS (16 << 20) /* more than a full transmit ring of jumbo frames takes */
+#define LINK_LOOK_S 0.1
 
 struct port ports[PORTS] = {{.netns = -1, .xdp_fd = -1, .packets = -1}, {.netns = -1, .xdp_fd = -1, .packets = -1}};
 static int home_netns = -1;
@@ -99,6 +100,11 @@ static int parse_own(bool *has, uint8_t *octets, int family, const json_t *text,
 	return 0;
 }
 
+bool port_on_pci(const struct port *p)
+{
+	return strchr(p->device, ':') != NULL;
+}
+
 static int configure(struct port *p, uint32_t least_room, uint32_t pool_frames, uint32_t descriptors,
 		     struct failure *f)
 {
@@ -107,6 +113,7 @@ static int configure(struct port *p, uint32_t least_room, uint32_t pool_frames, 
 	char pool_name[RTE_MEMPOOL_NAMESIZE];
 	uint16_t rx = (uint16_t)descriptors, tx = (uint16_t)descriptors;
 	uint32_t room;
+	int memory = port_on_pci(p) ? rte_eth_dev_socket_id(p->id) : SOCKET_ID_ANY; /* beside the NIC */
 
 	if (rte_eth_dev_info_get(p->id, &info))
 		return failure_set(f, "device", "%s: the device does not describe itself", p->name);
@@ -115,19 +122,21 @@ static int configure(struct port *p, uint32_t least_room, uint32_t pool_frames, 
 	room = RTE_PKTMBUF_HEADROOM + p->mtu + RTE_ETHER_HDR_LEN + 2u * RTE_VLAN_HLEN;
 	room = RTE_MAX(room, RTE_MAX(least_room + RTE_PKTMBUF_HEADROOM, (uint32_t)RTE_MBUF_DEFAULT_BUF_SIZE));
 	snprintf(pool_name, sizeof(pool_name), "pool%u", p->id);
-	p->pool = rte_pktmbuf_pool_create(pool_name, pool_frames, 256, 0, (uint16_t)room, SOCKET_ID_ANY);
+	p->pool = rte_pktmbuf_pool_create(pool_name, pool_frames, 256, 0, (uint16_t)room, memory);
 	if (!p->pool)
 		return failure_set(f, "memory", "%s: %u buffers of %u octets: %s", p->name, pool_frames, room,
 				   rte_strerror(rte_errno));
 	/* net_af_xdp shows the kernel the first piece only; frames of others would vanish without a count. */
-	if (p->pool->nb_mem_chunks != 1)
+	if (!port_on_pci(p) && p->pool->nb_mem_chunks != 1)
 		return failure_set(f, "memory", "%s: %u buffers lie in %u pieces, expected one", p->name, pool_frames,
 				   p->pool->nb_mem_chunks);
 	memset(&conf, 0, sizeof(conf));
+	if (port_on_pci(p))
+		conf.rxmode.mtu = p->mtu;
 	if (rte_eth_dev_configure(p->id, 1, 1, &conf) ||
 	    rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &rx, &tx) ||
-	    rte_eth_rx_queue_setup(p->id, 0, rx, SOCKET_ID_ANY, NULL, p->pool) ||
-	    rte_eth_tx_queue_setup(p->id, 0, tx, SOCKET_ID_ANY, NULL) || rte_eth_dev_start(p->id))
+	    rte_eth_rx_queue_setup(p->id, 0, rx, (unsigned int)memory, NULL, p->pool) ||
+	    rte_eth_tx_queue_setup(p->id, 0, tx, (unsigned int)memory, NULL) || rte_eth_dev_start(p->id))
 		return failure_set(f, "device", "%s: the device cannot be set up (the tester's log says more)",
 				   p->name);
 	rte_eth_promiscuous_enable(p->id);
@@ -234,11 +243,6 @@ static int widen_send_buffers(struct port *p, struct failure *f)
 	return 0;
 }
 
-static bool on_pci(const struct port *p)
-{
-	return strchr(p->device, ':') != NULL;
-}
-
 static void unplug(struct port *p)
 {
 	if (!p->plugged || netns_enter(p))
@@ -248,7 +252,7 @@ static void unplug(struct port *p)
 		rte_eth_dev_stop(p->id);
 		rte_eth_dev_close(p->id);
 	}
-	rte_eal_hotplug_remove(on_pci(p) ? "pci" : "vdev", p->device);
+	rte_eal_hotplug_remove(port_on_pci(p) ? "pci" : "vdev", p->device);
 	netns_leave(p);
 	rte_mempool_free(p->pool);
 	p->pool = NULL;
@@ -269,7 +273,22 @@ static int plug_patiently(struct port *p, const json_t *spec, struct failure *f)
 	return result;
 }
 
-int ports_attach(const json_t *specs, struct failure *f)
+/* A NIC that was just started negotiates its link anew: until then every frame would be lost, and nobody would see it. */
+static int await_link(const struct port *p, double deadline_s, struct failure *f)
+{
+	struct rte_eth_link link = {0};
+
+	for (double waited_s = 0; port_on_pci(p); waited_s += LINK_LOOK_S) {
+		if (!rte_eth_link_get_nowait(p->id, &link) && link.link_status)
+			break;
+		if (waited_s > deadline_s)
+			return failure_set(f, "no_link", "%s", p->name);
+		nanosleep(&(struct timespec){.tv_nsec = (long)(LINK_LOOK_S * 1e9)}, NULL);
+	}
+	return 0;
+}
+
+int ports_attach(const json_t *specs, double link_deadline_s, struct failure *f)
 {
 	int result = 0;
 
@@ -284,6 +303,8 @@ int ports_attach(const json_t *specs, struct failure *f)
 	for (unsigned int i = 0; i < PORTS && !result; i++)
 		if (!(result = plug_patiently(&ports[i], json_array_get(specs, i), f)))
 			result = widen_send_buffers(&ports[i], f);
+	for (unsigned int i = 0; i < PORTS && !result; i++)
+		result = await_link(&ports[i], link_deadline_s, f);
 	if (result)
 		ports_detach();
 	return result;
@@ -308,72 +329,6 @@ void ports_detach(void)
 		p->netns = p->xdp_fd = p->packets = -1;
 		p->segmentation_before = -1;
 	}
-}
-
-/* What the kernel's end of an AF_XDP socket did to frames on the way to or from the tester. */
-static void count_socket(const struct port *p, json_t *out)
-{
-	struct xdp_statistics s = {0};
-	socklen_t size = sizeof(s);
-
-	if (!out || p->xdp_fd < 0 || getsockopt(p->xdp_fd, SOL_XDP, XDP_STATISTICS, &s, &size))
-		return;
-	json_object_set_new(out, "queue_rx_dropped",
-			    json_integer((json_int_t)(s.rx_dropped + s.rx_ring_full + s.rx_fill_ring_empty_descs)));
-	json_object_set_new(out, "queue_tx_refused", json_integer((json_int_t)s.tx_invalid_descs));
-}
-
-/* Of a port that no kernel sees: what DPDK's driver, or the device on the PCI bus, says that it sent and received. */
-static json_t *device_counters(const struct port *p)
-{
-	struct rte_eth_stats s;
-
-	if (!p->attached || !p->device_counts || rte_eth_stats_get(p->id, &s))
-		return json_null();
-	return json_pack("{s:I,s:I,s:I,s:I}", "rx_packets", (json_int_t)s.ipackets, "rx_errors", (json_int_t)s.ierrors,
-			 "rx_dropped", (json_int_t)s.imissed, "tx_packets", (json_int_t)s.opackets);
-}
-
-uint32_t port_link_mbps(const struct port *p)
-{
-	struct rte_eth_link link = {0};
-
-	if (!p->attached || !on_pci(p) || rte_eth_link_get_nowait(p->id, &link) || !link.link_status ||
-	    link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
-		return 0;
-	return link.link_speed;
-}
-
-json_t *port_counters(const struct port *p)
-{
-	json_t *out = NULL;
-	char line[512];
-	FILE *file;
-
-	if (!p->interface[0])
-		return device_counters(p);
-	if (netns_enter(p))
-		return json_null();
-	file = fopen("/proc/thread-self/net/dev", "re");
-	netns_leave(p);
-	while (file && fgets(line, sizeof(line), file)) {
-		long long n[16];
-		char *colon = strchr(line, ':');
-		char *start = line + strspn(line, " ");
-
-		if (!colon || (size_t)(colon - start) != strlen(p->interface) ||
-		    memcmp(start, p->interface, (size_t)(colon - start)) != 0)
-			continue;
-		if (sscanf(colon + 1, "%lld %lld %lld %lld %lld %lld %lld %lld %lld %lld %lld %lld", &n[0], &n[1],
-			   &n[2], &n[3], &n[4], &n[5], &n[6], &n[7], &n[8], &n[9], &n[10], &n[11]) == 12)
-			out = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "rx_packets", n[1], "rx_errors", n[2],
-					"rx_dropped", n[3], "tx_packets", n[9], "tx_errors", n[10],
-					"tx_dropped", n[11]);
-	}
-	if (file)
-		fclose(file);
-	count_socket(p, out);
-	return out ? out : json_null();
 }
 
 bool port_send(struct port *p, const void *octets, uint16_t length)

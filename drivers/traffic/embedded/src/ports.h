@@ -61,12 +61,14 @@ int ports_start(struct failure *f);
 /*
  * Read two port descriptions, take the interfaces' segmentation offload off, then plug, configure and start both; on
  * failure nothing is left. The offload is handled for both ports at once: a veth end with an XDP program hides the
- * switch of its peer.
+ * switch of its peer. The link of a PCI device is waited for.
  */
-int ports_attach(const json_t *specs, struct failure *f);
+int ports_attach(const json_t *specs, double link_deadline_s, struct failure *f);
 void ports_detach(void);
 /* Counters of the interface, or of a device that no kernel sees, as {"rx_packets": n, ...}; null of others. */
 json_t *port_counters(const struct port *p);
+/* Whether a port is a device on the PCI bus. */
+bool port_on_pci(const struct port *p);
 /* Speed of a PCI device's link, Mbit/s, as its driver tells it; 0: down, not known, or another kind of port. */
 uint32_t port_link_mbps(const struct port *p);
 /* Into and out of a port's network namespace; a port of our own has none to go to. */

@@ -1,0 +1,1 @@
+"""A lab before its first run: what there is, what to mend, and how it is cabled."""
