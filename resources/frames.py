@@ -181,12 +181,16 @@ class _Frames:
         networks = networks_of(testbed)
         plan = turns.interleaved(planning.cells(profile, networks, test_ids=tests), wanted.seed)
         require_levels(testbed, _tried(plan), wanted.profile)
-        traffic_s, whole_s = planning.traffic_s(plan), planning.duration_s(plan)
+        traffic_s, set_up = planning.traffic_s(plan), planning.deployments(plan)
+        whole_s = planning.duration_s(plan)
+        if testbed.tester.driver != SIMULATED:
+            whole_s += planning.ENDS_S + set_up * planning.DEPLOYMENT_S
         finish = datetime.now().astimezone() + timedelta(seconds=whole_s)
         notes = [
             *_design(plan),
-            f"{len(plan)} cells, about {clock_text(traffic_s)} of traffic and {clock_text(whole_s)} with"
-            f" waits; started now it would end about {finish:%Y-%m-%d %H:%M %Z}."
+            f"{len(plan)} cells in {set_up} deployments, about {clock_text(traffic_s)} of traffic and "
+            f"{clock_text(whole_s)} with waits and deployments; started now it would end about "
+            f"{finish:%Y-%m-%d %H:%M %Z}."
             " What the machine lacks takes no time.",
             *where_it_goes(plan),
             f"{planning.order_seed_text(wanted.seed)}: a run draws its own unless BMWG_ORDER_SEED is set",

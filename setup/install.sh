@@ -1,15 +1,18 @@
 #!/bin/sh
-# Sets the toolkit up on Debian 12: system packages, Python environment, tester, commands.
+# Sets the toolkit up on Debian: system packages, Python environment, tester, commands.
 #
-#   sh setup/install.sh           what `bmwg` and `robot testcases/containerized/` need
-#   sh setup/install.sh tests     the same and what the tests need: all programs of the suites below but JMeter, k6 and clusters
-#   sh setup/install.sh vswitch   the same and what the user-space networks need (Open vSwitch with DPDK, unpacked only)
-#   sh setup/install.sh workloads the same and what `testcases/pod_to_pod` and `testcases/hosts` need (iperf3, sysbench ...)
-#   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
-#   sh setup/install.sh libvirt   the same as http, and libvirt as second driver of its virtual machines
-#   sh setup/install.sh kubernetes  what the default needs and an embedded Kubernetes cluster (5 to 15 minutes, once)
-#   sh setup/install.sh cilium    the same as kubernetes and Cilium (its agent is large: up to half an hour more, once)
-#   sh setup/install.sh openstack the same as http, and an OpenStack of its own whose servers are the machines
+#   sh setup/install.sh [WORD...]   what `bmwg run` needs, and what each word adds:
+#     tests       what the tests need: all programs of the suites below but JMeter, k6 and clusters
+#     vswitch     user-space networks: Open vSwitch with DPDK, unpacked only
+#     workloads   testcases/pod_to_pod and testcases/hosts: iperf3, sysbench and others
+#     guest       virtual machines: QEMU, and a guest kernel, unpacked only
+#     http        testcases/http_proxy: Squid, Docker, QEMU, JMeter and others
+#     libvirt     http, and libvirt as second driver of its virtual machines
+#     kubernetes  an embedded Kubernetes cluster (5 to 15 minutes, once)
+#     cilium      kubernetes, and Cilium (its agent is large: up to half an hour more, once)
+#     openstack   http, and an OpenStack of its own whose servers are the machines
+#   sh setup/install.sh --undo      remove the environment, what the set-up fetched into the checkout, the commands' links
+#   sh setup/install.sh --help      print this
 #
 # A second run installs nothing. Settings: SETUP_KUBERNETES (minor version of the cluster, 1.34 or 1.33), SETUP_PYTHON (interpreter, default /usr/bin/python3),
 # SETUP_BIN (where the commands are linked, default /usr/local/bin).
@@ -20,6 +23,7 @@ root=$(dirname -- "$here")
 venv=$root/.venv
 bin=${SETUP_BIN:-/usr/local/bin}
 log=$root/.cache/setup.log
+packages=$root/.cache/setup-packages # what the set-up installed, for --undo
 steps=5
 step=0
 began=$(date +%s)
@@ -140,11 +144,10 @@ install_packages() {
 
 packages_step() {
     lists=
-    case "$mode" in
-    tests) lists="test http vm vswitch" ;;
-    http) lists="http jmeter vm" ;;
-    kubernetes) lists=kubernetes ;;
-    esac
+    if [ "$tests" = yes ]; then lists="$lists test http vswitch"; fi
+    if [ "$http" = yes ]; then lists="$lists http jmeter"; fi
+    if [ "$guest" = yes ]; then lists="$lists vm"; fi
+    if [ "$kubernetes" = yes ]; then lists="$lists kubernetes"; fi
     if [ "$workloads" = yes ]; then lists="$lists workloads"; fi
     if [ "$libvirt" = yes ]; then lists="$lists libvirt"; fi
     set -- "$here/debian-packages.txt"
@@ -181,6 +184,8 @@ packages_step() {
     fi
     left=$(missing_packages "$names")
     [ -z "$left" ] || stop "apt-get said it was done, but these are missing: $left" "apt-get install $left"
+    # shellcheck disable=SC2086 # a list of names
+    printf '%s\n' $missing >>"$packages"
 }
 
 # ---------------------------------------------------------------- Python environment
@@ -207,11 +212,9 @@ python_step() {
     stamp=$venv/bmwg-setup
     found=$(cat "$stamp" 2>/dev/null) || found=
     wanted=run
-    case "$mode" in
-    tests) wanted=run,test,lint,docker,kubernetes,openstack,otg,stamps,sigstore,completion,parquet,store ;;
-    http) wanted=run,docker ;;
-    kubernetes) wanted=run,kubernetes ;;
-    esac
+    if [ "$tests" = yes ]; then wanted=$wanted,test,lint,docker,kubernetes,openstack,otg,stamps,sigstore,completion,parquet,store; fi
+    if [ "$http" = yes ]; then wanted=$wanted,docker; fi
+    if [ "$kubernetes" = yes ]; then wanted=$wanted,kubernetes; fi
     if [ "$openstack" = yes ]; then wanted=$wanted,openstack; fi
     if [ "$libvirt" = yes ]; then wanted=$wanted,libvirt; fi
     extras=
@@ -370,29 +373,53 @@ commands_step() {
 
 # ---------------------------------------------------------------- main
 
-mode=main
-cilium=no
-guest=no
-libvirt=no
-openstack=no
-vswitch=no
-workloads=no
-case "${1:-}" in
-'') ;;
-tests) mode=tests vswitch=yes workloads=yes guest=yes steps=8 ;;
-vswitch) vswitch=yes steps=6 ;;
-workloads) workloads=yes steps=6 ;;
-http) mode=http guest=yes steps=7 ;;
-libvirt) mode=http guest=yes steps=7 libvirt=yes ;;
-openstack) mode=http guest=yes steps=8 openstack=yes ;;
-kubernetes) mode=kubernetes steps=7 ;;
-cilium) mode=kubernetes steps=8 cilium=yes ;;
-*)
-    say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'workloads', 'http', 'libvirt', 'openstack', 'kubernetes' or 'cilium'" >&2
-    exit 2
-    ;;
-esac
-[ $# -le 1 ] || { say "expected at most one argument, found $#" >&2; exit 2; }
+undo() {
+    for name in bmwg robot; do
+        link=$bin/$name
+        if [ -L "$link" ] && [ "$(readlink "$link")" = "$venv/bin/$name" ]; then
+            rm -f "$link" && say "removed $link"
+        fi
+    done
+    installed=$(sort -u "$packages" 2>/dev/null | tr '\n' ' ') || installed=
+    for folder in "$venv" "$root/.cache"; do
+        if [ -d "$folder" ]; then rm -rf "$folder" && say "removed $folder"; fi
+    done
+    say "Runs below results/ stay, and so does what other checkouts and programs may need:"
+    if [ -d /var/cache/bmwg ]; then say "  programs that were unpacked: rm -r /var/cache/bmwg"; fi
+    if [ -n "$installed" ]; then say "  packages that the set-up installed: apt-get remove $installed"; fi
+}
+
+tests=no cilium=no guest=no http=no kubernetes=no libvirt=no openstack=no vswitch=no workloads=no
+words='tests vswitch workloads guest http libvirt kubernetes cilium openstack'
+for word in "$@"; do
+    case "$word" in
+    -h | --help)
+        sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p;}' "$0"
+        exit 0
+        ;;
+    --undo)
+        [ $# -eq 1 ] || { say "--undo stands alone" >&2; exit 2; }
+        undo
+        exit 0
+        ;;
+    tests) tests=yes vswitch=yes workloads=yes guest=yes ;;
+    vswitch) vswitch=yes ;;
+    workloads) workloads=yes ;;
+    guest) guest=yes ;;
+    http) http=yes guest=yes ;;
+    libvirt) http=yes guest=yes libvirt=yes ;;
+    openstack) http=yes guest=yes openstack=yes ;;
+    kubernetes) kubernetes=yes ;;
+    cilium) kubernetes=yes cilium=yes ;;
+    *)
+        say "unknown word '$word': expected any of $words; --help says what each adds" >&2
+        exit 2
+        ;;
+    esac
+done
+for flag in "$vswitch" "$workloads" "$http" "$guest" "$cilium" "$openstack" "$kubernetes" "$kubernetes"; do # kubernetes has two
+    if [ "$flag" = yes ]; then steps=$((steps + 1)); fi
+done
 
 [ "$(uname -s)" = Linux ] || stop "this is $(uname -s)" "the toolkit needs Linux (namespaces, AF_XDP); Debian 12 is what it is tried on"
 mkdir -p "$(dirname -- "$log")"
@@ -402,9 +429,9 @@ python_step
 tester_step
 if [ "$vswitch" = yes ]; then vswitch_step; fi
 if [ "$workloads" = yes ]; then workloads_step; fi
-if [ "$mode" = http ]; then http_step; fi
+if [ "$http" = yes ]; then http_step; fi
 if [ "$guest" = yes ]; then guest_step; fi
-if [ "$mode" = kubernetes ]; then kubernetes_step; fi
+if [ "$kubernetes" = yes ]; then kubernetes_step; fi
 if [ "$cilium" = yes ]; then cilium_step; fi
 if [ "$openstack" = yes ]; then openstack_step; fi
 commands_step

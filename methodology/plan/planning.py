@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 from bmwg.methodology import suites
@@ -27,6 +27,8 @@ QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what a device behind virtual 
 _LEAST_OCTETS = 64  # the least frame of Ethernet, FCS included
 NO_OPTION = "this testbed has no network of that name"
 ASSUMED_MAX_FPS = 1_500_000  # choice: only for estimates before the tester was qualified
+# of the embedded testbed, measured (docs/adr/0548): before the first and after the last trial; each set-up
+ENDS_S, DEPLOYMENT_S = 15.0, 6.0
 
 
 def highest_fps(line_rate_bps: int | None) -> int:
@@ -251,6 +253,12 @@ def traffic_s(planned: Sequence[PlannedAnswer]) -> float:
 def duration_s(planned: Sequence[PlannedAnswer]) -> float:
     """Return the estimated seconds of traffic and of the waits around each trial; deployments come on top."""
     return sum(cell.traffic_s + cell.waits_s for cell in planned)
+
+
+def deployments(planned: Sequence[PlannedAnswer]) -> int:
+    """Return how often another deployment is set up in this order: options that take turns change it."""
+    tried = [one.deployment for one in planned if not one.missing]
+    return sum(before != after for before, after in pairwise([(), *tried]))
 
 
 def _asked(

@@ -26,6 +26,11 @@ STAMPS_PART = "stamps.json"
 COUNTERS_PART = "counters.json"
 SIGSTORE_PART = "sigstore.json"
 CHALLENGE_PART = "challenge.json"
+# pages beside the report; all of them are rendered from the run, or compared with nothing
+BESIDE_REPORT = tuple(
+    f"report-{name}.html" for name in ("clauses", "matrices", "searches", "validity", "platform")
+)
+RENDERED_PARTS = ("report.rst", "report.html", *BESIDE_REPORT)
 # parts that no manifest can name
 BESIDE_MANIFEST = (MANIFEST_PART, ENVELOPE_PART, STAMPS_PART, COUNTERS_PART, SIGSTORE_PART)
 _MIB = 1 << 20
@@ -42,11 +47,13 @@ LIMITS: Mapping[str, int] = {  # octets of each part, in the order of the archiv
     "submission.yaml": _MIB,
     "report.rst": 32 * _MIB,
     "report.html": 32 * _MIB,
+    **dict.fromkeys(BESIDE_REPORT, 32 * _MIB),
     "output.xml": 256 * _MIB,
     "trials.jsonl": 1024 * _MIB,
 }
 REQUIRED = (MANIFEST_PART, "run.json", "platform.json", "trials.jsonl")
 _BLOCK = 512
+_MAGIC = slice(257, 263)  # of a header: what says that it is a tar
 _KINDS = {
     b"1": "a hard link",
     b"2": "a symbolic link",
@@ -209,7 +216,7 @@ class Archive:
         while True:
             header = self._at(place, _BLOCK)
             if place == 0:
-                self._refuse_packed(header)
+                self._refuse_others(header)
             if header == bytes(_BLOCK) and parts:
                 break
             name, octets = self._member(header, place)
@@ -249,7 +256,7 @@ class Archive:
             raise self._refused(f"the one header that {name} has", "another", place)
         return name, octets
 
-    def _refuse_packed(self, header: bytes) -> None:
+    def _refuse_others(self, header: bytes) -> None:
         for magic, kind in _PACKED.items():
             if header.startswith(magic):
                 raise ConfigError(
@@ -259,6 +266,13 @@ class Archive:
                     found=kind,
                     hint="if it was packed for its way, unpack it first",
                 )
+        if header[_MAGIC] != b"ustar\0":
+            raise ConfigError(
+                "BND-03",
+                f"{self.path}: no bundle",
+                expected="a bundle as `bmwg bundle` writes it, or the folder or id of a run",
+                found="a file of another kind",
+            )
 
     def _at(self, place: int, octets: int) -> bytes:
         if place + octets > self._size:

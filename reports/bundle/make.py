@@ -14,6 +14,7 @@ from bmwg.reports.bundle.archive import (
     ENVELOPE_PART,
     LIMITS,
     MANIFEST_PART,
+    RENDERED_PARTS,
     write_archive,
 )
 from bmwg.reports.bundle.manifest import digest, manifest
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _FROM_RUN = ("run.json", "platform.json", "trials.jsonl")
-_RENDERED = ("report.rst", "report.html")
-_WHERE_THERE = ("deviations.yaml", CHALLENGE_PART, *_RENDERED)
+_WHERE_THERE = ("deviations.yaml", CHALLENGE_PART, *RENDERED_PARTS)
 
 
 def make_bundle(
@@ -65,7 +65,7 @@ def make_bundle(
     parts |= {name: run / name for name in _WHERE_THERE if (run / name).is_file()}
     if salt is not None:
         evidence = redacted(evidence, salt)
-        parts = {name: part for name, part in parts.items() if name not in _RENDERED}
+        parts = {name: part for name, part in parts.items() if name not in RENDERED_PARTS}
         for name, document in (("run.json", evidence.run), ("platform.json", evidence.platform)):
             parts[name] = (json.dumps(document, indent=1, allow_nan=False) + "\n").encode("ascii")
     if submission_octets is not None:

@@ -141,7 +141,7 @@ def counted(
     """Judge every demanding row of a document whose metrics the run holds; count verdicts by level."""
     scope = scope_of(evidence, document, lambda metric: metric.startswith(beginnings))
     if scope is None:
-        return [], ungraded(document, "all", "the run holds no outcome that claims it")
+        return [], ungraded(document, "all", "not part of this run")
     rows = [row for row in catalogue().values() if row.document == document and row.level in _DEMANDS]
     verdicts = [verdict_on(row, document, scope) for row in rows]
     return verdicts, _counts(document, verdicts, said)

@@ -60,6 +60,12 @@ ROLE_RULES = (
     ),
     RoleRule(path="deployment/**/start_ns", role=Role.MEASURED, reason="how long an instance took to serve"),
     RoleRule(path="deployment/**/boot_s", role=Role.MEASURED, reason="how long a guest took to boot"),
+    RoleRule(
+        path="deployment/**/activation_s", role=Role.MEASURED, reason="how long a chain took to come up"
+    ),
+    RoleRule(
+        path="deployment/**/vswitch_start_s", role=Role.MEASURED, reason="how long a vSwitch took to start"
+    ),
     RoleRule(path="**/pid", role=Role.NAMED, reason="the kernel numbers processes anew"),
 )
 _DOCKER = ("docker", "containerd", "runc", "kubernetes", "kubelet")

@@ -107,9 +107,11 @@ class Figure:
     caption: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """The titles of all sections, where a form links to them."""
+    """The titles of all sections, where a form links to them; `links`: titles and files of pages beside."""
+
+    links: tuple[tuple[str, str], ...] = ()
 
 
 Block = Heading | Paragraph | Banner | Items | Grid | Code | Fold | Group | Figure | Contents

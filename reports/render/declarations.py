@@ -4,24 +4,40 @@ from __future__ import annotations
 
 from bmwg.methodology.errors import ToolkitError
 from bmwg.reports.checker.deviations import Declared, declared
+from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.checker.verdicts import Verdict
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.text import NONE
+from bmwg.reports.render.text import NONE, number_of
 from bmwg.reports.store import loads
 
 
 def deviations(facts: Facts) -> list[Block]:
-    """Return each declared deviation with its clause: the profile's, and those of the run's own file."""
+    """Return each declared deviation from a clause that the run touches; the others by their ids alone."""
     lines = title("Declared deviations")
     entries, wrong = _declared(facts)
     if wrong:
         lines += paragraph(f"The declarations were refused ({wrong}): `bmwg verify` says why.")
     if not entries:
         return [*lines, *paragraph(f"Profile {facts.run.profile['name']} declares no deviation.")]
-    rows = [[one.requirement or NONE, one.what or NONE, one.why or NONE, one.by] for one in entries]
+    apart = _untouched(facts.judgement)
+    touched = [one for one in entries if one.requirement not in apart]
+    rows = [[one.requirement or NONE, one.what or NONE, one.why or NONE, one.by] for one in touched]
     head = ["requirement", "what differs", "why", "declared by"]
-    return [*lines, *table(head, rows, f"{len(rows)} deviations")]
+    lines += table(head, rows, number_of(len(rows), "deviation") + " from clauses that this run touches")
+    if others := list(dict.fromkeys(one.requirement for one in entries if one.requirement in apart)):
+        lines += paragraph(f"Declared as well, of clauses that this run does not touch: {', '.join(others)}.")
+    return lines
+
+
+def _untouched(judgement: Judgement | str | None) -> set[str]:
+    """Return the clauses of which no rule found anything in this run that it applies to."""
+    if not isinstance(judgement, Judgement):
+        return set()
+    silent = (Verdict.NOT_APPLICABLE, Verdict.NOT_ASSESSED)
+    touched = {one.requirement for one in judgement.verdicts if one.original not in silent}
+    return {one.requirement for one in judgement.verdicts} - touched
 
 
 def _declared(facts: Facts) -> tuple[tuple[Declared, ...], str]:

@@ -47,15 +47,18 @@ def validity(facts: Facts) -> list[Block]:
             aside = f"{percent(said.ratio)}: {said}"
             rows.append([*front(outcome), found(facts, outcome), highest, aside])
     head = [*HEAD, "throughput, frames/s", "highest lossless load over all trials", "set aside"]
-    lines += table(head, rows, "Answers for which trials were set aside")
+    return [*lines, *table(head, rows, "Answers for which trials were set aside")]
+
+
+def not_valid(facts: Facts) -> list[Block]:
+    """Return each trial that is not valid, and why."""
     invalid = [trial for trial in facts.run.trials if trial.validity is not Validity.VALID]
-    if invalid:
-        rows, more = _limited(
-            [_invalid_row(trial) for trial in invalid], MAX_TRIAL_ROWS, "are in trials.jsonl"
-        )
-        head = ["trial", "cell", "load", "loss", "validity", "reason"]
-        lines += fold(f"{len(invalid)} trials that are not valid", [*table(head, rows), *more])
-    return lines
+    if not invalid:
+        return []
+    rows, more = _limited([_invalid_row(trial) for trial in invalid], MAX_TRIAL_ROWS, "are in trials.jsonl")
+    head = ["trial", "cell", "load", "loss", "validity", "reason"]
+    name = f"{len(invalid)} trials that are not valid"
+    return [*title("Trials that are not valid"), *table(head, rows, name), *more]
 
 
 def _invalid_row(trial: JournalTrial) -> list[str]:
@@ -170,8 +173,19 @@ def _leaves(data: Any, path: str = "") -> Iterable[tuple[str, str, str]]:
         yield path, _short(data), ""
 
 
+def _worded(value: Any) -> str:
+    """Return a value of a record as words: lists with commas, no literals of a language."""
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {_worded(one)}" for key, one in value.items()) or "none"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_worded, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
+
+
 def _short(value: Any) -> str:
-    text = plain("none" if value is None else value)
+    text = plain(_worded(value))
     return text if len(text) <= 200 else text[:199] + "…"
 
 
@@ -234,7 +248,7 @@ def reproduction(facts: Facts) -> list[Block]:
         commands.append(f"git checkout {shlex.quote(run.toolkit_commit)}")
     settings = [f"BMWG_PROFILE={shlex.quote(plain(run.profile['name']))}"]
     if run.testbed_source:
-        settings.insert(0, f"BMWG_TESTBED={shlex.quote(plain(run.testbed_source))}")
+        settings.insert(0, f"BMWG_TESTBED={shlex.quote(plain(_from_checkout(run.testbed_source)))}")
     commands.append(" ".join([*settings, "robot testcases/containerized/"]))
     commands.append(f"bmwg report {shlex.quote(plain(run.run_id))}")
     lines = [
@@ -249,6 +263,12 @@ def reproduction(facts: Facts) -> list[Block]:
     if run.trials:
         checks.append(("trials in the journal", str(len(run.trials))))
     return [*lines, *pairs(checks)]
+
+
+def _from_checkout(path: str) -> str:
+    """Return the path of a testbed file as one names it in a checkout; another path as it is."""
+    _, folder, name = path.rpartition("/testbeds/")
+    return f"testbeds/{name}" if folder else path
 
 
 def _grouped(text: str) -> str:

@@ -15,8 +15,8 @@ from bmwg.reports.render.text import NONE
 from bmwg.reports.render.unanswered import unanswered
 
 
-def glance(facts: Facts, figure: Sequence[Block]) -> list[Block]:
-    """Return the first section; nothing for a run without answers. `figure`: its plot."""
+def glance(facts: Facts, figure: Sequence[Block], others_figure: Sequence[Block] = ()) -> list[Block]:
+    """Return the first section; nothing for a run without answers. `figure` is that of frames."""
     tried = [one for one in facts.at_a_glance() if one.type is not OutcomeType.NOT_ASSESSED]
     shown = tried[:GLANCE_ROWS]
     others = [outcome for outcome in facts.run.outcomes if outcome.cell.kind != FRAMES]
@@ -29,7 +29,7 @@ def glance(facts: Facts, figure: Sequence[Block]) -> list[Block]:
         lines += paragraph(said)
     why = [[", ".join(one.cells), one.why, one.helps] for one in unanswered(facts)]
     lines += table(["no number for", "because", "what helps"], why, "What has no number")
-    lines += _others(others)
+    lines += [*others_figure, *_others(others)]
     all_tried = sum(one.type is not OutcomeType.NOT_ASSESSED for one in facts.of_search())
     left = all_tried - len(shown) + max(0, len(others) - GLANCE_ROWS)
     if left:
@@ -56,7 +56,7 @@ def _throughputs(facts: Facts, shown: Sequence[Outcome]) -> list[Block]:
 
 
 def _load(facts: Facts, outcome: Outcome) -> str:
-    ends = found(facts, outcome)
+    ends = found(facts, outcome).replace("\u00a0(", " (")  # a narrow column breaks there
     if outcome.type is OutcomeType.MEASURED:
         return ends
     badge = type_badge(outcome)

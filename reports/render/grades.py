@@ -79,7 +79,7 @@ def _judged(folder: Path, lines: TakenLines) -> Judgement | str:
 
 
 def grades(facts: Facts) -> list[Block]:
-    """Return the section of grades and verdicts."""
+    """Return the section of grades and what decides them."""
     judgement = facts.judgement or read_judged(facts.run.folder)[1]
     lines = title("Grades")
     if isinstance(judgement, str):
@@ -95,6 +95,15 @@ def grades(facts: Facts) -> list[Block]:
     lines += _counts([one for one in held if one.document in (*COUNTED, *EVERY_RUN, *COMPANIONS)])
     lines += _coverages([one for one in held if one.grade is Grade.COVERED])
     lines += _not_held([one for one in judgement.grades if one not in held and one.document != "RFC2544"])
+    return lines
+
+
+def clauses(facts: Facts) -> list[Block]:
+    """Return each verdict, document by document; nothing where the run could not be judged."""
+    judgement = facts.judgement or read_judged(facts.run.folder)[1]
+    if isinstance(judgement, str):
+        return []
+    lines = title("Verdicts on clauses")
     for (document, benchmark), verdicts in _groups(judgement.verdicts).items():
         lines += _clauses(document, benchmark, verdicts)
     return lines

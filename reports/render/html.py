@@ -89,7 +89,7 @@ class _Tree:
         """Return the whole tree; a heading opens a section in the one above it."""
         document = new_document("", copy(_settings()))
         within: list[nodes.Element] = [document]
-        contents: list[nodes.topic] = []
+        contents: list[tuple[nodes.topic, blocks.Contents]] = []
         for block in page:
             match block:
                 case blocks.Heading():
@@ -104,13 +104,14 @@ class _Tree:
                     document.setdefault("title", block.text)
                 case blocks.Contents():
                     heading = nodes.title("", "Contents")
-                    contents.append(nodes.topic("", heading, classes=["contents"], names=["contents"]))
-                    within[-1] += contents[-1]
+                    topic = nodes.topic("", heading, classes=["contents"], names=["contents"])
+                    contents.append((topic, block))
+                    within[-1] += topic
                 case _:
                     within[-1] += self.node(block)
-        for topic in contents:
+        for topic, block in contents:
             document.note_implicit_target(topic, topic)
-            topic.append(nodes.bullet_list("", *_links(document)))
+            topic.append(nodes.bullet_list("", *_links(document, block.links)))
         return document
 
     def node(self, block: blocks.Block) -> nodes.Element:
@@ -164,9 +165,12 @@ class _Tree:
         return _container(controls, region, classes=["sortable"], html={"style": f"--n:{width}"})
 
 
-def _links(document: nodes.document) -> Iterator[nodes.list_item]:
+def _links(document: nodes.document, beside: Sequence[tuple[str, str]]) -> Iterator[nodes.list_item]:
     for section in (child for child in document.children if isinstance(child, nodes.section)):
         to = nodes.reference("", section[0].astext(), refid=section["ids"][0], internal=True)
+        yield nodes.list_item("", nodes.paragraph("", "", to))
+    for name, file in beside:
+        to = nodes.reference("", f"{name} (a page of its own)", refuri=file)
         yield nodes.list_item("", nodes.paragraph("", "", to))
 
 

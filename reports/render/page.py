@@ -1,4 +1,4 @@
-"""Puts the page together: first numbers, then state and evidence, last definitions."""
+"""Puts the page together: a first page, then chapters; what is looked up stands on pages beside it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from bmwg.reports import rooms
 from bmwg.reports.published import ratios as published
 from bmwg.reports.render import (
     benchmarks,
+    beside,
     chain_section,
     data_plane,
     declarations,
     evidence,
     factor_section,
+    first_page,
     function_section,
     glance,
     grades,
     guard,
+    headline_plot,
     latency_table,
     option_plot,
     parallel_section,
@@ -32,15 +35,34 @@ from bmwg.reports.render.text import number_of, plain
 PLOT_FOLDER = "plots"
 
 
-def page(facts: Facts, plots: Iterable[Plot]) -> list[Block]:
-    """Return the whole report."""
+def pages(facts: Facts, plots: Iterable[Plot]) -> tuple[beside.Beside, ...]:
+    """Return the pages beside the report."""
+    by_name = {plot.name: plot for plot in plots}
+    return beside.beside(facts, lambda name: _plot(by_name, name))
+
+
+def whole(facts: Facts, plots: Iterable[Plot]) -> list[Block]:
+    """Return report and pages as one page, for the forms that are one file."""
+    drawn = tuple(plots)
+    return beside.joined(page(facts, drawn), pages(facts, drawn))
+
+
+def page(
+    facts: Facts,
+    plots: Iterable[Plot],
+    links: tuple[tuple[str, str], ...] = (),
+) -> list[Block]:
+    """Return the report; `links` lead to the pages beside it."""
     by_name = {plot.name: plot for plot in plots}
     lines = title(f"Benchmark report {facts.run.run_id}", 0)
     lines += _first_words(facts)
-    lines += glance.glance(facts, _plot(by_name, option_plot.NAME))
+    lines += first_page.measured(facts)
+    lines += glance.glance(facts, _plot(by_name, option_plot.NAME), _plot(by_name, headline_plot.NAME))
+    lines += first_page.trust(facts)
+    lines += first_page.following(facts)
+    lines.append(Contents(links=links))
     if not facts.outcomes:
         lines += rooms.sections(facts.run, lambda name: _plot(by_name, name))
-    lines.append(Contents())
     lines += results.summary(facts)
     lines += grades.grades(facts)
     lines += [*results.throughput(facts), *_plot(by_name, "throughput")]
@@ -58,13 +80,9 @@ def page(facts: Facts, plots: Iterable[Plot]) -> list[Block]:
         lines += rooms.sections(facts.run, lambda name: _plot(by_name, name))
     lines += published.published_section(facts.run)
     lines += results.missing(facts)
-    lines += statements.matrices(facts)
     lines += evidence.validity(facts)
     lines += evidence.tester(facts)
-    if searched := [*_plot(by_name, "search"), *evidence.search(facts)]:
-        lines += [*title("Searches as they went"), *searched]
     lines += guard.section(facts.run)
-    lines += evidence.platform(facts)
     lines += declarations.deviations(facts)
     lines += evidence.reproduction(facts)
     lines += evidence.definitions(facts)

@@ -30,6 +30,7 @@ from bmwg.reports.render.facts import LATENCY, Facts, option, percentiles, told_
 from bmwg.reports.render.frame_loss_plot import frame_loss_plot
 from bmwg.reports.render.function_section import function_plot
 from bmwg.reports.render.guest import guest_words
+from bmwg.reports.render.headline_plot import headline_plot
 from bmwg.reports.render.option_plot import option_plot
 from bmwg.reports.render.searches import is_conditional
 from bmwg.reports.render.text import nanoseconds
@@ -48,10 +49,17 @@ def plots(facts: Facts) -> tuple[Plot, ...]:
     drawn = [
         *_drawn(native),
         *(told_of(renamed(plot, plot.name + TRANSLATED), words) for plot in _drawn(machines)),
+        *_of_others(facts),
         *rooms.plots(facts.run),
     ]
     guest = guest_words(facts.run)
     return tuple(told_of(plot, guest) for plot in drawn) if guest else tuple(drawn)
+
+
+def _of_others(facts: Facts) -> Iterator[Plot]:
+    made = headline_plot(facts)
+    if made is not None:
+        yield made
 
 
 def _drawn(facts: Facts) -> Iterator[Plot]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from bmwg.reports.render.beside import FILES as BESIDE
+from bmwg.reports.render.beside import REPORT, joined, links
 from bmwg.reports.render.blocks import Block
 from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.facts import facts
@@ -13,13 +15,14 @@ from bmwg.reports.render.grades import read_judged
 from bmwg.reports.render.html import html
 from bmwg.reports.render.mail import mail_text
 from bmwg.reports.render.markdown import markdown
-from bmwg.reports.render.page import PLOT_FOLDER, page
+from bmwg.reports.render.page import PLOT_FOLDER, page, pages, whole
 from bmwg.reports.render.plots import plots
 from bmwg.reports.render.rfcxml import rfcxml
 from bmwg.reports.render.rst import restructured
 from bmwg.reports.store.files import not_written, write_atomically
 
-HTML_FILE = "report.html"
+HTML_FILE = REPORT
+PAGES = (HTML_FILE, *BESIDE)
 TEXT_FILE = "report.rst"
 FILES = {  # of each form that `bmwg report --format` names
     "html": HTML_FILE,
@@ -31,30 +34,38 @@ FILES = {  # of each form that `bmwg report --format` names
 
 
 def write_report(run_dir: Path) -> Path:
-    """Write `report.html`, `report.rst` and `plots/*.svg` into the run folder; return the page's path.
+    """Write `report.html`, the pages beside it, `report.rst` and `plots/*.svg` into the run folder.
 
+    Return the page's path. A page of which this run has nothing is taken away where one was left.
     Raises ConfigError when the run cannot be read, TestbedError STORE-08 when the folder cannot be written.
     """
     told = facts(*read_judged(run_dir))
     made = {plot.name: plot for plot in plots(told)}
-    blocks = page(told, made.values())
-    content = html(blocks, made)
+    besides = pages(told, made.values())
+    report = page(told, made.values(), links=links(besides))
+    text = restructured(joined(report, besides))
+    files = {one.file: html(one.page(told.run.run_id), made) for one in besides}
+    files[HTML_FILE] = html(report, made)
     _write_plots(run_dir, made)
-    write_atomically(run_dir / TEXT_FILE, restructured(blocks).encode("utf-8"))
-    write_atomically(run_dir / HTML_FILE, content.encode("utf-8"))
-    _let_caller_read(run_dir)
+    write_atomically(run_dir / TEXT_FILE, text.encode("utf-8"))
+    for name in PAGES:
+        if name in files:
+            write_atomically(run_dir / name, files[name].encode("utf-8"))
+        else:
+            (run_dir / name).unlink(missing_ok=True)
+    _let_caller_read(run_dir, files)
     return run_dir / HTML_FILE
 
 
-def _let_caller_read(run_dir: Path) -> None:
-    """Let the group of who called root by sudo read the page: a browser does not run as root.
+def _let_caller_read(run_dir: Path, pages_made: Iterable[str]) -> None:
+    """Let the group of who called root by sudo read the pages: a browser does not run as root.
 
     Nothing else of the folder is opened, and nobody else may write there.
     """
     group = os.environ.get("SUDO_GID", "")
     if os.geteuid() != 0 or not group.isdecimal():
         return
-    for path, mode in ((run_dir, 0o710), (run_dir / HTML_FILE, 0o640)):
+    for path, mode in ((run_dir, 0o710), *((run_dir / name, 0o640) for name in pages_made)):
         os.chown(path, -1, int(group))
         path.chmod(mode)
 
@@ -82,7 +93,7 @@ def write_form(run_dir: Path, form: str) -> Path:
     made = {plot.name: plot for plot in plots(told)} if form == "md" else {}
     if made:
         _write_plots(run_dir, made)
-    write_atomically(file, form_of(page(told, made.values()), form, told.run.run_id).encode("utf-8"))
+    write_atomically(file, form_of(whole(told, made.values()), form, told.run.run_id).encode("utf-8"))
     return file
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from bmwg.methodology.answers.ladder import Rung, ladder, stands_on
 from bmwg.methodology.answers.repeated import DEPLOYMENTS, within
@@ -30,25 +30,50 @@ from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
 from bmwg.reports.store.run import CABLES
 
 GUEST_BANNER = "guest"  # stands before everything else
+FULL_TRIAL_S = 60.0  # rfc2544-24
 _CENTRES = ("", ".lossless", ".median", ".mean")  # of what a metric's name names; the first that is there
 _SCALES = {"bit/s": (1e6, "Mbit/s"), "octets/s": (1e6, "MB/s"), "flop/s": (1e9, "Gflop/s")}
 
 
-def central(outcome: Outcome) -> str:
-    """Return the number of a measured outcome of any kind of load, with its 95 % interval if it has one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Central:
+    """The number by which an answer is told, in the unit that reads best; `half` of its 95 % interval."""
+
+    number: float
+    unit: str
+    half: float | None
+    within: str = ""
+
+
+def central_value(outcome: Outcome) -> Central | None:
+    """Return the number of a measured outcome of any kind of load; None for one without values."""
     told = {value.metric.removeprefix(outcome.metric): value for value in outcome.values}
     name = next((name for name in _CENTRES if name in told), next(iter(told), None))
     if name is None:
-        return ""
+        return None
     value, half = told[name], told.get(".half_width_95")
     scale, unit_name = _SCALES.get(value.unit, (1.0, value.unit))
-    text = quantity_text(value.number / scale if scale != 1.0 else value.number, unit_name)
+    number = value.number / scale if scale != 1.0 else value.number
     if half is None or half.unit != value.unit or name != ".mean":
-        return text
-    spread = quantity_text(half.number / scale if scale != 1.0 else half.number, unit_name)
+        return Central(number=number, unit=unit_name, half=None)
     count, deployments = told.get(".repetitions"), told.get(f".{DEPLOYMENTS}")
-    words = within(count.number, deployments.number) if count and deployments else ""
-    return f"{text} ± {spread} {words}".rstrip()
+    return Central(
+        number=number,
+        unit=unit_name,
+        half=half.number / scale if scale != 1.0 else half.number,
+        within=within(count.number, deployments.number) if count and deployments else "",
+    )
+
+
+def central(outcome: Outcome) -> str:
+    """Return the number of a measured outcome of any kind of load, with its 95 % interval if it has one."""
+    found = central_value(outcome)
+    if found is None:
+        return ""
+    text = quantity_text(found.number, found.unit)
+    if found.half is None:
+        return text
+    return f"{text} ± {quantity_text(found.half, found.unit)} {found.within}".rstrip()
 
 
 def answer(outcome: Outcome) -> str:
@@ -95,7 +120,7 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
         of_kind = f" of {load}" if len(run.kinds) > 1 else ""
         count = len(profile["deviations"])
         some = f"{count} declared deviation{'s' if count != 1 else ''}, listed in the report"
-        told = f"shortens the procedures ({some})"
+        told = f"is a quick look and not conformant{_short_trials(facts, load)} ({some})"
         first = "is for a first look, and declares no deviation"
         found.append(
             ("indicative", f"Indicative: profile {profile['name']}{of_kind} {told if count else first}.")
@@ -113,7 +138,7 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
         found.append(
             (
                 "interrupted",
-                f"{len(facts.never_reached)} of {len(run.plan)} planned answers were not reached.",
+                f"Stopped early: {len(facts.never_reached)} of {len(run.plan)} measurements were not done.",
             )
         )
     lacking = len(facts.not_assessed())
@@ -129,6 +154,14 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
         found.append(("fine", f"Complete run of profile {run.profile['name']}."))
     sentence = guest_sentence(run)
     return [(GUEST_BANNER, sentence), *found] if sentence else found
+
+
+def _short_trials(facts: Facts, load: str) -> str:
+    """Say how long trials of frames lasted, where that is less than RFC 2544 asks for."""
+    longest = max((trial.spec.duration_s for trial in facts.run.trials), default=FULL_TRIAL_S)
+    if load != FRAMES or longest >= FULL_TRIAL_S:
+        return ""
+    return f": its trials last {longest:g}\u00a0s where RFC 2544 asks for {FULL_TRIAL_S:g}\u00a0s"
 
 
 def summary(facts: Facts) -> list[Block]:

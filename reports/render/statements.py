@@ -10,7 +10,7 @@ from bmwg.methodology.records import Cell, FrameFormat, Outcome, OutcomeType, Va
 from bmwg.methodology.trial import directions
 from bmwg.reports.render.blocks import Block, fold, paragraph, table, title
 from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
-from bmwg.reports.render.results import quantity_text
+from bmwg.reports.render.results import FULL_TRIAL_S, quantity_text
 from bmwg.reports.render.text import NONE, percent, unit, whole
 
 PROTOCOLS = {
@@ -20,7 +20,6 @@ PROTOCOLS = {
 }
 STAGES = ("activation", "operation", "de-activation")  # rfc8172-4.4
 CRITERIA = ("speed", "accuracy", "reliability")
-FULL_TRIAL_S = 60.0  # rfc2544-24
 _NOT_MEASURED = "not measured"
 _SHOWN_MATRICES = 40  # choice: more is no reading
 
@@ -86,15 +85,22 @@ def matrices(facts: Facts) -> list[Block]:
     for outcome in facts.outcomes:
         if not outcome.cell.qualifies_tester and outcome.type is not OutcomeType.NOT_ASSESSED:
             groups.setdefault(option(outcome.cell), []).append(outcome)
-    if not groups:
-        return []
+    if not any(map(_has_number, groups.values())):
+        return []  # a section without a figure tells nothing
     lines += table(["stage", *CRITERIA, "scale"], _coverage(facts, groups), "Coverage, without results")
-    for name in list(groups)[:_SHOWN_MATRICES]:
+    numbered = [name for name, outcomes in groups.items() if _has_number(outcomes)]
+    for name in numbered[:_SHOWN_MATRICES]:
         caption = f"Capacity: {name}, {_capacity(groups[name][0].cell)}"
         lines += fold(caption, table(["stage", *CRITERIA], _results(facts, groups[name]), caption))
-    if len(groups) > _SHOWN_MATRICES:
-        lines += paragraph(f"{len(groups) - _SHOWN_MATRICES} further capacities are in run.json.")
+    if len(numbered) > _SHOWN_MATRICES:
+        lines += paragraph(f"{len(numbered) - _SHOWN_MATRICES} further capacities are in run.json.")
+    if without := [name for name in groups if name not in numbered]:
+        lines += paragraph(f"Without a plain number, and so without a matrix: {', '.join(without)}.")
     return lines
+
+
+def _has_number(outcomes: Iterable[Outcome]) -> bool:
+    return any(outcome.type is OutcomeType.MEASURED for outcome in outcomes)
 
 
 def _capacity(cell: Cell) -> str:

@@ -46,7 +46,7 @@ def who(
     """Return the lines on who signed what and when, what that shows and what nobody can show."""
     said = []
     if signature is None:
-        said.append("signed by: nobody; any octet may be anybody's")
+        said.append("not signed: anyone could have changed these files")
     else:
         known = trusted_key if signature.trusted else "a key that you did not name"
         said.append(f"signed by: {known}, fingerprint {shown(signature.key_id[:_FINGERPRINT])}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bmwg.methodology.errors import ToolkitError
 from bmwg.reports import rooms
-from bmwg.reports.bundle.archive import ENVELOPE_PART, MANIFEST_PART, Archive
+from bmwg.reports.bundle.archive import ENVELOPE_PART, MANIFEST_PART, RENDERED_PARTS, Archive
 from bmwg.reports.bundle.make import submission_data
 from bmwg.reports.bundle.manifest import declarations, digest, judged, read_manifest, wrong_parts
 from bmwg.reports.checker.deviations import SUBMISSION_FILE
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 MAX_RENDERED_TRIALS = 10_000  # choice: a report of more takes longer than verifying it
 _REPLAYED = ("VER-03", "VER-08")  # what another version of a procedure can bring about
 _JUDGED = ("verdicts", "state", "grades", "rules_version")
-_RENDERED = ("report.rst", "report.html")
-_BESIDE = (*_RENDERED, "output.xml")  # parts from which no figure is taken
+_BESIDE = (*RENDERED_PARTS, "output.xml")  # parts from which no figure is taken
 
 INTEGRITY_ONLY = "integrity only, signer unknown"
 TRUSTED = "signed by a key that you trust"
@@ -293,7 +292,7 @@ def _rendered(
     notes: list[str],
 ) -> tuple[str, ...]:
     """Render the report anew; return the parts that came out the same."""
-    wanted = [name for name in _RENDERED if archive.has(name)]
+    wanted = [name for name in RENDERED_PARTS if archive.has(name)]
     if not wanted:
         notes.append("the bundle holds no report")
         return ()

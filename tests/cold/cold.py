@@ -10,6 +10,7 @@ A plain chroot is not enough: its root is no mount point, and the container runt
     python3 tests/cold/cold.py main            the README's first line
     python3 tests/cold/cold.py tests           the README's second line
     python3 tests/cold/cold.py 'sh -x foo'     any other line
+    python3 tests/cold/cold.py main --suite trixie   the same on another release of Debian
     python3 tests/cold/cold.py verify --give BUNDLE --give KEY.pub --ref COMMIT
                                                a bundle, at the commit that measured it, with no more
                                                than Python: it is rendered anew and compared as well
@@ -37,6 +38,7 @@ PASSED_ENV = re.compile(
     r"^(PIP_.*|SSL_.*|.*_proxy|.*_PROXY|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|GIT_SSL_CAINFO)$"
 )
 CHECKOUT = "/root/bmwg-toolkit"
+HERE = "bookworm"  # whose package sources this machine has
 VERIFY = (
     "apt-get update -q && apt-get install -y -q --no-install-recommends python3-venv && "
     "python3 -m venv /v && /v/bin/pip install -q -c setup/constraints.txt -e . && "
@@ -77,14 +79,19 @@ def timed(what: str) -> Iterator[None]:
     print(f"== {what}: {time.monotonic() - began:.1f} s", flush=True)
 
 
-def make_base(tarball: Path) -> None:
-    """A minimal bookworm with git, from the package sources that this machine uses."""
+def make_base(tarball: Path, suite: str) -> None:
+    """A minimal Debian of this suite with git, from the package sources that this machine uses."""
     sources = [p for p in sorted(Path("/etc/apt/sources.list.d").glob("*.sources")) if "debian" in p.name]
     if not sources:
         sources = [Path("/etc/apt/sources.list")]
     partial = tarball.with_suffix(".partial.tar")
+    of_suite = []
+    for number, source in enumerate(sources):
+        text = source.read_text(encoding="utf-8").replace(HERE, suite)
+        of_suite.append(tarball.with_name(f"{number}-{source.name}"))
+        of_suite[-1].write_text(text, encoding="utf-8")
     subprocess.run(
-        ["mmdebstrap", "--variant=minbase", "--include=git,ca-certificates", "bookworm", partial, *sources],
+        ["mmdebstrap", "--variant=minbase", "--include=git,ca-certificates", suite, partial, *of_suite],
         check=True, timeout=900, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     partial.rename(tarball)
@@ -233,6 +240,7 @@ def main() -> int:
     parser.add_argument("line", help="`main`, `tests`, or a command line run in the checkout")
     parser.add_argument("--repo", default=str(REPO), help="repository to clone (default: this one)")
     parser.add_argument("--ref", default="HEAD", help="branch or commit (default: HEAD)")
+    parser.add_argument("--suite", default=HERE, help=f"Debian's name for the release (default: {HERE})")
     parser.add_argument("--base", type=Path, help="keep the base system in this tar file and use it again")
     parser.add_argument("--deadline", type=float, default=3000, metavar="SECONDS")
     parser.add_argument(
@@ -254,7 +262,7 @@ def main() -> int:
         base = arguments.base or work / "base.tar"
         if not base.exists():
             with timed("making the base system"):
-                make_base(base)
+                make_base(base, arguments.suite)
         with timed("unpacking it"):
             root = work / "rootfs"
             root.mkdir()

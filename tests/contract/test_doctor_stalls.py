@@ -47,4 +47,4 @@ def test_what_was_measured_agrees_and_nothing_stays():
         assert tuple(cpu for cpu, _ in side.stalled_by_cpu) == found.cpus
         assert max(counts) <= side.stalled_slices <= sum(counts)
         assert (side.longest_stall_ns > found.limit_ns) == (side.stalled_slices > 0)
-    assert stalls.lines(found)[-1].startswith("expect of a run")
+    assert stalls.lines(found)[-1].startswith("on this machine about")

@@ -74,7 +74,53 @@ def test_a_link_into_a_removed_checkout_is_replaced(tmp_path: Path) -> None:
 def test_an_unknown_argument_is_refused() -> None:
     status, output = run(SCRIPT, "test")
     assert status == 2
-    assert "unknown argument 'test'" in output
+    assert "unknown word 'test'" in output
+
+
+def test_help_says_what_each_word_adds() -> None:
+    status, output = run(SCRIPT, "--help")
+    assert status == 0
+    for word in (
+        "tests",
+        "vswitch",
+        "workloads",
+        "guest",
+        "http",
+        "libvirt",
+        "kubernetes",
+        "cilium",
+        "openstack",
+        "--undo",
+    ):
+        assert f" {word} " in output
+    assert "#!" not in output
+    assert "set -eu" not in output
+
+
+def test_several_words_are_taken_and_a_wrong_one_among_them_is_named() -> None:
+    status, output = run(SCRIPT, "http", "workload")
+    assert status == 2
+    assert "unknown word 'workload'" in output
+    assert "workloads" in output
+
+
+def test_undo_takes_away_what_the_set_up_made_and_nothing_else(tmp_path: Path) -> None:
+    here = tmp_path / "checkout"
+    (here / "setup").mkdir(parents=True)
+    shutil.copy(SCRIPT, here / "setup")
+    for folder in (".venv/bin", ".cache", "results/a"):
+        (here / folder).mkdir(parents=True)
+    (here / ".cache" / "setup-packages").write_text("gcc\nmake\ngcc\n")
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    (bin_ / "bmwg").symlink_to(here / ".venv/bin/bmwg")
+    (bin_ / "robot").symlink_to("/elsewhere/robot")
+    status, output = run(here / "setup" / "install.sh", "--undo", SETUP_BIN=str(bin_))
+    assert status == 0, output
+    assert "apt-get remove gcc make" in output
+    assert sorted(one.name for one in here.iterdir()) == ["results", "setup"]
+    assert [one.name for one in bin_.iterdir()] == ["robot"]
+    assert run(here / "setup" / "install.sh", "--undo", "tests", SETUP_BIN=str(bin_))[0] == 2
 
 
 @pytest.fixture

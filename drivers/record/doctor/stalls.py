@@ -147,7 +147,7 @@ def lines(found: Stalls) -> list[str]:
         return [f"stalls were not measured: {found.not_measured}", f"held awake: {_held(found.held)}"]
     cpus = ", ".join(map(str, found.cpus))
     limit = f"{found.limit_ns / 1e6:g} ms"
-    shown = [f"slices of {SLICE_NS / 1e6:g} ms in which CPU {cpus} was gone for more than {limit}:"]
+    shown = [f"stalls of CPU {cpus} over {limit}, counted in slices of {SLICE_NS / 1e6:g} ms:"]
     for name, seen in (("nothing held", found.halting), (f"{found.held.held.value} held", found.awake)):
         if seen is not None and seen.slices:
             shown.append(f"  {name + ':':<14}{_seen(seen)}")
@@ -158,8 +158,8 @@ def lines(found: Stalls) -> list[str]:
     if seen is not None and seen.slices:
         ratio = expected_ratio(seen, found.trial_ns)
         shown.append(
-            f"expect of a run with the profile {found.profile}, by {seen.slices} slices: about {ratio:.0%} "
-            f"of its trials of {found.trial_ns / 1e9:g} s meet such a stall; {in_words(ratio)}"
+            f"on this machine about {ratio:.0%} of the trials of {found.trial_ns / 1e9:g} s of the profile "
+            f"{found.profile} will meet a stall (by {seen.slices} slices): {in_words(ratio)}"
         )
     return shown
 

@@ -166,7 +166,9 @@ def repeated(scope: Scope) -> Answer:
     return held(
         bool(counts) and least >= LATENCY_REPEATS and not other,
         f"at least {LATENCY_REPEATS} streams for each value of {latency.RFC2544_METRIC}",
-        f"{len(counts)} values, the least of {least} streams; {other} values of another metric",
+        f"{len(counts)} values, the least of {least} streams; {other} values of another metric"
+        if counts
+        else f"the latency of RFC 2544 was not measured; {other} values are of another latency metric",
     )
 
 

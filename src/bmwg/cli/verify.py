@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bmwg.cli import as_json
 from bmwg.cli.runs import run_folder
 from bmwg.methodology.errors import ConfigError
-from bmwg.reports.checker.findings import shown
+from bmwg.reports.checker.documents import Grade
+from bmwg.reports.checker.findings import Finding, shown
 from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.render.text import number_of
 from bmwg.reports.verify.shown import shown as shown_of
 from bmwg.reports.verify.trust import (
     REQUIRABLE,
@@ -28,6 +31,8 @@ from bmwg.reports.verify.verify import (
     verify_folder,
 )
 from bmwg.resources.provenance import toolkit_state
+
+_A_RULE = 5  # choice: findings by one rule on a screen
 
 
 def add_parser(verbs: Any) -> None:
@@ -55,7 +60,9 @@ def add_parser(verbs: Any) -> None:
         metavar="NAMES",
         help=f"what must be shown as well, with commas between: {', '.join(REQUIRABLE)}",
     )
-    parser.add_argument("--clauses", action="store_true", help="print the verdict on each clause")
+    parser.add_argument(
+        "--clauses", action="store_true", help="print every finding and the verdict on each clause"
+    )
     parser.add_argument(
         "--report", type=Path, metavar="FILE", help="write the report of a bundle that verifies"
     )
@@ -131,14 +138,21 @@ def _render(run: Path) -> None:
 
 
 def lines(verified: Verification, *, clauses: bool) -> list[str]:
-    """Say what verifying found, in printable lines."""
+    """Say what verifying found, in printable lines: the verdict, its findings, then what was shown by what.
+
+    Without `clauses` it fits a screen: of many findings by one rule, and of grades that nothing decides, the
+    first are told and the rest counted.
+    """
     evidence, judgement = verified.evidence, verified.judgement
-    said = [*verified.strangers]
+    said: list[str] = []
     if verified.findings:
-        said += [str(finding) for finding in verified.findings]
-        said.append(f"REJECTED: {len(verified.findings)} findings; {verified.trust}")
+        said.append(f"REJECTED: {number_of(len(verified.findings), 'finding')}; {verified.trust}")
+        said += _findings(verified.findings, every=clauses)
+        said += verified.strangers
         said += standing_lines(verified)
-    elif evidence is not None and evidence.run is not None:
+    else:
+        said += verified.strangers
+    if not verified.findings and evidence is not None and evidence.run is not None:
         answers = f"{len(evidence.outcomes)} outcomes follow from {len(evidence.lines)} trials"
         said.append(f"{_word(verified)}: {answers} of run {shown(evidence.run['run_id'])}{_beside(verified)}")
         said += standing_lines(verified)
@@ -157,6 +171,21 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
             said += [title, *(f"  - {sentence}" for sentence in sentences)]
     if judgement is not None:
         said += _judged(judgement, clauses=clauses)
+    return said
+
+
+def _findings(findings: Sequence[Finding], *, every: bool) -> list[str]:
+    """Return findings in their order; of those by one rule the first few, and how many more there are."""
+    said: list[str] = []
+    counted: Counter[str] = Counter()
+    for finding in findings:
+        counted[finding.rule_id] += 1
+        if every or counted[finding.rule_id] <= _A_RULE:
+            said.append(str(finding))
+    left = {rule_id: count - _A_RULE for rule_id, count in counted.items() if count > _A_RULE}
+    if left and not every:
+        more = ", ".join(f"{count} of {rule_id}" for rule_id, count in left.items())
+        said.append(f"and {more}: --clauses prints them all")
     return said
 
 
@@ -200,10 +229,15 @@ def _beside(verified: Verification) -> str:
 def _judged(judgement: Judgement, *, clauses: bool) -> list[str]:
     said = [f"state: {shown(text)}" for text in judgement.state]
     said += [f"rules: {judgement.later_rules}"] if judgement.later_rules else []
+    silent = [one for one in judgement.grades if one.grade is Grade.NOT_ASSESSED and not clauses]
     for one in judgement.grades:
+        if one in silent:
+            continue
         counts = ", ".join(f"{count} {name}" for name, count in one.counts)
         counts = "; ".join(text for text in (counts, one.rests_on) if text)
         said.append(f"{one.document} {one.benchmark}: {one.grade.value}" + (f" ({counts})" if counts else ""))
+    if silent:
+        said.append(f"not assessed: {', '.join(f'{one.document} {one.benchmark}'.strip() for one in silent)}")
     if clauses:
         for verdict in judgement.verdicts:
             texts = "; ".join(

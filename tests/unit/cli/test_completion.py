@@ -26,3 +26,12 @@ def test_without_its_package_one_line_says_what_is_missing(capsys, monkeypatch):
     assert out == ""
     assert "CMPL-01" in error
     assert "bmwg-toolkit[completion]" in error
+
+
+def test_the_manual_page_has_every_verb(capsys):
+    pytest.importorskip("argparse_manpage", reason="the extra `completion` is not installed")
+    assert main(["completion", "man"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith((".TH", "'\\\""))
+    verbs = parser_of(MODULES)[1].choices
+    assert [verb for verb in verbs if verb not in page.replace("\\-", "-")] == []

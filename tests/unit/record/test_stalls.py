@@ -75,19 +75,22 @@ def test_counts_that_cannot_be_are_refused(wrong):
 
 def test_the_lines_name_units_and_end_with_one_on_what_to_expect():
     assert lines(measured()) == [
-        "slices of 20 ms in which CPU 0, 1 was gone for more than 0.4 ms:",
+        "stalls of CPU 0, 1 over 0.4 ms, counted in slices of 20 ms:",
         "  nothing held: 5.0 slices/s on any (CPU 0 5.0, CPU 1 2.0), longest stall 2.50 ms, steal time 1.5%",
         "  pm_qos held:  0.0 slices/s on any (CPU 0 0.0, CPU 1 0.0), longest stall 0.40 ms, steal time 1.5%",
         "held awake: pm_qos, a request of 0 us on /dev/cpu_dma_latency",
-        "expect of a run with the profile quick, by 50 slices: about 0% of its trials of 0.2 s meet such a "
-        "stall; answers for most cells",
+        "on this machine about 0% of the trials of 0.2 s of the profile quick will meet a stall "
+        "(by 50 slices): answers for most cells",
     ]
 
 
 def test_without_anything_held_the_expectation_is_that_of_cpus_that_halt():
     shown = lines(measured(held=NOTHING, awake=None))
     assert shown[-2] == "held awake: nothing can be held; /dev/cpu_dma_latency: Permission denied"
-    assert "about 65% of its trials of 0.2 s meet such a stall; some answers" in shown[-1]
+    assert (
+        "about 65% of the trials of 0.2 s of the profile quick will meet a stall (by 50 slices): some answers"
+        in shown[-1]
+    )
     assert not any("pm_qos held:" in line for line in shown)
 
 
@@ -158,7 +161,12 @@ def said(monkeypatch, capsys):
 
 def test_the_verb_prints_findings_by_weight_and_then_the_measurement(said):
     text = said(measured(held=NOTHING, awake=None))
-    assert text.index("DOC-11") < text.index("DOC-07") < text.index("2 finding(s)") < text.index("expect of")
+    assert (
+        text.index("DOC-11")
+        < text.index("DOC-07")
+        < text.index("2 finding(s)")
+        < text.index("on this machine about")
+    )
 
 
 def test_the_verb_as_json_is_an_object_of_findings_and_stalls(said):

@@ -69,6 +69,7 @@ def test_two_runs_of_one_configuration_compare_without_a_waiver_on_one_screen(tm
             "hops": [{"at": f"{pod}/net0"}],
             "start_ns": [pid * 1000],
             "hosting": {"machine": {"boot_s": ms}},
+            "chain": {"activation_s": ms, "vswitch_start_s": ms},
         }
 
     first = run_of(tmp_path, "first", 100_000, evidence=evidence("49c6e4", 6, 13.6, 17))
@@ -80,6 +81,8 @@ def test_two_runs_of_one_configuration_compare_without_a_waiver_on_one_screen(tm
         "pid",
         "start_ns",
         "boot_s",
+        "activation_s",
+        "vswitch_start_s",
     }
     assert all(one.reason for one in made.passing)
     screen = comparison_screen(made)

@@ -229,7 +229,16 @@ def test_the_page_begins_with_figure_and_table_and_leaves_empty_sections_out(
     page = write_report(folder).read_text(encoding="utf-8")
     places = [
         page.index(part)
-        for part in ('id="at-a-glance"', "<svg", "<table", 'id="state-of-the-run"', 'id="grades"')
+        for part in (
+            "<table",  # what was measured, on what
+            'id="at-a-glance"',
+            "<svg",
+            'id="what-to-trust"',
+            'id="what-next"',
+            'id="contents"',
+            'id="state-of-the-run"',
+            'id="grades"',
+        )
     ]
     assert places == sorted(places)
     with RunStore.create(tmp_path, "empty", header()) as store:

@@ -44,7 +44,7 @@ from bmwg.reports.render.facts import facts
 from bmwg.reports.render.html import html
 from bmwg.reports.render.mail import COLUMNS, mail_text
 from bmwg.reports.render.markdown import escaped, markdown
-from bmwg.reports.render.page import page
+from bmwg.reports.render.page import page, whole
 from bmwg.reports.render.report import FILES, write_form
 from bmwg.reports.render.rfcxml import rfcxml
 from bmwg.reports.render.rst import restructured
@@ -264,7 +264,7 @@ def test_a_line_rate_gives_the_theoretical_limit(tmp_path: Path) -> None:
 
 
 def test_matrices_hold_results_in_three_columns_and_scale_only_in_coverage(made_folder: Path) -> None:
-    found = list(flat(page(facts(read_run(made_folder)), ())))
+    found = list(flat(whole(facts(read_run(made_folder)), ())))
     coverage = next(b for b in found if isinstance(b, Grid) and b.caption == "Coverage, without results")
     assert coverage.head == ("stage", "speed", "accuracy", "reliability", "scale")
     assert [row[0] for row in coverage.rows] == ["activation", "operation", "de-activation"]

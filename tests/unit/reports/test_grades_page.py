@@ -36,7 +36,8 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def section(folder: Path) -> list[Block]:
-    return module.grades(facts(read_run(folder)))
+    told = facts(read_run(folder))
+    return [*module.grades(told), *module.clauses(told)]
 
 
 def grids(folder: Path) -> dict[str, Grid]:

@@ -18,9 +18,10 @@ from made_parts import LATENCY, TESTBED, THROUGHPUT, Maker, cell, header
 from made_run import realistic_run
 
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Quantity, Validity
+from bmwg.reports.bundle.archive import RENDERED_PARTS
 from bmwg.reports.render.extent import extent
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.report import PAGES, TEXT_FILE, write_report
 from bmwg.reports.render.results import answer, banner
 from bmwg.reports.render.rst import esc
 from bmwg.reports.render.summary import summary_lines
@@ -80,10 +81,16 @@ class Page(html.parser.HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def page(made_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Page:
+def pages(made_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
     folder = tmp_path_factory.mktemp("page") / made_folder.name
     shutil.copytree(made_folder, folder)
-    return Page(write_report(folder).read_text(encoding="utf-8"))
+    write_report(folder)
+    return {file.name: Page(file.read_text(encoding="utf-8")) for file in folder.glob("report*.html")}
+
+
+@pytest.fixture
+def page(pages: dict[str, Page]) -> Page:
+    return pages["report.html"]
 
 
 def rendered(folder: Path) -> Page:
@@ -100,31 +107,39 @@ def test_rendering_twice_gives_equal_octets(made_folder: Path, tmp_path: Path) -
             {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         )
     assert made[0] == made[1]
-    assert {str(path) for path in made[0]} >= {"report.html", "report.rst", "plots/search.svg"}
+    assert {str(path) for path in made[0]} >= {*PAGES, "report.rst", "plots/search.svg"}
 
 
-def test_the_page_fetches_nothing_and_runs_nothing(page: Page) -> None:
+def test_no_page_fetches_or_runs_anything(pages: dict[str, Page]) -> None:
     forbidden = {"script", "link", "iframe", "object", "embed", "img", "base", "form"}
-    assert not forbidden & {tag for tag, _ in page.tags}
-    for tag, attributes in page.tags:
+    assert set(pages) == set(PAGES) == {*RENDERED_PARTS} - {TEXT_FILE}
+    tags = [tag for page in pages.values() for tag in page.tags]
+    assert not forbidden & {tag for tag, _ in tags}
+    for tag, attributes in tags:
         for name, value in attributes.items():
             assert name != "src"
             assert not name.startswith("on"), (tag, name)
             if name in ("href", "xlink:href"):
                 assert value is not None
-                assert value.startswith("#")
+                assert value.startswith("#") or value in PAGES
             for target in re.findall(r"url\(([^)]*)\)", value or ""):
                 assert target.startswith("#")
 
 
-def test_ids_are_unique_and_each_plot_is_described(page: Page) -> None:
-    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    plots = [attributes for tag, attributes in page.tags if tag == "svg"]
-    assert len(plots) == 4
-    for attributes in plots:
-        assert attributes["role"] == "img"
-        assert set((attributes["aria-labelledby"] or "").split()) <= set(ids)
+def test_ids_are_unique_and_each_plot_is_described(pages: dict[str, Page]) -> None:
+    drawn = {}
+    for name, page in pages.items():
+        ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+        assert len(ids) == len(set(ids))
+        plots = [attributes for tag, attributes in page.tags if tag == "svg"]
+        drawn[name] = len(plots)
+        for attributes in plots:
+            assert attributes["role"] == "img"
+            assert set((attributes["aria-labelledby"] or "").split()) <= set(ids)
+    assert {name: count for name, count in drawn.items() if count} == {
+        "report.html": 3,
+        "report-searches.html": 1,
+    }
 
 
 def test_every_measured_value_stands_with_unit_and_trials(made_folder: Path, page: Page) -> None:
@@ -233,8 +248,8 @@ def test_hostile_names_read_as_they_are_written(tmp_path: Path, evil: str) -> No
     page = rendered(store.folder)
     assert not {"script", "b", "em", "strong", "h3"} & {tag for tag, _ in page.tags}
     links = [attributes for tag, attributes in page.tags if tag == "a"]
-    assert all(link.get("class") == "reference internal" for link in links)  # those of the contents
-    assert not any((attributes.get("href") or "#")[0] != "#" for _, attributes in page.tags)
+    targets = {link.get("href") or "" for link in links}  # of the contents, and of the pages beside
+    assert all(target[:1] == "#" or target in PAGES for target in targets)
     expected = " ".join(plain(evil).split())
     assert any(row[1:2] == [expected] for row in page.rows), expected
     assert "system-message" not in str(page.tags)

@@ -25,6 +25,7 @@ import replayable
 from bmwg.cli.main import main
 from bmwg.cli.registry import examine
 from bmwg.drivers.hosting import bounded
+from bmwg.reports.bundle.archive import RENDERED_PARTS
 from bmwg.reports.bundle.make import folder_evidence, make_bundle, submission_data
 from bmwg.reports.bundle.signing import load_private, make_key
 from bmwg.reports.registry import check
@@ -305,8 +306,8 @@ def no_report(where: Where) -> str:
     """Hand over a bundle without a report to somebody who insists on one that was checked."""
     pub = where.key.with_name(f"{where.key.name}.pub")
     run = where.run("ladder")
-    for name in ("report.html", "report.rst"):
-        (run / name).unlink()
+    for name in RENDERED_PARTS:
+        (run / name).unlink(missing_ok=True)
     bundle = make_bundle(
         run,
         where.to / "lie.tar",

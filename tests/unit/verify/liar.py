@@ -18,6 +18,7 @@ from typing import Any
 
 import replayable
 
+from bmwg.reports.bundle.archive import RENDERED_PARTS
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_private
 
@@ -249,7 +250,7 @@ def signed(
     folder: Path, bundle: Path, key: Path, *, report: str | None = None, robot: Path | None = None
 ) -> Path:
     """Bundle a folder as it is, found faults or not, and sign it; `report` is the page beside it."""
-    for name in ("report.rst", "report.html"):
+    for name in RENDERED_PARTS:
         (folder / name).unlink(missing_ok=True)
     if report is not None:
         (folder / "report.html").write_text(report, encoding="utf-8")

@@ -125,3 +125,10 @@ def test_the_turn_of_another_form_is_no_room_for_a_repetition() -> None:
 
     assert room_ns(lines(2 * S)) == 0
     assert room_ns(lines(0)) == 2 * S
+
+
+def test_the_first_figure_has_its_headlines(made) -> None:
+    text = (made / "plots" / "headlines.svg").read_text(encoding="utf-8")
+    assert "What was found of other kinds of load" in text
+    page = (made / "report.html").read_text(encoding="utf-8")
+    assert page.index('id="at-a-glance"') < page.index('id="headlines-t"') < page.index('id="what-to-trust"')

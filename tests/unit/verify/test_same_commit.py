@@ -9,6 +9,7 @@ import pytest
 import replayable
 
 from bmwg.cli.main import main
+from bmwg.reports.bundle.archive import BESIDE_REPORT
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store.canonical import canonical
@@ -52,6 +53,16 @@ def test_an_edited_report_is_caught_at_the_same_commit(reported, tmp_path):
     other = verified(path, commit="f" * 40)
     assert other.findings == ()
     assert any("not rendered anew" in note for note in other.notes)
+
+
+@pytest.mark.parametrize("page", BESIDE_REPORT)
+def test_a_page_beside_the_report_is_rendered_anew_as_well(reported, tmp_path, page):
+    parts = mutations.parts_of(reported)
+    assert page in parts or page in ("report-matrices.html", "report-validity.html")
+    other = changed(reported, tmp_path, **{page: b"<html>another</html>"})
+    assert rules(verified(other)) == {"VER-24"}
+    elsewhere = verified(other, commit="f" * 40)
+    assert page in elsewhere.unchecked
 
 
 def test_a_long_run_is_not_rendered(reported, monkeypatch):

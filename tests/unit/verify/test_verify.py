@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import takewhile
+from pathlib import Path
 
 import pytest
 import replayable
@@ -378,3 +379,25 @@ def test_an_answer_is_replayed_by_its_own_versions_rule_where_one_is_kept(run_co
     wrong = replace(rule, measure=lambda asked: Answered(outcomes=()))
     monkeypatch.setattr(former, "RULES", (wrong,))
     assert rules(verify_folder(run_copy)) == {"VER-08"}
+
+
+def test_a_file_that_is_no_bundle_is_called_that(capsys):
+    readme = Path(__file__).parents[3] / "README.md"
+    assert main(["verify", str(readme)]) == 2
+    said = capsys.readouterr().out
+    assert "BND-03" in said
+    assert "a file of another kind" in said
+
+
+def test_a_rejected_run_begins_with_the_verdict_and_of_one_rule_tells_five_findings(run_copy, capsys):
+    run, trials = read(run_copy)
+    for trial in trials:
+        trial["result"]["streams"][0]["received_frames"] = 10**9
+    replayable.forge(run_copy, run, trials)
+    assert main(["verify", str(run_copy)]) != 0
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first.startswith("REJECTED: ")
+    shown = [line.split()[0].rstrip(":") for line in rest]
+    assert max(shown.count(rule) for rule in set(shown) if rule.startswith("VER-")) <= 5
+    assert main(["verify", str(run_copy), "--clauses"]) != 0
+    assert len(capsys.readouterr().out.splitlines()) > len(rest) + 1

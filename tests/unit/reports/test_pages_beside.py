@@ -1,0 +1,123 @@
+"""The report is read through; what is looked up stands beside it, and only where there is something."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from made_parts import THROUGHPUT, Maker, cell, header
+
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.render.facts import facts
+from bmwg.reports.render.first_page import following, measured, trust
+from bmwg.reports.render.grades import read_judged
+from bmwg.reports.render.headline_plot import _translated
+from bmwg.reports.render.report import PAGES, html_of, write_report
+from bmwg.reports.render.rst import restructured
+from bmwg.reports.store import RunStore, read_run
+
+MOST_WORDS = 8_000  # promised to readers
+
+
+@pytest.fixture
+def folder(made_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made_folder, tmp_path / made_folder.name))
+
+
+def words(page: Path) -> int:
+    text = re.sub(r"<(style|svg)\b.*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return len(re.sub(r"<[^>]+>", " ", text).split())
+
+
+def titles(page: Path) -> list[str]:
+    return re.findall(r"<h2>(.*?)</h2>", page.read_text(encoding="utf-8"))
+
+
+def test_the_report_is_short_and_leads_to_the_pages_that_lead_back(folder: Path) -> None:
+    page = write_report(folder)
+    assert words(page) < MOST_WORDS
+    text = page.read_text(encoding="utf-8")
+    for name in PAGES[1:]:
+        assert f'href="{name}"' in text
+        assert 'href="report.html"' in (folder / name).read_text(encoding="utf-8")
+    assert "Searches as they went" in titles(folder / "report-searches.html")
+    assert "Searches as they went" not in titles(page)
+    assert {"Platform", "Matrices of RFC 8172 section 4.4"}.isdisjoint(titles(page))
+
+
+def test_a_page_of_which_there_is_nothing_is_not_written_and_an_older_one_taken_away(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, "empty", header()) as store:
+        pass
+    stale = store.folder / "report-searches.html"
+    stale.write_text("of an earlier rendering")
+    page = write_report(store.folder)
+    assert not stale.exists()
+    assert "report-searches.html" not in page.read_text(encoding="utf-8")
+
+
+def test_a_registrys_page_and_the_text_hold_all_of_it_in_one(folder: Path) -> None:
+    write_report(folder)
+    one = html_of(folder, ())
+    assert not any(f'href="{name}"' in one for name in PAGES)
+    for text in (one, (folder / "report.rst").read_text(encoding="utf-8")):
+        for title in (
+            "Searches as they went",
+            "Platform",
+            "Verdicts on clauses",
+            "Trials that are not valid",
+        ):
+            assert title in text
+
+
+def test_a_matrix_without_a_number_is_named_and_left_out(folder: Path) -> None:
+    write_report(folder)
+    page = (folder / "report-matrices.html").read_text(encoding="utf-8")
+    assert "Capacity: pvp bridge, one direction, 1 flow" in page
+    assert "no plain number</" not in page
+    assert "so without a matrix:" in page
+
+
+def test_the_first_page_says_what_was_measured_and_how_far_to_trust_it(folder: Path) -> None:
+    told = facts(*read_judged(folder))
+    first = restructured(measured(told)).replace("\\", "")
+    assert "testbed embedded, medium veth" in first
+    assert "profile quick" in first
+    said = restructured(trust(told)).replace("\\", "")
+    assert "trials were valid" in said
+    assert "the medium is virtual" in said
+    assert re.search(r"Of \d+ answers: \d+ exact results?", said)
+    assert "No figure is a measurement" not in said
+    simulated = replace(told, run=replace(told.run, simulated=True))
+    assert "No figure is a measurement" in restructured(trust(simulated))
+    assert f"bmwg verify {told.run.run_id}" in restructured(following(told)).replace("\\", "")
+
+
+def test_a_record_that_is_hidden_or_of_another_form_leaves_its_words_out(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, "odd", header()) as store:
+        store.set_platform(before={"fields": {"cpu": {"online": {"unknown": "hidden"}}, "memory": 3}})
+        Maker(store).outcome(cell("pvp", "bridge"), THROUGHPUT, OutcomeType.UNSTABLE, reason="x")
+    text = restructured(measured(facts(read_run(store.folder))))
+    assert "CPU" not in text
+    assert "GiB" not in text
+
+
+@pytest.mark.parametrize(
+    ("told", "apart"),
+    [
+        ({"machine": {"accelerator": "tcg"}}, True),
+        ({"machine": {"accelerator": "kvm"}}, False),
+        ({"machines": {"a": {"accelerator": "kvm"}, "b": {}}}, True),
+        ({"hosting": {"form": "vm_full", "machine": {"accelerator": "tcg"}}}, True),
+        ({"hosting": {"form": "vm_full"}}, True),  # nobody told what ran it
+        ({"hosting": {"form": "docker_nat"}}, False),
+        ({"hosting": "kvm"}, False),
+        ({}, False),
+    ],
+)
+def test_no_answer_of_a_translated_machine_is_in_the_first_figure(
+    told: dict[str, object], apart: bool
+) -> None:
+    assert _translated(told) is apart
