@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting import engine_pods, program_files, programs
+from bmwg.drivers.hosting import program_files, programs
 from bmwg.drivers.hosting.docker_daemon import cgroup_of, client, refusals
 
 
@@ -76,17 +76,3 @@ def run(
             docker.api.remove_container(made["Id"], force=True)
             raise
         return {"id": made["Id"]}
-
-
-def fault(*, token: str, container: str, cgroup: str) -> str | None:
-    """Node function: why a container no longer runs; None while there are processes in its cgroup."""
-    if engine_pods.members(cgroup=cgroup):
-        return None
-    try:
-        with client(token) as docker, refusals(f"container {container[:12]}"):
-            state = docker.api.inspect_container(container)["State"]
-            logs = docker.api.logs(container, tail=3).decode(errors="replace").strip()
-    except Exception as error:
-        return f"the container has ended, and its daemon does not answer: {error}"
-    words = " | ".join(logs.splitlines())
-    return f"the container is {state['Status']}, exit status {state['ExitCode']}: {words}"

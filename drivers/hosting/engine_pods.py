@@ -211,9 +211,12 @@ def end_programs(*, cgroup: str, pid: int) -> None:
                 process.reap(member, deadline_s=0.5)  # one that a client of ours left is the agent's
 
 
-def fault(*, token: str, container: str, pid: int, start_ticks: int) -> str | None:
-    """Node function: why the pod's first process no longer runs; None while it does."""
-    if process.same(pid, start_ticks):
+def fault(*, token: str, container: str, pid: int = 0, start_ticks: int = 0, cgroup: str = "") -> str | None:
+    """Node function: why a container's first process no longer runs; None while it does.
+
+    Where that process is not known, the container runs as long as there is one in its `cgroup`.
+    """
+    if members(cgroup=cgroup) if cgroup else process.same(pid, start_ticks):
         return None
     try:
         ended = _ended(token, container)

@@ -39,7 +39,7 @@ class _Container:
     def fault(self) -> str | None:
         """Say why it no longer runs."""
         return self._node.call(
-            docker_containers.fault, token=self._token, container=self._container, cgroup=self._cgroup
+            engine_pods.fault, token=self._token, container=self._container, cgroup=self._cgroup
         )
 
     def limits(self) -> Mapping[str, JsonValue]:

@@ -41,8 +41,6 @@ from bmwg.resources.rooms import PlanAsked, Room, Share
 from bmwg.resources.schedule import Schedule, ScheduledCell
 from bmwg.resources.settings import Settings
 
-_NO_PODS: Mapping[str, Any] = {}
-
 
 class RequestsShare:
     """What HTTP experiments ask of a run. With a run that goes on, the profile and machines of its header.
@@ -188,7 +186,7 @@ def header_by(
     plan: Sequence[Planned] = (),
     order_seed: int | None = None,
     *,
-    pods: Mapping[str, Any] = _NO_PODS,
+    pods: Mapping[str, Any] | None = None,
 ) -> RunHeader:
     """Return the header of a run that begins now, with what `networks_of_testbed`, `vms.header_of`,
     `row_of_testbed` and `pods_of_testbed` return. `order_seed` is what the order of its plan was drawn from.

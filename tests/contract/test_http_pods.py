@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 from tests.contract.http_support import (
     carry_forty_objects,
     kill_squid,
+    needs_docker,
     needs_http,
     needs_pods,
     row_with_ledger,
@@ -24,12 +26,18 @@ from bmwg.drivers.hosting.instance import Hosting, Limits
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network import datapath
 from bmwg.drivers.places.forms import hosting
-from bmwg.drivers.testbed import NetworkSpec, load_testbed
+from bmwg.drivers.testbed import NetworkSpec, embedded_file, load_testbed
 from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.records import ENGINES
+from bmwg.methodology.http import profile as profiles
+from bmwg.methodology.http.profile import HttpProfile
+from bmwg.methodology.records import ENGINES, OutcomeType
+from bmwg.reports.render.report import write_report
+from bmwg.reports.store import read_run
+from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.http_proxy.deployment import start_serving
+from bmwg.resources.settings import Settings
 
 pytestmark = [*needs_http, needs_pods]
 OPTIONS = ("bridge", "ptp", "macvlan", "ipvlan", "host-device")
@@ -289,3 +297,31 @@ def test_a_proxy_in_a_pod_by_an_engine_has_the_same_interfaces_and_limits(
             first.stop()
             second.stop()
             first.stop()  # idempotent
+
+
+@needs_docker
+def test_a_run_of_starts_by_docker_says_so_in_header_record_and_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = embedded_file().read_text(encoding="utf-8")
+    file = tmp_path / "bed.yaml"
+    told = written.replace('pods: {cpus: "1",', 'pods: {cpus: "1", runtime: docker,')
+    file.write_text(told, encoding="utf-8")
+    data: dict[str, Any] = json.loads(json.dumps(profiles.load("quick").data))
+    data["experiments"] = [one for one in data["experiments"] if one["id"] == "start"]
+    data |= {"repetitions": 2, "slow_repetitions": 2, "least_repetitions": 2}
+    monkeypatch.setattr(profiles, "load", lambda name, forms: HttpProfile(name="quick", data=data))
+    bench = HttpBench.open(Settings(testbed=file, results=tmp_path, run_id="r"), {"HP-POD-1"})
+    try:
+        answers = bench.outcomes("HP-POD-1")
+    finally:
+        bench.close()
+    (answer,) = answers
+    assert answer.type is OutcomeType.MEASURED, answer
+    run = read_run(tmp_path / "r")
+    assert run.testbed["pods"] == {"runtime": "docker"}
+    (evidence,) = run.deployments.values()
+    assert evidence["hosting"]["pod_runtime"]["runtime"] == "docker"
+    assert evidence["hosting"]["pod_runtime"]["versions"]["docker"]
+    page = write_report(tmp_path / "r").with_name("report.rst").read_text(encoding="utf-8")
+    assert "pod by docker, bridge" in page.replace("\\", "")
