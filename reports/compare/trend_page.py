@@ -145,9 +145,10 @@ def _plot(name: str, one: Series) -> Plot:
     jumps = [len(one.points) - change.newest for change in one.changes]
 
     def draw(figure: Any) -> None:
-        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+        from matplotlib import dates
         from matplotlib.ticker import EngFormatter
 
+        of_dates: Any = dates  # it has no types
         axes = figure.subplots()
         for number, bed in enumerate(beds):
             mine = [(at, point) for at, point in zip(times, one.points, strict=True) if point.testbed == bed]
@@ -176,9 +177,9 @@ def _plot(name: str, one: Series) -> Plot:
         axes.set_ylim(0, max(one.numbers) * 1.15)
         axes.set(ylabel=one.unit)
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
-        locator = AutoDateLocator(minticks=3, maxticks=8)
+        locator = of_dates.AutoDateLocator(minticks=3, maxticks=8)
         axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        axes.xaxis.set_major_formatter(of_dates.ConciseDateFormatter(locator))
         axes.grid(axis="y")
         if len(beds) > 1:
             figure.legend(loc="outside lower center", ncols=3, frameon=False)

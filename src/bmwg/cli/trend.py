@@ -100,7 +100,8 @@ def _runs(folders: Sequence[Path], left_out: list[ToolkitError], *, unverified: 
 def _in_form(made: Sequence[Trend], told: list[Block], left_out: int, chosen: argparse.Namespace) -> str:
     if chosen.format == "json":
         return _json(made, left_out, chosen.newest)
-    page = [*trends_page(made, chosen.newest), *told]
+    page = trends_page(made, chosen.newest)
+    page[1:1] = told  # below the title
     if chosen.format == "html":
         return form_of(page, "html", "trend", plots_of(made))
     return form_of([one for one in page if not isinstance(one, Figure)], chosen.format, "trend")
