@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from bmwg.drivers.api import JsonValue, TesterPort
+from bmwg.drivers.api.protocols import JsonValue, TesterPort
 from bmwg.drivers.traffic.trex.astf import AstfTester
 from bmwg.drivers.traffic.trex.astf_load import HttpExchange, HttpLoad
 from bmwg.drivers.traffic.trex.astf_sent import HttpSent

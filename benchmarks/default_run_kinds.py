@@ -14,7 +14,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from bmwg.drivers.testbed import embedded_file
+from bmwg.drivers.testbed.file import embedded_file
 
 METRICS = ("tester.envelope", "throughput.rfc2544_26_1")
 RUN_DEADLINE_S = 1800.0

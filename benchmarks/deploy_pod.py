@@ -24,11 +24,11 @@ from holding import keep_awake
 from bmwg.drivers.hosting import interfaces, oci
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.links import connect
+from bmwg.drivers.nodes.links import connect
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.select import path_driver
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.records import Cell
 
 LIMIT_S, POD_LIMIT_S, CHAIN_LIMIT_S = 0.5, 3.0, 6.0

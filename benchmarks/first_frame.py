@@ -25,7 +25,7 @@ from ending import end_in_order
 from holding import keep_awake
 from ovs_dpdk import CONTROL, FRAME_OCTETS, PARTS, Switch, switch
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.methodology.answers.latency import summarize
 from bmwg.methodology.records import TrialSpec

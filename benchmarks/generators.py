@@ -24,11 +24,11 @@ from holding import keep_awake
 from known_truth import CELL
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import TrafficDriver
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.api.protocols import TrafficDriver
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.mlrsearch import engine
 from bmwg.methodology.mlrsearch.goal import ControllerInput, SearchGoal
 from bmwg.methodology.records import TrialSpec

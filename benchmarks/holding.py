@@ -7,7 +7,7 @@ import os
 from contextlib import ExitStack
 from typing import Any
 
-from bmwg.drivers.awake import kept_awake
+from bmwg.drivers.watch.awake import kept_awake
 from bmwg.methodology.trial.keep_awake import KeepAwake
 
 

@@ -17,17 +17,17 @@ from pathlib import Path
 from ending import end_in_order
 from holding import keep_awake
 
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.places.forms import hosting
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import ab
 from bmwg.drivers.workload.row import Row, open_row
-from bmwg.methodology.http.profile import Planned, load
-from bmwg.methodology.http.records import HttpCell, Repetition, Workload
+from bmwg.methodology.kinds.requests.profile import Planned, load
+from bmwg.methodology.kinds.requests.records import HttpCell, Repetition, Workload
 from bmwg.reports.store import RunStore
-from bmwg.resources.http_proxy.deployment import deployed
-from bmwg.resources.http_proxy.measure import CellRuns, served
-from bmwg.resources.http_proxy.measure import record as recorded
-from bmwg.resources.http_proxy.room import header_by
+from bmwg.resources.kinds.requests.deployment import deployed
+from bmwg.resources.kinds.requests.measure import CellRuns, served
+from bmwg.resources.kinds.requests.measure import record as recorded
+from bmwg.resources.kinds.requests.room import header_by
 
 REQUESTS, OCTETS, TIMES = 10_000, 1000, 5
 

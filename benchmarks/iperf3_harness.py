@@ -22,20 +22,20 @@ from ending import end_in_order
 from holding import keep_awake
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import BetweenPods
-from bmwg.drivers.isolation import LeakWatch
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.liveness import Liveness
+from bmwg.drivers.api.protocols import BetweenPods
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.watch.isolation import LeakWatch
+from bmwg.drivers.watch.liveness import Liveness
 from bmwg.drivers.workload.iperf3 import PORT, Iperf3
 from bmwg.methodology.answers.student import interval, quantile
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.reports.store import PlannedCell, RunStore
-from bmwg.resources.header import header_of
-from bmwg.resources.pod_to_pod.bench import between_looks
-from bmwg.resources.repeated.measure import CellExecutions, Stand
+from bmwg.resources.kinds.repeated.measure import CellExecutions, Stand
+from bmwg.resources.kinds.streams.bench import between_looks
+from bmwg.resources.run.header import header_of
 
 
 def by_hand(between: BetweenPods, state_dir: Path, seconds: float) -> float:

@@ -12,7 +12,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.reports.store import RunHeader, RunStore, read_run
 
 

@@ -22,13 +22,13 @@ from typing import Any
 
 from ending import end_in_order
 
-from bmwg.drivers.api import TrafficDriver
-from bmwg.drivers.awake import kept_awake
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.api.protocols import TrafficDriver
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import Testbed, load_testbed
+from bmwg.drivers.testbed.file import Testbed, load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.watch.awake import kept_awake
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, TrialSpec
 from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, TrialPolicy, judge

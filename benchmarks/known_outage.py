@@ -23,8 +23,8 @@ from holding import keep_awake
 from tester_latency import spread
 
 from bmwg.drivers.actuators import outage
-from bmwg.drivers.api import JsonValue, TrafficDriver
-from bmwg.drivers.netns import within
+from bmwg.drivers.api.protocols import JsonValue, TrafficDriver
+from bmwg.drivers.nodes.netns import within
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.methodology.benchmarks import recovery
 from bmwg.methodology.records import TrialSpec

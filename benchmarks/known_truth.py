@@ -23,13 +23,13 @@ from ending import end_in_order
 from holding import keep_awake
 from tester_latency import spread
 
-from bmwg.drivers.api import Node, TrafficDriver
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.api.protocols import Node, TrafficDriver
 from bmwg.drivers.network import ovs_switch
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.answers.believed import believed
 from bmwg.methodology.answers.throughput import interval
 from bmwg.methodology.measurements.measurement import Asked

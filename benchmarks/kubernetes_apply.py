@@ -24,13 +24,13 @@ from ending import end_in_order
 from holding import keep_awake
 from kubernetes_pair import TESTBED, interval
 
-from bmwg.drivers.api import Attachment, PodNetwork
+from bmwg.drivers.api.protocols import Attachment, PodNetwork
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import attachments, manifest, pods
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths.bed import Bed, open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
 
 WITHIN_S = 120
 CLIENT = "client"

@@ -26,12 +26,12 @@ from ending import end_in_order
 from holding import keep_awake
 
 from bmwg.drivers import registry
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.paths.node import routed_port
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, TrialSpec
 from bmwg.methodology.search.bisection import search

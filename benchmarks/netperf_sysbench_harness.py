@@ -22,20 +22,20 @@ from holding import keep_awake
 from iperf3_harness import in_turn, tell
 
 from bmwg.drivers import registry
-from bmwg.drivers.isolation import LeakWatch
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths.bed import Bed, open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.methodology.kinds.jobs import profile as of_jobs
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.streams import profile as of_streams
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.records import POD
 from bmwg.reports.store import PlannedCell, RunStore
-from bmwg.resources.header import header_of
-from bmwg.resources.hosts import places
-from bmwg.resources.pod_to_pod.bench import between_looks
-from bmwg.resources.repeated.measure import CellExecutions, Stand
+from bmwg.resources.kinds.jobs import places
+from bmwg.resources.kinds.repeated.measure import CellExecutions, Stand
+from bmwg.resources.kinds.streams.bench import between_looks
+from bmwg.resources.run.header import header_of
 
 Pair = tuple[Callable[[], float], Callable[[], float]]
 _PORTS = (12865, 12866)

@@ -26,7 +26,7 @@ from holding import keep_awake
 from tester_capacity import printed_fps
 from tester_latency import STALL_LIMIT_NS, spread
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.network import ovs_parts
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.methodology.records import FCS_OCTETS, Direction, TrialSpec

@@ -18,11 +18,11 @@ from ending import end_in_order
 from holding import keep_awake
 from known_truth import Truth, answer
 
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, OutcomeType
 

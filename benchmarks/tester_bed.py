@@ -17,7 +17,7 @@ from pathlib import Path
 from ending import end_in_order
 from pyroute2 import IPRoute, netns
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 
 _serial = itertools.count()
 

@@ -24,7 +24,7 @@ import tester_bed as bed
 from holding import keep_awake
 from tester_latency import STALL_LIMIT_NS, spread
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.drivers.traffic.embedded.ports import device_arguments, ring_for
 from bmwg.methodology.records import FCS_OCTETS, TrialSpec

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from bmwg.drivers.api import JsonValue, TesterPort
+from bmwg.drivers.api.protocols import JsonValue, TesterPort
 from bmwg.drivers.traffic.trex.channel import Client
 from bmwg.drivers.traffic.trex.config import TrexConfig
 from bmwg.drivers.traffic.trex.connection import Connection

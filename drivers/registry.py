@@ -15,12 +15,12 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import POD
 
 if TYPE_CHECKING:
-    from bmwg.drivers.api import JsonValue, NetworkDriver, Node, PodFunction, PodRuntime, UndoLog
-    from bmwg.drivers.api_machines import MachineProvider
+    from bmwg.drivers.api.machines import MachineProvider
+    from bmwg.drivers.api.protocols import JsonValue, NetworkDriver, Node, PodFunction, PodRuntime, UndoLog
     from bmwg.drivers.hosting.instance import Place
-    from bmwg.drivers.ledger import Ledger
     from bmwg.drivers.paths.bed import Bed
-    from bmwg.drivers.testbed import NetworkSpec
+    from bmwg.drivers.testbed.file import NetworkSpec
+    from bmwg.drivers.undo.ledger import Ledger
 
 GROUP = "bmwg.drivers"
 PATH, NETWORK, FUNCTION, RUNTIME, TRAFFIC = "path", "network", "function", "runtime", "traffic"

@@ -11,10 +11,10 @@ from robot.api.deco import keyword, library
 
 from bmwg.methodology.errors import ToolkitBug, ToolkitError, TrialInvalid
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.resources import not_reached
-from bmwg.resources.open_run import OpenRun, open_run
 from bmwg.resources.rooms import Bench
-from bmwg.resources.settings import ROBOT_SILENT, Settings
+from bmwg.resources.run import not_reached
+from bmwg.resources.run.open_run import OpenRun, open_run
+from bmwg.resources.run.settings import ROBOT_SILENT, Settings
 
 
 @library(scope="GLOBAL", listener="SELF", auto_keywords=False)

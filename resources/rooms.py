@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology import offers
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds import registry as kinds
@@ -22,11 +22,11 @@ from bmwg.methodology.profiles.narrowed import Narrowing
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 from bmwg.reports.store import Run, RunHeader
-from bmwg.resources.schedule import Schedule
-from bmwg.resources.settings import Settings
+from bmwg.resources.run.schedule import Schedule
+from bmwg.resources.run.settings import Settings
 
 if TYPE_CHECKING:
-    from bmwg.resources.open_run import OpenRun
+    from bmwg.resources.run.open_run import OpenRun
 
 GROUP = "bmwg.rooms"
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from bmwg.drivers.awake import kept_awake
+from bmwg.drivers.watch.awake import kept_awake
 from bmwg.methodology.trial.keep_awake import KeepAwake
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.ledger import FILE_NAME, cleanup
+from bmwg.drivers.undo.ledger import FILE_NAME, cleanup
 from bmwg.methodology.errors import ToolkitError
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from bmwg.drivers import registry
 from bmwg.drivers.actuators.place import Act, Actuator, Place
-from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
-from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.workload.modifiers import Active, modifiers
 from bmwg.methodology.errors import ConfigError, DriverError

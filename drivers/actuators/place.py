@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bmwg.drivers.api import JsonValue, Pod
-from bmwg.drivers.api_calls import P, R
+from bmwg.drivers.api.calls import P, R
+from bmwg.drivers.api.protocols import JsonValue, Pod
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.bed import Bed
 from bmwg.methodology.records import Cell

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bmwg.drivers.actuators import outage
 from bmwg.drivers.actuators.place import EGRESS, Act, Actuator, Place
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.paths import queues
 from bmwg.methodology.records import BAREMETAL, NOTHING
 

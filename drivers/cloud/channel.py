@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bmwg.drivers.cloud.luggage import luggage
 from bmwg.drivers.hosting.ssh import SshNode
-from bmwg.drivers.netns import within
+from bmwg.drivers.nodes.netns import within
 from bmwg.methodology.errors import TestbedError
 
 DEADLINE_S = 400.0  # choice: a distribution's image takes two minutes where it is translated

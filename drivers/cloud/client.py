@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from bmwg.drivers.api import Missing
-from bmwg.drivers.netns import within
+from bmwg.drivers.api.protocols import Missing
+from bmwg.drivers.nodes.netns import within
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
 
 SDK_LINE = "pip install 'bmwg-toolkit[openstack]'"

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers import links
-from bmwg.drivers.api import JsonValue, Missing, UndoLog
+from bmwg.drivers.api.protocols import JsonValue, Missing, UndoLog
 from bmwg.drivers.cloud import node as cloud_node
 from bmwg.drivers.cloud import settings
 from bmwg.drivers.cloud.client import Client
@@ -23,6 +22,7 @@ from bmwg.drivers.cloud.node import START_DEADLINE_S
 from bmwg.drivers.cloud.template import Template, find
 from bmwg.drivers.hosting import interfaces, qemu, routing
 from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.nodes import links
 from bmwg.methodology.errors import DriverError, TestbedError
 
 NODE = "cloud"

@@ -20,7 +20,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.cloud.template import CACHE, SETUP_LINE
 from bmwg.drivers.hosting import guest_kernel
 from bmwg.drivers.hosting.guest_initramfs import probe_shell, static_shell, to_newc

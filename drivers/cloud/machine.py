@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from bmwg.drivers.api import JsonValue
-from bmwg.drivers.api_calls import Calls
-from bmwg.drivers.api_machines import MachineEndpoint
+from bmwg.drivers.api.calls import Calls
+from bmwg.drivers.api.machines import MachineEndpoint
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.cloud.servers import Server, ServerPort, Workshop
 from bmwg.drivers.hosting.instance import Sample
 from bmwg.drivers.hosting.ssh import SshNode

@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.cloud import node as cloud_node
 from bmwg.drivers.cloud import settings
 from bmwg.drivers.hosting import interfaces

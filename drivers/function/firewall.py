@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from bmwg.drivers.api import FunctionLink, KernelFunction, Missing
+from bmwg.drivers.api.protocols import FunctionLink, KernelFunction, Missing
 from bmwg.drivers.function import rules
 from bmwg.drivers.function.in_kernel import InKernel, Loaded
 from bmwg.drivers.function.options import FunctionOptions

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bmwg.drivers.api import FunctionLink, JsonValue, Missing, PlacedNode, Pod, UndoLog
+from bmwg.drivers.api.protocols import FunctionLink, JsonValue, Missing, PlacedNode, Pod, UndoLog
 from bmwg.drivers.function import tables
 from bmwg.drivers.function.kernel_l3 import KernelL3
 from bmwg.methodology.records import Cell, FrameFormat

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     FunctionLink,
     JsonValue,
     KernelFunction,

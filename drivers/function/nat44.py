@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import FunctionLink, JsonValue, KernelFunction, Missing, PlacedNode, UndoLog
+from bmwg.drivers.api.protocols import FunctionLink, JsonValue, KernelFunction, Missing, PlacedNode, UndoLog
 from bmwg.drivers.function import rules, tables
 from bmwg.drivers.function.in_kernel import InKernel, Loaded
 from bmwg.drivers.function.options import FunctionOptions

@@ -8,10 +8,10 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Sequence
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.function import tables
 from bmwg.drivers.hosting import interfaces as links
-from bmwg.methodology.data_plane_functions import DROPPED, OFFERED, PASSED, WAYS
+from bmwg.methodology.answers.data_plane_functions import DROPPED, OFFERED, PASSED, WAYS
 from bmwg.methodology.errors import TestbedError
 
 LIST, SET = "list", "set"

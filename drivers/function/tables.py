@@ -20,8 +20,8 @@ from pyroute2.netlink import nla
 from pyroute2.netlink.nfnetlink import NFNL_SUBSYS_NFTABLES, nfgen_msg
 from pyroute2.netlink.nfnetlink.nftsocket import NFT_MSG_GETOBJ, NFT_MSG_NEWOBJ, NFTSocket
 
-from bmwg.drivers.api import JsonValue, Missing
-from bmwg.methodology.data_plane_functions import EVICTED, REFUSED
+from bmwg.drivers.api.protocols import JsonValue, Missing
+from bmwg.methodology.answers.data_plane_functions import EVICTED, REFUSED
 from bmwg.methodology.errors import DriverError, TestbedError
 
 TABLE = "bmwg_function"

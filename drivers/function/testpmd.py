@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
+from bmwg.drivers.api.protocols import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
 from bmwg.drivers.hosting import cgroups
 from bmwg.drivers.hosting import pages as hosting_pages
 from bmwg.drivers.hosting.instance import CRUN

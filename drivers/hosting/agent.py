@@ -21,7 +21,7 @@ from typing import Any
 import execnet
 
 import bmwg
-from bmwg.drivers.api import Calls, JsonValue
+from bmwg.drivers.api.protocols import Calls, JsonValue
 from bmwg.methodology import errors
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 

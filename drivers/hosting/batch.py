@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bmwg.drivers.api import JsonValue
-from bmwg.drivers.api_calls import P, name_of
+from bmwg.drivers.api.calls import P, name_of
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting.agent import resolve
 
 

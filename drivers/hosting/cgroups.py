@@ -11,7 +11,7 @@ import os
 import time
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 
 ROOT = Path("/sys/fs/cgroup")
 

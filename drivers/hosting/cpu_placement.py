@@ -12,7 +12,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import cgroups
 from bmwg.methodology.errors import DriverError
 

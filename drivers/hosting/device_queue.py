@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pyroute2.ethtool.ethtool import Ethtool
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import nic_rings
 from bmwg.drivers.hosting.interfaces import index, rtnetlink
 from bmwg.drivers.hosting.napi import napi_threads

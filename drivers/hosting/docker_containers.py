@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import program_files, programs
 from bmwg.drivers.hosting.docker_daemon import cgroup_of, client, refusals
 

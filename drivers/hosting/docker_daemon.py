@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import cgroups, process, programs
 from bmwg.methodology.errors import DriverError, TestbedError
 

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import bundle, cgroups, process, programs
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.docker_daemon import cgroup_of, client, refusals

@@ -13,7 +13,7 @@ from typing import Any
 
 from execnet import Gateway, gateway_base, gateway_bootstrap
 
-from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.hosting.agent import AgentNode
 from bmwg.methodology.errors import TestbedError, ToolkitError
 

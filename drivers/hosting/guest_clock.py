@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from bmwg.drivers.api import NestedNode, Node
+from bmwg.drivers.api.protocols import NestedNode, Node
 from bmwg.drivers.hosting import probe
 
 MAX_ERROR = 0.001  # choice: the share by which a rate may be off

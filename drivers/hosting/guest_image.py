@@ -17,7 +17,7 @@ import time
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 
 READ_DEADLINE_S = 900.0  # choice: 20 GB at 25 MB/s

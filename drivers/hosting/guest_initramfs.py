@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.hosting.guest_kernel import CACHE, GuestKernel
 from bmwg.drivers.hosting.guest_root import NOTE
 from bmwg.methodology.errors import TestbedError

@@ -10,7 +10,7 @@ import importlib
 import os
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 
 NOTE = "/run/bmwg-root"  # the first root's script names there the partition that it took
 _FIRST_PROCESS = "/proc/1/root"

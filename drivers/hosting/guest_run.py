@@ -12,7 +12,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.errors import DriverError
 
 EVIDENCE = Path("/run/bmwg-guest.json")

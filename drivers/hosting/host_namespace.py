@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 
-from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.hosting import namespace, process
 from bmwg.drivers.hosting.namespace import UNSHARE
 from bmwg.drivers.hosting.ssh import SshNode

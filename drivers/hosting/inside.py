@@ -14,7 +14,7 @@ import signal
 import time
 from typing import NoReturn
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import mounts
 from bmwg.drivers.hosting.agent import decode_error, encode_error, resolve
 from bmwg.methodology.errors import DriverError, ToolkitError

@@ -17,11 +17,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api.protocols import JsonValue, Missing, Node
 from bmwg.drivers.hosting.guest_image import GuestImage
 
 if TYPE_CHECKING:  # agents import this module, and never read a testbed file
-    from bmwg.drivers.testbed import NetworkSpec
+    from bmwg.drivers.testbed.file import NetworkSpec
 
 FOLDER = "{folder}"  # in a program's command and files: the folder that the instance gave it
 ADDRESS = "{address}"  # the address that the program is to listen on, as the program sees it

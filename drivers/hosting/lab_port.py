@@ -15,7 +15,7 @@ import socket
 import time
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import interfaces, port_uses
 from bmwg.methodology.errors import TestbedError
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from bmwg.drivers.locks import LOCK_DIR, claims_here, held
+from bmwg.drivers.undo.locks import LOCK_DIR, claims_here, held
 
 _HELD = ExitStack()  # until this process ends
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
-from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 
 BINDING_LINE = "pip install 'bmwg-toolkit[libvirt]' (sh setup/install.sh libvirt)"

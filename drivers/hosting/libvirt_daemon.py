@@ -17,7 +17,7 @@ import time
 import uuid
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import process, qemu_place
 from bmwg.drivers.hosting.guest_kernel import CACHE
 from bmwg.drivers.hosting.libvirt_connection import Connection, probe_binding

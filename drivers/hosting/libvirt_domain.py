@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 from xml.etree.ElementTree import Element, SubElement
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import process, qemu
 from bmwg.drivers.hosting.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
 from bmwg.drivers.hosting.qemu import Accelerator, Disk, MachineSpec, Nic, NicModel

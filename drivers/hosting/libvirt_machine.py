@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import interfaces, libvirt_domain, process, qemu
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.drivers.hosting.libvirt_connection import Connection, netns_of, netns_outside, socket_of
 from bmwg.drivers.hosting.qemu import MachineSpec
 from bmwg.drivers.hosting.qemu_machine import BOOT_DEADLINE_S, Machine, tail
-from bmwg.drivers.netns import within
+from bmwg.drivers.nodes.netns import within
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 _START_DEADLINE_S = 30.0

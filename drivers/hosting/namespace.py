@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.hosting import mounts, process
 from bmwg.drivers.hosting.agent import AgentNode
 from bmwg.methodology.errors import TestbedError, ToolkitError

@@ -12,7 +12,7 @@ import signal
 import time
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import bundle, cgroups, process
 from bmwg.methodology.errors import DriverError
 

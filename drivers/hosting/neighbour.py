@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import bounded, cgroups, process, programs
 from bmwg.methodology.errors import DriverError, TestbedError
 

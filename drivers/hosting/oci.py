@@ -16,7 +16,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.hosting import bounded, bundle, cgroups, mounts, process, programs
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.methodology.errors import DriverError, TestbedError

@@ -6,7 +6,7 @@ import contextlib
 import re
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 
 _ON_NODE = re.compile(r" N(\d+)=(\d+)")
 _SIZE = re.compile(r" kernelpagesize_kB=(\d+)")

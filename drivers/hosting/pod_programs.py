@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import bounded, cgroups, engine_pods, process, programs
 from bmwg.methodology.errors import DriverError, TestbedError
 

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 
 
 def identify() -> dict[str, JsonValue]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.hosting.guest_image import Format
 from bmwg.drivers.hosting.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
 

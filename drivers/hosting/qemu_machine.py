@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, guest_root, process, qemu
 from bmwg.drivers.hosting.guest import GuestNode
 from bmwg.drivers.hosting.guest_kernel import GuestKernel

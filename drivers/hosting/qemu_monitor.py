@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from qemu.qmp import ExecuteError, QMPClient
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.errors import DriverError
 
 _T = TypeVar("_T")

@@ -10,7 +10,7 @@ import errno
 import os
 import socket
 
-from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.hosting import (
     guest_image,
     guest_initramfs,

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Collection
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import cpu_placement
 
 # By their numbers in linux/capability.h.

@@ -8,7 +8,7 @@ import socket
 
 from pyroute2.netlink.exceptions import NetlinkError
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import sysctl
 from bmwg.drivers.hosting.interfaces import index, rtnetlink
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.hosting import process
 from bmwg.drivers.hosting.agent import START_DEADLINE_S, AgentNode
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError

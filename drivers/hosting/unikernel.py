@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.hosting import guest_image, half_open, interfaces, qemu, routing, sysctl
 from bmwg.drivers.hosting.qemu import Accelerator, MachineSpec, Nic
 from bmwg.drivers.hosting.qemu_machine import Machine, nameless_file

@@ -12,7 +12,7 @@ import contextlib
 import time
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import vfio
 from bmwg.drivers.hosting.interfaces import index, rtnetlink
 from bmwg.methodology.errors import TestbedError

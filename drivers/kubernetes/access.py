@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 
 _CLONE_NEWNET = 0x40000000

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from bmwg.drivers.api import PlacedNode, PodNetwork
+from bmwg.drivers.api.protocols import PlacedNode, PodNetwork
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, pods
 from bmwg.drivers.kubernetes import node as kubernetes_node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 
 
 def versions(folder: str) -> dict[str, JsonValue]:

@@ -17,7 +17,7 @@ import socket
 import time
 from dataclasses import dataclass
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.kubernetes import built
 from bmwg.methodology.errors import DriverError
 

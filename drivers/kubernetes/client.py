@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.client import HTTPException
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.kubernetes.access import Access, open_api
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import yaml
 
-from bmwg.drivers.api import JsonValue, PlacedNode, UndoLog
+from bmwg.drivers.api.protocols import JsonValue, PlacedNode, UndoLog
 from bmwg.drivers.hosting import cgroups, interfaces, routing
 from bmwg.drivers.kubernetes import attachments, flannel, joined, policies, settings
 from bmwg.drivers.kubernetes import node as kubernetes_node

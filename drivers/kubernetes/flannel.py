@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.kubernetes import built
 
 FOLDER_VARIABLE = "BMWG_FLANNEL"  # a folder with the programs, instead of what set-up built

@@ -17,7 +17,7 @@ import tarfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import bounded, program_files
 from bmwg.drivers.hosting.bundle import SLEEPER
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bmwg.drivers.api import JsonValue, NetworkDriver, Node, PlacedNode
+from bmwg.drivers.api.protocols import JsonValue, NetworkDriver, Node, PlacedNode
 from bmwg.drivers.kubernetes import cilium, flannel
 from bmwg.drivers.kubernetes.cilium import Cilium
 from bmwg.drivers.kubernetes.client import Cluster

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting.bundle import HUGEPAGE_OCTETS, PodSpec
 from bmwg.drivers.kubernetes import attachments
 from bmwg.drivers.kubernetes.client import OWNER_LABEL

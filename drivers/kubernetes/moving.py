@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bmwg.drivers.api import Evidence, Missing, PlacedNode, UndoLog
+from bmwg.drivers.api.protocols import Evidence, Missing, PlacedNode, UndoLog
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, nodes, pods, services
 from bmwg.drivers.kubernetes import node as kubernetes_node

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import yaml
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import bounded, cgroups, cpu_placement, mounts, process
 from bmwg.drivers.hosting import programs as running
 from bmwg.drivers.kubernetes import cilium, flannel, image, programs, settings

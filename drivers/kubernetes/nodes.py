@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, PlacedNode, UndoLog
+from bmwg.drivers.api.protocols import JsonValue, PlacedNode, UndoLog
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import Cluster

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bmwg.drivers.api import Attached, JsonValue, PlacedNode, PluginNetwork, PodNetwork
+from bmwg.drivers.api.protocols import Attached, JsonValue, PlacedNode, PluginNetwork, PodNetwork
 from bmwg.drivers.hosting import cgroups
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import Sample

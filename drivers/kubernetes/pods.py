@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.kubernetes import attachments, manifest
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError

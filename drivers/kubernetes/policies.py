@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Node, PlacedNode
+from bmwg.drivers.api.protocols import JsonValue, Missing, NetworkDriver, Node, PlacedNode
 from bmwg.drivers.hosting import bounded, programs
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import bounded
 from bmwg.drivers.kubernetes import built
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import cgroups
 from bmwg.drivers.kubernetes import cilium, flannel, manifest, programs, settings
 from bmwg.drivers.kubernetes.client import Cluster

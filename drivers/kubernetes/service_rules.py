@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import bounded
 
 _TABLE = "kube-proxy"

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, Missing, PlacedNode
+from bmwg.drivers.api.protocols import JsonValue, Missing, PlacedNode
 from bmwg.drivers.hosting import bounded, connections
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
 from bmwg.methodology.errors import DriverError, TestbedError

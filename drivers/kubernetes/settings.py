@@ -9,7 +9,7 @@ import ipaddress
 import json
 from dataclasses import dataclass
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.kubernetes import cilium, flannel
 from bmwg.drivers.kubernetes.cilium import Cilium
 from bmwg.drivers.kubernetes.flannel import Flannel

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Attached,
     Attachment,
     JsonValue,
@@ -28,7 +28,7 @@ from bmwg.drivers.network import xsk
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.handover import AF_XDP
 from bmwg.drivers.network.options import Options
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed.file import NetworkSpec
 
 BUSY_BUDGET_FRAMES = 64  # the DPDK device's own, when it busy-polls
 _CONFLIST: Mapping[str, Any] = {

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Attached,
     Attachment,
     ClusterNetwork,
@@ -29,7 +29,7 @@ from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.paths.addresses import host
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.methodology.errors import ConfigError
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Attached,
     Attachment,
     JsonValue,
@@ -26,7 +26,7 @@ from bmwg.drivers.network import probe as network_probe
 from bmwg.drivers.network.conflist import parse
 from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.template import render
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.methodology.errors import ConfigError, ToolkitError
 
 UNDO_KIND = "cni"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Attached,
     Attachment,
     JsonValue,
@@ -27,7 +27,7 @@ from bmwg.drivers.api import (
 )
 from bmwg.drivers.network.handover import COMBINED, NetworkDefaults
 from bmwg.drivers.network.options import Options
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed.file import NetworkSpec
 
 NORTH_SOUTH, EAST_WEST = "north-south", "east-west"
 _MODELS = {NORTH_SOUTH: "sr-iov", EAST_WEST: "user-space"}

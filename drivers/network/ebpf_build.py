@@ -11,7 +11,7 @@ import os
 import shutil
 from pathlib import Path
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.traffic.embedded import build
 from bmwg.methodology.errors import TestbedError
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import inside, interfaces
 from bmwg.drivers.hosting.interfaces import index, rtnetlink
 from bmwg.drivers.network import ebpf_build, libbpf

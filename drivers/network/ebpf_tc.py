@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Attached,
     Attachment,
     JsonValue,
@@ -26,7 +26,7 @@ from bmwg.drivers.api import (
 from bmwg.drivers.network import ebpf_build, ebpf_cni, ebpf_node
 from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.options import Options
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed.file import NetworkSpec
 
 
 class TcRedirectNetwork(NetdevHandover):

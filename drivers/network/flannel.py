@@ -13,12 +13,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import Attachment, ClusterNetwork, JsonValue, Missing, Node, PlacedNode, UndoLog
+from bmwg.drivers.api.protocols import (
+    Attachment,
+    ClusterNetwork,
+    JsonValue,
+    Missing,
+    Node,
+    PlacedNode,
+    UndoLog,
+)
 from bmwg.drivers.kubernetes import flannel
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.paths import uplinks
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.methodology.errors import ConfigError
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import Attached, JsonValue, Missing, NetworkDriver, Node, PlacedNode, PodParts
+from bmwg.drivers.api.protocols import Attached, JsonValue, Missing, NetworkDriver, Node, PlacedNode, PodParts
 
 NETDEV, VHOST_USER, AF_XDP, VFIO = "netdev", "vhost-user", "af-xdp", "vfio"
 COMBINED = "combined"  # of several kinds, an interface of the pod each

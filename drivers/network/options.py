@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.trial.cpu_lists import cpu_list
 from bmwg.schemas.validation import near_name

@@ -14,7 +14,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.calls import name_of
+from bmwg.drivers.api.protocols import (
     Attached,
     Attachment,
     ClusterNetwork,
@@ -24,14 +25,13 @@ from bmwg.drivers.api import (
     PlacedNode,
     UndoLog,
 )
-from bmwg.drivers.api_calls import name_of
 from bmwg.drivers.hosting import inside as hosting_inside
 from bmwg.drivers.hosting.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.drivers.network import datapath, ebpf_node, ovs_parts, ovs_switch, ovs_system
 from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.network.ovs_dpdk import vswitch_owner
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed.file import NetworkSpec
 
 VLAN, VXLAN = "vlan", "vxlan"
 _MTU_OCTETS = 1500

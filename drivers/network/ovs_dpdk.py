@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Attached,
     Attachment,
     JsonValue,
@@ -27,11 +27,11 @@ from bmwg.drivers.api import (
     Way,
 )
 from bmwg.drivers.hosting import programs
-from bmwg.drivers.links import mac_of
 from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_switch, ovs_tools
 from bmwg.drivers.network.handover import VHOST_USER, NetworkDefaults
 from bmwg.drivers.network.options import Options
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.nodes.links import mac_of
+from bmwg.drivers.testbed.file import NetworkSpec
 
 IN_POD = "/run/bmwg-vhost"
 MTU_OCTETS = 1500  # of every port, as a vSwitch has it unless mtu_request says otherwise

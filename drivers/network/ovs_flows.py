@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.network import ovs_parts, ovs_tools, ovs_words
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import pages, process, programs
 from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_tools, ovs_words
 from bmwg.drivers.network.ovs_tools import COMMAND_DEADLINE_S, FOLDER, PLACES

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import device_queue, interfaces
 from bmwg.drivers.hosting.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.drivers.network import ovs_switch, ovs_tools

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.network import ovs_parts, ovs_words
 from bmwg.methodology.errors import DriverError
 

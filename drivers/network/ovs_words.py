@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.answers.data_plane import EMC_HITS, MEGAFLOW_HITS, SIMPLE_HITS, SMC_HITS
 
 CACHES = {  # by the switch's own words

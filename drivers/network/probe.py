@@ -13,7 +13,7 @@ from typing import Any
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from bmwg.drivers.api_calls import name_of
+from bmwg.drivers.api.calls import name_of
 from bmwg.drivers.hosting import inside, sysctl
 from bmwg.drivers.network import cni, plugins
 from bmwg.drivers.network.conflist import NetworkList, parse

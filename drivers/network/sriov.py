@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Attached,
     Attachment,
     JsonValue,
@@ -27,7 +27,7 @@ from bmwg.drivers.api import (
 from bmwg.drivers.hosting import interfaces, virtual_functions
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.options import Options
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed.file import NetworkSpec
 
 UNDO_KIND = "virtual_functions"
 LINK_KIND = "virtual function"

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Attached,
     Attachment,
     JsonValue,
@@ -23,10 +23,10 @@ from bmwg.drivers.api import (
     UndoLog,
 )
 from bmwg.drivers.hosting import vfio, virtual_functions
-from bmwg.drivers.links import mac_of
 from bmwg.drivers.network.handover import VFIO, NetworkDefaults
 from bmwg.drivers.network.sriov import LINK_KIND, UNDO_KIND, count_of, function_evidence, no_nic, too_few
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.nodes.links import mac_of
+from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.methodology.errors import TestbedError
 
 MTU_OCTETS = 1500  # as DPDK sets a port up unless it is told otherwise

@@ -8,7 +8,7 @@ import os
 import socket
 import struct
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 
 _PIDFD_GETFD = 438  # of every architecture
 _AF_XDP = 44

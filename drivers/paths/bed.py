@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from bmwg.drivers import links, registry
-from bmwg.drivers.api import (
+from bmwg.drivers import registry
+from bmwg.drivers.api.machines import Machine, MachineProvider
+from bmwg.drivers.api.protocols import (
     Attached,
     HostNode,
     JsonValue,
@@ -27,9 +28,9 @@ from bmwg.drivers.api import (
     TesterPort,
     UndoLog,
 )
-from bmwg.drivers.api_machines import Machine, MachineProvider
 from bmwg.drivers.hosting import interfaces, sysctl
 from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.nodes import links
 from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.drivers.paths.bed_links import joined, pci_nics
@@ -37,8 +38,7 @@ from bmwg.drivers.paths.bed_machines import machines_of
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, link_mtu
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.paths.uplinks import lacking
-from bmwg.drivers.port_kind import PortKind, port_kind
-from bmwg.drivers.testbed import (
+from bmwg.drivers.testbed.file import (
     TESTER,
     VETH,
     Endpoint,
@@ -47,6 +47,7 @@ from bmwg.drivers.testbed import (
     Testbed,
     with_settings,
 )
+from bmwg.drivers.testbed.port_kind import PortKind, port_kind
 from bmwg.methodology.errors import ConfigError
 
 # A bridge joins and leaves the snoopers' group; its reports leave at once, not during a trial.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bmwg.drivers.api import HostNode
+from bmwg.drivers.api.protocols import HostNode
 
 
 class Guests:

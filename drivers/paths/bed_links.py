@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from bmwg.drivers import links, registry
-from bmwg.drivers.api import JsonValue
-from bmwg.drivers.cables import End, cabled, looked_at
-from bmwg.drivers.testbed import CABLE, TESTER, VHOST_USER, Endpoint, Testbed
+from bmwg.drivers import registry
+from bmwg.drivers.api.protocols import JsonValue
+from bmwg.drivers.nodes import links
+from bmwg.drivers.nodes.cables import End, cabled, looked_at
+from bmwg.drivers.testbed.file import CABLE, TESTER, VHOST_USER, Endpoint, Testbed
 from bmwg.drivers.traffic.embedded.ports import PCI
 
 if TYPE_CHECKING:

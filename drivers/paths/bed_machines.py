@@ -9,16 +9,16 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, cast
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import Missing
-from bmwg.drivers.api_machines import MachineProvider
+from bmwg.drivers.api.machines import MachineProvider
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.methodology.errors import ConfigError
 
 if TYPE_CHECKING:
-    from bmwg.drivers.ledger import Ledger
     from bmwg.drivers.paths.bed import Bed
+    from bmwg.drivers.undo.ledger import Ledger
 
 
 def machines_of(bed: Bed, stack: ExitStack) -> MachineProvider | Missing | None:

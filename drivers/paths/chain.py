@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Evidence,
     JsonValue,
     Missing,

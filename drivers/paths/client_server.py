@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import ClassVar
 
-from bmwg.drivers.api import BetweenPods, Crossed, Evidence, Missing, PodEnd, PodPathDriver
+from bmwg.drivers.api.protocols import BetweenPods, Crossed, Evidence, Missing, PodEnd, PodPathDriver
 from bmwg.drivers.paths import served
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
 from bmwg.drivers.paths.p2p_underlay import option_missing

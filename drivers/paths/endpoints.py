@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Attached,
     Attachment,
     BetweenPods,
@@ -33,7 +33,7 @@ from bmwg.drivers.paths.addresses import INNER, host
 from bmwg.drivers.paths.addresses import endpoint as address_of
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pods import created_pod, described
-from bmwg.drivers.port_kind import XDP
+from bmwg.drivers.testbed.port_kind import XDP
 from bmwg.methodology.records import Cell, FrameFormat
 
 INTERFACE = "net0"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bmwg.drivers import links
-from bmwg.drivers.api import Missing
-from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.api.protocols import Missing
+from bmwg.drivers.nodes import links
+from bmwg.drivers.testbed.file import Testbed
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Cell
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bmwg.drivers.api import JsonValue, Node
-from bmwg.drivers.api_machines import Machine
+from bmwg.drivers.api.machines import Machine
+from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.hosting import interfaces as hosting_interfaces
 from bmwg.drivers.hosting import routing
 from bmwg.drivers.paths import probe_frame, routers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.forwarding_pods import Standing
 from bmwg.drivers.paths.pods import described

@@ -7,7 +7,14 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import Deployment, FunctionLink, KernelFunction, Missing, PathDriver, TesterPort
+from bmwg.drivers.api.protocols import (
+    Deployment,
+    FunctionLink,
+    KernelFunction,
+    Missing,
+    PathDriver,
+    TesterPort,
+)
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import destinations, queues, routers
 from bmwg.drivers.paths.addresses import OUTER, host

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.methodology.cells.axes import NUMA, SAME
 from bmwg.methodology.trial.cpu_lists import cpu_list
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import ClassVar
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import BetweenPods, Deployment, Missing
+from bmwg.drivers.api.protocols import BetweenPods, Deployment, Missing
 from bmwg.drivers.paths.frames import refuse
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.errors import ToolkitBug

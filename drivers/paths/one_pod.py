@@ -10,7 +10,15 @@ import os
 from contextlib import ExitStack
 from typing import ClassVar
 
-from bmwg.drivers.api import BetweenPods, Crossed, Evidence, JsonValue, Missing, PodEnd, PodPathDriver
+from bmwg.drivers.api.protocols import (
+    BetweenPods,
+    Crossed,
+    Evidence,
+    JsonValue,
+    Missing,
+    PodEnd,
+    PodPathDriver,
+)
 from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.paths.programs import ProgramsPath

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import ClassVar
 
-from bmwg.drivers.api import Missing, PodPathDriver
+from bmwg.drivers.api.protocols import Missing, PodPathDriver
 from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import destinations, endpoints, policed, routers, uplinks
 from bmwg.drivers.paths.frames import too_large

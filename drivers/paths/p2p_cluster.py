@@ -5,7 +5,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import ClassVar
 
-from bmwg.drivers.api import ClusterNetwork, HostNode, JsonValue, Missing, NetworkDriver, PodPathDriver
+from bmwg.drivers.api.protocols import (
+    ClusterNetwork,
+    HostNode,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    PodPathDriver,
+)
 from bmwg.drivers.hosting import routing
 from bmwg.drivers.paths import destinations, endpoints, uplinks
 from bmwg.drivers.paths.addresses import UNDERLAY

@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import ClassVar
 
-from bmwg.drivers.api import ClusterRuntime, Missing, PathDriver, TesterPort
-from bmwg.drivers.api_pods import of_cluster
+from bmwg.drivers.api.pods import of_cluster
+from bmwg.drivers.api.protocols import ClusterRuntime, Missing, PathDriver, TesterPort
 from bmwg.drivers.paths import destinations, endpoints, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, host
 from bmwg.drivers.paths.frames import too_large

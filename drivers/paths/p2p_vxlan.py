@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import HostNode, Missing, PodPathDriver
+from bmwg.drivers.api.protocols import HostNode, Missing, PodPathDriver
 from bmwg.drivers.hosting import interfaces, routing
 from bmwg.drivers.hosting.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.drivers.paths import endpoints, uplinks

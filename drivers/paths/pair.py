@@ -8,7 +8,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from bmwg.drivers.api import BetweenPods, Deployment, Evidence, HostNode, JsonValue, Missing, TesterPort
+from bmwg.drivers.api.protocols import (
+    BetweenPods,
+    Deployment,
+    Evidence,
+    HostNode,
+    JsonValue,
+    Missing,
+    TesterPort,
+)
 from bmwg.drivers.paths import endpoints
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse

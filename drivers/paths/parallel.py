@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Attached,
     Evidence,
     JsonValue,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Attachment,
     JsonValue,
     NestedNode,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bmwg.drivers.api import ClusterRuntime, Evidence, Missing, NetworkDriver, PlacedNode
-from bmwg.drivers.api_pods import of_cluster
+from bmwg.drivers.api.pods import of_cluster
+from bmwg.drivers.api.protocols import ClusterRuntime, Evidence, Missing, NetworkDriver, PlacedNode
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.endpoints import Endpoint, subnets
 

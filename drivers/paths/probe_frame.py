@@ -13,7 +13,7 @@ import struct
 import time
 from collections.abc import Callable
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.errors import TestbedError
 
 _ARP, _IPV4 = 0x0806, 0x0800

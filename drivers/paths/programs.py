@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import ClassVar
 
-from bmwg.drivers.api import BetweenPods, Deployment, Evidence, Missing
+from bmwg.drivers.api.protocols import BetweenPods, Deployment, Evidence, Missing
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
 from bmwg.methodology.cells.paths import PathKind

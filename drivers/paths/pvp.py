@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import ClassVar
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import Evidence, JsonValue, Missing, PathDriver
+from bmwg.drivers.api.protocols import Evidence, JsonValue, Missing, PathDriver
 from bmwg.drivers.paths import chain, destinations, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import Side

@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import ClusterRuntime, Deployment, Evidence, Missing, PathDriver, TesterPort
-from bmwg.drivers.api_pods import of_cluster
+from bmwg.drivers.api.pods import of_cluster
+from bmwg.drivers.api.protocols import ClusterRuntime, Deployment, Evidence, Missing, PathDriver, TesterPort
 from bmwg.drivers.hosting import routing
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.network import datapath

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver
-from bmwg.drivers.api_machines import Machine, MachineIntent
+from bmwg.drivers.api.machines import Machine, MachineIntent
+from bmwg.drivers.api.protocols import Deployment, JsonValue, Missing, PathDriver
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import destinations, machine_ends, queues

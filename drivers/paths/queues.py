@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from bmwg.drivers.api import JsonValue, Node, Pod
+from bmwg.drivers.api.protocols import JsonValue, Node, Pod
 from bmwg.drivers.hosting import device_queue
 from bmwg.drivers.paths.bed import Bed
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api.protocols import JsonValue, Missing, Node
 from bmwg.drivers.function import testpmd
 from bmwg.drivers.hosting import programs
 from bmwg.drivers.paths.bed import Bed

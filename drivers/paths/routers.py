@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.hosting import interfaces, routing, sysctl
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import Side

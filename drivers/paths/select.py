@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import Missing, PathDriver
+from bmwg.drivers.api.protocols import Missing, PathDriver
 from bmwg.drivers.paths import numa
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.one_place import UndeployedPath, apart, socketless

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from bmwg.drivers.api import Crossed, Evidence, HostNode, PodEnd, PodRuntime
+from bmwg.drivers.api.protocols import Crossed, Evidence, HostNode, PodEnd, PodRuntime
 from bmwg.drivers.hosting import interfaces, routing
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths import endpoints, uplinks

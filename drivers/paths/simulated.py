@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
-from bmwg.drivers.api import Deployment, Missing, TesterPort
+from bmwg.drivers.api.protocols import Deployment, Missing, TesterPort
 from bmwg.drivers.paths.addresses import OUTER
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import WIRE, Cell

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bmwg.drivers import links
-from bmwg.drivers.api import Attached, Missing, NetworkDriver, Node, PlacedNode, UndoLog
+from bmwg.drivers.api.protocols import Attached, Missing, NetworkDriver, Node, PlacedNode, UndoLog
 from bmwg.drivers.hosting import interfaces as hosting_interfaces
 from bmwg.drivers.hosting import routing
-from bmwg.drivers.testbed import TESTER, Testbed
+from bmwg.drivers.nodes import links
+from bmwg.drivers.testbed.file import TESTER, Testbed
 from bmwg.methodology.errors import TestbedError
 
 BRIDGE_PORT, ROUTED, MASTER, NONE = "bridge_port", "routed", "master", "none"

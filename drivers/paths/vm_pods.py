@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import HostNode, JsonValue, Missing, PodPathDriver
+from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, PodPathDriver
 from bmwg.drivers.hosting import interfaces, routing
 from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import endpoints, routers, uplinks

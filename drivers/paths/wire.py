@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from bmwg.drivers import links
-from bmwg.drivers.api import Deployment, Evidence, JsonValue, Missing, PathDriver
+from bmwg.drivers.api.protocols import Deployment, Evidence, JsonValue, Missing, PathDriver
 from bmwg.drivers.hosting import interfaces
+from bmwg.drivers.nodes import links
 from bmwg.drivers.paths import repeater
 from bmwg.drivers.paths.addresses import BEHIND, OUTER
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
-from bmwg.drivers.testbed import CABLE, VETH, VHOST_USER
+from bmwg.drivers.testbed.file import CABLE, VETH, VHOST_USER
 from bmwg.drivers.traffic.embedded.ports import VHOST, VIRTIO_USER
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import NOTHING, WIRE, Cell

@@ -14,14 +14,14 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from bmwg.drivers.api import JsonValue, Missing, PlacedNode
-from bmwg.drivers.api_calls import WITHIN_S, CallsInside
+from bmwg.drivers.api.calls import WITHIN_S, CallsInside
+from bmwg.drivers.api.protocols import JsonValue, Missing, PlacedNode
 from bmwg.drivers.hosting import unikernel
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.links import mac_of
+from bmwg.drivers.nodes.links import mac_of
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS
-from bmwg.drivers.testbed import UNITS
+from bmwg.drivers.testbed.file import UNITS
 from bmwg.methodology.errors import DriverError, TestbedError
 
 if TYPE_CHECKING:

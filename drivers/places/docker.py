@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api.protocols import JsonValue, Missing, Node
 from bmwg.drivers.hosting import (
     cgroups,
     docker_containers,
@@ -16,9 +16,9 @@ from bmwg.drivers.hosting import (
     programs,
 )
 from bmwg.drivers.hosting.instance import FORM_NETWORKS, Hosting, Limits, Place, Program, Sample
-from bmwg.drivers.ledger import LOCAL, Ledger
 from bmwg.drivers.places.instances import PlacedInstance
 from bmwg.drivers.runtime.daemon import daemon
+from bmwg.drivers.undo.ledger import LOCAL, Ledger
 
 _FIRST_HOST = 16  # choice: below it are the gateway and what somebody adds by hand
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, Missing, PlacedNode
+from bmwg.drivers.api.protocols import JsonValue, Missing, PlacedNode
 from bmwg.drivers.hosting import cgroups
 from bmwg.drivers.hosting.instance import (
     FORM_NETWORKS,
@@ -32,8 +32,8 @@ from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import Embedded, embedded
 from bmwg.drivers.kubernetes.replicas import Replicas, Where, replicas
 from bmwg.drivers.kubernetes.settings import Ranges
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.places.instances import PlacedInstance
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.trial.cpu_lists import cpu_list
 

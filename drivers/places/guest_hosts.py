@@ -10,8 +10,8 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, cast
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import HostNode, JsonValue, Missing, NestedNode
-from bmwg.drivers.api_machines import Machine, MachineIntent, UnjoinedMachineProvider
+from bmwg.drivers.api.machines import Machine, MachineIntent, UnjoinedMachineProvider
+from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode
 from bmwg.drivers.hosting import interfaces, process, qemu, sysctl
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.qemu import Accelerator, NicModel
@@ -19,8 +19,8 @@ from bmwg.drivers.places.inside import InMachine
 from bmwg.methodology.cells.vnics import E1000, IGB_VF, VHOST_NET, VIRTIO
 
 if TYPE_CHECKING:
-    from bmwg.drivers.ledger import Ledger
     from bmwg.drivers.paths.bed import Bed
+    from bmwg.drivers.undo.ledger import Ledger
 
 PROVIDER = "qemu"  # where the testbed file names none
 MEMORY_OCTETS = 768 << 20  # choice: of the guest's kernel, our agent and what a pod's limits leave

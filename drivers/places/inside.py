@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from bmwg.drivers.api import Calls, JsonValue
-from bmwg.drivers.api_machines import Machine
+from bmwg.drivers.api.machines import Machine
+from bmwg.drivers.api.protocols import Calls, JsonValue
 
 
 class InMachine(Calls):

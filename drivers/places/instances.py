@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Protocol
 
-from bmwg.drivers.api import JsonValue
-from bmwg.drivers.api_calls import Calls
+from bmwg.drivers.api.calls import Calls
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import programs
 from bmwg.drivers.hosting.instance import Instance, Program, Sample
 

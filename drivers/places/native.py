@@ -10,15 +10,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from bmwg.drivers.api import HostNode, JsonValue, Missing, NestedNode, Node, ProgramPlace
-from bmwg.drivers.api_calls import WITHIN_S, CallsInside
+from bmwg.drivers.api.calls import WITHIN_S, CallsInside
+from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, Node, ProgramPlace
 from bmwg.drivers.hosting import native_cgroup, programs
 from bmwg.drivers.hosting.instance import Hosting, Instance, Limits, Place, Program
 from bmwg.drivers.places.instances import AgentsProgram, PlacedInstance
 
 if TYPE_CHECKING:
-    from bmwg.drivers.ledger import Ledger
     from bmwg.drivers.paths.bed import Bed
+    from bmwg.drivers.undo.ledger import Ledger
 
 UNDO_KIND = "native_cgroup"
 

@@ -20,7 +20,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import Attached, Attachment, JsonValue, Missing, NetworkDriver, PlacedNode, Pod
+from bmwg.drivers.api.protocols import (
+    Attached,
+    Attachment,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    PlacedNode,
+    Pod,
+)
 from bmwg.drivers.hosting import cgroups, interfaces, mounts, programs, routing
 from bmwg.drivers.hosting.bundle import CAPABILITIES, PodSpec
 from bmwg.drivers.hosting.instance import (
@@ -33,9 +41,9 @@ from bmwg.drivers.hosting.instance import (
     Program,
 )
 from bmwg.drivers.hosting.process import OWNER_VARIABLE
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.places.instances import PlacedInstance
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.methodology.trial.cpu_lists import cpu_list

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, Missing, Node
-from bmwg.drivers.api_machines import MachineEndpoint, MachineProvider
+from bmwg.drivers.api.machines import MachineEndpoint, MachineProvider
+from bmwg.drivers.api.protocols import JsonValue, Missing, Node
 from bmwg.drivers.hosting import libvirt_daemon
 from bmwg.drivers.hosting.guest_image import GuestImage
 from bmwg.drivers.hosting.instance import Place
 from bmwg.drivers.hosting.libvirt_exec import IMAGE_NAME
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.provider.qemu import QemuMachine, QemuProvider
+from bmwg.drivers.undo.ledger import Ledger
 
 
 class LibvirtDomain(QemuMachine):

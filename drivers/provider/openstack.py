@@ -23,9 +23,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar
 
-from bmwg.drivers import links
-from bmwg.drivers.api import JsonValue, Missing, Node
-from bmwg.drivers.api_machines import LinkedMachineProvider, Machine, MachineEndpoint, MachineIntent
+from bmwg.drivers.api.machines import LinkedMachineProvider, Machine, MachineEndpoint, MachineIntent
+from bmwg.drivers.api.protocols import JsonValue, Missing, Node
 from bmwg.drivers.cloud import channel, client, embedded, image, reached, record
 from bmwg.drivers.cloud import node as cloud_node
 from bmwg.drivers.cloud.client import Client
@@ -34,7 +33,8 @@ from bmwg.drivers.cloud.servers import ServerPort, Workshop, require_fit
 from bmwg.drivers.hosting import interfaces, qemu
 from bmwg.drivers.hosting.instance import Place, Sample
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.nodes import links
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 PHYSICAL = "test0"  # the physical network between the node and the servers

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import Calls, JsonValue, Missing, Node
-from bmwg.drivers.api_machines import Machine, MachineEndpoint, MachineIntent, MachineProvider
+from bmwg.drivers.api.machines import Machine, MachineEndpoint, MachineIntent, MachineProvider
+from bmwg.drivers.api.protocols import Calls, JsonValue, Missing, Node
 from bmwg.drivers.hosting import guest_image, qemu_place
 from bmwg.drivers.hosting.guest_image import READ_DEADLINE_S, GuestImage
 from bmwg.drivers.hosting.instance import Place, Sample
 from bmwg.drivers.hosting.qemu_machine import BOOT_DEADLINE_S
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.links import mac_of
+from bmwg.drivers.nodes.links import mac_of
+from bmwg.drivers.undo.ledger import Ledger
 
 _GUEST_DEADLINE_S = 30.0
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import BetweenPods, Deployment, Evidence, JsonValue, PluginNetwork
-from bmwg.drivers.api_calls import name_of
+from bmwg.drivers.api.calls import name_of
+from bmwg.drivers.api.protocols import BetweenPods, Deployment, Evidence, JsonValue, PluginNetwork
 from bmwg.drivers.hosting import inside
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.record import collect

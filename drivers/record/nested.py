@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 
 
 def nested(machines: Mapping[str, Mapping[str, Any]]) -> dict[str, JsonValue]:

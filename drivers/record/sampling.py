@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from bmwg.drivers import awake
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import JsonValue, Source, Unread, integer
+from bmwg.drivers.watch import awake
 
 _TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 

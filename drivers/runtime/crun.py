@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import replace
 from pathlib import Path
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     JsonValue,
     Missing,
     NetworkDriver,

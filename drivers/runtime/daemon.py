@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from bmwg.drivers.api import JsonValue, Node, UndoLog
+from bmwg.drivers.api.protocols import JsonValue, Node, UndoLog
 from bmwg.drivers.hosting import docker_daemon
-from bmwg.drivers.ledger import LOCAL
+from bmwg.drivers.undo.ledger import LOCAL
 
 _CALL_S = 60.0
 

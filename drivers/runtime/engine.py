@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     JsonValue,
     Missing,
     NetworkDriver,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     ClusterRuntime,
     JsonValue,
     Missing,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
-from bmwg.drivers.api import Attached, CallsInside, JsonValue, PlacedNode, PodNetwork
-from bmwg.drivers.api_calls import WITHIN_S
+from bmwg.drivers.api.calls import WITHIN_S
+from bmwg.drivers.api.protocols import Attached, CallsInside, JsonValue, PlacedNode, PodNetwork
 from bmwg.drivers.hosting import inside
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bmwg.drivers.api import Missing
-from bmwg.drivers.api_workload import TWO, Takes
+from bmwg.drivers.api.protocols import Missing
+from bmwg.drivers.api.workload import TWO, Takes
 from bmwg.methodology.records import FRAMES
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
-from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficLimits
+from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.traffic.simulated_shapes import (
     QUEUE_FRAMES,

@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 from typing import ClassVar
 
-from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.hosting import programs
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
 from bmwg.methodology.errors import DriverError, TestbedError
-from bmwg.methodology.http.records import RequestsLoad, RequestsSent
+from bmwg.methodology.kinds.requests.records import RequestsLoad, RequestsSent
 
 PACKAGES = ("apache2-utils",)
 PROGRAMS = {"ab": PACKAGES[0]}

@@ -6,7 +6,7 @@ import hashlib
 import random
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import programs
 
 PORT_NUMBER = 8080

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar, cast
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.methodology.errors import DriverError, TestbedError
 
 TABLE = "bmwg_filters"

@@ -17,12 +17,12 @@ from typing import ClassVar
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
-from bmwg.drivers.api import JsonValue, Missing
-from bmwg.drivers.api_workload import Takes
+from bmwg.drivers.api.protocols import JsonValue, Missing
+from bmwg.drivers.api.workload import Takes
 from bmwg.drivers.workload import apache, tools
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.http.records import RequestsLoad, RequestsSent
+from bmwg.methodology.kinds.requests.records import RequestsLoad, RequestsSent
 
 _CALL_MARGIN_S = 30.0
 _NS_PER_MS = 1_000_000

@@ -10,15 +10,15 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
-from bmwg.drivers import links
-from bmwg.drivers.api import JsonValue, Node
-from bmwg.drivers.cables import LINK_DEADLINE_S
+from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.hosting import interfaces, lab_port, lease, probe
 from bmwg.drivers.hosting.host_namespace import HostNamespaceNode
 from bmwg.drivers.hosting.instance import QEMU_ITSELF, VmDriver
 from bmwg.drivers.hosting.ssh import SshNode
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.testbed_row import CLIENT, PROXY, SERVER, RowHost
+from bmwg.drivers.nodes import links
+from bmwg.drivers.nodes.cables import LINK_DEADLINE_S
+from bmwg.drivers.testbed.row import CLIENT, PROXY, SERVER, RowHost
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.row import SERVER_ADDRESS, Ends, Row, serving_row
 from bmwg.methodology.errors import TestbedError, ToolkitError
 

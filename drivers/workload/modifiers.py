@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.actuators.place import Place
-from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.workload import daemons, filters
 from bmwg.methodology.errors import TestbedError

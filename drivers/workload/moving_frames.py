@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.workload.offered_frames import HOP_LIMIT, OfferedFrames
 
 _MARGIN_NS = 100_000_000  # choice: a frame may be on its way so long before it is counted as lost

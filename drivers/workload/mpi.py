@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import JsonValue, Missing, PodEnd
-from bmwg.drivers.api_workload import Takes
+from bmwg.drivers.api.protocols import JsonValue, Missing, PodEnd
+from bmwg.drivers.api.workload import Takes
 from bmwg.drivers.workload import mpi_build, mpi_launch
 from bmwg.drivers.workload.mpi_launch import AGENT, SHELL
 from bmwg.drivers.workload.of_programs import MEND

@@ -11,7 +11,7 @@ import os
 import shutil
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import bounded
 from bmwg.drivers.traffic.embedded import build
 from bmwg.methodology.errors import TestbedError

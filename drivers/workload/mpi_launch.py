@@ -10,7 +10,7 @@ import shlex
 import time
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting.bounded import OUTPUT_LIMIT_OCTETS
 
 ORDER, STATUS = "bmwg-order", "bmwg-status"

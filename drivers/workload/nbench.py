@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.hosting import job_files
 from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed
 from bmwg.methodology.errors import DriverError, TestbedError

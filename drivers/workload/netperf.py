@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import Missing, PodEnd
+from bmwg.drivers.api.protocols import Missing, PodEnd
 from bmwg.drivers.hosting import pod_programs
 from bmwg.drivers.workload.of_streams import OfStreams, StreamsWorkload
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError

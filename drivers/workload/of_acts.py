@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
 
-from bmwg.drivers.api import ClusterRuntime, JsonValue, Missing, TesterPort, WorkloadDriver
-from bmwg.drivers.api_workload import ONE, Takes
+from bmwg.drivers.api.protocols import ClusterRuntime, JsonValue, Missing, TesterPort, WorkloadDriver
+from bmwg.drivers.api.workload import ONE, Takes
 from bmwg.drivers.paths import path_driver, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.node import routed_port

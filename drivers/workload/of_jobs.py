@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from bmwg.drivers.api import Evidence, Node, ProgramPlace, WorkloadDriver
-from bmwg.drivers.api_workload import ONE, Takes
+from bmwg.drivers.api.protocols import Evidence, Node, ProgramPlace, WorkloadDriver
+from bmwg.drivers.api.workload import ONE, Takes
 from bmwg.drivers.workload.of_programs import OfPrograms
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from bmwg.drivers.api import JsonValue, Missing, Node, ProgramPlace
-from bmwg.drivers.api_workload import Takes
+from bmwg.drivers.api.protocols import JsonValue, Missing, Node, ProgramPlace
+from bmwg.drivers.api.workload import Takes
 from bmwg.drivers.hosting import pod_programs
 from bmwg.methodology.errors import DriverError
 

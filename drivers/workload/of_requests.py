@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
-from bmwg.drivers.api import JsonValue, WorkloadDriver
-from bmwg.drivers.api_workload import ONE, Takes
+from bmwg.drivers.api.protocols import JsonValue, WorkloadDriver
+from bmwg.drivers.api.workload import ONE, Takes
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.http.records import KIND, RequestsLoad, RequestsSent
+from bmwg.methodology.kinds.requests.records import KIND, RequestsLoad, RequestsSent
 
 if TYPE_CHECKING:  # the drivers' modules are imported on the clients' node, for the functions that run there
     from bmwg.drivers.workload.row import Row

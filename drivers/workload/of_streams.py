@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
-from bmwg.drivers.api import Node, PodEnd, ServingPlace, WorkloadDriver
-from bmwg.drivers.api_workload import TWO, Takes
+from bmwg.drivers.api.protocols import Node, PodEnd, ServingPlace, WorkloadDriver
+from bmwg.drivers.api.workload import TWO, Takes
 from bmwg.drivers.hosting import pod_programs, programs
 from bmwg.drivers.workload.of_programs import MEND, OfPrograms
 from bmwg.methodology.errors import DriverError

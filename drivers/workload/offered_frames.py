@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from bmwg.drivers import netns
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
+from bmwg.drivers.nodes import netns
 
 _ETH_P_ALL = 3
 _OUTGOING = 4  # PACKET_OUTGOING

@@ -15,11 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.workload import tools
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
 from bmwg.methodology.errors import DriverError, TestbedError
-from bmwg.methodology.http.records import RequestsLoad, RequestsSent
+from bmwg.methodology.kinds.requests.records import RequestsLoad, RequestsSent
 
 _CALL_MARGIN_S = 30.0
 _NS_PER_MS = 1_000_000

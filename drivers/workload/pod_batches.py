@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from bmwg.drivers.api import Attachment, ClusterRuntime, Missing, PodNetwork
-from bmwg.drivers.api_pods import of_cluster
+from bmwg.drivers.api.pods import of_cluster
+from bmwg.drivers.api.protocols import Attachment, ClusterRuntime, Missing, PodNetwork
 from bmwg.drivers.hosting import routing
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths import queues, uplinks

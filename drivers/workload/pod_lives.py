@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
-from bmwg.drivers.api import Pod
+from bmwg.drivers.api.protocols import Pod
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames

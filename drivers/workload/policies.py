@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import ClusterRuntime, Missing
-from bmwg.drivers.api_pods import of_cluster
+from bmwg.drivers.api.pods import of_cluster
+from bmwg.drivers.api.protocols import ClusterRuntime, Missing
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames, Seen

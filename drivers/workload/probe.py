@@ -11,7 +11,7 @@ import re
 import socket
 import time
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.errors import DriverError
 
 _PAUSE_S = 0.01

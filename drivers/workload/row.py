@@ -13,14 +13,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bmwg.drivers import links
-from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.hosting import interfaces, programs, routing, sysctl
 from bmwg.drivers.hosting.instance import CRUN, INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.testbed import NetworkSpec
-from bmwg.drivers.testbed_row import CLIENT, PROXY, SERVER
+from bmwg.drivers.nodes import links
+from bmwg.drivers.testbed.file import NetworkSpec
+from bmwg.drivers.testbed.row import CLIENT, PROXY, SERVER
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import apache
 
 _CLIENT_ADDRESS, _PROXY_TO_CLIENT = "198.18.1.2", "198.18.1.1"

@@ -13,8 +13,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import ClassVar, cast
 
-from bmwg.drivers.api import Missing
-from bmwg.drivers.api_machines import LinkedMachineProvider, Machine, MachineIntent, TimedMachine
+from bmwg.drivers.api.machines import LinkedMachineProvider, Machine, MachineIntent, TimedMachine
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.paths import machine_ends, queues
 from bmwg.drivers.paths.addresses import OUTER, host

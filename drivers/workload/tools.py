@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from bmwg.drivers.api import Missing, Node
+from bmwg.drivers.api.protocols import Missing, Node
 
 TOOLS = Path("/var/cache/bmwg/tools")
 JMETER_VERSION, K6_VERSION = "5.6.3", "0.49.0"

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bmwg.drivers.api import JsonValue, Missing, TesterPort
+from bmwg.drivers.api.protocols import JsonValue, Missing, TesterPort
 from bmwg.drivers.hosting import device_queue, routing
 from bmwg.drivers.traffic.trex.astf import AstfTester
 from bmwg.drivers.traffic.trex.astf_load import HttpExchange, HttpLoad
@@ -23,7 +23,7 @@ from bmwg.drivers.workload import probe as workload_probe
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload, Served
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.http.records import RequestsLoad, RequestsSent
+from bmwg.methodology.kinds.requests.records import RequestsLoad, RequestsSent
 
 CLIENTS = ("198.18.64.1", "198.18.64.254")
 _CLIENT_NETWORK = "198.18.64.0/24"

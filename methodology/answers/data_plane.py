@@ -1,14 +1,15 @@
 """What the data plane used while trials ran: CPU time and memory by part, from the counts beside each trial.
 
-Pure. A driver counts (`drivers/data_plane.py`) under names that begin with `host.dut.`: `<part>.cpu_ns` is
-CPU time, `<part>.window_ns` the time between both readings of that part, `<part>.memory_octets` what it held
-at the end, `<part>.polling_cpu_ns` the share of threads that poll, `<part>.cycles` processor cycles where the
-processor counts them. `host.dut.cpus.softirq_ns` is time in soft interrupts on the DUT's CPUs; it lies within
-other parts' time as well, so nothing adds it. `host.dut.pod0.net0.frames` are the frames that an interface in
-a pod's network namespace received and sent. `host.dut.vswitch.upcalls` are the frames that found no flow in a
-vSwitch's caches and went to its rules, `failed_upcalls` those of them that were lost there, `emc_hits`,
-`smc_hits` and `megaflow_hits` those that its exact-match, signature-match and megaflow cache knew, and
-`simple_match_hits` those of a port whose flows match nothing else.
+Pure. A driver counts (`drivers/watch/data_plane.py`) under names that begin with `host.dut.`:
+`<part>.cpu_ns` is CPU time, `<part>.window_ns` the time between both readings of that part,
+`<part>.memory_octets` what it held at the end, `<part>.polling_cpu_ns` the share of threads that poll,
+`<part>.cycles` processor cycles where the processor counts them. `host.dut.cpus.softirq_ns` is time in soft
+interrupts on the DUT's CPUs; it lies within other parts' time as well, so nothing adds it.
+`host.dut.pod0.net0.frames` are the frames that an interface in a pod's network namespace received and sent.
+`host.dut.vswitch.upcalls` are the frames that found no flow in a vSwitch's caches and went to its rules,
+`failed_upcalls` those of them that were lost there, `emc_hits`, `smc_hits` and `megaflow_hits` those that
+its exact-match, signature-match and megaflow cache knew, and `simple_match_hits` those of a port whose flows
+match nothing else.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bmwg.methodology.answers.data_plane_functions import disagreements, told_of
 from bmwg.methodology.cells import axes as axes_of_cells
-from bmwg.methodology.data_plane_functions import disagreements, told_of
 from bmwg.methodology.records import Cell, Outcome, TrialResult
 from bmwg.reports.render.blocks import Block, pairs, table, title
 from bmwg.reports.render.chain_section import draw_latency, draw_throughput

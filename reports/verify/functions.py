@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bmwg.methodology.data_plane_functions import disagreements, told_of
+from bmwg.methodology.answers.data_plane_functions import disagreements, told_of
 from bmwg.reports.checker.evidence import Evidence
 
 _NAMED = 3  # trials that a question names

@@ -13,7 +13,7 @@ from bmwg.reports.fleet.plan import Fleet, Shard, read_fleet
 from bmwg.reports.store import RunHeader
 from bmwg.reports.store.codec import plan_sha256
 from bmwg.resources.fleet.planned import header_of, needs_of, profile_sha256, toolkit_of
-from bmwg.resources.settings import Settings
+from bmwg.resources.run.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bmwg.drivers.ledger import INDEX_DIR
-from bmwg.drivers.locks import LOCK_DIR
 from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.testbed import NodeKind, Testbed
+from bmwg.drivers.testbed.file import NodeKind, Testbed
+from bmwg.drivers.undo.ledger import INDEX_DIR
+from bmwg.drivers.undo.locks import LOCK_DIR
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.fleet.plan import Fleet, text_of
 from bmwg.resources.fleet.handing_out import DEADLINE_FACTOR, GRACE_S, LEAST_DEADLINE_S, Statuses

@@ -17,9 +17,9 @@ from bmwg.reports.store import PlannedCell, RunHeader
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.codec import plan_sha256
 from bmwg.resources import rooms
-from bmwg.resources.header import together
 from bmwg.resources.rooms import Share
-from bmwg.resources.settings import Settings
+from bmwg.resources.run.header import together
+from bmwg.resources.run.settings import Settings
 
 MOST_CALIBRATION = 0.05  # choice: of a shard's time; more of it would be spent on comparing than is gained
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bmwg.drivers.locks import held
+from bmwg.drivers.undo.locks import held
 from bmwg.reports.fleet.plan import Fleet
 from bmwg.reports.store.files import not_written, utc_text
 

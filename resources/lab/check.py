@@ -11,13 +11,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import cabling, interfaces, lab_port, pci_port
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.locks import port_claims, reserve_claims
-from bmwg.drivers.medium import with_medium
 from bmwg.drivers.paths.bed_links import pci_needs
-from bmwg.drivers.testbed import CABLE, Endpoint, LinkSpec, NodeKind, Testbed
+from bmwg.drivers.testbed.file import CABLE, Endpoint, LinkSpec, NodeKind, Testbed
+from bmwg.drivers.testbed.medium import with_medium
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.undo.locks import port_claims, reserve_claims
 from bmwg.methodology.errors import TestbedError, ToolkitError
 
 LINK_DEADLINE_S = 10.0

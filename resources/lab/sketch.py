@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from xml.sax.saxutils import escape
 
-from bmwg.drivers.medium import medium_of
-from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed
+from bmwg.drivers.testbed.file import TESTER, Endpoint, NodeKind, Testbed
+from bmwg.drivers.testbed.medium import medium_of
 
 _MARGIN, _WIDTH, _ROW, _GAP = 20, 240, 26, 220  # of boxes, in units of the drawing
 _HEAD = 2 * _ROW

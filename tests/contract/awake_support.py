@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from bmwg.drivers import awake
+from bmwg.drivers.watch import awake
 
 
 def requests_of(pid: int) -> int:

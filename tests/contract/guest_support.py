@@ -18,8 +18,8 @@ from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.drivers.hosting.instance import Hosting, Instance, Limits, Place, Program, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.places.forms import hosting
+from bmwg.drivers.undo.ledger import Ledger
 
 _LACK = qemu.probe_program() or guest_initramfs.probe_shell()
 needs_guest = [

@@ -14,8 +14,8 @@ import pytest
 
 from bmwg.drivers.hosting import cgroups, guest_initramfs, guest_kernel, libvirt_daemon, process, qemu
 from bmwg.drivers.hosting.instance import Instance
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed.file import NetworkSpec
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import ab
 from bmwg.drivers.workload.row import Row, open_row
 

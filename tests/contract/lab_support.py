@@ -17,10 +17,10 @@ import pytest
 import yaml
 from tests.contract.ssh_support import daemon_configuration, make_keys, ssh_configuration
 
-from bmwg.drivers import links
 from bmwg.drivers.hosting import interfaces as hosting_interfaces
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.testbed import embedded_file
+from bmwg.drivers.nodes import links
+from bmwg.drivers.testbed.file import embedded_file
 
 needs_sshd = pytest.mark.skipif(
     not Path("/usr/sbin/sshd").exists(), reason="needs sshd: apt-get install openssh-server"

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers import registry
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsSpec, Transport, Way
 from bmwg.methodology.records import NOTHING, POD, Cell
-from bmwg.resources.pod_to_pod import crossings
+from bmwg.resources.kinds.streams import crossings
 
 WAYS = [
     ("p2p", "bridge"),

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bmwg.drivers.testbed import embedded_file
+from bmwg.drivers.testbed.file import embedded_file
 
 pytestmark = [
     pytest.mark.quiet,
@@ -32,11 +32,11 @@ from pathlib import Path
 from pyroute2 import IPRoute
 from tests.contract.paths_support import PacketTester
 from bmwg.drivers.hosting import interfaces
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.medium import medium_of, with_medium
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.testbed.medium import medium_of, with_medium
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.records import Cell, Direction, TrialSpec

@@ -16,14 +16,15 @@ import pytest
 import yaml
 from tests.contract.guard_support import PROFILE, TESTS
 
-from bmwg.drivers.testbed import embedded_file
+from bmwg.drivers.testbed.file import embedded_file
 from bmwg.methodology.profiles import parse_profile
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.verify.replay import contradictions
-from bmwg.resources import bench, narrowing
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.frames import bench
+from bmwg.resources.run import narrowing
+from bmwg.resources.run.settings import Settings
 
 PLUGINS = Path("/usr/lib/cni")
 pytestmark = [

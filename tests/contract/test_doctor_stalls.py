@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers import awake
 from bmwg.drivers.record.doctor import stalls
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.watch import awake
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.trial.keep_awake import KeepAwake
 

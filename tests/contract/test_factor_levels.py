@@ -8,11 +8,11 @@ import pytest
 from tests.contract.paths_support import PacketTester
 
 from bmwg.drivers.hosting import cgroups
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.numa import node_of_cpus
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Cell
 from bmwg.reports.checker.clauses.models import by_sockets

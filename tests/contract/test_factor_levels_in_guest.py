@@ -12,10 +12,10 @@ from bmwg.drivers.hosting import guest_initramfs, guest_kernel, guest_run, pages
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.drivers.hosting.qemu import MachineSpec
 from bmwg.drivers.hosting.qemu_machine import Machine
-from bmwg.drivers.testbed import load_testbed
-from bmwg.drivers.testbed_guest import guest_spec
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.testbed.guest import guest_spec
 from bmwg.drivers.traffic.embedded import build
-from bmwg.resources import in_guest
+from bmwg.resources.run import in_guest
 
 ROOT = Path(__file__).parents[2]
 _LACK = qemu.probe_program() or guest_initramfs.probe_shell()

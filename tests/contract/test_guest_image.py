@@ -46,7 +46,7 @@ from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import TestbedError, ToolkitError
-from bmwg.resources.http_proxy.deployment import start_serving
+from bmwg.resources.kinds.requests.deployment import start_serving
 
 pytestmark = [*needs_guest, *needs_images]
 

@@ -15,9 +15,9 @@ from tests.faults.support import children
 
 from bmwg.drivers import registry
 from bmwg.drivers.hosting import interfaces, native_cgroup
-from bmwg.drivers.isolation import require_closed
-from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.record.deployment import take_between
+from bmwg.drivers.watch.isolation import require_closed
+from bmwg.drivers.watch.liveness import Liveness
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS

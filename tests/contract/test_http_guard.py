@@ -10,15 +10,15 @@ import pytest
 from tests.contract.http_support import needs_docker, needs_guest, needs_http
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.http import profile as profiles
-from bmwg.methodology.http.profile import HttpProfile
-from bmwg.methodology.http.profile import load as load_profile
-from bmwg.methodology.http.profile import test_id as name_of_test
+from bmwg.methodology.kinds.requests import profile as profiles
+from bmwg.methodology.kinds.requests.profile import HttpProfile
+from bmwg.methodology.kinds.requests.profile import load as load_profile
+from bmwg.methodology.kinds.requests.profile import test_id as name_of_test
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http.answers import answers_of
+from bmwg.reports.kinds.requests.answers import answers_of
 from bmwg.reports.store import read_run
-from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.run.settings import Settings
 from bmwg.schemas.validation import problems
 
 pytestmark = needs_http

@@ -22,13 +22,13 @@ from tests.contract.http_support import (
 )
 
 from bmwg.drivers.hosting import docker_containers, process
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.places.forms import hosting
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import probe as workload_probe
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
-from bmwg.resources.http_proxy.deployment import start_serving
+from bmwg.resources.kinds.requests.deployment import start_serving
 
 pytestmark = needs_http
 FORMS = [

@@ -23,21 +23,21 @@ from tests.contract.http_support import (
 
 from bmwg.drivers.hosting import cgroups, inside, process, routing
 from bmwg.drivers.hosting.instance import Hosting, Limits
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network import datapath
 from bmwg.drivers.places.forms import hosting
-from bmwg.drivers.testbed import NetworkSpec, embedded_file, load_testbed
+from bmwg.drivers.testbed.file import NetworkSpec, embedded_file, load_testbed
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.http import profile as profiles
-from bmwg.methodology.http.profile import HttpProfile
+from bmwg.methodology.kinds.requests import profile as profiles
+from bmwg.methodology.kinds.requests.profile import HttpProfile
 from bmwg.methodology.records import ENGINES, OutcomeType
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import read_run
-from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.http_proxy.deployment import start_serving
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.kinds.requests.deployment import start_serving
+from bmwg.resources.run.settings import Settings
 
 pytestmark = [*needs_http, needs_pods]
 OPTIONS = ("bridge", "ptp", "macvlan", "ipvlan", "host-device")

@@ -11,9 +11,9 @@ from bmwg.drivers.places import forms
 from bmwg.drivers.traffic.trex.config import DIR_VARIABLE
 from bmwg.drivers.workload.trex_astf import AstfClients
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.http.records import RequestsLoad
-from bmwg.resources.http_proxy.deployment import deployed
-from bmwg.resources.http_proxy.measure import served
+from bmwg.methodology.kinds.requests.records import RequestsLoad
+from bmwg.resources.kinds.requests.deployment import deployed
+from bmwg.resources.kinds.requests.measure import served
 
 pytestmark = [
     *needs_http,

@@ -12,7 +12,7 @@ from bmwg.drivers.hosting import guest_initramfs, guest_kernel, qemu
 from bmwg.drivers.hosting.guest_clock import Reading
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.methodology.errors import TestbedError
-from bmwg.resources import in_guest
+from bmwg.resources.run import in_guest
 
 _TESTS = ("--test", "CN-TPUT-1.1", "--test", "CN-TPUT-1.3")
 _LACK = qemu.probe_program() or guest_initramfs.probe_shell()

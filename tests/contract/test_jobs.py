@@ -19,9 +19,9 @@ from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS
 from bmwg.methodology.records import BAREMETAL, ENGINES, POD, OutcomeType, Validity
-from bmwg.resources.hosts import places
-from bmwg.resources.open_run import open_run
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.jobs import places
+from bmwg.resources.run.open_run import open_run
+from bmwg.resources.run.settings import Settings
 
 pytestmark = needs("dd")
 PROGRAMS = {"sysbench": "sysbench", "hpcc": "hpcc", "bonnie": "bonnie++", "fio": "fio", "dd": "dd"}
@@ -172,7 +172,7 @@ def test_a_program_that_needs_more_memory_than_its_limit_is_a_fault(bed):
 
 def test_one_form_that_cannot_be_made_leaves_the_others_measured(tmp_path, monkeypatch):
     # no figure counts here, so it may stand beside another run on the same CPUs
-    monkeypatch.setattr("bmwg.resources.open_run.reserve_claims", lambda *_, **__: nullcontext())
+    monkeypatch.setattr("bmwg.resources.run.open_run.reserve_claims", lambda *_, **__: nullcontext())
     settings = Settings(results=tmp_path, run_id="forms", order_seed=1)
     run = open_run(settings, {"HB-DDW-1"})
     try:

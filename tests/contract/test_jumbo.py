@@ -6,12 +6,12 @@ import os
 import pytest
 from tests.contract.paths_support import PacketTester
 
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.frames import link_mtu
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Cell, Direction, TrialSpec
 

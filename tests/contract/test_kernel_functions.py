@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from tests.contract.paths_support import PacketTester
 
-from bmwg.drivers.data_plane import DataPlane
 from bmwg.drivers.function import tables
 from bmwg.drivers.hosting import connections
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.record import deployment as record_of
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.methodology.data_plane_functions import disagreements, told_of
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.watch.data_plane import DataPlane
+from bmwg.methodology.answers.data_plane_functions import disagreements, told_of
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import Cell, Direction, FrameFormat
 from bmwg.methodology.trial.traffic import Traffic

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from tests.contract.kubernetes_support import Answers, api_server, kubeconfig, status
 
-from bmwg.drivers.api_calls import Calls
+from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.batch import Batch

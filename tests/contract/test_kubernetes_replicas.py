@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from tests.contract.kubernetes_support import Answers, api_server, kubeconfig, status
 
-from bmwg.drivers.api_calls import Calls
+from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.hosting.instance import Limits
 from bmwg.drivers.kubernetes import replicas
 from bmwg.drivers.kubernetes.access import Access

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bmwg.drivers.testbed import embedded_file
+from bmwg.drivers.testbed.file import embedded_file
 
 pytestmark = [
     pytest.mark.root,
@@ -28,7 +28,7 @@ from dataclasses import asdict
 from pathlib import Path
 from pyroute2 import IPRoute
 from bmwg.drivers.hosting import interfaces
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 
 folder, pairs, spoil = Path(sys.argv[1]), json.loads(sys.argv[2]), json.loads(sys.argv[3])
 subprocess.run(["mount", "-t", "sysfs", "sysfs", "/sys"], check=True)

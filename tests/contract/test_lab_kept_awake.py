@@ -10,14 +10,14 @@ import pytest
 from tests.contract.awake_support import gone, requests_of, spinners_of
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 
-from bmwg.drivers import awake
 from bmwg.drivers.hosting import probe
 from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.watch import awake
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.http import profile as profiles
-from bmwg.methodology.http.profile import HttpProfile, load
-from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.settings import Settings
+from bmwg.methodology.kinds.requests import profile as profiles
+from bmwg.methodology.kinds.requests.profile import HttpProfile, load
+from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.run.settings import Settings
 
 pytestmark = [
     pytest.mark.quiet,
@@ -25,7 +25,7 @@ pytestmark = [
     needs_sshd,
 ]
 ROLES = {"client", "proxy", "server"}
-HOLD, RECORD = "bmwg.drivers.awake:hold", "bmwg.drivers.record.collect:collect"
+HOLD, RECORD = "bmwg.drivers.watch.awake:hold", "bmwg.drivers.record.collect:collect"
 
 
 @pytest.fixture

@@ -15,16 +15,16 @@ import pytest
 from tests.contract.http_support import needs_docker, needs_guest, needs_http
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 
-from bmwg.methodology.http import profile as profiles
-from bmwg.methodology.http.profile import HttpProfile
-from bmwg.methodology.http.profile import load as load_profile
-from bmwg.methodology.http.profile import test_id as name_of_test
+from bmwg.methodology.kinds.requests import profile as profiles
+from bmwg.methodology.kinds.requests.profile import HttpProfile
+from bmwg.methodology.kinds.requests.profile import load as load_profile
+from bmwg.methodology.kinds.requests.profile import test_id as name_of_test
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.store import Run, read_run
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
-from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.run.settings import Settings
 
 pytestmark = [pytest.mark.quiet, *needs_http, needs_sshd]  # a guest without KVM takes a CPU
 EXPERIMENT = "one_client"

@@ -39,7 +39,7 @@ from bmwg.drivers.hosting.guest_image import examine
 from bmwg.drivers.hosting.instance import VmDriver
 from bmwg.drivers.hosting.libvirt_connection import Connection
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import TestbedError, ToolkitError
 
 pytestmark = [*needs_guest, needs_libvirt]

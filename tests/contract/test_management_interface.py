@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.data_plane import DataPlane
 from bmwg.drivers.hosting import interfaces
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.methodology.answers.data_plane import frames_of
 from bmwg.methodology.records import Cell
 from bmwg.methodology.trial.traffic import Traffic

@@ -7,11 +7,11 @@ import pytest
 
 from bmwg.drivers.actuators.acting import ActingTraffic
 from bmwg.drivers.actuators.place import Place
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import daemons, filters, modifiers
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell, Direction, TrialSpec

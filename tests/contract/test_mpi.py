@@ -21,7 +21,7 @@ from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Exchange
 from bmwg.methodology.records import Validity
-from bmwg.resources.pod_to_pod.bench import between_looks
+from bmwg.resources.kinds.streams.bench import between_looks
 
 pytestmark = [
     pytest.mark.quiet,

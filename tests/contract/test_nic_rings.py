@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers import links
 from bmwg.drivers.hosting import nic_rings
 from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.nodes import links
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
 PROGRAM = """
 import sys
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.embedded.ports import check_interface
 from bmwg.methodology.errors import ToolkitError
 for name, io in (("one", "af_xdp"), ("two", "af_xdp"), ("two", "af_packet")):

@@ -14,11 +14,11 @@ import pytest
 from tests.contract.awake_support import gone, requests_of, spinners_of
 from tests.contract.ssh_support import daemon_configuration, make_keys, ssh_options
 
-from bmwg.drivers import awake
-from bmwg.drivers.api import Node
+from bmwg.drivers.api.protocols import Node
 from bmwg.drivers.hosting import cgroups, interfaces, probe, routing, sysctl
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.watch import awake
 from bmwg.methodology.errors import DriverError, TestbedError
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")

@@ -15,7 +15,7 @@ import pytest
 
 from bmwg.drivers.hosting import device_queue, interfaces, routing
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.links import connect, mac_of
+from bmwg.drivers.nodes.links import connect, mac_of
 from bmwg.methodology.errors import TestbedError
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -182,7 +182,7 @@ CONTAINED = """
 import json
 from bmwg.drivers.hosting import device_queue, interfaces
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.links import connect
+from bmwg.drivers.nodes.links import connect
 with NamespaceNode("dut1") as dut, NamespaceNode("tester") as tester:
     connect(tester, "p0", dut, "nic0")
     evidence = dut.call(device_queue.isolate, interface="nic0", cpu=0)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.hosting import process
-from bmwg.drivers.ledger import cleanup
+from bmwg.drivers.undo.ledger import cleanup
 
 pytestmark = [
     pytest.mark.quiet,  # it looks at the whole machine
@@ -30,8 +30,8 @@ from pathlib import Path
 from bmwg.drivers.hosting import device_queue, interfaces, oci, probe
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.links import connect
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.nodes.links import connect
 
 folder, index, run = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 state_dir = str(folder / "pods")
@@ -143,10 +143,10 @@ def test_nothing_is_left(end: str, tmp_path: Path) -> None:
 PATH_RUNNER = """
 import json, os, sys, time
 from pathlib import Path
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.select import path_driver
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.records import Cell
 
 folder, network = Path(sys.argv[1]), sys.argv[2]

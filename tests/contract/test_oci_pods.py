@@ -16,7 +16,7 @@ from bmwg.drivers.hosting import inside as hosting_inside
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.cpu_placement import require_on
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.links import connect
+from bmwg.drivers.nodes.links import connect
 from bmwg.methodology.errors import DriverError, TestbedError
 
 pytestmark = [

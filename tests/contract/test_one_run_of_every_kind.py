@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from bmwg.cli.main import main
-from bmwg.drivers.testbed import embedded_file
+from bmwg.drivers.testbed.file import embedded_file
 from bmwg.methodology.kinds import registry
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.archive import Archive

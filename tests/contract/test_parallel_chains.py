@@ -10,14 +10,14 @@ import pytest
 from tests.contract.paths_support import PacketTester, traces
 
 from bmwg.drivers.hosting import interfaces
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import BEHIND, consecutive
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.record import deployment as record_of
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.cells import parallel
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell, FrameFormat

@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from tests.contract.paths_support import PacketTester, traces
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.hosting import process
-from bmwg.drivers.ledger import Ledger, cleanup
 from bmwg.drivers.network import datapath, ovs_parts
 from bmwg.drivers.network.ovs_dpdk import vswitch_owner
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import BEHIND, consecutive
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.port_kind import PortKind
 from bmwg.drivers.record import deployment as record_of
 from bmwg.drivers.record import netlink
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.testbed.port_kind import PortKind
+from bmwg.drivers.undo.ledger import Ledger, cleanup
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Cell
 
@@ -380,10 +380,10 @@ def test_a_pod_with_two_interfaces_comes_and_goes_again_and_again(bed):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from bmwg.drivers.ledger import Ledger, cleanup
+from bmwg.drivers.undo.ledger import Ledger, cleanup
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.records import Cell
 run_dir = Path(sys.argv[1])
 with open_bed(load_testbed(), Ledger(run_dir / "ledger.jsonl", index_dir=run_dir / "index"), run_dir) as bed:

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from tests.contract.guard_support import PROFILE, TESTS
 
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.answers import throughput
 from bmwg.methodology.profiles import parse_profile
 from bmwg.methodology.record.coverage import coverage, run_records
@@ -28,8 +28,9 @@ from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.render.rst import esc
 from bmwg.reports.verify.replay import contradictions
-from bmwg.resources import bench, narrowing
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.frames import bench
+from bmwg.resources.run import narrowing
+from bmwg.resources.run.settings import Settings
 from bmwg.schemas.validation import problems
 
 pytestmark = [

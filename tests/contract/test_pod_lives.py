@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from tests.contract.paths_support import traces
 
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.drivers.workload.pod_batches import PodBatches
 from bmwg.drivers.workload.pod_lives import PodLives

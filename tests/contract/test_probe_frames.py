@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import machine_ends, path_driver, probe_frame
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed, open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import VM, Cell
 

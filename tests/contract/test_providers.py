@@ -10,8 +10,8 @@ from tests.contract.provider_promises import keeps_its_promises
 from bmwg.drivers import registry
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.places.machine import VmHosting
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ConfigError
 
 PROVIDERS = [

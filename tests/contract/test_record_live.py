@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.api import Node
+from bmwg.drivers.api.protocols import Node
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, oci, qemu
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.namespace import NamespaceNode

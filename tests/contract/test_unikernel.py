@@ -20,13 +20,13 @@ from tests.contract.paths_support import traces
 from tests.contract.streams_support import needs, offered, spec
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
 from bmwg.drivers.hosting import interfaces as hosting_interfaces
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed, with_settings
+from bmwg.drivers.testbed.file import load_testbed, with_settings
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.watch.liveness import Liveness
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.streams import profile

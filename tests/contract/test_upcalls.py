@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from tests.contract.paths_support import PacketTester
 
-from bmwg.drivers.data_plane import DataPlane
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network import ovs_tools, ovs_words
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import Cell
 

@@ -15,7 +15,7 @@ import yaml
 from tests.contract.guard_support import PROFILE
 from tests.contract.http_support import ABSENT
 
-from bmwg.drivers.testbed import embedded_file
+from bmwg.drivers.testbed.file import embedded_file
 from bmwg.methodology.records import FRAMES, OutcomeType
 
 pytestmark = [
@@ -190,7 +190,9 @@ def test_a_bundle_of_its_path_and_network_verifies_also_where_it_is_not_installe
 
 @pytest.mark.skipif(bool(ABSENT), reason=f"needs {ABSENT}: sh setup/install.sh http")
 def test_its_hosting_form_serves_proxies_beside_ours(tmp_path):
-    quick = yaml.safe_load((ROOT / "methodology" / "http" / "profiles" / "quick.yaml").read_text())
+    quick = yaml.safe_load(
+        (ROOT / "methodology" / "kinds" / "requests" / "profiles" / "quick.yaml").read_text()
+    )
     first = {**quick["experiments"][0], "forms": ["native", "niced"]}
     first["objects"] = [{"octets": 1000, "requests": 50}]
     profile = {**quick, "repetitions": 3, "slow_repetitions": 3, "experiments": [first]}

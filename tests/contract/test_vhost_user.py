@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.api import Deployment, Missing
-from bmwg.drivers.data_plane import DataPlane
+from bmwg.drivers.api.protocols import Deployment, Missing
 from bmwg.drivers.hosting import interfaces
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.network import ovs_parts, ovs_switch
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.watch.data_plane import DataPlane
+from bmwg.drivers.watch.liveness import Liveness
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Cell, Direction, TrialResult, TrialSpec
 

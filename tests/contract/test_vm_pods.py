@@ -10,10 +10,10 @@ from tests.contract.streams_support import needs, offered, opened, spec, udp
 from tests.contract.test_streams import seen
 
 from bmwg.drivers import registry
-from bmwg.drivers.isolation import require_closed
-from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.places import guest_hosts
 from bmwg.drivers.record.deployment import take_between
+from bmwg.drivers.watch.isolation import require_closed
+from bmwg.drivers.watch.liveness import Liveness
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.methodology.cells.vnics import E1000, IGB_VF, VHOST_NET, VIRTIO
 from bmwg.methodology.errors import TestbedError

@@ -9,7 +9,7 @@ from pathlib import Path
 from robot.run import run_cli
 
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.resources import narrowing
+from bmwg.resources.run import narrowing
 
 if __name__ == "__main__":
     source = Path(sys.argv[1])

@@ -36,7 +36,7 @@ from tests.faults.support import (
 )
 
 from bmwg.cli.main import main as bmwg_main
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import read_run
 

@@ -23,8 +23,8 @@ TEST_IDS = {
 RUNNER = f"""
     import json, sys
     from robot.run import run_cli
-    from bmwg.methodology.http import profile
-    from bmwg.methodology.http.profile import HttpProfile, load
+    from bmwg.methodology.kinds.requests import profile
+    from bmwg.methodology.kinds.requests.profile import HttpProfile, load
     data = json.loads(json.dumps(load("quick").data))
     data["experiments"] = [entry for entry in data["experiments"] if entry["id"] == "resources"]
     data["experiments"][0] |= {{

@@ -15,7 +15,7 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.resources import narrowing
+from bmwg.resources.run import narrowing
 
 TRUTH_FPS = 1_000
 WIRE_MAX_FPS = 12_000  # the tester is qualified up to here, far below what it can

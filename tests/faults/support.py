@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from bmwg.drivers.hosting import cgroups, oci
-from bmwg.drivers.ledger import INDEX_DIR
+from bmwg.drivers.undo.ledger import INDEX_DIR
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.replay import contradictions

@@ -10,15 +10,15 @@ from tests.contract.image_support import needs_images, needs_mmdebstrap, small_i
 from tests.faults.test_http_runs import tiny
 
 from bmwg.drivers.hosting.guest_image import examine
-from bmwg.drivers.testbed import embedded_file
+from bmwg.drivers.testbed.file import embedded_file
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.http import profile as profiles
-from bmwg.methodology.http.profile import test_id as name_of_test
+from bmwg.methodology.kinds.requests import profile as profiles
+from bmwg.methodology.kinds.requests.profile import test_id as name_of_test
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
-from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.run.settings import Settings
 
 pytestmark = [*needs_http, *needs_guest, *needs_images, pytest.mark.slow]
 FORM = "vm_para"

@@ -23,20 +23,20 @@ from tests.contract.http_support import (
     needs_pods,
 )
 
-from bmwg.drivers import ledger
 from bmwg.drivers.hosting import cgroups, process
-from bmwg.drivers.testbed import embedded_file
+from bmwg.drivers.testbed.file import embedded_file
+from bmwg.drivers.undo import ledger
 from bmwg.drivers.workload import ab, tools
-from bmwg.methodology.http import profile as profiles
-from bmwg.methodology.http.profile import HttpProfile
-from bmwg.methodology.http.profile import load as load_profile
-from bmwg.methodology.http.profile import test_id as name_of_test
-from bmwg.methodology.http.records import FORMS
+from bmwg.methodology.kinds.requests import profile as profiles
+from bmwg.methodology.kinds.requests.profile import HttpProfile
+from bmwg.methodology.kinds.requests.profile import load as load_profile
+from bmwg.methodology.kinds.requests.profile import test_id as name_of_test
+from bmwg.methodology.kinds.requests.records import FORMS
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http.answers import answers_of
+from bmwg.reports.kinds.requests.answers import answers_of
 from bmwg.reports.store import read_run
-from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.run.settings import Settings
 
 pytestmark = needs_http
 LIBVIRT = "vms: {driver: libvirt}"
@@ -155,11 +155,11 @@ def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_all_away(
         from pathlib import Path
         from bmwg.drivers.hosting import process
         from bmwg.drivers.places.forms import hosting
-        from bmwg.drivers.ledger import Ledger
-        from bmwg.drivers.testbed import load_testbed
+        from bmwg.drivers.undo.ledger import Ledger
+        from bmwg.drivers.testbed.file import load_testbed
         from bmwg.drivers.workload import squid
         from bmwg.drivers.workload.row import open_row
-        from bmwg.resources.http_proxy.deployment import start_serving
+        from bmwg.resources.kinds.requests.deployment import start_serving
         folder = Path({str(tmp_path)!r})
         kept = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
         owner = f"killed-{{os.getpid()}}"

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.faults.support import start, trials_on_disk, wait_for, write_profile, write_testbed
 
-from bmwg.drivers.ledger import cleanup
+from bmwg.drivers.undo.ledger import cleanup
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.store import RunStore, read_run
 

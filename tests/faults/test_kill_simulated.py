@@ -19,7 +19,7 @@ from tests.faults.support import (
     write_testbed,
 )
 
-from bmwg.drivers.ledger import cleanup
+from bmwg.drivers.undo.ledger import cleanup
 
 POINTS = int(os.environ.get("FAULTS_POINTS", "4"))
 SEED = int(os.environ.get("FAULTS_SEED", "9971"))

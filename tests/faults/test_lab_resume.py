@@ -11,7 +11,7 @@ from tests.faults import support
 from tests.faults.http_killed import REPETITIONS, killed_run, lines_of
 
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http.answers import answers_of
+from bmwg.reports.kinds.requests.answers import answers_of
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.isolation import require_closed, require_own_ports
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.watch.isolation import require_closed, require_own_ports
+from bmwg.drivers.watch.liveness import Liveness
 from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles import load_profile
 

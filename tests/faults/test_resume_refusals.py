@@ -15,13 +15,13 @@ from tests.faults.support import (
     write_testbed,
 )
 
-from bmwg.drivers.ledger import cleanup
+from bmwg.drivers.undo.ledger import cleanup
 from bmwg.methodology.errors import ConfigError, TestbedError, TrialInvalid
 from bmwg.methodology.records import TrialSpec
 from bmwg.reports.store import RunStore, read_run
-from bmwg.resources import continuation as module
-from bmwg.resources.continuation import check_platform
-from bmwg.resources.frames_continued import Recorded, continuation
+from bmwg.resources.kinds.frames.frames_continued import Recorded, continuation
+from bmwg.resources.run import continuation as module
+from bmwg.resources.run.continuation import check_platform
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from tests.faults.support import END_DEADLINE_S, ROOT, start, wait_for, write_profile, write_testbed
 
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.locks import claims, reserve
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.undo.locks import claims, reserve
 from bmwg.methodology.errors import TestbedError
 
 pytestmark = [
@@ -23,8 +23,8 @@ pytestmark = [
 HOLDER = """
 import sys, time
 from pathlib import Path
-from bmwg.drivers.locks import reserve
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.undo.locks import reserve
+from bmwg.drivers.testbed.file import load_testbed
 with reserve(load_testbed(sys.argv[1]), lock_dir=Path(sys.argv[2]), index_dir=Path(sys.argv[3])) as claims:
     print(claims, flush=True)
     time.sleep(600)

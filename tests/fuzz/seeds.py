@@ -2,7 +2,7 @@
 
 import struct
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.methodology.records import TrialSpec
 
 COUNTERS = {"queue_rx_dropped": 0, "queue_tx_refused": 0, "queue_tx_sent": 4}

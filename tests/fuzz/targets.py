@@ -27,19 +27,19 @@ from tests.fuzz.seeds import (
     TRIAL,
 )
 
-from bmwg.drivers import ledger
 from bmwg.drivers.hosting.guest_image import layout
 from bmwg.drivers.hosting.qemu_monitor import Monitor
 from bmwg.drivers.network import cni, plugins
 from bmwg.drivers.network.conflist import parse as parse_network
 from bmwg.drivers.network.exec import PluginRun
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded import protocol
 from bmwg.drivers.traffic.embedded.result import read_result
 from bmwg.drivers.traffic.trex import astf_counts
 from bmwg.drivers.traffic.trex import channel as trex
 from bmwg.drivers.traffic.trex import counts as trex_counts
 from bmwg.drivers.traffic.watchdog.process import read_sight
+from bmwg.drivers.undo import ledger
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.record.overlay import read_overlay

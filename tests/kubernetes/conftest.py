@@ -9,8 +9,8 @@ from tests.awake import cpus_kept_awake
 
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.kubernetes import programs
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
+from bmwg.drivers.undo.ledger import Ledger
 
 __all__ = ["cpus_kept_awake"]
 

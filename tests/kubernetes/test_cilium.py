@@ -10,11 +10,11 @@ from tests.kubernetes.conftest import lacking
 
 from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.kubernetes import cilium
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.records import Cell, FrameFormat, TrialSpec
 
 TESTBED = Path(__file__).parents[2] / "testbeds" / "kubernetes-cilium.yaml"

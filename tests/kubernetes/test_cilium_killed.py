@@ -13,19 +13,19 @@ import pytest
 from tests.kubernetes.conftest import lacking
 from tests.kubernetes.test_nothing_left import traces
 
-from bmwg.drivers import ledger as ledgers
 from bmwg.drivers.kubernetes import cilium
 from bmwg.drivers.network.libbpf import library
+from bmwg.drivers.undo import ledger as ledgers
 
 SETTINGS = ("kernel/unprivileged_bpf_disabled", "kernel/timer_migration", "kernel/panic")
 # A run's owner first, then the testbed with its cluster, then a path: it says what stands, and waits.
 RUNNER = """
 import sys, time
 from pathlib import Path
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.records import Cell
 run, owner, testbed = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 ledger = Ledger(run / "ledger.jsonl", index_dir=run / "index")

@@ -8,17 +8,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.drivers.api import Attachment, PodNetwork
+from bmwg.drivers.api.protocols import Attachment, PodNetwork
 from bmwg.drivers.hosting import cpu_placement, interfaces, sysctl
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import attachments, pods
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.paths.pods import described
 from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed.file import NetworkSpec
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import DriverError, TestbedError
 
 BRIDGE = NetworkSpec(

@@ -11,13 +11,13 @@ import pytest
 from tests.kubernetes.conftest import lacking
 
 from bmwg.drivers.hosting import interfaces
-from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.kubernetes import nodes
 from bmwg.drivers.kubernetes.moving import LABEL
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.watch.isolation import require_closed, require_own_ports
 from bmwg.drivers.workload.drains import Drains
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.methodology.errors import TestbedError

@@ -12,10 +12,10 @@ from tests.kubernetes.conftest import lacking
 
 from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.kubernetes import policies
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.drivers.workload.pod_batches import PodBatches
 from bmwg.drivers.workload.pod_lives import PodLives

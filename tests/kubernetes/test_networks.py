@@ -13,12 +13,12 @@ from tests.kubernetes.conftest import lacking
 from bmwg.drivers import registry
 from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.kubernetes import flannel
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network import ebpf_build
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS

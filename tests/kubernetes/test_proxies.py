@@ -17,19 +17,19 @@ from tests.contract.http_support import ABSENT, SIZES
 from tests.kubernetes.conftest import lacking
 from tests.kubernetes.test_nothing_left import traces
 
-from bmwg.drivers import ledger as ledgers
 from bmwg.drivers.hosting import process
 from bmwg.drivers.hosting.instance import Limits
 from bmwg.drivers.kubernetes import pods
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.places.forms import hosting
+from bmwg.drivers.undo import ledger as ledgers
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import ab, squid
 from bmwg.drivers.workload.row import open_row
 from bmwg.methodology.errors import DriverError, TestbedError
-from bmwg.methodology.http import judge
-from bmwg.methodology.http.records import Workload
-from bmwg.resources.http_proxy.deployment import deployed, start_serving
-from bmwg.resources.http_proxy.measure import _shares
+from bmwg.methodology.kinds.requests import judge
+from bmwg.methodology.kinds.requests.records import Workload
+from bmwg.resources.kinds.requests.deployment import deployed, start_serving
+from bmwg.resources.kinds.requests.measure import _shares
 
 READY_S = 120.0  # the tests' machine may be busy with something else
 PROGRAM = squid.program(cache=False)
@@ -192,9 +192,9 @@ RUNNER = """
 import sys, time
 from pathlib import Path
 from bmwg.drivers.places.forms import hosting
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.row import open_row
-from bmwg.resources.http_proxy.deployment import deployed
+from bmwg.resources.kinds.requests.deployment import deployed
 run, owner, stage = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 ledger = Ledger(run / "ledger.jsonl", index_dir=run / "index")
 ledger.before("owner", owner=owner)

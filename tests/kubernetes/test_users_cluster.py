@@ -17,7 +17,7 @@ import json, sys
 from pathlib import Path
 from types import SimpleNamespace
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
 from bmwg.methodology.errors import ToolkitError
 run = Path(sys.argv[1])

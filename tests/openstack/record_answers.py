@@ -20,7 +20,7 @@ from bmwg.drivers.cloud import embedded
 from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.servers import Workshop
 from bmwg.drivers.cloud.sweeping import sweep
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ToolkitError
 
 _HEADERS = (

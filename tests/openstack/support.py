@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.cloud import client, embedded, image, template
 from bmwg.drivers.hosting import process
 

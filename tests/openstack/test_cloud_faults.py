@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.openstack.support import needs_cloud, password, services, strays
 
-from bmwg.drivers.ledger import Ledger, cleanup
+from bmwg.drivers.undo.ledger import Ledger, cleanup
 
 pytestmark = needs_cloud
 _READY_S = 900.0  # on two cores with a load average of 30

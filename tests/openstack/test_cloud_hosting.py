@@ -14,12 +14,12 @@ from tests.contract.http_support import carry_forty_objects, row_with_ledger
 from tests.openstack.support import needs_cloud, password, strays
 
 from bmwg.drivers.hosting.instance import Hosting, VmDriver
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.places.forms import hosting
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import TestbedError, ToolkitError
-from bmwg.resources.http_proxy.deployment import start_serving
+from bmwg.resources.kinds.requests.deployment import start_serving
 
 ABSENT = [program for program in ("apache2", "ab") if shutil.which(program) is None]  # Squid is in the image
 pytestmark = [

@@ -12,15 +12,15 @@ from tests.contract.paths_support import PacketTester
 from tests.openstack.support import needs_cloud, password, strays
 
 from bmwg.drivers.hosting import interfaces as hosting_interfaces
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.record import deployment as record_of
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.record.drift import drift
 from bmwg.methodology.records import VM, Cell
-from bmwg.resources.deployment_identity import normal_form
+from bmwg.resources.run.deployment_identity import normal_form
 
 pytestmark = needs_cloud
 ROOT = Path(__file__).resolve().parents[2]

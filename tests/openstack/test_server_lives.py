@@ -10,9 +10,9 @@ import pytest
 from tests.openstack.support import needs_cloud, strays
 
 from bmwg.drivers.hosting import interfaces
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths.bed import Bed, open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.drivers.workload.server_lives import ServerLives
 from bmwg.methodology.kinds.acts.kind import ACTS

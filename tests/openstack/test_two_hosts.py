@@ -11,11 +11,11 @@ import pytest
 from tests.contract.paths_support import PacketTester
 from tests.openstack.support import needs_cloud, strays
 
-from bmwg.drivers.api_machines import MachineIntent
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.api.machines import MachineIntent
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import VM, Cell
 

@@ -22,7 +22,7 @@ for name in names:
     importlib.import_module(name)
 print(bmwg.__file__)
 print(len(names))
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 print(load_testbed().file)
 """
 POINTS = """

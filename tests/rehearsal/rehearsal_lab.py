@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.api import Node
+from bmwg.drivers.api.protocols import Node
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, guest_run, guest_views, pages, qemu
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.drivers.hosting.qemu import MachineSpec
 from bmwg.drivers.hosting.qemu_machine import Machine
-from bmwg.drivers.testbed import load_testbed
-from bmwg.resources.in_guest import cables_of
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.resources.run.in_guest import cables_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTBED = ROOT / "testbeds" / "guest-pci.yaml"

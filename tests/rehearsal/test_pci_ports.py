@@ -25,9 +25,9 @@ from tests.rehearsal.rehearsal_lab import (
     started,
 )
 
-from bmwg.drivers.api import JsonValue, Node
-from bmwg.drivers.cables import _UNDONE_BY
+from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.hosting import guest_run, interfaces, lab_port, pages, pci_port
+from bmwg.drivers.nodes.cables import _UNDONE_BY
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import TrialResult
 from bmwg.reports.store import read_run

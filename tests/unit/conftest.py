@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from bmwg.drivers.awake import DEVICE
+from bmwg.drivers.watch.awake import DEVICE
 
 
 @pytest.fixture(scope="session", autouse=True)

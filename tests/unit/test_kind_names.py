@@ -27,25 +27,25 @@ PLACES = ("methodology", "drivers", "resources", "reports", "schemas", "src/bmwg
 # Of each kind: its modules (or folders), as they are imported.
 ROOMS = {
     "requests": (
-        "bmwg.methodology.http",
         "bmwg.methodology.kinds.requests",
-        "bmwg.reports.http",
-        "bmwg.resources.http_proxy",
+        "bmwg.methodology.kinds.requests",
+        "bmwg.reports.kinds.requests",
+        "bmwg.resources.kinds.requests",
     ),
     "streams": (
         "bmwg.methodology.kinds.streams",
-        "bmwg.reports.streams",
-        "bmwg.resources.pod_to_pod",
+        "bmwg.reports.kinds.streams",
+        "bmwg.resources.kinds.streams",
     ),
     "acts": (
         "bmwg.methodology.kinds.acts",
-        "bmwg.reports.acts",
-        "bmwg.resources.lifecycle",
+        "bmwg.reports.kinds.acts",
+        "bmwg.resources.kinds.acts",
     ),
     "jobs": (
         "bmwg.methodology.kinds.jobs",
-        "bmwg.reports.jobs",
-        "bmwg.resources.hosts",
+        "bmwg.reports.kinds.jobs",
+        "bmwg.resources.kinds.jobs",
     ),
 }
 OTHERS = ("bmwg.drivers.workload",)  # who else may enter
@@ -76,18 +76,18 @@ HOUSE = (
     "reports/rooms.py",
     "reports/store/",
     "reports/verify/",
-    "resources/clock.py",
-    "resources/continuation.py",
-    "resources/deployment_identity.py",
+    "resources/run/clock.py",
+    "resources/run/continuation.py",
+    "resources/run/deployment_identity.py",
     "resources/library.py",
-    "resources/open_run.py",
-    "resources/outcomes.py",
-    "resources/platform.py",
-    "resources/preflight.py",
-    "resources/progress.py",
-    "resources/provenance.py",
+    "resources/run/open_run.py",
+    "resources/run/outcomes.py",
+    "resources/run/platform.py",
+    "resources/run/preflight.py",
+    "resources/run/progress.py",
+    "resources/run/provenance.py",
     "resources/rooms.py",
-    "resources/settings.py",
+    "resources/run/settings.py",
     "src/bmwg/cli/",
 )
 # Rooms of frames within the house's folders.

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers import ledger as ledger_module
 from bmwg.drivers.hosting import process
-from bmwg.drivers.ledger import Ledger, cleanup, cleanup_all
+from bmwg.drivers.undo import ledger as ledger_module
+from bmwg.drivers.undo.ledger import Ledger, cleanup, cleanup_all
 from bmwg.methodology.errors import TestbedError, ToolkitBug
 
 
@@ -132,7 +132,7 @@ def test_the_owner_label_finds_processes_and_spares_others() -> None:
 RUNNER = """
 import sys, time
 from pathlib import Path
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.undo.ledger import Ledger
 folder, index = map(Path, sys.argv[1:])
 ledger = Ledger(folder / "ledger.jsonl", index_dir=index)
 ledger.before("file", path=str(folder / "made"))

@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from bmwg.drivers.hosting import lab_port
-from bmwg.drivers.medium import medium_of, with_medium
 from bmwg.drivers.paths.frames import link_mtu
-from bmwg.drivers.port_kind import port_kind
-from bmwg.drivers.testbed import NodeKind, embedded_file, load_testbed, with_settings
-from bmwg.drivers.testbed_row import row_hosts
+from bmwg.drivers.testbed.file import NodeKind, embedded_file, load_testbed, with_settings
+from bmwg.drivers.testbed.medium import medium_of, with_medium
+from bmwg.drivers.testbed.port_kind import port_kind
+from bmwg.drivers.testbed.row import row_hosts
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.trial.cpu_lists import cpu_list
 from bmwg.schemas import load

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from bmwg.drivers.medium import Medium, medium_of
-from bmwg.drivers.port_kind import port_kind
-from bmwg.drivers.testbed import embedded_file, load_testbed
+from bmwg.drivers.testbed.file import embedded_file, load_testbed
+from bmwg.drivers.testbed.medium import Medium, medium_of
+from bmwg.drivers.testbed.port_kind import port_kind
 from bmwg.methodology.errors import ConfigError
 
 

@@ -16,7 +16,7 @@ from bmwg.drivers.hosting import cgroups
 from bmwg.drivers.places.native import native_place
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.records import BAREMETAL
-from bmwg.resources.hosts import places
+from bmwg.resources.kinds.jobs import places
 
 pytestmark = [*needs("sysbench"), pytest.mark.slow]
 MIB = 1 << 20

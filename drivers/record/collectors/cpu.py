@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bmwg.drivers import awake
 from bmwg.drivers.record.values import (
     Group,
     NotApplicable,
@@ -17,6 +16,7 @@ from bmwg.drivers.record.values import (
     number_list,
     text_or_none,
 )
+from bmwg.drivers.watch import awake
 
 _CPUS = "/sys/devices/system/cpu"
 _GUEST = "a guest sees no {}: the hypervisor keeps it"

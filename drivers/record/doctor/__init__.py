@@ -12,7 +12,7 @@ from bmwg.drivers.record.doctor import cpus, kernel, network, privileges
 from bmwg.drivers.record.doctor.scene import Scene
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import Source
-from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.testbed.file import Testbed
 from bmwg.methodology.record.findings import Finding, Weight
 
 CHECKS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from bmwg.drivers.port_kind import EMBEDDED, XDP, port_kind
 from bmwg.drivers.record.doctor.scene import Scene
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import entries
-from bmwg.drivers.testbed import AUTO
+from bmwg.drivers.testbed.file import AUTO
+from bmwg.drivers.testbed.port_kind import EMBEDDED, XDP, port_kind
 from bmwg.drivers.traffic.embedded import xdp
 from bmwg.drivers.traffic.embedded.build import binary_path
 from bmwg.methodology.errors import TestbedError

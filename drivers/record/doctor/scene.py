@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bmwg.drivers.record.values import Source
-from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.testbed.file import Testbed
 from bmwg.methodology.record.facts import is_fact
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import FrameFormat, TrialSpec
 from bmwg.methodology.trial.destinations import SEED as SEED

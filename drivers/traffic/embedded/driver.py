@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
-from bmwg.drivers.medium import medium_of
-from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficLimits
+from bmwg.drivers.testbed.file import Testbed
+from bmwg.drivers.testbed.medium import medium_of
 from bmwg.drivers.traffic.embedded import pci
 from bmwg.drivers.traffic.embedded.build import source_digest
 from bmwg.drivers.traffic.embedded.destinations import LEARNING_FRAMES, SEED, drawn, refuse_undrawable

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.methodology.errors import ConfigError
 
 MANAGEMENT, ROUTES = "management", "route-updates"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.methodology.errors import TestbedError
 
 LINK_DEADLINE_S = 10.0  # choice: a NIC that DPDK has just started negotiates its link anew, within seconds

@@ -16,9 +16,9 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
-from bmwg.drivers.api import TesterPort, TrafficLimits
+from bmwg.drivers.api.protocols import TesterPort, TrafficLimits
 from bmwg.drivers.hosting import nic_rings
-from bmwg.drivers.netns import in_initial_namespace, within
+from bmwg.drivers.nodes.netns import in_initial_namespace, within
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, FrameFormat
 from bmwg.methodology.trial.capabilities import EVERYTHING

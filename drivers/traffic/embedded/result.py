@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.embedded.ports import PCI, SOCKET_KINDS, XDP
 from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
 from bmwg.drivers.traffic.renamed import renamed

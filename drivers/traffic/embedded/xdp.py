@@ -11,7 +11,7 @@ import json
 import subprocess
 from typing import Any
 
-from bmwg.drivers.api import Missing, TesterPort
+from bmwg.drivers.api.protocols import Missing, TesterPort
 from bmwg.drivers.traffic.embedded.build import ensure_built
 from bmwg.drivers.traffic.embedded.protocol import RefusalError
 from bmwg.methodology.errors import TestbedError, ToolkitError

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
-from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.traffic.trex.frames import MAX_FLOWS
 from bmwg.methodology.answers.latency import BIT_FORWARDING, STORE_AND_FORWARD

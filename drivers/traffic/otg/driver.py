@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
-from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.traffic.trex.frames import FIRST_SOURCE_PORT, MAX_FLOWS
 from bmwg.methodology.answers.latency import STORE_AND_FORWARD

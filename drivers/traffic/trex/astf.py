@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import IO, Any
 
-from bmwg.drivers.api import JsonValue, TesterPort
+from bmwg.drivers.api.protocols import JsonValue, TesterPort
 from bmwg.drivers.traffic.embedded.ports import check_interface, check_port
 from bmwg.drivers.traffic.trex.astf_counts import HttpReading, backwards, contradictions, read
 from bmwg.drivers.traffic.trex.astf_load import HttpLoad, check, words

@@ -9,7 +9,7 @@ import base64
 import ipaddress
 from dataclasses import dataclass
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.errors import ConfigError
 
 BENCHMARK_NETWORK = ipaddress.IPv4Network("198.18.0.0/15")  # rfc2544-C.2.2

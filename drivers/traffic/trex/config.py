@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.testbed.file import Testbed
 from bmwg.methodology.errors import ConfigError, TestbedError
 
 DIR_VARIABLE = "BMWG_TREX_DIR"

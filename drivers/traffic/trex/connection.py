@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, TesterPort
+from bmwg.drivers.api.protocols import JsonValue, TesterPort
 from bmwg.drivers.traffic.trex.channel import Client, RefusedError
 from bmwg.drivers.traffic.trex.config import TrexConfig
 from bmwg.drivers.traffic.trex.frames import Way

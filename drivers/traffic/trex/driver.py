@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, ClassVar
 
-from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
-from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.embedded.ports import ETHERNET_OCTETS, check_interface, check_port
 from bmwg.drivers.traffic.embedded.result import read_steal_ns
 from bmwg.drivers.traffic.of_frames import OfFrames

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 import yaml
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.trex.config import SERVER, TrexConfig
 from bmwg.methodology.errors import ConfigError, TestbedError
 

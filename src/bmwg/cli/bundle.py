@@ -12,7 +12,7 @@ from bmwg.reports.bundle.archive import SUFFIX
 from bmwg.reports.bundle.make import folder_evidence, make_bundle, read_submission
 from bmwg.reports.bundle.signing import load_private, make_key
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
-from bmwg.resources.provenance import toolkit_state
+from bmwg.resources.run.provenance import toolkit_state
 
 _SHOWN = 5  # findings that are named
 

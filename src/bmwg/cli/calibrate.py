@@ -18,18 +18,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers import awake
-from bmwg.drivers.api import TrafficDriver
+from bmwg.drivers.api.protocols import TrafficDriver
 from bmwg.drivers.hosting import process
-from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.locks import reserve
-from bmwg.drivers.medium import medium_of, with_medium
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.port_kind import port_kind
-from bmwg.drivers.testbed import Testbed, load_testbed
+from bmwg.drivers.testbed.file import Testbed, load_testbed
+from bmwg.drivers.testbed.medium import medium_of, with_medium
+from bmwg.drivers.testbed.port_kind import port_kind
 from bmwg.drivers.traffic.embedded.xdp import lacking
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.undo.locks import reserve
+from bmwg.drivers.watch import awake
 from bmwg.methodology.answers.latency import summarize
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import Profile, load_profile
@@ -37,7 +37,7 @@ from bmwg.methodology.records import Cell, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, judge
 from bmwg.methodology.trial.medium import cell_fps
-from bmwg.resources.tester import tester_of
+from bmwg.resources.run.tester import tester_of
 
 _SHARES = (0.1, 0.25, 0.5, 0.75)  # choice: of the rate without loss, where pacing is looked at
 _REPEATS = 3

@@ -8,7 +8,7 @@ from typing import Any
 
 from bmwg.cli import as_json
 from bmwg.cli.runs import run_folder
-from bmwg.drivers.ledger import cleanup, cleanup_all
+from bmwg.drivers.undo.ledger import cleanup, cleanup_all
 from bmwg.methodology.errors import ConfigError
 
 

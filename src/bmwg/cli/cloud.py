@@ -17,7 +17,7 @@ from typing import Any
 from bmwg.drivers.cloud import embedded
 from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.hosting import process
-from bmwg.drivers.ledger import FILE_NAME, Ledger
+from bmwg.drivers.undo.ledger import FILE_NAME, Ledger
 from bmwg.methodology.errors import TestbedError
 
 _CLOUDS = """clouds:

@@ -9,7 +9,7 @@ import yaml
 
 from bmwg.cli import exits
 from bmwg.cli.fleet_run import beds_of
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.reports.fleet.plan import read_fleet
 from bmwg.resources.fleet.handing_out import Statuses
 from bmwg.resources.fleet.job import objects

@@ -15,9 +15,9 @@ from bmwg.methodology import suites
 from bmwg.reports.fleet.plan import text_of
 from bmwg.reports.submissions.documents import write_new
 from bmwg.resources.fleet.planned import fleet_document
-from bmwg.resources.narrowing import narrowed_tests
-from bmwg.resources.progress import clock_text
-from bmwg.resources.settings import Settings
+from bmwg.resources.run.narrowing import narrowed_tests
+from bmwg.resources.run.progress import clock_text
+from bmwg.resources.run.settings import Settings
 
 _FAR_LONGER = 1.5  # choice: than the average shard
 

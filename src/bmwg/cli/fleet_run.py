@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bmwg.cli import exits
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.fleet.plan import Fleet, Shard, read_fleet
 from bmwg.resources.fleet.bound import refusal, variables
 from bmwg.resources.fleet.handing_out import Bed, HandingOut, Statuses
-from bmwg.resources.settings import Settings
+from bmwg.resources.run.settings import Settings
 
 
 def handle(chosen: argparse.Namespace) -> int:

@@ -14,15 +14,15 @@ from bmwg.cli import exits, selection
 from bmwg.cli.fleet_run import why_not
 from bmwg.cli.resume import go_on
 from bmwg.cli.run import all_suites, run_suites
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.errors import ToolkitError
 from bmwg.reports.fleet.attempts import COMPLETE, Attempt, attempts_in
 from bmwg.reports.fleet.plan import Fleet, Shard, read_fleet
 from bmwg.reports.store.read import RUN_FILE, load_document
-from bmwg.resources import preflight
 from bmwg.resources.fleet.bound import variables
 from bmwg.resources.fleet.state import STUCK, FleetState
-from bmwg.resources.settings import Settings
+from bmwg.resources.run import preflight
+from bmwg.resources.run.settings import Settings
 
 _OF_A_RUN = ("BMWG_RUN", "BMWG_RUN_ID", "BMWG_CHALLENGE", "BMWG_NETWORKS", "BMWG_PATHS", "BMWG_FRAME_SIZES")
 _TAKEN = "LOCK-01"

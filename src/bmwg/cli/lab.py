@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.findings import Weight
 

@@ -11,7 +11,7 @@ import yaml
 
 from bmwg.cli import as_json
 from bmwg.drivers import registry
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology import suites
 from bmwg.methodology.profiles import load_profile
 

@@ -13,12 +13,12 @@ from typing import Any
 from bmwg.cli import as_json, selection
 from bmwg.methodology import suites
 from bmwg.resources import rooms
-from bmwg.resources.challenged import planned_sha256
-from bmwg.resources.narrowing import narrowed_tests
-from bmwg.resources.progress import clock_text
 from bmwg.resources.rooms import PlanAsked
-from bmwg.resources.schedule import Schedule
-from bmwg.resources.settings import Settings
+from bmwg.resources.run.challenged import planned_sha256
+from bmwg.resources.run.narrowing import narrowed_tests
+from bmwg.resources.run.progress import clock_text
+from bmwg.resources.run.schedule import Schedule
+from bmwg.resources.run.settings import Settings
 
 
 def add_parser(verbs: Any) -> None:

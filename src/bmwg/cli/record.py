@@ -211,7 +211,7 @@ def handle_doctor(chosen: argparse.Namespace) -> int:
     """
     from bmwg.drivers.record.doctor import by_weight, examine
     from bmwg.drivers.record.doctor import stalls as live
-    from bmwg.drivers.testbed import load_testbed
+    from bmwg.drivers.testbed.file import load_testbed
     from bmwg.methodology.profiles import load_profile
 
     testbed = load_testbed(chosen.testbed)

@@ -24,7 +24,7 @@ from bmwg.reports.submissions.announcements import read_log, require_one_history
 from bmwg.reports.submissions.names import slug
 from bmwg.reports.submissions.reproduction import candidate
 from bmwg.reports.submissions.trust import LOGS, Trust, announced_by, has_body, trust_of
-from bmwg.resources.provenance import GIT_DEADLINE_S
+from bmwg.resources.run.provenance import GIT_DEADLINE_S
 
 _LINK = "120000"  # the mode of a link in a tree of git
 

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from bmwg.methodology.answers import procedures
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.releases import FILE, Release, releases, shipped
-from bmwg.resources.provenance import toolkit_state
+from bmwg.resources.run.provenance import toolkit_state
 from bmwg.schemas.formats import newest
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from bmwg.cli import selection
 from bmwg.cli.run import all_suites, run_suites
 from bmwg.resources import rooms
-from bmwg.resources.continuation import begun, find_run, require_whole
-from bmwg.resources.settings import Settings
+from bmwg.resources.run.continuation import begun, find_run, require_whole
+from bmwg.resources.run.settings import Settings
 
 
 def add_parser(verbs: Any) -> None:

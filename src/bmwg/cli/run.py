@@ -12,16 +12,16 @@ from typing import Any
 from robot.run import run_cli
 
 from bmwg.cli import exits, repeat, selection
-from bmwg.drivers.testbed import load_testbed
-from bmwg.drivers.testbed_guest import guest_spec
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.testbed.guest import guest_spec
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.trial import disturbed
 from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
-from bmwg.resources import not_reached, preflight
-from bmwg.resources.in_guest import cables_of, run_in_guest
-from bmwg.resources.narrowing import narrowed_tests
-from bmwg.resources.settings import Settings
+from bmwg.resources.run import not_reached, preflight
+from bmwg.resources.run.in_guest import cables_of, run_in_guest
+from bmwg.resources.run.narrowing import narrowed_tests
+from bmwg.resources.run.settings import Settings
 
 GUEST_TESTBED, GUEST_PROFILE = "testbeds/guest.yaml", "guest"
 GUEST_DEADLINE_S = 3600.0  # choice: under TCG a quick run of all options takes a quarter of it

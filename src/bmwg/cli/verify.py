@@ -30,7 +30,7 @@ from bmwg.reports.verify.verify import (
     Verification,
     verify_folder,
 )
-from bmwg.resources.provenance import toolkit_state
+from bmwg.resources.run.provenance import toolkit_state
 
 _A_RULE = 5  # choice: findings by one rule on a screen
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.moongen.driver import MoonGenTraffic, read_options
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import Direction, FrameFormat, TrialSpec

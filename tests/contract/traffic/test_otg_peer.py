@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.otg.driver import OtgConfig, OtgTraffic, read_options
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Direction, FrameFormat, TrialSpec

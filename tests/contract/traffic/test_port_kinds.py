@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import tester_bed as bed
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Direction, TrialSpec

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import tester_bed as bed
 
-from bmwg.drivers.api import TesterPort, TrafficDriver
+from bmwg.drivers.api.protocols import TesterPort, TrafficDriver
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import RESIDUAL_WAIT, Direction, FrameFormat, TrialSpec

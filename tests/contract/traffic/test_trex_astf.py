@@ -19,8 +19,8 @@ from bmwg.drivers.traffic.trex.driver import TrexTraffic
 from bmwg.drivers.traffic.trex.server import Server
 from bmwg.drivers.workload.trex_astf import counted_of
 from bmwg.methodology.errors import ConfigError, TestbedError
-from bmwg.methodology.http import rate, rate_search
-from bmwg.methodology.http.records import Repetition
+from bmwg.methodology.kinds.requests import rate, rate_search
+from bmwg.methodology.kinds.requests.records import Repetition
 from bmwg.methodology.records import OutcomeType
 
 FOLDER = os.environ.get(DIR_VARIABLE, "")
@@ -214,7 +214,7 @@ def test_a_server_for_connections_is_refused_where_frames_are_sent(tmp_path):
 
 def refused(ports, tester):
     """Attach where the server listens, until it is up: what is said then is its mode."""
-    from bmwg.drivers.netns import within
+    from bmwg.drivers.nodes.netns import within
 
     def act():
         end_s = time.monotonic() + 30

@@ -146,7 +146,7 @@ def test_ports_of_somebody_else_are_refused(tester, wire, tmp_path):
     said = []
 
     def second():
-        from bmwg.drivers.netns import within
+        from bmwg.drivers.nodes.netns import within
 
         def act():
             with pytest.raises(TestbedError, match="TREX-11") as raised, TrexTraffic(other) as late:

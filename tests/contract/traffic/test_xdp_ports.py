@@ -18,9 +18,9 @@ import pytest
 import tester_bed as bed
 from pyroute2 import IPRoute, netns
 
-from bmwg.drivers import port_kind as kinds
-from bmwg.drivers.api import Missing
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.api.protocols import Missing
+from bmwg.drivers.testbed import port_kind as kinds
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded import xdp
 from bmwg.drivers.traffic.embedded.build import SOURCE_FOLDER, ensure_built
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic

@@ -15,7 +15,7 @@ from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.registry import kind
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import OutcomeType, Validity
-from bmwg.resources.lifecycle.line import line_of
+from bmwg.resources.kinds.acts.line import line_of
 from bmwg.schemas.validation import problems
 
 QUICK = profile.PROFILES.load("quick")

@@ -15,7 +15,7 @@ from bmwg.methodology.benchmarks import frame_loss
 from bmwg.methodology.records import FrameFormat, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.search import bisection
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
-from bmwg.resources import open_run
+from bmwg.resources.run import open_run
 
 GONE_NS = 600_000_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from runs import QUALIFIED, TPUT, Tester, run
 from three import Three
 
-from bmwg.drivers.api import TesterPort, TrafficLimits
+from bmwg.drivers.api.protocols import TesterPort, TrafficLimits
 from bmwg.methodology.errors import TestbedError
 
 

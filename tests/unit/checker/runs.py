@@ -29,9 +29,9 @@ from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import ClauseVerdict
-from bmwg.resources import open_run, progress
-from bmwg.resources.bench import Bench
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.frames.bench import Bench
+from bmwg.resources.run import open_run, progress
+from bmwg.resources.run.settings import Settings
 
 SIMULATED = Path(__file__).parents[3] / "testbeds" / "simulated.yaml"
 TPUT, BOTH_WAYS, FLOWS, TST009, MLR = (

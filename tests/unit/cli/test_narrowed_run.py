@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bmwg
-from bmwg.drivers import ledger
+from bmwg.drivers.undo import ledger
 from bmwg.methodology.errors import TestbedError
 from bmwg.reports.compare import Side, compare
 from bmwg.reports.compare.screen import comparison_screen

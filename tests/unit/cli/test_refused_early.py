@@ -10,13 +10,13 @@ from bmwg.cli import run as run_module
 from bmwg.cli.main import main
 from bmwg.drivers import registry
 from bmwg.drivers.network.ovs_dpdk import OvsDpdkNetwork
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology import suites
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.profiles.reading import builtin_names
 from bmwg.resources import rooms
-from bmwg.resources.early import require_drivers
 from bmwg.resources.rooms import PlanAsked
+from bmwg.resources.run.early import require_drivers
 
 ROOT = Path(__file__).parents[3]
 EMBEDDED = ROOT / "testbeds" / "embedded.yaml"

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from tests.unit.fleet import made
 
-from bmwg.drivers.locks import held
+from bmwg.drivers.undo.locks import held
 from bmwg.reports.fleet.plan import read_fleet
 from bmwg.resources.fleet.state import FleetState
 

@@ -12,8 +12,8 @@ import pytest
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.fleet.plan import read_fleet, sealed, text_of
-from bmwg.resources.challenged import planned_sha256
-from bmwg.resources.settings import Settings
+from bmwg.resources.run.challenged import planned_sha256
+from bmwg.resources.run.settings import Settings
 
 TESTBED = Path(__file__).resolve().parents[3] / "testbeds" / "simulated.yaml"
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from bmwg.drivers.api import KernelFunction
+from bmwg.drivers.api.protocols import KernelFunction
 from bmwg.drivers.function import rules, testpmd
 from bmwg.drivers.function.firewall import Firewall
 from bmwg.drivers.function.kernel_l3 import KernelL3
 from bmwg.drivers.function.nat44 import FIRST_PORT, LAST_PORT, Nat44, no_room
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.errors import ConfigError
 
 INTERFACES = ("net0", "net1")

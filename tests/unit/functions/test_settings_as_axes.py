@@ -8,12 +8,12 @@ from importlib import resources
 import pytest
 
 from bmwg.drivers import registry
-from bmwg.drivers.testbed import load_testbed, with_settings
+from bmwg.drivers.testbed.file import load_testbed, with_settings
 from bmwg.methodology.cells import axes
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import parse_profile
 from bmwg.methodology.records import Cell
-from bmwg.resources.early import require_drivers, require_levels
+from bmwg.resources.run.early import require_drivers, require_levels
 
 RULES = "functions.firewall.rules"
 LINE = (

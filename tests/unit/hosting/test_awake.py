@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers import awake
-from bmwg.drivers.awake import Awake, current, hold, kept_awake, limit_us, release
+from bmwg.drivers.watch import awake
+from bmwg.drivers.watch.awake import Awake, current, hold, kept_awake, limit_us, release
 from bmwg.methodology.trial.keep_awake import Held, KeepAwake, sentence
 
 CPU = min(os.sched_getaffinity(0))

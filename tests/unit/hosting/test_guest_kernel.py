@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, qemu
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.drivers.hosting.qemu import Accelerator, MachineSpec, Nic, NicModel

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.function.testpmd import arguments, lacking_pages
 from bmwg.drivers.paths.numa import node_of_cpus, placed
 

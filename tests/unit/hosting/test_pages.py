@@ -9,8 +9,8 @@ from bmwg.drivers.function.testpmd import lacking_large_pages
 from bmwg.drivers.hosting import pages, qemu
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.qemu import Accelerator, MachineSpec
-from bmwg.drivers.testbed import load_testbed
-from bmwg.drivers.testbed_guest import GuestSpec, guest_problems, guest_spec
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.testbed.guest import GuestSpec, guest_problems, guest_spec
 from bmwg.methodology.errors import ConfigError
 
 ROOT = Path(__file__).parents[3]

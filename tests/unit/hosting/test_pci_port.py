@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers import cables
 from bmwg.drivers.hosting import interfaces, lab_port, pages, pci_port, vfio
-from bmwg.drivers.testbed import Endpoint
+from bmwg.drivers.nodes import cables
+from bmwg.drivers.testbed.file import Endpoint
 from bmwg.methodology.errors import ConfigError, TestbedError
 
 NIC, OTHER, DISK = "0000:01:00.0", "0000:02:00.0", "0000:03:00.0"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from bmwg.drivers.hosting import qemu
 from bmwg.drivers.hosting.qemu import Accelerator, MachineSpec, NicModel
-from bmwg.drivers.testbed import load_testbed
-from bmwg.resources.in_guest import cables_of
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.resources.run.in_guest import cables_of
 
 ROOT = Path(__file__).parents[3]
 

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bmwg.methodology.answers.procedures import versions
-from bmwg.methodology.http.profile import HttpProfile, Planned
-from bmwg.methodology.http.records import HttpAnswer, Repetition
-from bmwg.methodology.kinds.requests import (
+from bmwg.methodology.kinds.requests.kind import (
     METRICS,
     answer_of,
     cell_of,
@@ -16,9 +14,11 @@ from bmwg.methodology.kinds.requests import (
     outcome_of,
     without_repetition,
 )
+from bmwg.methodology.kinds.requests.profile import HttpProfile, Planned
+from bmwg.methodology.kinds.requests.records import HttpAnswer, Repetition
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
-from bmwg.resources.http_proxy.measure import record
+from bmwg.resources.kinds.requests.measure import record
 
 
 def header(profile: HttpProfile, plan: Iterable[Planned], **changes: Any) -> RunHeader:

@@ -12,19 +12,19 @@ import pytest
 from tests.unit.http import made
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.http import profile
-from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import CLUSTER_FORMS, FORMS, HttpCell, Repetition, Workload
-from bmwg.methodology.kinds.requests import REQUESTS, body_of, repetition_of
+from bmwg.methodology.kinds.requests import profile
+from bmwg.methodology.kinds.requests.kind import REQUESTS, body_of, repetition_of
+from bmwg.methodology.kinds.requests.profile import Planned
+from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, FORMS, HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http import charts, words
-from bmwg.reports.http.answers import answers_of
-from bmwg.reports.http.host_table import host_table
+from bmwg.reports.kinds.requests import charts, words
+from bmwg.reports.kinds.requests.answers import answers_of
+from bmwg.reports.kinds.requests.host_table import host_table
 from bmwg.reports.render.report import write_report
 from bmwg.reports.render.rst import restructured
 from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.read import JOURNAL_FILE
-from bmwg.resources.http_proxy.measure import CellRuns
+from bmwg.resources.kinds.requests.measure import CellRuns
 from bmwg.schemas.validation import problems_of
 
 AT = "2026-01-31T08:00:00.000000Z"

@@ -12,22 +12,22 @@ from typing import Any
 import pytest
 from tests.unit.http import made
 
-from bmwg.drivers.api_calls import Calls
+from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.hosting.instance import Grouping, Sample
 from bmwg.drivers.places import forms
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.http import judge, profile
-from bmwg.methodology.http.records import CLUSTER_FORMS, HttpCell, Repetition, Workload
-from bmwg.methodology.kinds.requests import REQUESTS, body_of, cell_of, http_cell, repetition_of
+from bmwg.methodology.kinds.requests import judge, profile
+from bmwg.methodology.kinds.requests.kind import REQUESTS, body_of, cell_of, http_cell, repetition_of
+from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType, Validity
-from bmwg.reports.http.answers import answers_of
+from bmwg.reports.kinds.requests.answers import answers_of
 from bmwg.reports.render.report import write_report
 from bmwg.reports.render.text import whole
 from bmwg.reports.store import RunStore, read_run
-from bmwg.resources.http_proxy import measure
-from bmwg.resources.http_proxy.deployment import Deployment
-from bmwg.resources.http_proxy.needs import lacking
+from bmwg.resources.kinds.requests import measure
+from bmwg.resources.kinds.requests.deployment import Deployment
+from bmwg.resources.kinds.requests.needs import lacking
 from bmwg.schemas.validation import problems
 
 CELL = HttpCell(

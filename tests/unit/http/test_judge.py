@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from bmwg.methodology.answers.repeated import Repetitions
-from bmwg.methodology.http import judge
-from bmwg.methodology.http.records import HttpCell, Repetition, Workload
-from bmwg.methodology.kinds.requests import outcome_of
+from bmwg.methodology.kinds.requests import judge
+from bmwg.methodology.kinds.requests.kind import outcome_of
+from bmwg.methodology.kinds.requests.records import HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
 
 ONE, TWO = (Repetitions(wanted=count, least=count, max_invalid=1) for count in (1, 2))

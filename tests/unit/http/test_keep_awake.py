@@ -10,13 +10,13 @@ import pytest
 import yaml
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.http import profile
-from bmwg.methodology.http.profile import HttpProfile
+from bmwg.methodology.kinds.requests import profile
+from bmwg.methodology.kinds.requests.profile import HttpProfile
 from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 from bmwg.reports.store import RunStore
-from bmwg.resources.continuation import begun
-from bmwg.resources.http_proxy.machines import held_otherwise
-from bmwg.resources.http_proxy.room import header_by, profile_of_header
+from bmwg.resources.kinds.requests.machines import held_otherwise
+from bmwg.resources.kinds.requests.room import header_by, profile_of_header
+from bmwg.resources.run.continuation import begun
 from bmwg.schemas.validation import problems
 
 FOLDER = Path(profile.__file__).parent / "profiles"

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.drivers.api_calls import Calls
+from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.places.machine import VmHosting
-from bmwg.methodology.http.records import Workload
-from bmwg.resources.http_proxy.needs import lacking
+from bmwg.methodology.kinds.requests.records import Workload
+from bmwg.resources.kinds.requests.needs import lacking
 
 
 class Bare(Calls):

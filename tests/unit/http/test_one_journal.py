@@ -11,13 +11,13 @@ import pytest
 from tests.unit.http import made
 
 from bmwg.cli.main import main
-from bmwg.drivers import locks
-from bmwg.drivers.isolation import LeakWatch
+from bmwg.drivers.undo import locks
+from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.drivers.workload.ab import AbClients
 from bmwg.methodology.errors import ConfigError, TestbedError
-from bmwg.methodology.http import profile
-from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import Repetition
+from bmwg.methodology.kinds.requests import profile
+from bmwg.methodology.kinds.requests.profile import Planned
+from bmwg.methodology.kinds.requests.records import Repetition
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.compare import compare, comparison_page
 from bmwg.reports.compare.screen import comparison_screen
@@ -25,10 +25,10 @@ from bmwg.reports.compare.sides import Side
 from bmwg.reports.render.rst import restructured
 from bmwg.reports.store import Run, RunStore, read_run
 from bmwg.reports.verify.verify import verify_folder
-from bmwg.resources import open_run
-from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.http_proxy.measure import CellRuns, record
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.kinds.requests.measure import CellRuns, record
+from bmwg.resources.run import open_run
+from bmwg.resources.run.settings import Settings
 
 ADDRESS = "192.0.2.7"
 QUICK = profile.load("quick")

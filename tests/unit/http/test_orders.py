@@ -9,9 +9,9 @@ import pytest
 
 from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.answers.student import contrast, difference, quantile
-from bmwg.methodology.http import judge
-from bmwg.methodology.http.orders import Shown, orders, savings
-from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition, Workload
+from bmwg.methodology.kinds.requests import judge
+from bmwg.methodology.kinds.requests.orders import Shown, orders, savings
+from bmwg.methodology.kinds.requests.records import HttpAnswer, HttpCell, Repetition, Workload
 
 
 def measured(

@@ -12,27 +12,27 @@ from tests.unit.http import made
 
 from bmwg.drivers.places import forms
 from bmwg.drivers.places.pod import conflist_sha256
-from bmwg.drivers.testbed import embedded_file, load_testbed
+from bmwg.drivers.testbed.file import embedded_file, load_testbed
 from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.http import judge, profile
-from bmwg.methodology.http.orders import orders, savings
-from bmwg.methodology.http.profile import OTHER_PODS, HttpProfile
-from bmwg.methodology.http.records import FORMS, HttpAnswer, Repetition
+from bmwg.methodology.kinds.requests import judge, profile
+from bmwg.methodology.kinds.requests.orders import orders, savings
+from bmwg.methodology.kinds.requests.profile import OTHER_PODS, HttpProfile
+from bmwg.methodology.kinds.requests.records import FORMS, HttpAnswer, Repetition
 from bmwg.methodology.records import POD_PREFIX
-from bmwg.reports.http import option_table
-from bmwg.reports.http.answers import answers_of
-from bmwg.reports.http.words import form_words, forms_of
+from bmwg.reports.kinds.requests import option_table
+from bmwg.reports.kinds.requests.answers import answers_of
+from bmwg.reports.kinds.requests.words import form_words, forms_of
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunStore, read_run
-from bmwg.resources.http_proxy.room import header_by
-from bmwg.resources.http_proxy.testbed_part import (
+from bmwg.resources.kinds.requests.room import header_by
+from bmwg.resources.kinds.requests.testbed_part import (
     networks_of_header,
     networks_of_testbed,
     pods_of_testbed,
     runtime_of_header,
 )
-from bmwg.resources.settings import Settings
+from bmwg.resources.run.settings import Settings
 from bmwg.schemas.validation import problems
 
 AT = "2026-01-31T08:00:00.000000Z"

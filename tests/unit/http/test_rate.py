@@ -6,10 +6,10 @@ import pytest
 
 from bmwg.drivers.workload import open_loop
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.http import modelled as rates
-from bmwg.methodology.http import rate_search
-from bmwg.methodology.http.rate import RateSpec
-from bmwg.methodology.http.records import HttpCell, Repetition, Workload
+from bmwg.methodology.kinds.requests import modelled as rates
+from bmwg.methodology.kinds.requests import rate_search
+from bmwg.methodology.kinds.requests.rate import RateSpec
+from bmwg.methodology.kinds.requests.records import HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
 
 SETTINGS = {

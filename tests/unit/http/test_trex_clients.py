@@ -15,10 +15,10 @@ from bmwg.drivers.traffic.trex.astf_sent import HttpSent
 from bmwg.drivers.workload import probe
 from bmwg.drivers.workload import trex_astf as astf
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.http import profile, rate, rate_search
-from bmwg.methodology.http.rate import RateSpec
-from bmwg.methodology.http.records import HttpCell, Repetition, Workload
-from bmwg.methodology.kinds.requests import REQUESTS, body_of
+from bmwg.methodology.kinds.requests import profile, rate, rate_search
+from bmwg.methodology.kinds.requests.kind import REQUESTS, body_of
+from bmwg.methodology.kinds.requests.rate import RateSpec
+from bmwg.methodology.kinds.requests.records import HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.schemas.validation import problems_of
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from bmwg.drivers import locks
-from bmwg.methodology.http.profile import Planned, load
-from bmwg.methodology.http.records import Repetition
-from bmwg.methodology.kinds.requests import answer_of, outcome_of
+from bmwg.drivers.undo import locks
+from bmwg.methodology.kinds.requests.kind import answer_of, outcome_of
+from bmwg.methodology.kinds.requests.profile import Planned, load
+from bmwg.methodology.kinds.requests.records import Repetition
 from bmwg.methodology.plan import turns
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
-from bmwg.resources import open_run
-from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.http_proxy.measure import record
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.kinds.requests.measure import record
+from bmwg.resources.run import open_run
+from bmwg.resources.run.settings import Settings
 
 FORMS = ("native", "docker_routed", "docker_nat")
 EXPERIMENTS = {"one_client": "HP-ONE", "one_client_cached": "HP-CACHED", "hundred_clients": "HP-HUNDRED"}

@@ -11,14 +11,14 @@ from tests.unit.http.test_answers import run  # noqa: F401 - a fixture
 
 from bmwg.drivers.hosting.guest_image import examine
 from bmwg.drivers.hosting.instance import VmDriver
-from bmwg.drivers.testbed import embedded_file, load_testbed
+from bmwg.drivers.testbed.file import embedded_file, load_testbed
 from bmwg.methodology.errors import ConfigError
-from bmwg.reports.http import words
+from bmwg.reports.kinds.requests import words
 from bmwg.reports.store import Run, read_run
-from bmwg.resources import open_run
-from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.http_proxy.vms import header_of, vms_of_header, vms_of_testbed
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.kinds.requests.vms import header_of, vms_of_header, vms_of_testbed
+from bmwg.resources.run import open_run
+from bmwg.resources.run.settings import Settings
 
 DISK = bytes(510) + b"\x55\xaa" + bytes((1 << 16) - 512)
 

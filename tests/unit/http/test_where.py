@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.reports.http.words import where_words
+from bmwg.reports.kinds.requests.words import where_words
 
 ROLES = {"client": "one", "dut": "two", "origin": "three"}
 

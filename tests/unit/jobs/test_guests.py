@@ -13,10 +13,10 @@ from bmwg.drivers.hosting.qemu import Accelerator
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import PROFILES
 from bmwg.methodology.records import BAREMETAL, GUEST
-from bmwg.reports.jobs import section
+from bmwg.reports.kinds.jobs import section
+from bmwg.reports.kinds.repeated.answers import Answered
 from bmwg.reports.render.rst import restructured
-from bmwg.reports.repeated.answers import Answered
-from bmwg.resources.hosts import places
+from bmwg.resources.kinds.jobs import places
 
 
 def answered(hosting: str, factor: float) -> Answered:

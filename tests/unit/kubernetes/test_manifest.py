@@ -13,7 +13,7 @@ from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
 from bmwg.drivers.network.ovs import OvsNetwork
 from bmwg.drivers.network.ovs_dpdk import OvsDpdkNetwork
 from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
-from bmwg.drivers.testbed import network_spec
+from bmwg.drivers.testbed.file import network_spec
 from bmwg.methodology.errors import ConfigError
 
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, moving, nodes
 from bmwg.drivers.workload.moving_frames import MovingFrames

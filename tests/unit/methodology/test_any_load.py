@@ -2,7 +2,7 @@
 
 import pytest
 
-from bmwg.methodology.http.rate import RateTrial, RequestRate
+from bmwg.methodology.kinds.requests.rate import RateTrial, RequestRate
 from bmwg.methodology.mlrsearch import engine
 from bmwg.methodology.mlrsearch.goal import ControllerInput, rfc2544_goal
 from bmwg.methodology.records import OutcomeType, Validity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bmwg.drivers.data_plane import between
+from bmwg.drivers.watch.data_plane import between
 from bmwg.methodology.answers.data_plane import use_of
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
 

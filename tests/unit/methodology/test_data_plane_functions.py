@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bmwg.methodology.data_plane_functions import Told, disagreements, told_of
+from bmwg.methodology.answers.data_plane_functions import Told, disagreements, told_of
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
 
 

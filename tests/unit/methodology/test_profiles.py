@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from bmwg.drivers import registry
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology import suites
 from bmwg.methodology.answers import latency, throughput
 from bmwg.methodology.errors import ConfigError

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.drivers.api import Attached, Attachment
+from bmwg.drivers.api.protocols import Attached, Attachment
 from bmwg.drivers.kubernetes import cilium, first, joined, settings
 from bmwg.drivers.kubernetes.joined import joining_of
 from bmwg.drivers.network.cilium import CiliumNetwork
 from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.paths import endpoints
-from bmwg.drivers.testbed import network_spec
+from bmwg.drivers.testbed.file import network_spec
 from bmwg.methodology.errors import ConfigError, DriverError
 
 SETUP = Path(__file__).parents[3] / "setup"

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.drivers.isolation import require_closed, survey
 from bmwg.drivers.paths.bed_guests import Guests
+from bmwg.drivers.watch.isolation import require_closed, survey
 from bmwg.methodology.errors import TestbedError
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.api_calls import Calls
+from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.hosting import pages, virtual_functions
 from bmwg.drivers.network import ebpf_build, ebpf_node, libbpf, ovs_switch, ovs_words
 from bmwg.drivers.network.af_xdp import AfXdpNetwork
@@ -15,7 +15,7 @@ from bmwg.drivers.network.ovs_dpdk import OvsDpdkNetwork
 from bmwg.drivers.network.sriov import SriovNetwork
 from bmwg.drivers.network.sriov_vfio import SriovVfioNetwork
 from bmwg.drivers.paths import uplinks
-from bmwg.drivers.testbed import load_testbed, network_spec
+from bmwg.drivers.testbed.file import load_testbed, network_spec
 from bmwg.methodology.errors import ConfigError, TestbedError
 
 

@@ -13,7 +13,7 @@ from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.network.ovs import OvsNetwork
 from bmwg.drivers.paths import addresses, endpoints
-from bmwg.drivers.testbed import network_spec
+from bmwg.drivers.testbed.file import network_spec
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import NOTHING, POD, Cell
 

@@ -8,7 +8,6 @@ import random
 
 import pytest
 
-from bmwg.drivers.awake import kept_awake
 from bmwg.drivers.record import source as of_machine
 from bmwg.drivers.record.collect import assemble
 from bmwg.drivers.record.collectors.hardware import express
@@ -16,6 +15,7 @@ from bmwg.drivers.record.collectors.memory import memory_modules
 from bmwg.drivers.record.collectors.system import without_secrets
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import NotApplicable, Unread
+from bmwg.drivers.watch.awake import kept_awake
 from bmwg.methodology.record.coverage import Answer, coverage
 from bmwg.methodology.record.drift import drift
 from bmwg.methodology.record.facts import declaration, declared, facts

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.drivers.api import Deployment, TesterPort
+from bmwg.drivers.api.protocols import Deployment, TesterPort
 from bmwg.drivers.record.deployment import drawn_names, take
 from bmwg.methodology.records import Cell
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.record.collect import assemble
 from bmwg.drivers.record.doctor import CHECKS, examine, network
 from bmwg.drivers.record.doctor.scene import Scene
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.record.source import LocalSource
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded import xdp
 from bmwg.methodology.record.findings import Weight
 

@@ -10,7 +10,7 @@ import pytest
 from made_parts import header
 
 from bmwg.reports.compare import Side, compare, comparison_page
-from bmwg.reports.http.words import form_words
+from bmwg.reports.kinds.requests.words import form_words
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.plots import plots
 from bmwg.reports.render.report import FILES, write_form

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import pytest
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology.records import TrialSpec
 from bmwg.reports.store.frame_codec import frames_body, result_from_json, spec_from_json, spec_to_json

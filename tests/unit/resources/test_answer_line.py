@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Quantity
-from bmwg.resources.outcomes import answer_line
+from bmwg.resources.run.outcomes import answer_line
 
 METRIC = "throughput.rfc2544_26_1"
 NARROW = Outcome(

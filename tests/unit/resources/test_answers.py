@@ -13,10 +13,10 @@ from bmwg.methodology.errors import DriverError, TestbedError, ToolkitBug
 from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
-from bmwg.resources.answers import Answers
-from bmwg.resources.bench import Bench
-from bmwg.resources.progress import Estimate
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.frames.bench import Bench
+from bmwg.resources.run.answers import Answers
+from bmwg.resources.run.progress import Estimate
+from bmwg.resources.run.settings import Settings
 
 TESTBED = Path(__file__).resolve().parents[3] / "testbeds" / "simulated.yaml"
 ADDRESS = "192.0.2.7"

@@ -11,8 +11,8 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.replay import contradictions
-from bmwg.resources.bench import Bench
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.frames.bench import Bench
+from bmwg.resources.run.settings import Settings
 
 ROOT = Path(__file__).parents[3]
 SIMULATED = ROOT / "testbeds" / "simulated.yaml"

@@ -9,8 +9,8 @@ import pytest
 
 from bmwg.drivers.hosting import guest_run, mounts
 from bmwg.reports.store import read_run
-from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.run.settings import Settings
 
 MACHINE = {
     "kind": "qemu",

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from bmwg.drivers import awake
-from bmwg.drivers.awake import Awake
-from bmwg.methodology.http import profile as profiles
-from bmwg.methodology.http.profile import HttpProfile, load
+from bmwg.drivers.watch import awake
+from bmwg.drivers.watch.awake import Awake
+from bmwg.methodology.kinds.requests import profile as profiles
+from bmwg.methodology.kinds.requests.profile import HttpProfile, load
 from bmwg.methodology.trial.keep_awake import Held, KeepAwake
-from bmwg.resources import open_run
-from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.run import open_run
+from bmwg.resources.run.settings import Settings
 
 REFUSED = "no such device here"
 

@@ -14,9 +14,9 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.plan import planning, turns
 from bmwg.methodology.profiles import load_profile
 from bmwg.reports.store import read_run
-from bmwg.resources import open_run
-from bmwg.resources.bench import Bench
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.frames.bench import Bench
+from bmwg.resources.run import open_run
+from bmwg.resources.run.settings import Settings
 
 SIMULATED = Path(__file__).parents[3] / "testbeds" / "simulated.yaml"
 NETWORKS = {"bridge": None, "ptp": None}

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.resources.lab.sketch import as_svg, as_text
 
 ROOT = Path(__file__).resolve().parents[3]

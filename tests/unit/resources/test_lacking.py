@@ -8,8 +8,8 @@ from bmwg.methodology.trial.capabilities import EVERYTHING, Capability
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.replay import contradictions
-from bmwg.resources.bench import Bench
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.frames.bench import Bench
+from bmwg.resources.run.settings import Settings
 
 TESTBED = Path(__file__).resolve().parents[3] / "testbeds" / "simulated.yaml"
 

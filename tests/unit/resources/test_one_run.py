@@ -9,17 +9,18 @@ from tests.unit.checker.runs import machine
 
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.http import judge, profile
-from bmwg.methodology.http.records import Repetition
-from bmwg.methodology.kinds.requests import without_repetition
+from bmwg.methodology.kinds.requests import judge, profile
+from bmwg.methodology.kinds.requests.kind import without_repetition
+from bmwg.methodology.kinds.requests.records import Repetition
 from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
-from bmwg.resources import open_run, rooms
-from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.http_proxy.room import RequestsShare
-from bmwg.resources.settings import Settings
+from bmwg.resources import rooms
+from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.kinds.requests.room import RequestsShare
+from bmwg.resources.run import open_run
+from bmwg.resources.run.settings import Settings
 
 TESTBED = Path(__file__).resolve().parents[3] / "testbeds" / "simulated.yaml"
 TESTS = {"CN-TPUT-1.1", "HP-START-1", "HP-ONE-2"}

@@ -9,8 +9,8 @@ import pytest
 from bmwg.methodology.plan.planning import cells, duration_s
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import NOTHING
-from bmwg.resources.plan_hours import where_it_goes
-from bmwg.resources.progress import clock_text
+from bmwg.resources.run.plan_hours import where_it_goes
+from bmwg.resources.run.progress import clock_text
 
 NETWORKS = {"bridge": None, "macvlan": None, "ptp": None}
 

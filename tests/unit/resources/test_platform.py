@@ -6,12 +6,13 @@ import copy
 
 import pytest
 
-from bmwg.drivers.api import Deployment, TesterPort
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.api.protocols import Deployment, TesterPort
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.record.drift import drift, named_drift, reason
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
-from bmwg.resources import platform, sampled
+from bmwg.resources.kinds.frames import sampled
+from bmwg.resources.run import platform
 
 CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
 PORTS = (TesterPort(name="p0", io="af_xdp", device="p0"), TesterPort(name="p1", io="af_xdp", device="p1"))

@@ -5,14 +5,14 @@ import pytest
 from rich.console import Console
 
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec, Validity
-from bmwg.resources import progress
-from bmwg.resources.progress import (
+from bmwg.resources.kinds.frames.search_lines import bounds_text, narrowed, trial_text
+from bmwg.resources.run import progress
+from bmwg.resources.run.progress import (
     Estimate,
     LineDisplay,
     LiveDisplay,
     clock_text,
 )
-from bmwg.resources.search_lines import bounds_text, narrowed, trial_text
 
 SPEC = TrialSpec(frame_octets=64, load_fps=1000, duration_s=1.0)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.resources.settings import Settings
+from bmwg.resources.run.settings import Settings
 
 
 def test_defaults_are_the_embedded_testbed_and_the_quick_profile():

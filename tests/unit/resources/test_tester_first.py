@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from bmwg.methodology.errors import ConfigError, TestbedError
-from bmwg.resources.bench import Bench
-from bmwg.resources.settings import Settings
+from bmwg.resources.kinds.frames.bench import Bench
+from bmwg.resources.run.settings import Settings
 
 TREX = Path(__file__).resolve().parents[3] / "testbeds" / "trex.yaml"
 

@@ -15,11 +15,11 @@ from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import PROFILES
 from bmwg.methodology.records import OutcomeType
-from bmwg.resources.answers import Answers
-from bmwg.resources.pod_to_pod.bench import StreamsBench
-from bmwg.resources.pod_to_pod.room import STREAMS as STREAMS_ROOM
-from bmwg.resources.repeated.measure import CellExecutions
+from bmwg.resources.kinds.repeated.measure import CellExecutions
+from bmwg.resources.kinds.streams.bench import StreamsBench
+from bmwg.resources.kinds.streams.room import STREAMS as STREAMS_ROOM
 from bmwg.resources.rooms import PlanAsked
+from bmwg.resources.run.answers import Answers
 
 TEST = "SK-TCPT-4"
 
@@ -105,8 +105,8 @@ class Bench(StreamsBench):
 def crossed(monkeypatch):
     """An execution crosses what it has to."""
     whole = result().crossings
-    monkeypatch.setattr("bmwg.resources.pod_to_pod.crossings.look", lambda crossed: ())
-    monkeypatch.setattr("bmwg.resources.pod_to_pod.crossings.between", lambda *_: whole)
+    monkeypatch.setattr("bmwg.resources.kinds.streams.crossings.look", lambda crossed: ())
+    monkeypatch.setattr("bmwg.resources.kinds.streams.crossings.between", lambda *_: whole)
     monkeypatch.setattr(qemu, "translates", lambda: True)
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from bmwg.drivers.paths import endpoints
 from bmwg.methodology.kinds.streams import profile
-from bmwg.resources.pod_to_pod.bench import StreamsBench
+from bmwg.resources.kinds.streams.bench import StreamsBench
 
 
 def test_a_hop_is_not_named_by_what_is_drawn_at_each_deployment():

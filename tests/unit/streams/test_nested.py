@@ -7,23 +7,23 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.drivers import isolation
-from bmwg.drivers.api import BetweenPods, PodEnd
+from bmwg.drivers.api.protocols import BetweenPods, PodEnd
 from bmwg.drivers.hosting import guest_views
 from bmwg.drivers.hosting.guest_clock import Reading, wrong
 from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.drivers.places.guest_hosts import GuestHost
 from bmwg.drivers.record.nested import nested
+from bmwg.drivers.watch import isolation
 from bmwg.methodology.cells.vnics import AXIS, KINDS
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult
 from bmwg.methodology.records import NOTHING, POD
+from bmwg.reports.kinds.repeated.answers import Answered
+from bmwg.reports.kinds.streams import section
 from bmwg.reports.render.guest import OF_PODS, guest_sentence, guest_words
 from bmwg.reports.render.rst import restructured
-from bmwg.reports.repeated.answers import Answered
-from bmwg.reports.streams import section
-from bmwg.resources.pod_to_pod.bench import _place, between_looks
+from bmwg.resources.kinds.streams.bench import _place, between_looks
 
 PROFILE = profile.PROFILES.load("vm-pods")
 TCP = [one for one in PROFILE.plan() if one.test_id in ("PP-TCP-1", "PP-TCP-7") and one.spec.way == "forward"]

@@ -10,7 +10,7 @@ import pytest
 from bmwg.drivers.workload.sockperf import Sockperf, read
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsSpec, Transport, Way
-from bmwg.reports.streams.physics import PHYSICS
+from bmwg.reports.kinds.streams.physics import PHYSICS
 
 TEXT = (Path(__file__).parents[2] / "data" / "workloads" / "sockperf-3.7-tcp.txt").read_text()
 SPEC = StreamsSpec(

@@ -15,12 +15,12 @@ from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import PROFILES
 from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult
 from bmwg.methodology.records import BAREMETAL, GUEST, UNIKERNEL
+from bmwg.reports.kinds.repeated.answers import Answered
+from bmwg.reports.kinds.streams import places, sweeps, turns
 from bmwg.reports.render.blocks import paragraph
 from bmwg.reports.render.drawing import draw_plot
 from bmwg.reports.render.rst import restructured
 from bmwg.reports.render.text import percent
-from bmwg.reports.repeated.answers import Answered
-from bmwg.reports.streams import places, sweeps, turns
 
 PLAN = [one for one in PROFILES.load("quick").plan() if one.test_id == "SK-TCP-4"]
 FASTER = {BAREMETAL: 1.0, "docker": 0.9, "podman": 0.8}

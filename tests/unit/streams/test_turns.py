@@ -12,8 +12,8 @@ from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.profile import CLAIM, PROFILES
 from bmwg.methodology.plan import blocks
-from bmwg.resources.pod_to_pod.turns import Turns
-from bmwg.resources.repeated.measure import DeploymentBrokenError
+from bmwg.resources.kinds.repeated.measure import DeploymentBrokenError
+from bmwg.resources.kinds.streams.turns import Turns
 
 QUICK = PROFILES.load("quick")
 SWEEP = "socket_sizes"

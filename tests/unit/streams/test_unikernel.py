@@ -12,7 +12,7 @@ from bmwg.drivers.hosting.qemu import Accelerator, MachineSpec, Nic
 from bmwg.drivers.kubernetes.pod import KubernetesPod
 from bmwg.drivers.kubernetes.pods import Phases
 from bmwg.drivers.places import agentless
-from bmwg.drivers.testbed import load_testbed, with_settings
+from bmwg.drivers.testbed.file import load_testbed, with_settings
 from bmwg.methodology.errors import ConfigError
 
 IMAGE = {"image": "small.raw", "serves": ["netperf"], "memory": "64MiB"}

@@ -14,9 +14,9 @@ from tests.unit.checker.runs import machine
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.submissions.challenge import challenge_of
-from bmwg.resources import open_run, preflight
-from bmwg.resources.challenged import planned_sha256
-from bmwg.resources.settings import Settings
+from bmwg.resources.run import open_run, preflight
+from bmwg.resources.run.challenged import planned_sha256
+from bmwg.resources.run.settings import Settings
 
 TESTBED = Path(__file__).resolve().parents[3] / "testbeds" / "simulated.yaml"
 TESTS = {"CN-TPUT-1.1", "CN-TPUT-1.2"}

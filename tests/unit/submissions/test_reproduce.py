@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import replayable
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology.answers import repeated, throughput
 from bmwg.methodology.answers.student import interval

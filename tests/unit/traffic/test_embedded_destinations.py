@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.paths.addresses import BEHIND, INNER, OUTER, UNDERLAY, consecutive
 from bmwg.drivers.traffic.embedded.destinations import drawn, refuse_undrawable
 from bmwg.methodology.errors import ConfigError

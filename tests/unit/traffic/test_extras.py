@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.embedded import extras
 from bmwg.methodology.errors import ConfigError
 

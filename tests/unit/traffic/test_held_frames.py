@@ -2,7 +2,7 @@
 
 import pytest
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.drivers.traffic.embedded.result import read_result
 from bmwg.methodology.records import TrialSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.embedded.result import beyond_stamps
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.trial.frame_times import LatencyHistogram

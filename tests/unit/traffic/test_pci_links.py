@@ -2,7 +2,7 @@
 
 import pytest
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.embedded import pci
 from bmwg.drivers.traffic.embedded.ports import check_port
 from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess

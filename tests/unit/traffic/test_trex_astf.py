@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
 from astf_walk import LOADS, PLAIN, exchanges, walk
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.trex import astf_counts
 from bmwg.drivers.traffic.trex.astf import AstfTester
 from bmwg.drivers.traffic.trex.astf_load import HttpExchange

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.trex import frames
 from bmwg.drivers.traffic.trex.channel import Replay, read_reply
 from bmwg.drivers.traffic.trex.config import config_of, read_options

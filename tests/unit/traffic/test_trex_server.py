@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.trex.channel import RefusedError
 from bmwg.drivers.traffic.trex.config import TrexConfig, TrexOptions
 from bmwg.drivers.traffic.trex.connection import Connection, plain

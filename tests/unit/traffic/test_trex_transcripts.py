@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
 from trex_walk import TRIALS, walk
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.trex.channel import Replay
 from bmwg.drivers.traffic.trex.config import TrexConfig, TrexOptions
 from bmwg.methodology.errors import DriverError

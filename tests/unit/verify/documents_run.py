@@ -6,7 +6,7 @@ from pathlib import Path
 
 import replayable
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement

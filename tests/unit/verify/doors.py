@@ -165,7 +165,7 @@ def bundled_with_later_deviations(where: Where) -> str:
 
 def checked_out_by_somebody_else(where: Where) -> str:
     """Verify in a checkout that another user owns: git said nothing of it, so nothing was rendered."""
-    script = "from bmwg.resources.provenance import toolkit_state; print('commit', toolkit_state()[1])"
+    script = "from bmwg.resources.run.provenance import toolkit_state; print('commit', toolkit_state()[1])"
     command = [sys.executable, "-c", script]
     done = bounded.run(
         [

@@ -13,7 +13,7 @@ from typing import Any
 import liar
 import replayable
 
-from bmwg.methodology.kinds import requests
+from bmwg.methodology.kinds.requests import kind as requests
 from bmwg.methodology.record.drift import named_drift
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store.codec import outcome_to_json

@@ -25,7 +25,7 @@ from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.kinds.acts import profile as acts
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.repeated.kind import MEASURED
-from bmwg.methodology.kinds.requests import REQUESTS
+from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams import profile as streams
 from bmwg.methodology.kinds.streams.kind import STREAMS

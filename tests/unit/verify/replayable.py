@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import TesterPort
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology.answers import latency, procedures, throughput

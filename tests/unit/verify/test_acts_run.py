@@ -21,7 +21,7 @@ from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
-from bmwg.resources.guest_record import record_machine
+from bmwg.resources.run.guest_record import record_machine
 
 QUICK = profile.PROFILES.load("quick")
 PLAN = QUICK.plan()

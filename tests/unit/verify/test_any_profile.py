@@ -24,10 +24,11 @@ from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import FRAMES
 from bmwg.reports.verify.verify import verify_folder
-from bmwg.resources import open_run, preflight, progress, rooms
-from bmwg.resources.bench import Bench
+from bmwg.resources import rooms
+from bmwg.resources.kinds.frames.bench import Bench
 from bmwg.resources.rooms import PlanAsked
-from bmwg.resources.settings import Settings
+from bmwg.resources.run import open_run, preflight, progress
+from bmwg.resources.run.settings import Settings
 
 EXAMPLES = int(os.environ.get("BMWG_PROFILES", "20"))
 MOST_ANSWERS = 12  # of one run, so that an example is over soon

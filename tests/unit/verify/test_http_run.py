@@ -14,9 +14,9 @@ from tests.unit.http import made as requests_run
 
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.http import profile
-from bmwg.methodology.http.records import Repetition
-from bmwg.methodology.kinds.requests import cell_of
+from bmwg.methodology.kinds.requests import profile
+from bmwg.methodology.kinds.requests.kind import cell_of
+from bmwg.methodology.kinds.requests.records import Repetition
 from bmwg.methodology.requirements.rows import VerdictBasis
 from bmwg.reports.bundle.archive import write_archive
 from bmwg.reports.bundle.make import folder_evidence, make_bundle

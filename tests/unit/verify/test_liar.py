@@ -26,7 +26,7 @@ from bmwg.reports.releases import unreleased
 from bmwg.reports.verify.physics import has_interfaces, within_line_rate
 from bmwg.reports.verify.trust import REQUIREMENT_UNMET, SIGNER_UNKNOWN, required
 from bmwg.reports.verify.verify import TRUSTED, verify_bundle, verify_folder
-from bmwg.resources.provenance import toolkit_state
+from bmwg.resources.run.provenance import toolkit_state
 
 pytestmark = pytest.mark.usefixtures("released")
 # Family, and the rule that must be among those that refuse it.

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bmwg.methodology.http.records import Repetition, Workload
-from bmwg.reports.http.physics import beyond_rate, executions
+from bmwg.methodology.kinds.requests.records import Repetition, Workload
+from bmwg.reports.kinds.requests.physics import beyond_rate, executions
 from bmwg.reports.verify.timing import contradictions, outside, too_close, too_short
 
 BEGAN = "2026-05-01T00:00:00.000000Z"

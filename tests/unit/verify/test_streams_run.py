@@ -22,7 +22,7 @@ from bmwg.reports.render.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore, read_run
 from bmwg.reports.store.journal import execution
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
-from bmwg.resources.pod_to_pod.line import line_of
+from bmwg.resources.kinds.streams.line import line_of
 
 QUICK = profile.PROFILES.load("quick")
 PLAN = [one for one in QUICK.plan() if one.test_id == "PP-TCP-1"]

@@ -15,13 +15,13 @@ from bmwg.methodology.plan.shards import Pieces, Work
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 from bmwg.reports.store import PlannedCell, Run, RunHeader
-from bmwg.resources.answers import Answers
-from bmwg.resources.header import header_of
-from bmwg.resources.open_run import OpenRun
-from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.rooms import PlanAsked, Room, Share
-from bmwg.resources.schedule import Schedule, ScheduledCell
-from bmwg.resources.settings import Settings
+from bmwg.resources.run.answers import Answers
+from bmwg.resources.run.header import header_of
+from bmwg.resources.run.open_run import OpenRun
+from bmwg.resources.run.platform import PlatformGuard
+from bmwg.resources.run.schedule import Schedule, ScheduledCell
+from bmwg.resources.run.settings import Settings
 from vendor_toy import blocks
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from bmwg.drivers.api_workload import Takes, WorkloadDriver
+from bmwg.drivers.api.workload import Takes, WorkloadDriver
 from vendor_toy.blocks import KIND, BlocksResult, BlocksSpec
 
 

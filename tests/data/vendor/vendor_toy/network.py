@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bmwg.drivers.api import (
+from bmwg.drivers.api.protocols import (
     Attached,
     Attachment,
     JsonValue,
@@ -18,7 +18,7 @@ from bmwg.drivers.api import (
 )
 from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.network.handover import NetdevHandover
-from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.methodology.errors import ConfigError
 from vendor_toy import on_node
 

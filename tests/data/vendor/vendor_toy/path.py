@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import Deployment, Missing, PathDriver, TesterPort
+from bmwg.drivers.api.protocols import Deployment, Missing, PathDriver, TesterPort
 from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths import queues
 from bmwg.drivers.paths.addresses import ENDPOINTS

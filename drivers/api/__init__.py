@@ -1,0 +1,1 @@
+"""Protocols of everything that touches the world."""

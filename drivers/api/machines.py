@@ -1,0 +1,126 @@
+"""What providers of machines are: the protocols that the toolkit's own and other people's fulfil."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+
+from bmwg.drivers.api.protocols import Calls, JsonValue, Missing, Node
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from bmwg.drivers.hosting.instance import Place, Sample
+    from bmwg.drivers.undo.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineIntent:
+    """The *intent* of one machine; the provider realizes it.
+
+    `number` counts the machines of one provider from 0. `network` (IPv4, in prefix notation) is what their
+    endpoints' addresses are taken from; the node routes it. `nic_model` is as QEMU names it. A provider may
+    give fewer CPUs and less memory (octets), and then says so in what it describes.
+
+    `links` are NICs of the node that a machine is to forward between: it gets a test interface in one segment
+    with each, in their order, by which frames of any address pass, and `network` is not used. The addresses
+    there are set by the caller. A machine without `network` and `links` only runs commands.
+
+    `script` is a shell script that the machine runs as root when it boots. Such a machine is returned before
+    its boot ends, and no call is sent to it.
+
+    `host` names the node that it runs on, where a provider has several; with `links` their node is taken.
+    """
+
+    number: int
+    name: str
+    cpus: int
+    memory_octets: int
+    nic_model: str
+    network: str
+    links: tuple[str, ...] = ()
+    host: str = ""
+    script: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineEndpoint:
+    """Where a load enters or leaves a machine: the provider says it, nobody computes it.
+
+    `address` is IPv4 without prefix, `interface` the name inside the machine where it is known.
+    """
+
+    address: str
+    interface: str
+    mac: str
+
+
+@runtime_checkable
+class Machine(Calls, Protocol):
+    """A machine that stands and answers. `endpoints` are in the order of its test interfaces.
+
+    `call` runs a node function inside it. `sample` is what it uses, seen from its host. `fault` says why it
+    no longer runs, without waiting above a second where the provider allows; `stop` ends and removes it
+    whatever its state, and may be called twice. `describe` has `cpus` and `memory_octets` as given.
+    """
+
+    name: str
+
+    @property
+    def endpoints(self) -> tuple[MachineEndpoint, ...]: ...
+    def sample(self) -> Sample: ...
+    def fault(self) -> str | None: ...
+    def stop(self) -> None: ...
+    def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+@runtime_checkable
+class TimedMachine(Machine, Protocol):
+    """A machine whose maker told when it came to each step of its start, by name (monotonic clock, ns)."""
+
+    @property
+    def start_steps_ns(self) -> Mapping[str, int]: ...
+
+
+class MachineProvider(Protocol):
+    """What makes machines, found by `vms.driver` of the testbed file among `bmwg.drivers.provider`.
+
+    `node` is the node that routes to them, `token` unique to this provider of this run. Entering makes what
+    all machines share and leaving removes it. `probe` tells what is missing, having made nothing. `made`
+    returns a machine that has booted and answers; where it raises, nothing of it stays. `root` says whose
+    programs the machines have: `host` or `image`. `forwards` says that an intent may have `links`, of the
+    NICs that `place.cabled` names. `describe` is evidence, by the provider's own keys.
+    """
+
+    forwards: ClassVar[bool]
+
+    def __init__(self, *, node: Node, place: Place, ledger: Ledger, token: str) -> None: ...
+    def __enter__(self) -> MachineProvider: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+    @property
+    def root(self) -> str: ...
+    def probe(self) -> Missing | None: ...
+    def made(self, intent: MachineIntent) -> Machine: ...
+    def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+@runtime_checkable
+class UnjoinedMachineProvider(MachineProvider, Protocol):
+    """One whose machines' NIC ends at an interface of the node, named as the machine, that is joined to
+    nothing. `vhost`: the node's kernel carries its frames, and the machine's process does not.
+    """
+
+    def unjoined(self, intent: MachineIntent, *, vhost: bool) -> Machine: ...
+
+
+@runtime_checkable
+class LinkedMachineProvider(MachineProvider, Protocol):
+    """One whose machines forward. `laid` has the segments on these NICs stand while it is entered, so that
+    machines come and go without them; several may then be made at the same time.
+    """
+
+    def laid(self, links: tuple[str, ...]) -> AbstractContextManager[None]: ...

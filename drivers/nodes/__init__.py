@@ -1,0 +1,1 @@
+"""Nodes and what joins them: namespaces, links, cables."""

@@ -1,0 +1,127 @@
+"""Interfaces of this machine that links of kind `cable` name: borrowed for a run, and given back.
+
+As on the hosts of a row (docs/adr/0220): one that anything else uses is refused (PORT-01), what was borrowed
+stands in the ledger before it is touched, and a run that is killed leaves it to `bmwg cleanup`. An end of a
+node is moved into it; the tester's end is, with `io: pci`, bound to VFIO and in no network namespace
+(docs/adr/0519).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from bmwg.drivers.api.protocols import JsonValue, UndoLog
+from bmwg.drivers.hosting import interfaces, lab_port, pci_port
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.nodes import links
+from bmwg.drivers.testbed.file import Endpoint
+from bmwg.methodology.errors import ConfigError, ToolkitError
+
+LINK_DEADLINE_S = 20.0  # choice: what a NIC and a switch take to agree, and twice that
+_UNDONE_BY = ("address", "driver", "interface", "mac", "mtu_octets", "up", "override")
+Nic = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """One end of a cable: an interface and its node, or what `looked_at` told of a PCI port of the tester."""
+
+    node: NamespaceNode
+    interface: str
+    nic: Nic = field(default_factory=dict)
+
+
+def looked_at(needs: Mapping[Endpoint, int]) -> dict[Endpoint, dict[str, JsonValue]]:
+    """Return what the NICs of PCI ports are; refuses each that a run cannot take, before anything is touched.
+
+    `needs` is the memory in hugepages that the tester needs beside each, MiB. Raises what
+    `pci_port.require_free` raises, and ConfigError LINK-05 for one NIC by two names.
+    """
+    found = {
+        end: pci_port.require_free(port=end.interface, memory_mib=memory_mib)
+        for end, memory_mib in sorted(needs.items())
+    }
+    owners: dict[str, Endpoint] = {}
+    for end, nic in found.items():
+        other = owners.setdefault(str(nic["address"]), end)
+        if other != end:
+            raise ConfigError(
+                "LINK-05",
+                f"ends {other} and {end} of cables; nothing was bound",
+                expected="two NICs",
+                found=f"one, {nic['address']}",
+            )
+    return found
+
+
+@contextmanager
+def cabled(a: End, b: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[str, JsonValue]]:
+    """Take both ends of a cable and see its link; give them back on leaving. Gives the evidence of the link.
+
+    The link of a PCI port is seen by its kernel driver, before that has to let go of it. Raises TestbedError
+    PORT-01, PORT-02, PCI-05, ConfigError LINK-04 for an interface whose MTU is less than the run's frames
+    need (a PCI port's is set by the tester).
+    """
+    with ExitStack() as stack:
+        told: list[dict[str, JsonValue]] = []
+        for end in (a, b):
+            taking = _raised(end, undo) if end.nic else _borrowed(end, undo, mtu_octets=mtu_octets)
+            told.append(stack.enter_context(taking))
+        for end, facts in zip((a, b), told, strict=True):
+            if end.nic:  # in this process' namespace still
+                name = str(end.nic["interface"])
+                lab_port.wait_for_link(interface=name, within_s=LINK_DEADLINE_S)
+                facts["line_rate_bps"] = lab_port.line_rate_bps(interface=name)
+                continue
+            end.node.call_within(
+                LINK_DEADLINE_S + 10,
+                lab_port.wait_for_link,
+                interface=end.interface,
+                within_s=LINK_DEADLINE_S,
+            )
+            facts["line_rate_bps"] = end.node.call(lab_port.line_rate_bps, interface=end.interface)
+        for end in (a, b):
+            if end.nic and not end.nic["bifurcated"]:
+                pci_port.take(address=str(end.nic["address"]))
+        yield {"kind": "cable", "a": told[0], "b": told[1], "mtu_octets": mtu_octets}
+
+
+@contextmanager
+def _raised(end: End, undo: UndoLog) -> Iterator[dict[str, JsonValue]]:
+    """Set a PCI port up as it stands; on leaving it is its kernel driver's again, as it was."""
+    before = {key: end.nic[key] for key in _UNDONE_BY}
+    number = undo.before("pci_port", **before)
+    try:
+        interfaces.up(interface=str(before["interface"]))
+        yield {"node": end.node.name, "port": end.interface, **end.nic}
+    finally:
+        pci_port.give_back(**before)
+        undo.done(number)
+
+
+@contextmanager
+def _borrowed(end: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[str, JsonValue]]:
+    node, interface = end.node, end.interface
+    found = lab_port.require_bare(interface=interface)
+    if int(found["mtu_octets"]) < mtu_octets:
+        raise ConfigError(
+            "LINK-04",
+            f"MTU of interface {interface}, which a link names",
+            expected=f"{mtu_octets} octets or more, for the frames of this run",
+            found=str(found["mtu_octets"]),
+            hint=f"ip link set {interface} mtu {mtu_octets}",
+        )
+    number = undo.before("lab_port", interface=interface, up=found["up"])
+    try:
+        interfaces.move(interface=interface, pid=node.pid)
+        node.call(links.raise_end, interface=interface)
+        yield {"node": node.name, **{key: value for key, value in found.items() if key != "up"}}
+    finally:
+        with contextlib.suppress(ToolkitError):  # where the node is gone its end gives it back
+            node.call(interfaces.move, interface=interface, pid=os.getpid())
+        lab_port.require_returned(interface=interface, up=bool(found["up"]))
+        undo.done(number)

@@ -1,0 +1,1 @@
+"""Testbed files: read, checked, and what their links are."""

@@ -1,0 +1,236 @@
+"""What the parts of a testbed file say against each other; each a problem with its place in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bmwg.drivers import registry
+from bmwg.drivers.testbed.file import (
+    AUTO,
+    CABLE,
+    TESTER,
+    VHOST_USER,
+    Endpoint,
+    NodeKind,
+    Testbed,
+)
+from bmwg.drivers.testbed.guest import guest_problems
+from bmwg.drivers.testbed.row import row_problems
+from bmwg.methodology.trial.cpu_lists import cpu_list
+from bmwg.schemas.validation import Problem, near_name
+
+BRIDGE_PORT = "bridge_port"
+_OF_SOCKET = "virtio_user"  # the port kind at the end of a vhost-user link
+_WITHOUT_IO = {"embedded", "simulated"}  # drivers that need no word about their ports
+_PCI = "pci"
+_OPENING = {"embedded", "trex", "moongen"}  # drivers that open NICs of this machine by their addresses
+_ADDRESS_MARK = ":"  # no interface has one in its name
+_IN_NAMESPACE = {AUTO, "xdp", "af_xdp", "af_packet"}  # port kinds that sit on an interface which a link makes
+
+
+def contradictions(testbed: Testbed) -> Iterator[Problem]:
+    """Yield what of nodes, links, ports, CPUs and row cannot be together (CPU sharing: RFC8172-3.4-02)."""
+    yield from _node_problems(testbed)
+    yield from _link_problems(testbed)
+    yield from _cable_problems(testbed)
+    yield from _port_problems(testbed)
+    yield from _socket_problems(testbed)
+    yield from _pci_problems(testbed)
+    yield from _cpu_problems(testbed)
+    yield from _management_problems(testbed)
+    yield from row_problems(testbed.data)
+    yield from guest_problems(testbed.data)
+
+
+def _management_problems(testbed: Testbed) -> Iterator[Problem]:
+    """The management of pods is by an option that needs no NIC: those are for test traffic."""
+    able = [one.name for one in testbed.networks if one.driver == "cni" and one.uplink == BRIDGE_PORT]
+    name = testbed.pods.management
+    if name and name not in able:
+        yield Problem(
+            location=("pods", "management"),
+            expected=f"an option of this file with driver cni and uplink {BRIDGE_PORT} ({', '.join(able)})",
+            found=repr(name),
+            near=near_name(name, able),
+        )
+
+
+def _node_problems(testbed: Testbed) -> Iterator[Problem]:
+    for node in testbed.nodes:
+        if node.name == TESTER:
+            yield Problem(
+                location=("nodes", TESTER),
+                expected="another name: `tester` stands for the tester's own ports in links",
+                found=repr(TESTER),
+            )
+        if node.kind is NodeKind.QEMU:
+            yield Problem(
+                location=("nodes", node.name, "kind"),
+                expected="namespace or ssh (qemu is reserved for a later version)",
+                found="qemu",
+            )
+        if node.ssh is not None and node.kind is not NodeKind.SSH:
+            yield Problem(
+                location=("nodes", node.name, "ssh"), expected="only with kind: ssh", found=node.kind
+            )
+
+
+def _link_problems(testbed: Testbed) -> Iterator[Problem]:
+    known = [TESTER, *(node.name for node in testbed.nodes)]
+    used: dict[Endpoint, str] = {}
+    for index, link in enumerate(testbed.links):
+        for end, endpoint in (("a", link.a), ("b", link.b)):
+            location = ("links", index, end)
+            if endpoint.node not in known:
+                yield Problem(
+                    location=location,
+                    expected=f"a node of this file ({', '.join(known)})",
+                    found=f"the unknown node {endpoint.node!r}",
+                    near=near_name(endpoint.node, known),
+                )
+            if endpoint in used:
+                yield Problem(
+                    location=location,
+                    expected="an interface that no other link has",
+                    found=f"{endpoint}, already {used[endpoint]}",
+                )
+            used.setdefault(endpoint, f"links[{index}].{end}")
+
+
+def _cable_problems(testbed: Testbed) -> Iterator[Problem]:
+    """What a cable joins here is borrowed, so a person must have said that it may be (RFC 6815)."""
+    remote = {node.name for node in testbed.nodes if node.kind is NodeKind.SSH}
+    for index, link in enumerate(testbed.links):
+        for end, endpoint in (("a", link.a), ("b", link.b)):
+            here = link.kind == CABLE and endpoint.node not in remote
+            if here and endpoint.interface not in testbed.lab_ports:
+                yield Problem(
+                    location=("links", index, end),
+                    expected=f"an interface of this machine that lab_ports names"
+                    f" ({', '.join(testbed.lab_ports) or 'none declared'})",
+                    found=repr(endpoint.interface),
+                    near=near_name(endpoint.interface, testbed.lab_ports),
+                )
+
+
+def _port_problems(testbed: Testbed) -> Iterator[Problem]:
+    tester = testbed.tester
+    installed = tester.driver in registry.names(registry.TRAFFIC)  # another name is refused when it is loaded
+    if installed and tester.io in (AUTO, "xdp") and tester.driver not in _WITHOUT_IO:
+        yield Problem(
+            location=("tester", "io"),
+            expected=f"the port kind of driver {tester.driver} (docs/testers.md); only embedded has this one",
+            found=tester.io,
+        )
+    if installed and tester.other_io and tester.driver not in _WITHOUT_IO:
+        yield Problem(
+            location=("tester", "io"),
+            expected=f"one kind for both ports of driver {tester.driver}; only embedded has one for each",
+            found=", ".join(tester.ios),
+        )
+    ends = [str(end) for link in testbed.links for end in (link.a, link.b)]
+    mine = [end for end in ends if end.startswith(f"{TESTER}/")]
+    for index, port in enumerate(testbed.tester.ports):
+        if port in mine or port in testbed.lab_ports or testbed.tester.io not in _IN_NAMESPACE:
+            continue
+        yield Problem(
+            location=("tester", "ports", index),
+            expected=f"the tester's end of a link ({', '.join(mine) or 'there is none'}) or a lab port"
+            f" ({', '.join(testbed.lab_ports) or 'none declared'})",
+            found=repr(port),
+            near=near_name(port, [*mine, *testbed.lab_ports]),
+        )
+
+
+def _socket_problems(testbed: Testbed) -> Iterator[Problem]:
+    """A vhost-user link is between a tester's port of the kind for sockets and a vSwitch here.
+
+    A port on an interface may stand beside one at a socket, on a pair that the run makes: the wire of such
+    ports is made of one, and carries nothing of a NIC's.
+    """
+    tester = testbed.tester
+    here = {node.name for node in testbed.nodes if node.kind is NodeKind.NAMESPACE}
+    kinds: dict[str, str] = {}  # of the tester's ports: of the links that they are ends of
+    for index, link in enumerate(testbed.links):
+        kinds |= {str(end): link.kind for end in (link.a, link.b) if end.node == TESTER}
+        if link.kind == VHOST_USER and not (
+            (link.a.node == TESTER and link.b.node in here) or (link.b.node == TESTER and link.a.node in here)
+        ):
+            yield Problem(
+                location=("links", index, "kind"),
+                expected="vhost-user only between a port of the tester and a node of kind namespace",
+                found=f"{link.a} - {link.b}",
+            )
+    if tester.driver not in _WITHOUT_IO and VHOST_USER in kinds.values():
+        yield Problem(
+            location=("tester", "driver"),
+            expected="embedded, the driver that opens vhost-user sockets of a link",
+            found=tester.driver,
+        )
+    if tester.driver != "embedded":
+        return
+    for index, (port, io) in enumerate(zip(tester.ports, tester.ios, strict=True)):
+        kind = kinds.get(port)
+        if io == _OF_SOCKET and kind != VHOST_USER:
+            yield Problem(
+                location=("tester", "ports", index),
+                expected=f"with io: {io} the tester's end of a link of kind vhost-user",
+                found=f"{port!r}, the end of {'no link' if kind is None else f'one of kind {kind}'}",
+            )
+        if kind == VHOST_USER and io != _OF_SOCKET:
+            yield Problem(
+                location=("tester", "io"),
+                expected=f"{_OF_SOCKET} for {port}, which is at a vhost-user socket (a list has two)",
+                found=io,
+            )
+        if kind == CABLE and VHOST_USER in kinds.values():
+            yield Problem(
+                location=("tester", "ports", index),
+                expected="the end of a link of kind veth beside a port at a vhost-user socket: no wire to"
+                " qualify the tester on joins a cable and a socket",
+                found=f"{port!r}, the end of a cable",
+            )
+
+
+def _pci_problems(testbed: Testbed) -> Iterator[Problem]:
+    """A PCI port is a NIC at the end of a cable, and a PCI address the end of nothing else."""
+    tester = testbed.tester
+    cables = [str(end) for link in testbed.links if link.kind == CABLE for end in (link.a, link.b)]
+    mine = [end for end in cables if end.startswith(f"{TESTER}/")]
+    for index, port in enumerate(tester.ports):
+        if tester.driver in _OPENING and tester.io == _PCI and port not in mine:
+            yield Problem(
+                location=("tester", "ports", index),
+                expected=f"with io: {_PCI} the tester's end of a link of kind cable"
+                f" ({', '.join(mine) or 'there is none'})",
+                found=repr(port),
+                near=near_name(port, mine),
+            )
+    for index, link in enumerate(testbed.links):
+        for end, endpoint in (("a", link.a), ("b", link.b)):
+            taken = link.kind == CABLE and endpoint.node == TESTER and tester.io == _PCI
+            if _ADDRESS_MARK in endpoint.interface and not taken:
+                yield Problem(
+                    location=("links", index, end),
+                    expected=f"an interface; a PCI address is the tester's end of a cable with io: {_PCI}",
+                    found=repr(endpoint.interface),
+                )
+
+
+def _cpu_problems(testbed: Testbed) -> Iterator[Problem]:
+    try:
+        cpu_list(testbed.data["pods"]["cpus"])
+    except ValueError as error:
+        yield Problem(location=("pods", "cpus"), expected="CPU ranges from low to high", found=str(error))
+    local = any(node.kind is not NodeKind.SSH for node in testbed.nodes)
+    if not local or testbed.dut.shares_tester_cpus:
+        return  # another machine's CPUs, or sharing declared
+    for location, cpus in ((("dut", "cpus"), testbed.dut.cpus), (("pods", "cpus"), testbed.pods.cpus)):
+        shared = sorted(set(testbed.tester.cpus) & set(cpus))
+        if shared:
+            yield Problem(
+                location=location,
+                expected="no CPU of tester.cpus (RFC8172-3.4-02); on a machine with one CPU declare"
+                " dut.shares_tester_cpus: true",
+                found=f"the tester's CPU {', '.join(map(str, shared))}",
+            )

@@ -1,0 +1,75 @@
+"""The medium between tester and device: as a testbed file names it, or as the cabled ports tell it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bmwg.drivers.hosting import lab_port, pci_port
+from bmwg.drivers.testbed.file import CABLE, TESTER, VHOST_USER, Testbed, with_settings
+from bmwg.methodology.errors import ConfigError
+
+VIRTUAL = "veth"  # what it is where the file names none: virtual Ethernet, without a rate
+ETHERNET = "ethernet"
+_KEY = "medium"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Medium:
+    """What lies between tester and device; `line_rate_bps` is its rate, bit/s (None: it has none)."""
+
+    kind: str = VIRTUAL
+    line_rate_bps: int | None = None
+
+
+def medium_of(testbed: Testbed) -> Medium:
+    """Return the medium of a testbed file that keeps to its schema.
+
+    Where the file names none it is what the tester's links are: virtual Ethernet, vhost-user, or one of each.
+    """
+    if _KEY in testbed.data:
+        return Medium(**testbed.data[_KEY])
+    sockets = len(testbed.socket_ports)
+    return Medium(kind=(VIRTUAL, f"{VIRTUAL} and {VHOST_USER}", VHOST_USER)[sockets])
+
+
+def _interface(end: str) -> str:
+    """Return the interface of a cable's end, which may be named by the PCI address of its NIC."""
+    return next((name for name in pci_port.names_of(port=end) if ":" not in name), end)
+
+
+def with_medium(testbed: Testbed) -> Testbed:
+    """Return a testbed that names its medium, read from the ports of this machine that cables join.
+
+    What lies between two ports only a person knows, so a rate that the file names stays; above that of a
+    port it is refused. Call it before the ports are borrowed. Raises ConfigError PORT-05.
+    """
+    ends = [
+        end.interface
+        for link in testbed.links
+        if link.kind == CABLE and TESTER in (link.a.node, link.b.node)
+        for end in (link.a, link.b)
+    ]
+    if not ends:
+        return testbed
+    rates = {end: lab_port.line_rate_bps(interface=_interface(end)) for end in ends}
+    told = ", ".join(f"{name} {rate or 'none'}" for name, rate in rates.items())
+    least = min((rate for rate in rates.values() if rate is not None), default=None)
+    stated = medium_of(testbed).line_rate_bps
+    if stated is None and (None in rates.values() or len(set(rates.values())) != 1):
+        raise ConfigError(
+            "PORT-05",
+            f"testbed file {testbed.file}: medium; nothing was started",
+            expected="one line rate, bit/s, that all cabled ports tell, or `medium` in the file",
+            found=told,
+            hint="set the ports up and look at their links, or name `medium` in the file (docs/lab.md)",
+        )
+    if stated is not None and least is not None and stated > least:
+        raise ConfigError(
+            "PORT-05",
+            f"testbed file {testbed.file}: medium.line_rate_bps; nothing was started",
+            expected=f"at most the rate of each cabled port, bit/s: {told}",
+            found=str(stated),
+        )
+    if stated is not None:
+        return testbed
+    return with_settings(testbed, {(_KEY,): {"kind": ETHERNET, "line_rate_bps": least}}, "its ports' rate")

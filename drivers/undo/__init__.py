@@ -1,0 +1,1 @@
+"""What was made and how it is undone, and who holds what."""

@@ -1,0 +1,369 @@
+"""What a run has made and how it is undone, written before it is made, so that a killed run can be undone.
+
+A ledger is `ledger.jsonl` in the run's folder; an index below /var/lib/bmwg/ledgers (without root: below
+~/.local/state/bmwg) lets `bmwg cleanup --all` find ledgers of any folder. An undo is a node function with
+arguments as data, and idempotent: it is right whether the act happened, happened half or did not.
+
+Ids: LEDGER-01 unreadable, LEDGER-02 unknown kind, LEDGER-03 its node is not open, LEDGER-04 the run is
+still going, LEDGER-05 the undo cannot be written (the act must not happen), LEDGER-06 a file in the index
+that is no entry of it, LEDGER-07 no index can be made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bmwg.drivers.api.protocols import JsonValue, Node
+from bmwg.drivers.hosting import cgroups, oci, process
+from bmwg.drivers.hosting.agent import AgentNode, resolve
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.undo.ledger_format import Entry, read_entries, read_index
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitBug, ToolkitError
+
+FILE_NAME = "ledger.jsonl"
+
+
+def _index_dir() -> Path:
+    """Return where ledgers are listed: the machine's own place, or one of a user who is not root."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/bmwg/ledgers")
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(state) / "bmwg" / "ledgers"
+
+
+INDEX_DIR = _index_dir()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """How one kind of act is undone. `in_node` acts vanish with the namespaces of their node.
+
+    A `tolerant` undo is tried all the same when a namespace node is gone, for what may lie elsewhere;
+    that it then fails on what vanished is noted in the ledger and is no failure.
+    """
+
+    function: str
+    in_node: bool
+    tolerant: bool = False
+
+
+KINDS: dict[str, Kind] = {
+    "owner": Kind(function="bmwg.drivers.hosting.process:terminate_owned", in_node=False),
+    "process": Kind(function="bmwg.drivers.hosting.process:terminate", in_node=False),
+    "pod": Kind(function="bmwg.drivers.hosting.oci:delete", in_node=False),
+    "cni": Kind(function="bmwg.drivers.network.cni:detach", in_node=False, tolerant=True),
+    "docker": Kind(function="bmwg.drivers.hosting.docker_daemon:remove", in_node=False),
+    "libvirt": Kind(function="bmwg.drivers.hosting.libvirt_daemon:remove", in_node=False),
+    "kubernetes_node": Kind(function="bmwg.drivers.kubernetes.node:remove", in_node=False),
+    "native_cgroup": Kind(function="bmwg.drivers.hosting.native_cgroup:remove", in_node=False),
+    "cgroup_controllers": Kind(function="bmwg.drivers.hosting.cgroups:hold_back", in_node=False),
+    "kubernetes_namespace": Kind(function="bmwg.drivers.kubernetes.pods:remove_namespace", in_node=False),
+    "kubernetes_cordon": Kind(function="bmwg.drivers.kubernetes.nodes:uncordon", in_node=True),
+    "cloud": Kind(function="bmwg.drivers.cloud.node:remove", in_node=False),
+    "domain": Kind(function="bmwg.drivers.hosting.libvirt_machine:remove", in_node=False),
+    "folder": Kind(function="bmwg.drivers.hosting.programs:remove_folder", in_node=False),
+    "lab_port": Kind(function="bmwg.drivers.hosting.lab_port:require_returned", in_node=False),
+    "pci_port": Kind(function="bmwg.drivers.hosting.pci_port:give_back", in_node=False),
+    "virtual_functions": Kind(function="bmwg.drivers.hosting.virtual_functions:remove", in_node=False),
+    "file": Kind(function="bmwg.drivers.undo.ledger:remove_file", in_node=False),
+    "interface": Kind(function="bmwg.drivers.hosting.interfaces:delete", in_node=True),
+    "address": Kind(function="bmwg.drivers.hosting.interfaces:remove_address", in_node=True),
+    "route": Kind(function="bmwg.drivers.hosting.routing:remove_route", in_node=True),
+    "rule": Kind(function="bmwg.drivers.hosting.routing:remove_rule", in_node=True),
+    "filters": Kind(function="bmwg.drivers.workload.filters:remove", in_node=True),
+    "function_table": Kind(function="bmwg.drivers.function.tables:remove", in_node=True),
+    "sysctl": Kind(function="bmwg.drivers.hosting.sysctl:write", in_node=True),
+    "machine_sysctl": Kind(function="bmwg.drivers.hosting.sysctl:write", in_node=False),
+}
+
+
+LOCAL: Mapping[str, JsonValue] = {"kind": "local"}
+
+
+class Ledger:
+    """The ledger of one run; opening an existing file continues it."""
+
+    def __init__(self, path: str | Path, *, index_dir: Path = INDEX_DIR) -> None:
+        self.path = Path(path).absolute()
+        self._index = index_dir / f"{hashlib.sha256(str(self.path).encode()).hexdigest()[:16]}.json"
+        self._indexed = False
+        self._pending, self._next = read_entries(self.path, KINDS)
+
+    def before(self, kind: str, place: Mapping[str, JsonValue] = LOCAL, /, **arguments: JsonValue) -> int:
+        """Write the undo of the act that follows, on disk when this returns; gives its number for `done`."""
+        if kind not in KINDS:
+            near = difflib.get_close_matches(kind, KINDS, 3)
+            raise ToolkitBug(
+                "LEDGER-02",
+                f"ledger entry of kind {kind!r}",
+                expected=", ".join(sorted(KINDS)),
+                found=str(near),
+            )
+        entry = Entry(number=self._next, kind=kind, place=dict(place), arguments=arguments)
+        self._write_index()
+        self._append(
+            {"number": entry.number, "kind": kind, "place": entry.place, "arguments": entry.arguments}
+        )
+        self._next += 1
+        self._pending[entry.number] = entry
+        return entry.number
+
+    def done(self, number: int, note: str = "") -> None:
+        """Note that the act was undone (or never happened)."""
+        if number in self._pending:
+            self._append({"done": number, "note": note} if note else {"done": number})
+            del self._pending[number]
+        if not self._pending:
+            with contextlib.suppress(FileNotFoundError):
+                self._index.unlink()
+            self._indexed = False
+
+    def require_ended(self) -> None:
+        """TestbedError LEDGER-04 when the run that wrote this ledger is still going (another process)."""
+        runner = read_index(self._index)
+        if runner is None or runner["pid"] == os.getpid():
+            return
+        if process.same(runner["pid"], runner["start_ticks"]):
+            raise TestbedError(
+                "LEDGER-04",
+                f"run folder {self.path.parent}",
+                expected="a run that has ended",
+                found=f"process {runner['pid']} still runs it",
+                hint="nothing of it was touched; end that process first",
+            )
+
+    @property
+    def pending(self) -> tuple[Entry, ...]:
+        """What is not undone yet, oldest first."""
+        return tuple(self._pending[number] for number in sorted(self._pending))
+
+    def undo(self, number: int, nodes: Mapping[str, Node] | None = None) -> None:
+        """Undo one act now and note it; raises what the undo raises, and then keeps the entry."""
+        if number in self._pending:
+            with contextlib.ExitStack() as stack:
+                _Undo(nodes or {}, stack).run(self._pending[number])
+            self.done(number)
+
+    def undo_all(self, nodes: Mapping[str, Node] | None = None) -> list[str]:
+        """Undo everything, newest first, past failures; returns one text a failure.
+
+        `nodes` are the open nodes by name. With `None` the agents of namespace nodes are ended first: what
+        was in their namespaces is then gone; the rest is undone from a namespace node of the clean-up's own.
+        """
+        failures = []
+        with contextlib.ExitStack() as stack:
+            undo = _Undo(nodes or {}, stack)
+            entries = list(reversed(self.pending))
+            if nodes is None:
+                undo.end_agents(self.pending)
+                # First what still acts; then pods: one that lost its node holds halves of interfaces, on
+                # which a plugin's DEL fails, and succeeds once the pod's namespace is gone too.
+                entries.sort(key=_order_without_nodes)
+            for entry in entries:
+                try:
+                    undo.run(entry)
+                except (ToolkitError, OSError) as error:
+                    if nodes is None and KINDS[entry.kind].tolerant and entry.place["kind"] == "namespace":
+                        self.done(entry.number, f"its node was gone: {error}")
+                        continue
+                    failures.append(f"{entry.kind} {json.dumps(entry.arguments, sort_keys=True)}: {error}")
+                else:
+                    self.done(entry.number)
+        return failures
+
+    def _append(self, line: Mapping[str, JsonValue]) -> None:
+        data = json.dumps(line, sort_keys=True).encode() + b"\n"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            new = not self.path.exists()
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                before = os.fstat(descriptor).st_size
+                try:
+                    if os.write(descriptor, data) != len(data):
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    os.fsync(descriptor)
+                except OSError:
+                    os.ftruncate(descriptor, before)  # half a line would make the next one unreadable
+                    raise
+            finally:
+                os.close(descriptor)
+            if new:
+                _sync_folder(self.path.parent)
+        except OSError as error:
+            raise TestbedError(
+                "LEDGER-05",
+                f"{self.path}: could not be written; what was to follow was not done",
+                found=error.strerror or str(error),
+                hint="free space on the results disk, then continue the run: finished trials are kept",
+            ) from error
+
+    def _write_index(self) -> None:
+        if not self._indexed:
+            try:
+                self._index.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise TestbedError(
+                    "LEDGER-07",
+                    f"{self._index.parent}: the list of ledgers could not be made; nothing was started",
+                    expected="a folder that can be written",
+                    found=error.strerror or str(error),
+                    hint="without root, name a folder of yours in XDG_STATE_HOME",
+                ) from error
+            temporary = self._index.with_suffix(f".{os.getpid()}")
+            temporary.touch(mode=0o600)
+            temporary.write_text(
+                json.dumps(
+                    {
+                        "ledger": str(self.path),
+                        "pid": os.getpid(),
+                        "start_ticks": process.start_ticks(os.getpid()),
+                    }
+                )
+            )
+            temporary.rename(self._index)
+            self._indexed = True
+            _sync_folder(self._index.parent)
+
+
+def _order_without_nodes(entry: Entry) -> int:
+    if entry.kind == "owner":
+        return 0
+    return 1 if entry.kind == "pod" and entry.place["kind"] == "namespace" else 2
+
+
+class _Undo:
+    """Runs undo functions where they belong, opening a place once when its node is not open."""
+
+    def __init__(self, nodes: Mapping[str, Node], stack: contextlib.ExitStack) -> None:
+        self._nodes = nodes
+        self._stack = stack
+        self._opened: dict[str, Node] = {}
+
+    def end_agents(self, entries: tuple[Entry, ...]) -> None:
+        for entry in entries:
+            if entry.place.get("kind") == "namespace":
+                process.terminate(pid=entry.place["pid"], start_ticks=entry.place["start_ticks"])
+
+    def run(self, entry: Entry) -> None:
+        kind, place = KINDS[entry.kind], entry.place
+        if place["kind"] == "local":
+            resolve(kind.function)(**entry.arguments)
+            return
+        node = self._nodes.get(str(place["name"]))
+        if node is not None and not (isinstance(node, AgentNode) and node.broken):
+            node.call_named(kind.function, entry.arguments)
+        elif place["kind"] == "ssh":
+            self._open("ssh " + place["destination"], place).call_named(kind.function, entry.arguments)
+        elif not kind.in_node:
+            self._open("namespace", place).call_named(kind.function, entry.arguments)
+        elif process.same(place["pid"], place["start_ticks"]):
+            raise DriverError(
+                "LEDGER-03",
+                f"undo of {entry.kind}",
+                expected="an open node",
+                found=f"{place['name']} is not open",
+            )
+
+    def _open(self, key: str, place: Mapping[str, JsonValue]) -> Node:
+        if key not in self._opened:
+            if place["kind"] == "ssh":
+                opened: Node = self._stack.enter_context(SshNode.from_place(place))
+            else:
+                opened = self._stack.enter_context(NamespaceNode("cleanup"))
+            self._opened[key] = opened
+        return self._opened[key]
+
+
+def cleanup(run_dir: str | Path, *, index_dir: Path = INDEX_DIR) -> list[str]:
+    """Undo what a run that ended somehow has left, from its ledger; returns one text a failure.
+
+    Refuses a run that is still going.
+    """
+    path = Path(run_dir) / FILE_NAME
+    if not path.exists():
+        raise TestbedError("LEDGER-01", f"run folder {run_dir}", expected=f"a file {FILE_NAME}", found="none")
+    ledger = Ledger(path, index_dir=index_dir)
+    ledger.require_ended()
+    failures = ledger.undo_all()
+    ledger.done(-1)  # drops it from the index when nothing is pending
+    return failures
+
+
+def cleanup_all(*, index_dir: Path = INDEX_DIR) -> dict[str, list[str]]:
+    """`cleanup` for every ledger in the index; failures by run folder. A ledger that is gone is dropped."""
+    found: dict[str, list[str]] = {}
+    for index in sorted(index_dir.glob("*.json")):
+        runner = read_index(index)
+        if runner is None:
+            found[str(index)] = [
+                f"LEDGER-06  {index} is no entry of the index: nothing was undone by it; remove it by hand"
+            ]
+            continue
+        path = Path(runner["ledger"])
+        if path.exists():
+            try:
+                found[str(path.parent)] = cleanup(path.parent, index_dir=index_dir)
+            except TestbedError as error:
+                found[str(path.parent)] = [str(error)]
+        else:
+            index.unlink()
+            found[str(path.parent)] = [
+                f"LEDGER-01  {path} is gone: what that run made cannot be undone from it"
+            ]
+    return found
+
+
+def at_work(index_dir: Path = INDEX_DIR) -> Iterator[Path]:
+    """Folders of runs that have ended while pods or processes of theirs still run on this machine."""
+    for index in sorted(index_dir.glob("*.json")):
+        runner = read_index(index)
+        if runner is None or process.same(runner["pid"], runner["start_ticks"]):
+            continue
+        path = Path(runner["ledger"])
+        try:
+            if not path.exists():
+                continue
+            pending = Ledger(path, index_dir=index_dir).pending
+        except (OSError, TestbedError):
+            continue  # `bmwg cleanup` says what is wrong with it
+        if any(_works(entry) for entry in pending):
+            yield path.parent
+
+
+def _works(entry: Entry) -> bool:
+    match entry.kind:
+        case "owner":
+            return bool(process.owned_pids(str(entry.arguments["owner"])))
+        case "process":
+            return process.same(entry.arguments["pid"], entry.arguments["start_ticks"])
+        case "pod":
+            return bool(cgroups.folders(oci.cgroup_of(str(entry.arguments["pod_id"]))))
+        case _:
+            return False
+
+
+def remove_file(*, path: str) -> bool:
+    """Node function: remove one file; `False` when there was none. Idempotent; never a folder."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

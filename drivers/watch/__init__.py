@@ -1,0 +1,1 @@
+"""What is watched beside a measurement: leaks, life, load, sleep, neighbours."""

@@ -1,0 +1,312 @@
+"""The report's section on the life of pods and servers: until the first frame, by steps, and until gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bmwg.methodology.answers.order_statistics import median_interval
+from bmwg.methodology.answers.repeated import of_repetitions
+from bmwg.methodology.kinds.acts.experiments import DRAIN, POLICY, SCALE, Answer, experiments, of_cell
+from bmwg.methodology.kinds.acts.kind import (
+    ACTS,
+    each,
+    removal_steps_of,
+    since_asked,
+    since_removal,
+    steps_of,
+)
+from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
+from bmwg.methodology.records import NOTHING, OutcomeType
+from bmwg.reports.kinds.repeated import beside
+from bmwg.reports.kinds.repeated.answers import Answered as AnsweredBy
+from bmwg.reports.kinds.repeated.answers import answers_of, has_answers, without_numbers
+from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.text import NONE, nanoseconds, number_of, sequence
+from bmwg.reports.store import Run
+
+Answered = AnsweredBy[ActsSpec, ActsResult]
+_STEPS = {
+    "pod_asked": "the pod is asked for, all on the node being prepared",
+    "api_accepted": "accepted by the API",
+    "scheduled": "placed by the scheduler, as seen by a watch",
+    "container_created": "container created, its program not started",
+    "cni_began": "the kubelet asks for its networks",
+    "networks_attached": "networks attached (CNI ADD is done)",
+    "networks_reported": "networks reported in the API, as seen by a watch",
+    "container_running": "container runs (a pod of Kubernetes: as seen by a watch)",
+    "delete_accepted": "the request to delete it is accepted by the API",
+    "container_ended": "its container has ended, as seen by a watch",
+    "networks_detached": "networks detached (CNI DEL is done)",
+    "pod_gone": "gone from the API, as seen by a watch",
+    "container_removed": "container and cgroups removed",
+    "agent_saw": "seen by the agent that enforces it",
+    "rules_written": "its rules written (the program that the agent told them to has ended)",
+    "eviction_accepted": "the request to evict the pod is accepted by the API",
+    "pod_created": "another pod is made by its Deployment, as seen by a watch",
+    "pod_ready": "the other pod is ready, as seen by a watch",
+    "old_container_ended": "the evicted pod's container has ended, as seen by a watch",
+    "old_networks_detached": "the evicted pod's networks are detached (CNI DEL is done)",
+    "old_pod_gone": "the evicted pod is gone from the API, as seen by a watch",
+    "last_before_loss": "the last frame is offered that came before one was lost",
+    "frames_stopped": "the first lost frame is offered",
+    "frames_again": "the first frame came after the last lost one",
+    "server_accepted": "accepted by Nova's API",
+    "server_spawning": "placed, with its ports bound; the hypervisor makes it, as seen by asking every 0.5 s",
+    "server_active": "ACTIVE, as seen by asking every 0.5 s",
+}
+
+
+_FIRST = {POLICY.metric: "first lost frame", DRAIN.metric: "first frame by the other pod"}
+_OF_POLICIES = (
+    "A policy that forbids frames between two pods is in force from the first of them that is lost, "
+    "after which none comes until it is removed; the resolution is from the last that came. It is lifted "
+    "when a frame comes again. Others that stand beside it are for the sender, so that no frame passes "
+    "their rules."
+)
+
+
+_OF_DRAINS = (
+    "A node is drained: it takes no further pod, the pod that relays the frames is evicted (policy/v1), and "
+    "its Deployment has another one placed on another node. Frames go to a Service in front of both; by "
+    "which pod one came is told by the number of routers that it passed. The outage is from the first lost "
+    "frame until one came after the last lost one; it may begin long after the request. The evicted "
+    "pod's program ends as soon as it is told to."
+)
+
+
+def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
+    """Return the section, empty for a run without acts."""
+    if not has_answers(run, ACTS.name):
+        return []
+    answers = answers_of(run, ACTS)
+    lines = title(f"The life of {_nouns(answers)}")
+    if not answers:
+        return [*lines, *paragraph("The run holds no answer.")]
+    lines += paragraph(
+        "A start lasts from the request for a path with a pod (or for a server and its ports, whose "
+        "networks stand already) to the first test frame that it has forwarded (known by its hop limit: "
+        "one that went round it passed fewer routers); one is "
+        "offered every few milliseconds from before the request until after the removal. "
+        "The path began to forward between the frame before, which did not come, and this one: the "
+        "resolution. Medians over the executions, each of several of them by its own median, with the "
+        "interval of order statistics that covers them with at least 90 % (of fewer than five executions "
+        "less, and it is said), as far as executions are independent of each other."
+    )
+    if any(one.outcome.metric == POLICY.metric for one in answers):
+        lines += paragraph(_OF_POLICIES)
+    if any(one.outcome.metric == DRAIN.metric for one in answers):
+        lines += paragraph(_OF_DRAINS)
+    about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
+    for experiment, known in experiments().items():
+        mine = [one for one in answers if one.planned.test_id == known.test_id]
+        if mine:
+            entry = about.get(experiment, {})
+            lines += title(entry.get("title", experiment), 2)
+            lines += paragraph(f"After {entry['source']}.") if entry.get("source") else []
+            drained = _answer(mine[0]) is Answer.OUTAGES
+            lines += _drains(mine) if drained else _answers(mine)
+            lines += _steps(mine)
+            lines += [] if drained else [*_removal_steps(mine), *_frames(mine)]
+    return [*lines, *beside.lines(run, ACTS), *without_numbers(run, answers, ACTS.name)]
+
+
+def summary(run: Run) -> str:
+    """Say in some words what the run holds of acts; empty for a run without."""
+    if not has_answers(run, ACTS.name):
+        return ""
+    answers = answers_of(run, ACTS)
+    counted = sum(len(_lives(one)) for one in answers)
+    options = ", ".join(
+        dict.fromkeys(one.outcome.cell.network for one in answers if one.outcome.cell.network != NOTHING)
+    )
+    places = f" on {options}" if options else ""
+    return f"{number_of(len(answers), 'answer')} from the life of {counted} {_nouns(answers)}{places}"
+
+
+def _nouns(answers: Sequence[Answered]) -> str:
+    """Return what lives in these answers; pods where there is none."""
+    return " and ".join(dict.fromkeys(one.planned.spec.nouns for one in answers)) or "pods"
+
+
+def _noun(answers: Sequence[Answered]) -> str:
+    return " or ".join(dict.fromkeys(one.planned.spec.noun for one in answers))
+
+
+def _answer(one: Answered) -> Answer:
+    return of_cell(one.outcome.cell).answer
+
+
+def _lives(one: Answered) -> list[Life]:
+    return [life for result in one.results for life in result.lives]
+
+
+def _answers(answers: Sequence[Answered]) -> list[Block]:
+    rows = []
+    for one in answers:
+        measured = one.outcome.type is OutcomeType.MEASURED
+        lives = _lives(one) if measured else []
+        results = one.results if measured else ()
+        rows.append(
+            [
+                _place(one),
+                one.type_cell,
+                _rate(one)
+                if measured and _answer(one) is Answer.RATE
+                else _batch(one)
+                if measured and _answer(one) is Answer.BATCHES
+                else _count(one)
+                if measured
+                else NONE,
+                _median(each(results, lambda life: life.start_ns)),
+                _median(each(results, lambda life: life.removal_ns)),
+                _most([(life.first_frame_ns or 0) - (life.not_before_ns or 0) for life in lives]),
+                sequence(one.outcome.trials),
+                one.remarks,
+            ]
+        )
+    policy = answers[0].outcome.metric == POLICY.metric
+    head = ["path and option", "type", "executions"]
+    head += ["request to first lost frame", "request to lift to first frame again"] if policy else [
+        "request to first frame", "request to gone",
+    ]  # fmt: skip
+    head += ["resolution, worst", "trials", "remarks"]
+    return table(head, rows, f"Metric {answers[0].outcome.metric}")
+
+
+def _drains(answers: Sequence[Answered]) -> list[Block]:
+    """Return the outages of drained nodes, with the frames that were lost in them."""
+    rows = []
+    for one in answers:
+        lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
+        results = one.results if lives else ()
+        rows.append(
+            [
+                _place(one),
+                one.type_cell,
+                _count(one) if lives else NONE,
+                _median(each(results, lambda life: life.outage_ns)),
+                ", ".join(str(life.lost_frames) for life in lives) or NONE,
+                _median(each(results, lambda life: life.start_ns)),
+                _most([_loss_resolution_ns(life) for life in lives]),
+                sequence(one.outcome.trials),
+                one.remarks,
+            ]
+        )
+    head = ["path and option", "type", "executions, outage", "outage of a drain", "frames lost in each"]
+    head += ["request to first frame by the other pod", "resolution, worst", "trials", "remarks"]
+    return table(head, rows, f"Metric {answers[0].outcome.metric}")
+
+
+def _loss_resolution_ns(life: Life) -> int:
+    return life.steps.get(STOPPED, 0) - life.steps.get(BEFORE_LOSS, 0)
+
+
+def _place(one: Answered) -> str:
+    place = f"{one.outcome.cell.path}, {one.outcome.cell.function}, {one.outcome.cell.network}"
+    at_once = one.planned.spec.at_once
+    if one.outcome.metric == POLICY.metric:
+        return f"{place}, {one.planned.spec.policies} others"
+    return f"{place}, {at_once} at once" if one.outcome.metric == SCALE.metric else place
+
+
+def _count(one: Answered) -> str:
+    half = one.values.get("half_width_95")
+    spread = f" ± {nanoseconds(half)}" if half is not None else ""
+    return f"{of_repetitions(one.values)}, mean {nanoseconds(one.values['mean'])}{spread}"
+
+
+def _batch(one: Answered) -> str:
+    half = one.values.get("half_width_95")
+    spread = f" ± {nanoseconds(half)}" if half is not None else ""
+    spec = one.planned.spec
+    what = f"{spec.cycles} {spec.noun if spec.cycles == 1 else spec.nouns} at once"
+    words = of_repetitions(one.values, each=what)
+    return f"{words}, until all forward {nanoseconds(one.values['mean'])}{spread}"
+
+
+def _rate(one: Answered) -> str:
+    half = one.values.get("half_width_95")
+    spread = f" ± {half * 60:.2f}" if half is not None else ""
+    words = of_repetitions(one.values, each=f"{one.planned.spec.cycles} pods")
+    took = _median([float(result.wall_ns) for result in one.results])
+    return f"{words} in {took}, {one.values['mean'] * 60:.2f}{spread} pods/min"
+
+
+def _median(values: Sequence[float]) -> str:
+    if not values:
+        return NONE
+    told = median_interval(values)
+    covers = f", {told.covers:.0%}" if told.covers < 0.9 else ""
+    return f"{nanoseconds(told.median)} ({nanoseconds(told.low)} to {nanoseconds(told.high)}{covers})"
+
+
+def _most(values: Sequence[int]) -> str:
+    return nanoseconds(max(values)) if values else NONE
+
+
+def _steps(answers: Sequence[Answered]) -> list[Block]:
+    """Return when a start came to each step, from the request: median and interval."""
+    rows = []
+    for one in answers:
+        lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
+        results = one.results if lives else ()
+        for step in steps_of(lives):
+            at = each(results, since_asked(step))
+            rows.append([_place(one), _STEPS.get(step, step), _median(at)])
+        if lives:
+            rows.append(
+                [
+                    _place(one),
+                    _FIRST.get(one.outcome.metric, "first forwarded frame"),
+                    _median(each(results, lambda life: life.start_ns)),
+                ]
+            )
+    return table(["path and option", "step", "time since the request"], rows, "A start by its steps")
+
+
+def _removal_steps(answers: Sequence[Answered]) -> list[Block]:
+    """Return when a removal came to each step, from the request to remove: median and interval."""
+    rows = []
+    for one in answers:
+        lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
+        results = one.results if lives else ()
+        for step in removal_steps_of(lives):
+            at = each(results, since_removal(step))
+            rows.append([_place(one), _STEPS.get(step, step), _median(at)])
+    if not rows:
+        return []
+    head = ["path and option", "step", "time since the request to remove"]
+    return table(head, rows, "A removal by its steps")
+
+
+def _frames(answers: Sequence[Answered]) -> list[Block]:
+    """Return what came of the frames: those before a path is there, and after it is gone, are lost."""
+    rows = []
+    for one in answers:
+        lives = _lives(one)
+        if lives:
+            rows.append(
+                [
+                    _place(one),
+                    sum(life.offered_frames for life in lives),
+                    sum(life.received_frames for life in lives),
+                    sum(life.reordered_frames for life in lives),
+                    sum(life.bypassed_frames for life in lives),
+                    _median(each(one.results, _still)),
+                ]
+            )
+    head = [
+        "path and option",
+        "offered",
+        "came out",
+        "came after a later one",
+        f"went round the {_noun(answers)}",
+    ]
+    head += ["last frame, after the request to remove"]
+    return table(head, rows, "Frames of the valid executions, all of them together")
+
+
+def _still(life: Life) -> int | None:
+    if life.last_frame_ns is None or life.remove_asked_ns is None:
+        return None
+    return max(0, life.last_frame_ns - life.remove_asked_ns)

@@ -1,0 +1,103 @@
+"""Measurements beside a neighbour, held against the same alone: one part of the report for every kind.
+
+RFC 8172 section 3.3 asks for a baseline and a run with noisy neighbours; sections 3.4 and 4.2 that what is
+internal (the neighbour's own work) stands beside, and is no benchmark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import geometric_mean
+
+from bmwg.methodology.answers.repeated import of_repetitions
+from bmwg.methodology.cells import neighbours
+from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
+from bmwg.methodology.kinds.repeated.profile import SpecT
+from bmwg.reports.kinds.repeated.answers import Answered, answers_of, without_numbers
+from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.text import NONE, sequence
+from bmwg.reports.store import Run
+
+_HOW = (
+    "A neighbour is a program with a cgroup of its own on the CPUs that its name says; its share of these is "
+    "that of a pod. It works from before each execution until after it. Ratio: mean beside over mean alone, "
+    "with a 95 % interval from the two half-widths, which are taken as independent: within the deployments "
+    "that stand beside the means. The neighbour's own work "
+    "is its operations per second beside the measurement over those in the second before it, when it was "
+    "alone: the geometric mean over the executions. It is told by the neighbour itself (auxiliary, RFC 8172 "
+    "section 4.2), so it is no benchmark; it works longer than the execution lasts, so its share is "
+    "above that of the execution's time alone. Rows: RFC8172-3.3-02, RFC8172-3.4-04, RFC8172-3.4-05, "
+    "RFC8172-3.4-06."
+)
+
+
+def lines(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> list[Block]:
+    """Return the part of a kind's section; empty where nothing ran beside a neighbour."""
+    mine = answers_of(run, kind, beside=True)
+    if not mine:
+        return []
+    alone = {one.outcome.cell.cell_id: one for one in answers_of(run, kind)}
+    works = _works(run)
+    rows = []
+    for one in mine:
+        if not one.measured:
+            continue
+        name = neighbours.of(one.outcome.cell)
+        base = alone.get(neighbours.alone(one.outcome.cell).cell_id)
+        rows.append(
+            [
+                neighbours.alone(one.outcome.cell).cell_id,
+                f"{name}: {neighbours.parts(name)[0].what}",
+                _mean(base) if base and base.measured else NONE,
+                _mean(one),
+                _ratio(one, base) if base and base.measured else NONE,
+                _work([works[seq] for seq in one.outcome.trials if seq in works]),
+                sequence(one.outcome.trials),
+            ]
+        )
+    head = [
+        "cell",
+        "neighbour",
+        "alone",
+        "beside it",
+        "ratio",
+        "neighbour's own work, beside / alone",
+        "trials",
+    ]
+    return [
+        *title("Beside neighbours", 2),
+        *paragraph(_HOW),
+        *table(head, rows, "Measured alone and beside a neighbour"),
+        *without_numbers(run, mine, f"{kind.name} beside neighbours"),
+    ]
+
+
+def _mean(one: Answered[SpecT, ResultT]) -> str:
+    half = one.values.get("half_width_95")
+    spread = f" ± {half:.4g}" if half is not None else ""
+    unit = next((each.unit for each in one.outcome.values if each.metric.endswith(".mean")), "")
+    return f"{one.values['mean']:.6g}{spread} {unit} ({of_repetitions(one.values)})"
+
+
+def _ratio(one: Answered[SpecT, ResultT], base: Answered[SpecT, ResultT]) -> str:
+    ratio = one.values["mean"] / base.values["mean"]
+    parts = [
+        half / each.values["mean"]
+        for each in (one, base)
+        if (half := each.values.get("half_width_95")) is not None
+    ]
+    if len(parts) < len((one, base)):
+        return f"{ratio:.3f}"
+    relative = math.hypot(*parts)
+    return f"{ratio:.3f} ({ratio * (1 - relative):.3f} to {ratio * (1 + relative):.3f})"
+
+
+def _works(run: Run) -> Mapping[int, float]:
+    """Return by trial what a neighbour did beside it, over what it did alone."""
+    found = {one.seq: neighbours.share(one.body.host) for one in run.executions}
+    return {seq: share for seq, share in found.items() if share}
+
+
+def _work(shares: list[float]) -> str:
+    return f"{geometric_mean(shares):.3f} ({min(shares):.3f} to {max(shares):.3f})" if shares else NONE

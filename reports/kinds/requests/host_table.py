@@ -1,0 +1,73 @@
+"""What else the machine did while repetitions ran: a row a hosting form, from the samples in the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bmwg.methodology.kinds.requests import judge
+from bmwg.methodology.kinds.requests.records import Repetition
+from bmwg.reports.render.blocks import Block, fold, table
+from bmwg.reports.render.text import NONE, percent, whole
+
+_FOREIGN = "host.foreign_frames"
+_COUNTS = {
+    "host.backlog_dropped": "frames dropped at a full backlog",
+    "host.polls_squeezed": "polls that ran out of budget",
+    _FOREIGN: "frames on the runner's own interfaces",
+}
+_HEAD = ["hosting form", "repetitions", "CPU time stolen by the hypervisor: all / most in one"]
+_HEAD += ["CPU time in softirq, the kernel's network work"]
+_CAPTION = (
+    "The machine during the repetitions (100 % is one CPU; the kernel counts CPU time in ticks of 10 ms)"
+)
+
+
+_OF_SEVERAL = "Clients', proxies' and server's host together during the repetitions (100 % is one CPU)"
+
+
+def host_table(
+    repetitions: Sequence[Repetition], words: Mapping[str, str], *, several: bool = False
+) -> list[Block]:
+    """Return the table, folded away; empty for a run whose repetitions have no samples.
+
+    Shares are of one CPU over the repetitions' whole time, so two busy CPUs are 200 %. `several`: the samples
+    are those of three hosts together.
+    """
+    sampled = [one for one in repetitions if one.phase == judge.MEASURED and one.host and one.wall_ns]
+    rows = []
+    for form in words:
+        mine = [one for one in sampled if one.cell_id.split("/")[1] == form]
+        if not mine:
+            continue
+        shares = [one.host["host.steal_ns"] / one.wall_ns for one in mine if "host.steal_ns" in one.host]
+        stolen = _share(mine, "host.steal_ns")
+        rows.append(
+            [
+                words[form],
+                whole(len(mine)),
+                f"{stolen} / {percent(max(shares), 1)}" if shares else NONE,
+                _share(mine, "host.softirq_ns"),
+                *(_sum(mine, name) for name in _COUNTS),
+            ]
+        )
+    if not rows:
+        return []
+    counted = dict(_COUNTS) | ({_FOREIGN: "frames on the hosts' other interfaces"} if several else {})
+    found = table([*_HEAD, *counted.values()], rows, _OF_SEVERAL if several else _CAPTION)
+    whose = "hosts" if several else "machine"
+    return fold(f"What else the {whose} did during the repetitions", found)
+
+
+def _told(mine: Sequence[Repetition], name: str) -> list[Repetition]:
+    return [one for one in mine if name in one.host]
+
+
+def _share(mine: Sequence[Repetition], name: str) -> str:
+    told = _told(mine, name)
+    whole_ns = sum(one.wall_ns for one in told)
+    return percent(sum(one.host[name] for one in told) / whole_ns, 1) if whole_ns else NONE
+
+
+def _sum(mine: Sequence[Repetition], name: str) -> str:
+    told = _told(mine, name)
+    return whole(sum(one.host[name] for one in told)) if told else NONE

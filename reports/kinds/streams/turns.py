@@ -1,0 +1,120 @@
+"""Whether the hosting forms of a sweep took turns as a run's header says, and ratios within their blocks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from bmwg.methodology.answers.repeated import Tried
+from bmwg.methodology.kinds.streams import order
+from bmwg.methodology.kinds.streams.kind import STREAMS
+from bmwg.methodology.kinds.streams.profile import CLAIM
+from bmwg.methodology.kinds.streams.records import KIND, StreamsResult
+from bmwg.methodology.plan import blocks
+from bmwg.methodology.plan.blocks import Against
+from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.kinds.streams.answers import Answered
+from bmwg.reports.render.text import NONE
+from bmwg.reports.store import Run
+
+_KVM = "kvm"
+
+
+def claimed(run: Run) -> bool:
+    """Whether the forms of a run's sweeps took turns, as its profile says."""
+    return bool(run.profile.get(CLAIM))
+
+
+def within_blocks(
+    one: Answered, base: Answered, figure: Callable[[StreamsResult], float | None]
+) -> Against | None:
+    """Hold a form's figure against native's, execution by execution of the same block."""
+    return blocks.against(_by_block(one, figure), _by_block(base, figure))
+
+
+def words(found: Against | None) -> str:
+    """Say a ratio with its interval, what it shows, and of how many blocks it is."""
+    if found is None:
+        return NONE
+    if found.low is None or found.high is None:
+        return f"{found.ratio:.3f} (1 block)"
+    shown = "lower" if found.high < 1 else "higher" if found.low > 1 else "no difference shown"
+    return f"{found.ratio:.3f} ({found.low:.3f} to {found.high:.3f}, {found.blocks} blocks; {shown})"
+
+
+def _by_block(one: Answered, figure: Callable[[StreamsResult], float | None]) -> Mapping[int, float]:
+    return {number: figure(result) or 0.0 for number, result in one.by_number.items()}
+
+
+def accelerators(told: Mapping[str, Any]) -> set[str]:
+    """Return what ran the instructions of a deployment's machines; empty where none took part."""
+    machines = told.get("machines")
+    each = [*(machines.values() if isinstance(machines, Mapping) else ()), told.get("machine")]
+    return {str(one.get("accelerator") or "") for one in each if isinstance(one, Mapping)}
+
+
+@rule("VER-59", "", "the forms of a sweep took turns in the order that the header's seed gives")
+def in_random_blocks(evidence: Evidence) -> Iterator[Shortfall]:
+    """Each execution is of the cell whose turn it was, by seed and by what stood before it in the journal.
+
+    A translated machine has no turn: it is held against nothing. A form without a further one had broken.
+    """
+    run = evidence.run
+    if run is None or not evidence.whole_journal or STREAMS.wrong_profile(run["profile"]):
+        return
+    profile = run["profile"]
+    planned = STREAMS.planned_by(profile)
+    stood = {one.cell.cell_id for one in evidence.plan}
+    sweeps = {
+        name: sweep
+        for name, one in planned.items()
+        if name in stood and (sweep := order.sweep_of(profile, one.cell))
+    }
+    mine = [one for one in evidence.executions if one.body.kind == KIND and one.cell_id in sweeps]
+    if mine and "order_seed" not in run:
+        yield "run.json: order_seed", "the seed of the order of the forms", "none"
+        return
+    forms = {
+        sweep: order.forms(profile, [planned[name].cell for name in planned if name in stood], sweep)
+        for sweep in dict.fromkeys(sweeps.values())
+    }
+    deployments = (evidence.platform or {}).get("deployments", {})
+    apart = {
+        one.cell_id
+        for one in mine
+        if planned[one.cell_id].cell.hosting in order.MACHINES
+        and accelerators(deployments.get(one.deployment_id, {})) - {_KVM}
+    }
+    whole = Counter(one.cell_id for one in mine)
+    tried: dict[str, list[Tried[StreamsResult]]] = {}
+    for one in mine:
+        if one.cell_id in apart:
+            continue
+        rivals = [name for form in forms[sweeps[one.cell_id]] for name in form]
+        over = {
+            name
+            for name in rivals
+            if name in apart
+            or len(tried.get(name, ())) == whole[name]
+            or planned[name].asked.ended(tried.get(name, ()), 0.0)
+        }
+        due = blocks.next_up(
+            forms[sweeps[one.cell_id]],
+            {name: len(tried.get(name, ())) for name in rivals},
+            over,
+            seed=run["order_seed"],
+            experiment=sweeps[one.cell_id],
+        )
+        if due != one.cell_id:
+            yield (
+                f"trial {one.seq}",
+                f"an execution of {due}" if due else "none: all forms have enough",
+                one.cell_id,
+            )
+            return
+        tried.setdefault(one.cell_id, []).append(STREAMS.retried(one))
+
+
+RULES: tuple[Rule[Evidence], ...] = (in_random_blocks,)

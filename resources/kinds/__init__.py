@@ -1,0 +1,1 @@
+"""Kinds of load, each as what it brings to a run."""

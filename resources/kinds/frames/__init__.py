@@ -1,0 +1,1 @@
+"""Frames: what a run of frames plans, measures and says."""

@@ -1,0 +1,95 @@
+"""Testers of frames with samples of what disturbs a host beside the counts of each trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from bmwg.drivers.api.protocols import Deployment, JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.record import deployment as record_of
+from bmwg.drivers.record.sampling import between, sample
+from bmwg.drivers.testbed.file import Testbed
+from bmwg.drivers.traffic.of_frames import OfFrames
+from bmwg.drivers.watch.data_plane import DataPlane
+from bmwg.methodology.records import TRIAL_NUMBER, Cell, TrialResult, TrialSpec
+from bmwg.resources.run.deployment_identity import Records
+from bmwg.resources.run.platform import PlatformGuard, host_counts
+
+
+@contextmanager
+def ready(
+    guard: PlatformGuard,
+    bed: Bed,
+    cell: Cell,
+    deployment_id: str,
+    deployment: Deployment,
+    traffic: TrafficDriver,
+    data_plane: DataPlane | None = None,
+) -> Iterator[TrafficDriver]:
+    """Watch a deployment on which traffic may begin; gives the tester with samples beside its counts.
+
+    A deployment that is not what the first of its kind was makes its cells invalid. With `data_plane`
+    each trial carries what its parts used.
+    """
+    if guard.simulated:
+        yield traffic
+        return
+
+    def take() -> Records:
+        return record_of.take(bed, cell, deployment, traffic.describe())
+
+    with guard.watched(deployment_id, deployment.evidence, take):
+        yield SampledTraffic(traffic, data_plane)
+
+
+class SampledTraffic(OfFrames):
+    """A tester whose trials carry what the runner's machine did meanwhile, beside the tester's own counts."""
+
+    def __init__(self, traffic: TrafficDriver, data_plane: DataPlane | None = None) -> None:
+        """Wrap a tester that is attached; `data_plane` is read closest to its trials."""
+        self._traffic = traffic
+        self._data_plane = data_plane
+        self._trials = 0
+
+    @classmethod
+    def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver:
+        """A tester is made by its own class and wrapped once it is attached."""
+        raise NotImplementedError(f"{cls.__name__} wraps a tester that was made from {testbed.file}")
+
+    def __enter__(self) -> SampledTraffic:
+        raise NotImplementedError("the tester within is open already")
+
+    def __exit__(self, *exc: object) -> None:
+        raise NotImplementedError("the tester within is closed by who opened it")
+
+    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+        """Attach as the tester does."""
+        return self._traffic.attach(ports)
+
+    def detach(self) -> None:
+        """Detach as the tester does."""
+        self._traffic.detach()
+
+    def learn(self, spec: TrialSpec, /) -> None:
+        """Learn as the tester does."""
+        self._traffic.learn(spec)
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """Describe the tester."""
+        return self._traffic.describe()
+
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        """Run a trial and number it; sums over this machine's CPUs and interfaces are `host.*` counts.
+
+        What the tester refused was no trial, and has no number.
+        """
+        first = sample()
+        before = self._data_plane.read() if self._data_plane else {}
+        result = self._traffic.run(spec)
+        self._trials += 1
+        extra = self._data_plane.used(before) if self._data_plane else []
+        extra += [(TRIAL_NUMBER, self._trials), *host_counts(between(first, sample()))]
+        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *extra))))

@@ -1,0 +1,155 @@
+"""The forms in which jobs run on a host, all with the same CPUs and limits.
+
+Native, a pod of the testbed's runtime, the same pod by Docker and by podman, and a guest, inside which the
+program has a cgroup with a pod's limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from bmwg.drivers.api.protocols import Evidence, JsonValue, Missing, PodParts
+from bmwg.drivers.hosting import job_files, programs, qemu
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.hosting.qemu import Accelerator
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.pods import created_pod, described
+from bmwg.drivers.places import guest_hosts
+from bmwg.drivers.places.native import guest_place, native_place
+from bmwg.drivers.workload.of_jobs import JobPlace
+from bmwg.methodology.cells.vnics import VIRTIO
+from bmwg.methodology.kinds.jobs.profile import PATH
+from bmwg.methodology.kinds.jobs.records import JobsSpec
+from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD
+
+_IN_POD = "/run/bmwg-job"
+_FUNCTION: dict[str, JsonValue] = {
+    "name": "none",
+    "runs_in": "the job is a program; nothing forwards",
+    "endpoint": "endpoint: the program uses no interface",
+}
+
+
+def lacking(hosting: str, bed: Bed, spec: JobsSpec, *, translated: bool) -> Missing | None:
+    """Return why no such job runs in a form here; `translated` says that a guest without KVM will do."""
+    if hosting == BAREMETAL:
+        return None
+    if hosting == POD:
+        return bed.runtime.probe(_node(bed))
+    if hosting in ENGINES:
+        return bed.engine(hosting).probe(_node(bed))
+    if hosting == GUEST:
+        return _no_job_of_guest(spec, translated=translated) or guest_hosts.lacking(bed, _node(bed), VIRTIO)
+    return Missing(
+        what=f"hosting form {hosting} for jobs",
+        reason=f"no driver makes it here: {', '.join((BAREMETAL, POD, *ENGINES, GUEST))} are the forms",
+        mend="docs/hosts.md, what is not here",
+    )
+
+
+def _no_job_of_guest(spec: JobsSpec, *, translated: bool) -> Missing | None:
+    """Return why a guest is no place for a job: it has no disk, and a translated one takes its time."""
+    if spec.size_octets:
+        return Missing(
+            what=f"hosting form {GUEST} for a job on a disk",
+            reason="a guest's own files are in its memory",
+            mend="the forms of the host for jobs on a disk",
+        )
+    accelerator, why = qemu.probe_accelerator()
+    if accelerator is not Accelerator.KVM and not translated:
+        return Missing(
+            what=f"hosting form {GUEST} without KVM",
+            reason=f"a guest's instructions would be translated here ({why})",
+            mend="BMWG_PROFILE=guests for figures that show function, or a machine with /dev/kvm",
+        )
+    if accelerator is not Accelerator.KVM and not spec.duration_s:
+        return Missing(
+            what=f"hosting form {GUEST} for a job of a fixed size",
+            reason=f"its instructions are translated here ({why}), which takes it no bounded time",
+            mend="a machine with /dev/kvm; jobs of a duration are measured here too",
+        )
+    return None
+
+
+@contextmanager
+def form(bed: Bed, hosting: str) -> Iterator[JobPlace]:
+    """Make a form with a folder on the node's disk for its files; remove both on leaving.
+
+    Raises DriverError HOST-01, and what a runtime raises.
+    """
+    node = _node(bed)
+    folder = str(bed.run_dir / f"jobs-{hosting}")
+    entry = bed.undo.before("folder", {"kind": "local"}, folder=folder)
+    told: Evidence = {
+        "path": PATH,
+        "scenario": "a program measures the host on which it runs",
+        "hosting": hosting,
+        "function": _FUNCTION,
+        "network": NOTHING,
+        "chain": "none: a job is a program by itself",
+        "flow_definition": "none: nothing is sent",
+        "hops": [],
+        "forwarding": "nothing forwards",
+        "node": node.name,
+        "files": "a folder on the node's disk, the same file system for all forms",
+    }
+    try:
+        node.call(programs.write_files, folder=folder, files={})
+        with _made(bed, node, hosting, folder) as made:
+            yield replace(made, evidence={**told, **made.evidence})
+    finally:
+        node.call(programs.remove_folder, folder=folder)
+        bed.undo.done(entry)
+
+
+@contextmanager
+def _made(bed: Bed, node: NamespaceNode, hosting: str, folder: str) -> Iterator[JobPlace]:
+    """Make the place of a form; the files of a guest are in its memory."""
+    own: Evidence
+    if hosting == BAREMETAL:
+        with native_place(bed, node, number=0, cpus=bed.testbed.pods.cpus) as place:
+            own = {"native_programs": {"job": place.limits}}
+            yield JobPlace(place=place, folder=folder, on_node=folder, evidence=own)
+    elif hosting == GUEST:
+        with guest_hosts.guest_host(bed, node, number=0, vnic=VIRTIO, pods=False) as guest:
+            place = guest_place(bed, guest, name="bmwg-job")
+            guest.call(programs.write_files, folder=_IN_POD, files={})
+            own = {
+                "files": "the guest's memory",
+                "native_programs": {"job": place.limits},
+                "machines": {guest.name: guest_hosts.described(bed, guest, VIRTIO)},
+            }
+            yield JobPlace(place=place, folder=_IN_POD, on_node=_IN_POD, evidence=own)
+    else:
+        parts = PodParts(binds=((folder, _IN_POD, True),))
+        runtime = bed.engine(hosting) if hosting in ENGINES else bed.runtime
+        name = f"bmwg-{bed.next_id()}-0"
+        with created_pod(bed, node, name=name, networks=[], parts=parts, runtime=runtime) as pod:
+            pod.start()
+            own = {"pod": described(bed, pod, works=False), "pod_runtime": dict(runtime.describe())}
+            yield JobPlace(place=pod, folder=_IN_POD, on_node=folder, evidence=own)
+
+
+def no_space(bed: Bed, wanted_octets: int) -> Missing | None:
+    """Return that the disk has not the room for a job's file."""
+    if not wanted_octets:
+        return None
+    free = _node(bed).call(job_files.free_octets, folder=str(bed.run_dir))
+    if free >= wanted_octets:
+        return None
+    return Missing(
+        what=f"{wanted_octets} octets of free disk",
+        reason=f"the file system of {bed.run_dir} has {free}",
+        mend="--results in a folder of a larger disk",
+    )
+
+
+def _node(bed: Bed) -> NamespaceNode:
+    return bed.node(bed.testbed.nodes[0].name)
+
+
+def cleared(form: JobPlace) -> None:
+    """Remove the files of a form's folder."""
+    form.place.node.call(job_files.empty, folder=form.on_node)

@@ -1,0 +1,1 @@
+"""A run: opened, planned, continued and closed, whatever its kind of load."""
