@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTBED = ROOT / "testbeds" / "guest-pci.yaml"
 PROFILE = ROOT / "tests" / "rehearsal" / "pci.yaml"
 HUGEPAGES = 128
-CALL_DEADLINE_S = 120.0
+BOOT_DEADLINE_S = 300.0
+CALL_DEADLINE_S = 240.0  # a translated guest beside other work answers late
 RUN_DEADLINE_S = 780.0
 _LACK = qemu.probe_program(with_functions=True) or guest_initramfs.probe_shell()
 NEEDS = [
@@ -50,7 +51,7 @@ def lab_host(results: Path) -> Iterator[Node]:
         views=guest_views.hidden(),
         cables=cables_of(load_testbed(TESTBED)),
     )
-    with Machine(spec) as machine:
+    with Machine(spec, boot_deadline_s=BOOT_DEADLINE_S) as machine:
         node = machine.node
         node.call_within(
             CALL_DEADLINE_S, guest_run.load, modules=["tun", "nf_conntrack_netlink", "igb", "vfio-pci"]

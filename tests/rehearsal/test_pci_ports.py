@@ -107,10 +107,10 @@ def carried(host: Node, results: Path, *tests: str) -> set[str]:
     free = host.call_within(CALL_DEADLINE_S, pages.free, size_kib=2048)
     assert free == HUGEPAGES  # none stays taken
     assert {outcome.type for outcome in run.outcomes} <= set(ANSWERS), said[-3000:]
-    sound = [trial for trial in run.trials if not trial.trial.result.fault]
+    sound = [trial.result for trial in run.trials if trial.fault is None]
     assert sound
-    for trial in sound:
-        hold(trial.trial.result)
+    for result in sound:
+        hold(result)
     platform = json.loads((folder / "platform.json").read_text())
     nics = [nic for one in platform["deployments"].values() for nic in one["nics"]]
     assert {nic["driver"] for nic in nics} == {"igb"}
