@@ -172,6 +172,10 @@ def _percent(ratio: float | None) -> str:
     return text.replace("-0.00", "0.00").replace("+0.00", "0.00")
 
 
+def _share(ratio: float) -> str:
+    return f"{100 * ratio:.1f} %"
+
+
 def _verdict(found: Sequence[Row]) -> str:
     covered = [row for row in found if row.covered]
     short = [row for row in covered if (row.found_ratio or 0) < SHARE_HELD]
@@ -246,10 +250,10 @@ def _covered(cases: int, seed: int) -> tuple[Block, ...]:
     rows, medians, said = [], [], []
     for name, draw in coverage.MODELS.items():
         asked = [(draw, count, cells, chance) for count in coverage.COUNTS]
-        rows.append((name, *(f"{coverage.mean_covered(*one):.1%}" for one in asked)))
+        rows.append((name, *(_share(coverage.mean_covered(*one)) for one in asked)))
         told = [coverage.median_covered(*one) for one in asked]
-        medians.append((name, *(f"{held:.1%} ({covers:.1%})" for held, covers in told)))
-        said.append((name, *(f"{coverage.remarked(*one):.1%}" for one in asked)))
+        medians.append((name, *(f"{_share(held)} ({_share(covers)})" for held, covers in told)))
+        said.append((name, *(_share(coverage.remarked(*one)) for one in asked)))
     columns = ("repetitions", *map(str, coverage.COUNTS))
     return (
         Paragraph(
