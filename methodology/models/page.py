@@ -211,11 +211,13 @@ def _misled(cases: int, seed: int) -> tuple[Block, ...]:
     """Count plain and wrong numbers of each search on each device that misleads, of twice as many cases."""
     tried = 2 * cases
     short, long = misleading.short_searches(), misleading.long_searches()
-    rows, unseen, wrong = [], [], []
+    rows, wrong = [], []
+    unseen: dict[str, list[str]] = {search.name: [] for search in short}
     for name in misleading.DEVICES:
         found = [misleading.misled(name, search, cases=tried, seed=seed) for search in (*short, *long)]
         rows.append((name, *map(str, found)))
-        unseen += [name] if any(one.too_many for one in found[: len(short)]) else []
+        for search, one in zip(short, found, strict=False):
+            unseen[search.name] += [name] if one.too_many else []
         wrong += [
             f"{one.wrong} of {tried}: {search.name} on {name}"
             for search, one in zip(long, found[len(short) :], strict=True)
@@ -237,9 +239,12 @@ def _misled(cases: int, seed: int) -> tuple[Block, ...]:
         ),
         Table(title="Plain and wrong numbers", columns=columns, rows=tuple(rows)),
         Paragraph(text=verdict),
-        Paragraph(
-            text="What trials of 0.1 and 0.2 s cannot see, so that a quick number says nothing of it:"
-            f" {'; '.join(unseen) or 'none of these'}."
+        *(
+            Paragraph(
+                text=f"What {name} cannot see, so that its number says nothing of it: {'; '.join(those)}."
+            )
+            for name, those in unseen.items()
+            if those
         ),
     )
 
