@@ -174,6 +174,10 @@ def _percent(ratio: float | None) -> str:
     return text.replace("-0.00", "0.00").replace("+0.00", "0.00")
 
 
+def _share(ratio: float) -> str:
+    return f"{100 * ratio:.1f} %"
+
+
 def verdict(found: Sequence[Row]) -> str:
     """Say which of the covered rows hold the truth in too few cases."""
     covered = [row for row in found if row.covered]
@@ -210,11 +214,13 @@ def _misled(cases: int, seed: int) -> tuple[Block, ...]:
     """Count plain and wrong numbers of each search on each device that misleads, of twice as many cases."""
     tried = 2 * cases
     short, long = misleading.short_searches(), misleading.long_searches()
-    rows, unseen, wrong = [], [], []
+    rows, wrong = [], []
+    unseen: dict[str, list[str]] = {search.name: [] for search in short}
     for name in misleading.DEVICES:
         found = [misleading.misled(name, search, cases=tried, seed=seed) for search in (*short, *long)]
         rows.append((name, *map(str, found)))
-        unseen += [name] if any(one.too_many for one in found[: len(short)]) else []
+        for search, one in zip(short, found, strict=False):
+            unseen[search.name] += [name] if one.too_many else []
         wrong += [
             f"{one.wrong} of {tried}: {search.name} on {name}"
             for search, one in zip(long, found[len(short) :], strict=True)
@@ -236,9 +242,12 @@ def _misled(cases: int, seed: int) -> tuple[Block, ...]:
         ),
         Table(title="Plain and wrong numbers", columns=columns, rows=tuple(rows)),
         Paragraph(text=verdict),
-        Paragraph(
-            text="What trials of 0.1 and 0.2 s cannot see, so that a quick number says nothing of it:"
-            f" {'; '.join(unseen) or 'none of these'}."
+        *(
+            Paragraph(
+                text=f"What {name} cannot see, so that its number says nothing of it: {'; '.join(those)}."
+            )
+            for name, those in unseen.items()
+            if those
         ),
     )
 
@@ -249,10 +258,10 @@ def _covered(cases: int, seed: int) -> tuple[Block, ...]:
     rows, medians, said = [], [], []
     for name, draw in coverage.MODELS.items():
         asked = [(draw, count, cells, chance) for count in coverage.COUNTS]
-        rows.append((name, *(f"{coverage.mean_covered(*one):.1%}" for one in asked)))
+        rows.append((name, *(_share(coverage.mean_covered(*one)) for one in asked)))
         told = [coverage.median_covered(*one) for one in asked]
-        medians.append((name, *(f"{held:.1%} ({covers:.1%})" for held, covers in told)))
-        said.append((name, *(f"{coverage.remarked(*one):.1%}" for one in asked)))
+        medians.append((name, *(f"{_share(held)} ({_share(covers)})" for held, covers in told)))
+        said.append((name, *(_share(coverage.remarked(*one)) for one in asked)))
     columns = ("repetitions", *map(str, coverage.COUNTS))
     return (
         Paragraph(
