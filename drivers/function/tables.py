@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import shutil
 import subprocess
 from collections.abc import Iterable
@@ -18,7 +17,12 @@ from pathlib import Path
 from pyroute2 import NFCTSocket
 from pyroute2.netlink import nla
 from pyroute2.netlink.nfnetlink import NFNL_SUBSYS_NFTABLES, nfgen_msg
-from pyroute2.netlink.nfnetlink.nftsocket import NFT_MSG_GETOBJ, NFT_MSG_NEWOBJ, NFTSocket
+from pyroute2.netlink.nfnetlink.nftsocket import (
+    NFT_MSG_GETOBJ,
+    NFT_MSG_GETTABLE,
+    NFT_MSG_NEWOBJ,
+    NFTSocket,
+)
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.methodology.answers.data_plane_functions import EVICTED, REFUSED
@@ -26,6 +30,7 @@ from bmwg.methodology.errors import DriverError, TestbedError
 
 TABLE = "bmwg_function"
 LOAD_S = 240.0  # choice: 100,000 rules take some seconds; on a busy machine several times as long
+_FAMILIES = {1: "inet", 2: "ip", 3: "arp", 5: "netdev", 7: "bridge", 10: "ip6"}  # linux/netfilter.h
 _MEND = "apt-get install nftables"
 _SAID_LINES = 64  # choice: of a longer rule set the record has beginning, end and hash
 _SETTINGS = Path("/proc/sys/net/netfilter")
@@ -87,9 +92,17 @@ def remove() -> bool:
     return True
 
 
+def listed() -> list[dict[str, str]]:
+    """Node function: family and name of each table here. `nft` would read all rules for them as well."""
+    with NFTSocket(nfgen_family=0) as kernel:
+        return [
+            {"family": _FAMILIES[one["nfgen_family"]], "name": one.get_attr("NFTA_TABLE_NAME")}
+            for one in kernel.request_get(nfgen_msg(), NFT_MSG_GETTABLE)
+        ]
+
+
 def _there() -> bool:
-    listed = json.loads(_nft("-j", "list", "tables"))["nftables"]
-    return any(entry.get("table", {}).get("name") == TABLE for entry in listed)
+    return any(one["name"] == TABLE for one in listed())
 
 
 def counts(*, tracked: bool = False) -> dict[str, int]:

@@ -20,9 +20,11 @@ _ROUTE_SCOPES = {0: "universe", 200: "site", 253: "link", 254: "host", 255: "now
 
 
 def dump(what: str, name: str = "") -> JsonValue:
-    """One dump: `links`, `routes`, `rules`, `qdiscs`, `filters`, or `ethtool` of the interface `name`."""
+    """One dump: `links`, `routes`, `rules`, `qdiscs`, `filters`, `tables`, or `ethtool` of an interface."""
     if what == "ethtool":
         return _ethtool(name)
+    if what == "tables":
+        return _tables()
     from pyroute2 import IPRoute
 
     with IPRoute() as netlink:
@@ -161,6 +163,18 @@ _DUMPS: dict[str, Callable[[Any], list[dict[str, Any]]]] = {
     "qdiscs": _qdiscs,
     "filters": _filters,
 }
+
+
+def _tables() -> list[dict[str, str]]:
+    """Tables of nftables by family and name; none where the kernel has no nftables."""
+    from pyroute2.netlink.exceptions import NetlinkError
+
+    from bmwg.drivers.function.tables import listed
+
+    try:
+        return listed()
+    except (NetlinkError, OSError):
+        return []
 
 
 def _ethtool(name: str) -> dict[str, Any]:

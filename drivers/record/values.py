@@ -55,8 +55,8 @@ class Source(Protocol):
         ...
 
     def netlink(self, what: str, /, name: str = "") -> JsonValue:
-        """A netlink dump in builtins (`links`, `routes`, `qdiscs`, `filters`) or one interface's
-        (`ethtool`).
+        """A netlink dump in builtins (`links`, `routes`, `qdiscs`, `filters`, `tables`) or one
+        interface's (`ethtool`).
         """
         ...
 

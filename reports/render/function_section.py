@@ -16,16 +16,15 @@ from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.extent import extent
 from bmwg.reports.render.facts import Facts, option
 from bmwg.reports.render.option_panels import beside
-from bmwg.reports.render.results import answer, tail
+from bmwg.reports.render.results import tail
 from bmwg.reports.render.text import NONE, nanoseconds, whole
 
 NAME = "functions"
 _MOST_LINES = len(MARKERS)
 _LOGARITHMIC = 10  # choice: numbers that are so far apart stand on a logarithmic axis
 _WORDS = (
-    ("came to it, let through", "what the function's own counters say, over all valid trials of the search"),
-    ("sent, received", "the tester's counts of the same trials"),
-    ("lost by it", "of those that came to it, frames that it did not let through"),
+    ("came to it, let through", "frames by the function's own counters, over all valid trials of the search"),
+    ("sent, received", "the tester's counts of the same trials; what lies between was lost before or behind"),
 )
 Series = Mapping[tuple[str, Cell], Sequence[tuple[int, Outcome]]]  # by setting and what else is alike
 
@@ -64,18 +63,16 @@ def section(facts: Facts, figure: Sequence[Block]) -> list[Block]:
             rows.append(
                 [
                     *front(outcome),
-                    answer(outcome),
+                    str(extent(facts, outcome)),
                     (tail(late) if late and tail(late) else NONE),
-                    f"{whole(sums.offered)}, {whole(sums.passed)}",
-                    f"{whole(sums.sent)}, {whole(sums.received)}",
-                    whole(sums.offered - sums.passed),
+                    *map(whole, (sums.sent, sums.offered, sums.passed, sums.received)),
                     "yes" if sums.agree else "no",
                 ]
             )
     if not rows:
         return []
-    head = [*HEAD, "throughput per port and direction", "latency p50 / p99", "came to it, let through"]
-    head += ["sent, received", "lost by it", "counts agree"]
+    head = [*HEAD, "throughput, frames/s per port and direction", "latency p50 / p99"]
+    head += ["sent", "came to it", "let through", "received", "counts agree"]
     lines = [*title("Functions that filter or translate"), *figure]
     return [*lines, *table(head, rows, "What functions counted, and the tester"), *pairs(_WORDS)]
 
@@ -109,7 +106,7 @@ def function_plot(facts: Facts) -> Plot | None:
         loads, times = figure.subplots(1, 2)
         for place, (alike, points) in enumerate(shown.items()):
             drawn = [(number, extent(facts, one), beside(facts, one)) for number, one in points]
-            draw_throughput(loads, drawn, SERIES[place], MARKERS[place], label(option(alike), 34))
+            draw_throughput(loads, drawn, SERIES[place], MARKERS[place], label(option(alike), 40))
             draw_latency(times, drawn, SERIES[place], MARKERS[place])
         words = setting.rpartition(".")[2]
         loads.set(xlabel=words, ylabel="throughput, frames/s\nper port and direction")

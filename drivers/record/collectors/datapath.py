@@ -78,11 +78,7 @@ def _listings(group: Group) -> list[list[str]]:
     These may be 100,000; the deployment's evidence has their hash, and their counters that they are in force.
     """
     command = ["nft", "--json", "list"]
-    try:
-        listed = json.loads(group.source.run([*command, "tables"]))["nftables"]
-    except Unread:
-        listed = []
-    tables = [entry["table"] for entry in listed if "table" in entry]
+    tables = group.source.netlink("tables")
     if all(table["name"] != FUNCTION_TABLE for table in tables):
         return [[*command, "ruleset"]]
     return [

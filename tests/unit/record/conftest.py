@@ -73,7 +73,7 @@ class SampleSource:
     def netlink(self, what: str, /, name: str = "") -> Any:
         if self.garbage is not None:
             return self.garbage
-        dump = self.data["netlink"][what]
+        dump = [] if what == "tables" and what not in self.data["netlink"] else self.data["netlink"][what]
         return dump[name] if name else dump
 
 

@@ -63,11 +63,7 @@ def test_a_record_holds_the_rules_in_force_alone(sample_source, further, alike):
 
 def test_the_rules_of_a_function_that_is_measured_are_not_listed(sample_source):
     source = sample_source("bare-metal-two-sockets")
-    tables = [
-        {"metainfo": {}},
-        *({"table": {"family": "ip", "name": name}} for name in ("nat", TABLE_OF_ONE)),
-    ]
-    source.data["commands"]["nft --json list tables"] = {"stdout": json.dumps({"nftables": tables})}
+    source.data["netlink"]["tables"] = [{"family": "ip", "name": name} for name in ("nat", TABLE_OF_ONE)]
     told = json.dumps({"nftables": [{"metainfo": {}}, HOOKED]})
     source.data["commands"]["nft --json list table ip nat"] = {"stdout": told}
     source.data["commands"].pop("nft --json list ruleset", None)
