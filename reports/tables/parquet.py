@@ -18,7 +18,7 @@ from bmwg.reports.tables.columns import TABLES, Column, Holds
 from bmwg.reports.tables.rows import add_rows
 
 _BATCH_ROWS = 1 << 14  # choice: so many rows stand in lists of Python at most, beside those of one line
-_GROUP_ROWS = 1 << 17  # choice: so many rows are written together
+_GROUP_OCTETS = 1 << 22  # choice: so much of a table is written together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class _Table:
     lists: dict[str, list[Any]]
     batches: list[Any] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)
-    kept_rows: int = 0
+    kept_octets: int = 0
 
 
 class _Tables:
@@ -138,12 +138,11 @@ class _Tables:
         for table in self._tables.values():
             self._pack(table)
         for name, table in self._tables.items():
-            rows = sum(batch.num_rows for batch in table.batches)
-            self.written[name] += rows
-            table.kept_rows += rows
+            self.written[name] += sum(batch.num_rows for batch in table.batches)
+            table.kept_octets += sum(batch.nbytes for batch in table.batches)
             table.kept += table.batches
             table.batches = []
-            if table.kept_rows >= _GROUP_ROWS:
+            if table.kept_octets >= _GROUP_OCTETS:
                 self._write(table)
 
     def drop(self) -> None:
@@ -156,7 +155,7 @@ class _Tables:
     def _write(self, table: _Table) -> None:
         made = self._arrow.Table.from_batches(table.kept, table.schema).unify_dictionaries()
         table.writer.write_table(made)
-        table.kept, table.kept_rows = [], 0
+        table.kept, table.kept_octets = [], 0
 
     def close(self) -> None:
         """Write what waits, and the end of each file."""
