@@ -28,7 +28,8 @@ SIGSTORE_PART = "sigstore.json"
 CHALLENGE_PART = "challenge.json"
 # pages beside the report; all of them are rendered from the run, or compared with nothing
 BESIDE_REPORT = tuple(
-    f"report-{name}.html" for name in ("clauses", "matrices", "searches", "validity", "platform")
+    f"report-{name}.html"
+    for name in ("clauses", "matrices", "searches", "validity", "platform", "definitions")
 )
 RENDERED_PARTS = ("report.rst", "report.html", *BESIDE_REPORT)
 # parts that no manifest can name

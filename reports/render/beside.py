@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bmwg.reports.render import evidence, grades, guard, statements
+from bmwg.reports.render import evidence, grades, guard, search_tables, statements
 from bmwg.reports.render.blocks import Block, Contents, Heading, Part, Rich, paragraph, title
 from bmwg.reports.render.facts import Facts
 
 REPORT = "report.html"
-CLAUSES, MATRICES, SEARCHES, VALIDITY, PLATFORM = FILES = tuple(
-    f"report-{name}.html" for name in ("clauses", "matrices", "searches", "validity", "platform")
+CLAUSES, MATRICES, SEARCHES, VALIDITY, PLATFORM, DEFINITIONS = FILES = tuple(
+    f"report-{name}.html"
+    for name in ("clauses", "matrices", "searches", "validity", "platform", "definitions")
 )
 Figures = Callable[[str], list[Block]]  # a figure by its name, none where there is none
 
@@ -34,12 +35,13 @@ class Beside:
 
 def beside(facts: Facts, figure: Figures) -> tuple[Beside, ...]:
     """Return the pages of which the run has anything."""
-    searched = [*figure("search"), *evidence.search(facts)]
+    searched = [*figure("search"), *search_tables.search_remarks(facts), *evidence.search(facts)]
     made: Mapping[str, tuple[str, Sequence[Block]]] = {
         CLAUSES: ("Verdicts on clauses", grades.clauses(facts)),
         MATRICES: ("Matrices of RFC 8172", statements.matrices(facts)),
         SEARCHES: ("Searches", [*title("Searches as they went"), *searched] if searched else []),
         VALIDITY: ("Trials that are not valid", evidence.not_valid(facts)),
+        DEFINITIONS: ("Definitions", evidence.definitions(facts)),
         PLATFORM: ("Platform", [*guard.coverage_section(facts.run), *evidence.platform(facts)]),
     }
     return tuple(

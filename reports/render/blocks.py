@@ -91,6 +91,14 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """What a figure shows already: a page folds it, a form without figures shows it."""
+
+    summary: str
+    inside: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """Blocks that stand together, by a class of the style sheet."""
 
@@ -114,7 +122,7 @@ class Contents:
     links: tuple[tuple[str, str], ...] = ()
 
 
-Block = Heading | Paragraph | Banner | Items | Grid | Code | Fold | Group | Figure | Contents
+Block = Heading | Paragraph | Banner | Items | Grid | Code | Fold | Repeat | Group | Figure | Contents
 
 
 def parts(text: str) -> tuple[Part, ...]:
@@ -125,7 +133,7 @@ def parts(text: str) -> tuple[Part, ...]:
 def flat(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield blocks for a form that has neither groups nor links."""
     for block in blocks:
-        if isinstance(block, Group):
+        if isinstance(block, (Group, Repeat)):
             yield from flat(block.inside)
         elif not isinstance(block, Contents):
             yield block

@@ -47,10 +47,10 @@ def remarks_of(outcome: Outcome) -> tuple[str, ...]:
     return tuple(part for part in (outcome.reason, *outcome.quality) if part)
 
 
-def back(outcome: Outcome) -> list[str]:
-    """Return the trials, and how many remarks stand below the table."""
+def back(outcome: Outcome, place: str = "below") -> list[str]:
+    """Return the trials, and how many remarks stand below the table, or at another place."""
     said = remarks_of(outcome)
-    return [sequence(outcome.trials), f"{len(said)}, below" if said else NONE]
+    return [sequence(outcome.trials), f"{len(said)}, {place}" if said else NONE]
 
 
 def value(outcome: Outcome, metric: str) -> float | int | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.reports.render import searches
-from bmwg.reports.render.blocks import Block, Group, Part, Rich, paragraph, table, title
+from bmwg.reports.render.blocks import Block, Group, Part, Repeat, Rich, paragraph, table, title
 from bmwg.reports.render.common_columns import type_badge
 from bmwg.reports.render.data_plane import brief
 from bmwg.reports.render.facts import GLANCE_ROWS, Facts, short_words
@@ -24,7 +24,9 @@ def glance(facts: Facts, figure: Sequence[Block], others_figure: Sequence[Block]
         return []
     lines = title("At a glance")
     if shown:
-        lines.append(Group(name="glance", inside=(*figure, *_throughputs(facts, shown))))
+        numbers = tuple(_throughputs(facts, shown))
+        repeat = (Repeat(summary="These numbers as a table", inside=numbers),) if figure else numbers
+        lines.append(Group(name="glance", inside=(*figure, *repeat)))
     for said in dict.fromkeys(filter(None, map(searches.condition, facts.search_metrics(shown)))):
         lines += paragraph(said)
     why = [[", ".join(one.cells), one.why, one.helps] for one in unanswered(facts)]

@@ -131,7 +131,7 @@ class _Tree:
                 return nodes.figure("", nodes.raw("", self.plots[name].svg, format="html"), caption)
             case blocks.Group():
                 return _container(*map(self.node, block.inside), classes=[block.name])
-            case blocks.Fold():
+            case blocks.Fold() | blocks.Repeat():
                 summary = _container(*_inline(block.summary), classes=["summary"])
                 return _container(summary, *map(self.node, block.inside), classes=["details"])
             case blocks.Grid():

@@ -85,7 +85,6 @@ def page(
     lines += guard.section(facts.run)
     lines += declarations.deviations(facts)
     lines += evidence.reproduction(facts)
-    lines += evidence.definitions(facts)
     return lines
 
 

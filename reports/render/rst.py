@@ -79,6 +79,8 @@ def _block(block: blocks.Block) -> Iterator[str]:
             yield f"   {_inline(block.caption)}"
         case blocks.Group():
             yield from (f".. container:: {block.name}", "", *_indented(_lines(block.inside)))
+        case blocks.Repeat():
+            yield from _lines(block.inside)
         case blocks.Fold():
             yield from (".. container:: fold", "", "   .. class:: fold-summary", "")
             yield from (f"   {_inline(block.summary)}", "", *_indented(_lines(block.inside)))

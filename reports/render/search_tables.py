@@ -16,6 +16,7 @@ from bmwg.reports.render.results import answer, remarks
 from bmwg.reports.render.text import percent, unit
 
 _GOAL_METRIC = f"{goal_outcome.METRIC}."
+_PLACE = "with the searches"  # where remarks stand
 
 
 def tst009(facts: Facts) -> list[Block]:
@@ -23,7 +24,9 @@ def tst009(facts: Facts) -> list[Block]:
     outcomes = facts.of_metric(search.METRIC)
     if not outcomes:
         return []
-    rows = [[*front(one), answer(one), bound(one.lower), bound(one.upper), *back(one)] for one in outcomes]
+    rows = [
+        [*front(one), answer(one), bound(one.lower), bound(one.upper), *back(one, _PLACE)] for one in outcomes
+    ]
     head = [
         *HEAD,
         "throughput per port and direction",
@@ -31,7 +34,7 @@ def tst009(facts: Facts) -> list[Block]:
         "next load, failed",
         *TAIL,
     ]
-    return [*title("Throughput by TST009"), *table(head, rows, f"Metric {search.METRIC}"), *remarks(outcomes)]
+    return [*title("Throughput by TST009"), *table(head, rows, f"Metric {search.METRIC}")]
 
 
 def mlrsearch(facts: Facts) -> list[Block]:
@@ -45,15 +48,19 @@ def mlrsearch(facts: Facts) -> list[Block]:
         *title("Conditional throughput by search goal (RFC 9971)"),
         *_goals(facts, outcomes),
         *table([*head, *TAIL], rows, f"Metrics {_GOAL_METRIC}*, per port and direction"),
-        *remarks(outcomes),
     ]
+
+
+def search_remarks(facts: Facts) -> list[Block]:
+    """Return the remarks on what these searches found: they stand with the trials."""
+    return remarks([*facts.of_metric(search.METRIC), *facts.of_metric(goal_outcome.METRIC)])
 
 
 def _goal_row(one: Outcome) -> list[str]:
     number = value(one, one.metric)
     shown = unit(number, "frames/s") if number is not None else answer(one)
     code = one.metric.removeprefix(_GOAL_METRIC)
-    return [*front(one), code, shown, bound(one.lower), bound(one.upper), *back(one)]
+    return [*front(one), code, shown, bound(one.lower), bound(one.upper), *back(one, _PLACE)]
 
 
 def _goals(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[Block]:

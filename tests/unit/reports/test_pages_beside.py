@@ -15,7 +15,7 @@ from bmwg.reports.render.facts import facts
 from bmwg.reports.render.first_page import following, measured, trust
 from bmwg.reports.render.grades import read_judged
 from bmwg.reports.render.headline_plot import _translated
-from bmwg.reports.render.report import PAGES, html_of, write_report
+from bmwg.reports.render.report import PAGES, html_of, write_form, write_report
 from bmwg.reports.render.rst import restructured
 from bmwg.reports.store import RunStore, read_run
 
@@ -45,7 +45,8 @@ def test_the_report_is_short_and_leads_to_the_pages_that_lead_back(folder: Path)
         assert 'href="report.html"' in (folder / name).read_text(encoding="utf-8")
     assert "Searches as they went" in titles(folder / "report-searches.html")
     assert "Searches as they went" not in titles(page)
-    assert {"Platform", "Matrices of RFC 8172 section 4.4"}.isdisjoint(titles(page))
+    assert {"Platform", "Matrices of RFC 8172 section 4.4", "Definitions"}.isdisjoint(titles(page))
+    assert "Definitions" in titles(folder / "report-definitions.html")
 
 
 def test_a_page_of_which_there_is_nothing_is_not_written_and_an_older_one_taken_away(tmp_path: Path) -> None:
@@ -121,3 +122,13 @@ def test_no_answer_of_a_translated_machine_is_in_the_first_figure(
     told: dict[str, object], apart: bool
 ) -> None:
     assert _translated(told) is apart
+
+
+def test_what_the_first_figure_shows_is_folded_on_the_page_and_open_in_text(folder: Path) -> None:
+    page = write_report(folder).read_text(encoding="utf-8")
+    glance = page[page.index('id="at-a-glance"') : page.index('id="what-to-trust"')]
+    assert glance.index("<svg") < glance.index("These numbers as a table") < glance.index("<table")
+    text = write_form(folder, "text").read_text("ascii")
+    first = text[text.index("At a glance") : text.index("What to trust")]
+    assert "317,187 to 339,843" in first
+    assert "left out of this form: These numbers" not in text
