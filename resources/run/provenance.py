@@ -18,7 +18,7 @@ def toolkit_state() -> tuple[str, str | None, bool | None]:
 
     Of an installed package both are what was noted when it was built; None where nothing was.
     """
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     commit = _git(root, "rev-parse", "HEAD")
     if commit is None:
         return __version__, *_noted()

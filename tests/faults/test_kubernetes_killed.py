@@ -57,7 +57,7 @@ print("ended", flush=True)
 CLEANUP = """
 import json, sys
 from pathlib import Path
-from bmwg.drivers import ledger
+from bmwg.drivers.undo import ledger
 from bmwg.drivers.kubernetes import client, pods
 pods.remove_namespace.__kwdefaults__["within_s"] = float(sys.argv[2])
 run = Path(sys.argv[1])

@@ -35,7 +35,7 @@ def ours(kind: str) -> dict[str, Any]:
 
 
 def forms(*names: str) -> dict[str, Any]:
-    profile = ours("http")
+    profile = ours("kinds/requests")
     return {**profile, "experiments": [{**profile["experiments"][0], "forms": list(names)}]}
 
 

@@ -195,7 +195,7 @@ def test_an_error_within_the_block_ends_it_too() -> None:
 
 PARENT = """
 import os, sys, time
-from bmwg.drivers import awake
+from bmwg.drivers.watch import awake
 from bmwg.methodology.trial.keep_awake import KeepAwake
 awake.maybe_translated = lambda source: False
 with awake.kept_awake(KeepAwake.SPIN, {int(sys.argv[1])}) as held:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.api.calls import Calls
-from bmwg.drivers.hosting import pages, virtual_functions
+from bmwg.drivers.hosting import pages, vfio, virtual_functions
 from bmwg.drivers.network import ebpf_build, ebpf_node, libbpf, ovs_switch, ovs_words
 from bmwg.drivers.network.af_xdp import AfXdpNetwork
 from bmwg.drivers.network.combination import CombinedNetwork
@@ -220,7 +220,7 @@ def test_a_nic_without_virtual_functions_is_named(tmp_path, monkeypatch):
 
 
 def test_functions_of_somebody_else_are_not_touched(tmp_path, monkeypatch):
-    monkeypatch.setattr(virtual_functions, "_PCI", tmp_path)
+    monkeypatch.setattr(vfio, "PCI", tmp_path)
     (tmp_path / "0000:01:00.0").mkdir()
     made_already = tmp_path / "0000:01:00.0" / "sriov_numvfs"
     made_already.write_text("2")
@@ -231,7 +231,7 @@ def test_functions_of_somebody_else_are_not_touched(tmp_path, monkeypatch):
 
 
 def test_functions_are_made_told_and_taken_back(tmp_path, monkeypatch):
-    monkeypatch.setattr(virtual_functions, "_PCI", tmp_path)
+    monkeypatch.setattr(vfio, "PCI", tmp_path)
     nic = tmp_path / "0000:01:00.0"
     nic.mkdir()
     (nic / "sriov_numvfs").write_text("0")
@@ -250,7 +250,7 @@ def test_functions_are_made_told_and_taken_back(tmp_path, monkeypatch):
 
 
 def test_a_function_without_a_driver_is_named_within_its_deadline(tmp_path, monkeypatch):
-    monkeypatch.setattr(virtual_functions, "_PCI", tmp_path)
+    monkeypatch.setattr(vfio, "PCI", tmp_path)
     (tmp_path / "0000:01:10.0").mkdir()
     with pytest.raises(TestbedError, match="VF-03") as caught:
         virtual_functions.interface_of(address="0000:01:10.0", within_s=0.1)

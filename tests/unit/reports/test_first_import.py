@@ -7,7 +7,14 @@ import sys
 
 import pytest
 
-_PACKAGES = ("published.ratios", "published.figures", "http.section", "render.page", "compare", "importers")
+_PACKAGES = (
+    "published.ratios",
+    "published.figures",
+    "kinds.requests.section",
+    "render.page",
+    "compare",
+    "importers",
+)
 
 
 @pytest.mark.parametrize("name", _PACKAGES)

@@ -157,8 +157,8 @@ def test_one_verification_and_one_bundle_hold_both_kinds(tmp_path, started, caps
     assert (len(found.executions), bool(found.trials)) == (3, True)
     assert [str(one) for one in verify_folder(folder).findings] == []
     lines = summary_lines(found)
-    assert any("profile quick of frames shortens" in line for line in lines)
-    assert any("profile quick of requests shortens" in line for line in lines)
+    assert any("profile quick of frames is a quick look" in line for line in lines)
+    assert any("profile quick of requests is a quick look" in line for line in lines)
     assert lines[-2].startswith("frames: ")
     assert lines[-1] == "requests: 1 measured"
     assert set(lines) <= set(noted)

@@ -69,7 +69,7 @@ def test_the_report_holds_a_cell_beside_a_neighbour_against_itself_alone(made) -
     text = html.unescape(re.sub(r"<[^>]+>", " ", (made / "report.html").read_text()))
     assert "Beside neighbours" in text
     words = " ".join(text[text.index("Measured alone and beside a neighbour") :].split())
-    row = words[words.index("host/pod/sysbench_cpu/1t/10000n cpu-on-pods") :][:250]
+    row = words[words.index("host/pod/sysbench_cpu/1t/10000n cpu-on-pods") :][:350]
     assert re.search(r"0\.500 \(0\.\d+ to 0\.\d+\)", row), row  # what the victim loses
     assert "0.600 (0.600 to 0.600)" in row  # and what its neighbour does
 
