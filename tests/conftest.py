@@ -7,6 +7,7 @@ removes that file when it ends by itself.
 
 import contextlib
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ import pytest
 
 from bmwg.drivers.undo.ledger import FILE_NAME, cleanup
 from bmwg.methodology.errors import ToolkitError
+
+# A pass that a script starts in the background ignores SIGINT, and so would every command that it interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -22,7 +22,9 @@ def handle(chosen: argparse.Namespace) -> int:
     """Hand the shards out until none is left that can be; 0 when all are complete, 1 when not."""
     fleet = read_fleet(chosen.plan)
     beds = beds_of(chosen.testbed)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # our programs end with us
+    # our programs end with us, and by SIGINT, which a script's background programs are started to ignore
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
 
     def command(shard: Shard, bed: Bed) -> Sequence[str]:
         words = ["fleet", "shard", str(chosen.plan), str(shard.number), "--testbed", str(bed.file)]

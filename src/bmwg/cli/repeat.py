@@ -93,6 +93,8 @@ def _check(chosen: argparse.Namespace) -> None:
 
 def _run(command: Sequence[str]) -> int:
     """Run one command; an interruption is passed on once, and the run closes itself."""
+    # a script's background programs are started to ignore SIGINT, and so would be the runs
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     child = subprocess.Popen(command, process_group=0)
     told = False
     while True:
