@@ -23,8 +23,8 @@ def handle(chosen: argparse.Namespace) -> int:
     fleet = read_fleet(chosen.plan)
     beds = beds_of(chosen.testbed)
     # our programs end with us, and by SIGINT, which a script's background programs are started to ignore
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.default_int_handler)
+    for asked in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(asked, signal.default_int_handler)
 
     def command(shard: Shard, bed: Bed) -> Sequence[str]:
         words = ["fleet", "shard", str(chosen.plan), str(shard.number), "--testbed", str(bed.file)]
