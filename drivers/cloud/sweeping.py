@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.servers import Workshop
 from bmwg.methodology.errors import TestbedError, ToolkitError
 
@@ -65,8 +64,3 @@ def sweep(workshop: Workshop) -> list[str]:
     if failures:
         raise failures[0]
     return removed
-
-
-def sweep_by_tag(*, cloud: str, tag: str) -> bool:
-    """Undo of a run in a user's cloud: remove all that carries its tag. Idempotent."""
-    return bool(sweep(Workshop(Client(cloud=cloud), tag)))

@@ -12,12 +12,11 @@ import difflib
 import os
 import socket
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.errors import ConfigError, TestbedError
 
 _CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -123,13 +122,3 @@ def connected(netns: str, host: str, port: int, within_s: float) -> socket.socke
     if isinstance(done[0], BaseException):
         raise done[0]
     return done[0]
-
-
-def of_options(options: Mapping[str, JsonValue]) -> Access:
-    """Return the access that a testbed file's `pods.options` names. Raises DriverError KUBE-10."""
-    unknown = sorted(
-        set(options) - {"cluster", "kubeconfig", "context", "namespace", "node_selector", "image"}
-    )
-    if unknown:
-        raise DriverError("KUBE-10", "pods.options", expected="known keys", found=", ".join(unknown))
-    return Access(kubeconfig=str(options.get("kubeconfig", "")), context=str(options.get("context", "")))

@@ -11,7 +11,7 @@ import contextlib
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from http.client import HTTPException
 from typing import Any
 
@@ -351,18 +351,3 @@ def _lines(response: Any, end_s: float) -> Iterator[bytes]:
         yield from (line for line in whole if line.strip())
         if time.monotonic() > end_s:
             return
-
-
-def wait_until(
-    cluster: Cluster,
-    path: str,
-    judged: Callable[[str, dict[str, Any]], bool],
-    *,
-    within_s: float,
-    **query: JsonValue,
-) -> dict[str, Any] | None:
-    """Return the first object that `judged` takes, from now on within `within_s`; None when none came."""
-    for kind, found in cluster.watch(path, within_s=within_s, **query):
-        if judged(kind, found):
-            return found
-    return None

@@ -63,7 +63,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One metric on one cell over the runs that gave a plain number; `gaps` counts those that did not.
+    """One metric on one cell over the runs that gave a plain number; `gaps` counts those that did not,
+    `silent` the newest of them in a row: of these nobody knows whether they are worse.
 
     `levels` are the medians between the jumps, `spreads` what a number of each is uncertain by, relative to
     it. `sign` is 1 where more is better, -1 where less is, 0 where nobody can tell from the unit.
@@ -74,6 +75,7 @@ class Series:
     cell: Cell
     points: tuple[Point, ...]
     gaps: int
+    silent: int
     levels: tuple[float, ...]
     changes: tuple[Change, ...]
     spreads: tuple[float, ...]
@@ -83,11 +85,6 @@ class Series:
     def numbers(self) -> tuple[float, ...]:
         """The numbers alone."""
         return tuple(one.number for one in self.points)
-
-    @property
-    def run_ids(self) -> tuple[str, ...]:
-        """The runs that gave them."""
-        return tuple(one.run_id for one in self.points)
 
     @property
     def judged(self) -> bool:
@@ -164,7 +161,10 @@ def _all_series(runs: Sequence[Run]) -> Iterator[Series]:
                 entry = (run, point, value.unit, outcome.cell)
                 gathered.setdefault((value.metric, outcome.cell.cell_id), []).append(entry)
     for (metric, cell_id), entries in gathered.items():
-        yield _series(metric, entries, len(asked[metric, cell_id]) - len(entries))
+        gave = {run.run_id for run, *_ in entries}
+        missed = [run.run_id not in gave for run in runs if run.run_id in asked[metric, cell_id]]
+        silent = next((place for place, gap in enumerate(reversed(missed)) if not gap), len(missed))
+        yield _series(metric, entries, gaps=sum(missed), silent=silent)
 
 
 def _width(outcome: Outcome) -> float:
@@ -172,7 +172,9 @@ def _width(outcome: Outcome) -> float:
     return (ends[1] - ends[0]) / ends[0] if ends is not None and ends[0] else 0.0
 
 
-def _series(metric: str, entries: Sequence[tuple[Run, Point, str, Cell]], gaps: int) -> Series:
+def _series(
+    metric: str, entries: Sequence[tuple[Run, Point, str, Cell]], *, gaps: int, silent: int
+) -> Series:
     points = tuple(point for _, point, _, _ in entries)
     unit = entries[0][2]
     jumps = change_points([one.number for one in points])
@@ -205,6 +207,7 @@ def _series(metric: str, entries: Sequence[tuple[Run, Point, str, Cell]], gaps: 
         cell=entries[0][3],
         points=points,
         gaps=gaps,
+        silent=silent,
         levels=levels,
         changes=tuple(changes),
         spreads=spreads,

@@ -43,10 +43,12 @@ def verdict(made: Sequence[Trend], newest: int = NEWEST) -> str:
     series = [one for trend in made for one in trend.series]
     worse = [one for one in series if one.worsened(newest)]
     among = f"among the newest {newest} runs"
+    silent = sum(one.silent > 0 for one in series)
+    told = f" {silent} have no plain number from the newest run that asked for one." if silent else ""
     return (
-        f"{len(worse)} of {len(series)} series became worse by more than their width {among}."
+        f"{len(worse)} of {len(series)} series became worse by more than their width {among}.{told}"
         if worse
-        else f"None of {len(series)} series became worse by more than its width {among}."
+        else f"None of {len(series)} series became worse by more than its width {among}.{told}"
     )
 
 

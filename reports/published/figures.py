@@ -46,11 +46,6 @@ class Table:
     forms: tuple[str, ...]
     figures: Mapping[tuple[str, str], Figure]
 
-    @property
-    def has_native(self) -> bool:
-        """Whether ratios to native can be formed at all."""
-        return NATIVE in self.forms
-
 
 @cache
 def _data() -> Mapping[str, Any]:

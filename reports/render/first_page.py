@@ -144,7 +144,7 @@ def _trusted(facts: Facts) -> Iterator[str]:
 
 
 def _answers(facts: Facts) -> str:
-    """Count the answers by what is known: `1 exact result, 3 ranges, 10 unstable, 7 not run`."""
+    """Count the answers by what is known: `4 measured, 3 as a range, 10 unstable, 7 not run`."""
     ranges = sum(extent(facts, one).known is Known.INTERVAL for one in facts.of_search())
     counted = Counter(one.type for one in facts.run.outcomes)
     plain = counted[OutcomeType.MEASURED] - ranges
@@ -152,8 +152,8 @@ def _answers(facts: Facts) -> str:
         counted[kind] for kind in (OutcomeType.AT_FLOOR, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
     )
     parts = (
-        (number_of(plain, "exact result"), plain),
-        (number_of(ranges, "range"), ranges),
+        (f"{plain} measured", plain),
+        (f"{ranges} measured as a range", ranges),
         (f"{bounds} bounded from one side", bounds),
         (f"{counted[OutcomeType.UNSTABLE]} unstable", counted[OutcomeType.UNSTABLE]),
         (f"{counted[OutcomeType.INVALID]} invalid", counted[OutcomeType.INVALID]),

@@ -20,7 +20,8 @@ STATUSES: dict[int, str] = {
     " trend: something became worse; doctor, registry, validate-method: something was found",
     ConfigError.exit_code: "the command line or a file is wrong; nothing was started",
     TestbedError.exit_code: "the machine or the testbed does not allow it",
-    TrialInvalid.exit_code: "verify: figures do not follow from the trials; or a trial's procedure failed",
+    TrialInvalid.exit_code: "verify, export --parquet, trend: figures of a run do not follow from its trials;"
+    " or a trial's procedure failed",
     DriverError.exit_code: "a driver, or the program that it drives, misbehaved",
     6: "verify, compare --reproduce: consistent, but nobody who is known signed; or it cannot be told",
     7: "verify: something that --require names is not shown",

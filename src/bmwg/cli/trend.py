@@ -11,7 +11,7 @@ from typing import Any
 
 from bmwg.cli import as_json, exits
 from bmwg.cli.runs import run_folder
-from bmwg.methodology.errors import ConfigError, ToolkitError
+from bmwg.methodology.errors import ConfigError, ToolkitError, TrialInvalid
 from bmwg.reports.compare.page import NOT_VERIFIED
 from bmwg.reports.compare.trend import NEWEST, Trend, trends
 from bmwg.reports.compare.trend_page import plots_of, trends_page, verdict
@@ -57,7 +57,8 @@ def add_parser(verbs: Any) -> None:
 def handle(chosen: argparse.Namespace) -> int:
     """Print or write the trends; 1 when a series became worse by more than its width.
 
-    A run that cannot be read or does not verify is left out and named. Raises what `trends` raises.
+    A run that cannot be read or does not verify is left out and named; the status is 4 then, since nobody
+    knows whether that run is worse. Raises what `trends` raises.
     """
     left_out: list[ToolkitError] = []
     runs = _runs(run_folders_in(chosen.runs), left_out, unverified=chosen.unverified)
@@ -75,7 +76,9 @@ def handle(chosen: argparse.Namespace) -> int:
     else:
         print(text, end="")
     worse = any(one.worsened(chosen.newest) for trend in made for one in trend.series)
-    return exits.FAILED if worse else 0
+    if worse:
+        return exits.FAILED
+    return TrialInvalid.exit_code if left_out else 0
 
 
 def _runs(folders: Sequence[Path], left_out: list[ToolkitError], *, unverified: bool) -> list[Run]:

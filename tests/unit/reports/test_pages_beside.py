@@ -87,7 +87,7 @@ def test_the_first_page_says_what_was_measured_and_how_far_to_trust_it(folder: P
     said = restructured(trust(told)).replace("\\", "")
     assert "trials were valid" in said
     assert "the medium is virtual" in said
-    assert re.search(r"Of \d+ answers: \d+ exact results?", said)
+    assert re.search(r"Of \d+ answers: \d+ measured, ", said)
     assert "No figure is a measurement" not in said
     simulated = replace(told, run=replace(told.run, simulated=True))
     assert "No figure is a measurement" in restructured(trust(simulated))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -221,3 +223,24 @@ def test_runs_that_do_not_verify_are_left_out_and_named(tmp_path: Path, monkeypa
 def test_the_sentence_for_ci(tmp_path: Path) -> None:
     made = trends(nightly(tmp_path, [100_000] * 2))
     assert verdict(made) == "None of 2 series became worse by more than its width among the newest 10 runs."
+
+
+def test_a_series_that_fell_silent_is_said_and_is_no_pass_by_the_way(tmp_path: Path) -> None:
+    runs = nightly(tmp_path, [100_000] * 3)
+    *outcomes, last = runs[-1].outcomes
+    silent = replace(runs[-1], outcomes=(*outcomes, replace(last, type=OutcomeType.UNSTABLE, values=())))
+    said = verdict(trends([*runs[:-1], silent]))
+    assert said.endswith("1 have no plain number from the newest run that asked for one.")
+
+
+def test_a_run_that_is_left_out_ends_in_a_status_of_its_own(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Nobody knows whether it is worse: a pipeline that asks whether must not read that none is."""
+    nightly(tmp_path / "runs", [100_000] * 3)
+    finding = SimpleNamespace(rule_id="VER-01", where="trial 1")
+
+    def verified(folder: Path, _keys: object) -> SimpleNamespace:
+        return SimpleNamespace(findings=[finding] if folder.name.endswith("02") else [])
+
+    monkeypatch.setattr("bmwg.cli.trend.verified", verified)
+    assert main(["trend", str(tmp_path / "runs")]) == 4
+    assert capsys.readouterr().err.count("CMP-08") == 1

@@ -62,8 +62,8 @@ static uint8_t *put_ipv6(uint8_t *at, const struct frame_plan *plan, uint16_t pa
 	ip->payload_len = rte_cpu_to_be_16(payload_octets);
 	ip->proto = IPPROTO_UDP;
 	ip->hop_limits = HOP_LIMIT;
-	memcpy(ip->src_addr, plan->source_ip, 16);
-	memcpy(ip->dst_addr, plan->destination_ip, 16);
+	memcpy(&ip->src_addr, plan->source_ip, 16);
+	memcpy(&ip->dst_addr, plan->destination_ip, 16);
 	return (uint8_t *)(ip + 1);
 }
 
@@ -102,7 +102,7 @@ void frame_template_fill(struct frame_template *t, const struct frame_plan *plan
 			t->destination_offset = (uint16_t)((uint8_t *)&ip->dst_addr - t->octets);
 		} else {
 			t->destination_offset =
-				(uint16_t)((uint8_t *)((struct rte_ipv6_hdr *)at)->dst_addr - t->octets);
+				(uint16_t)((uint8_t *)&((struct rte_ipv6_hdr *)at)->dst_addr - t->octets);
 		}
 		t->source_port_offset = (uint16_t)((uint8_t *)&udp->src_port - t->octets);
 		t->checksum_offset = (uint16_t)((uint8_t *)&udp->dgram_cksum - t->octets);

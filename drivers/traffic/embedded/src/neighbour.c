@@ -78,8 +78,8 @@ static bool nd_send(struct port *p, uint8_t type, const struct rte_ether_addr *t
 	ip->payload_len = rte_cpu_to_be_16(sizeof(*nd));
 	ip->proto = IPPROTO_ICMPV6;
 	ip->hop_limits = HOP_LIMIT_ND;
-	memcpy(ip->src_addr, p->ipv6, 16);
-	memcpy(ip->dst_addr, to_ip, 16);
+	memcpy(&ip->src_addr, p->ipv6, 16);
+	memcpy(&ip->dst_addr, to_ip, 16);
 	nd->type = type;
 	nd->flags = advert ? rte_cpu_to_be_32(NA_SOLICITED_OVERRIDE) : 0;
 	memcpy(nd->target, target, 16);
@@ -114,8 +114,9 @@ static void nd_input(struct port *p, const struct rte_ether_addr *from, const st
 	if (!p->has_ipv6 || ip->hop_limits != HOP_LIMIT_ND || nd->code != 0)
 		return;
 	if (nd->type == ND_NEIGHBOR_SOLICIT && !memcmp(nd->target, p->ipv6, 16))
-		nd_send(p, ND_NEIGHBOR_ADVERT, from, memcmp(ip->src_addr, none, 16) ? ip->src_addr : all_nodes,
-			p->ipv6, vlan_tci);
+		nd_send(p, ND_NEIGHBOR_ADVERT, from,
+			memcmp(&ip->src_addr, none, 16) ? (const uint8_t *)&ip->src_addr : all_nodes, p->ipv6,
+			vlan_tci);
 	if (nd->type == ND_NEIGHBOR_ADVERT && p->gateway_ipv6.wanted &&
 	    !memcmp(nd->target, p->gateway_ipv6.address, 16)) {
 		p->gateway_ipv6.mac = *from;
