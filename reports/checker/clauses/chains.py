@@ -108,13 +108,13 @@ def scheduled(scope: Scope) -> Answer:
 
 @clause("CINF08-5.2.6-04")
 def attached_by(scope: Scope) -> Answer:
-    """The record names the network option of each chain, and every function is attached by it twice."""
+    """The record names the chain's network option, that of its cell, and it attaches every function twice."""
 
     def check(one: _Deployed) -> bool:
         network = one.told.get("network")
         option = network.get("network") if isinstance(network, Mapping) else None
         names = [attachment.get("network") for attachment in _mappings(one.told.get("attachments"))]
-        return bool(option) and names == [option] * (2 * len(one.asked))
+        return option == one.cell.network and names == [option] * (2 * len(one.asked))
 
     return _each(scope, "one network option for each chain, two attachments of it for each function", check)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from bmwg.methodology.answers.data_plane import frames_of
 from bmwg.methodology.cells.paths import ACCELERATED
+from bmwg.reports.checker.deployed import silent_beside
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
@@ -18,20 +19,29 @@ Told = Mapping[str, Any]
 
 
 def _pods(scope: Scope) -> dict[str, Told]:
-    """Return the evidence of those deployments of this scope's trials that have pods."""
+    """Return the evidence of those deployments of this scope's trials that have pods.
+
+    One of the same hosting form and network that does not tell who made its pods has nothing to show.
+    """
     told = (scope.evidence.platform or {}).get("deployments", {})
     found = {name: told.get(name) for name in {trial.deployment_id for trial in scope.trials}}
-    return {
+    mine = {
         name: one
         for name, one in found.items()
         if isinstance(one, Mapping) and isinstance(one.get("pod_runtime"), Mapping)
     }
+    return mine | _silent(scope, mine)
 
 
 def _of_clusters(scope: Scope) -> dict[str, Told]:
-    return {
+    mine = {
         name: one for name, one in _pods(scope).items() if one["pod_runtime"].get("runtime") == KUBERNETES
     }
+    return mine | _silent(scope, mine)
+
+
+def _silent(scope: Scope, mine: Mapping[str, Told]) -> dict[str, Told]:
+    return {name: {"pod_runtime": {}} for name in silent_beside(scope, mine, "pod_runtime")}
 
 
 def _held(mine: Mapping[str, Told], none: str, what: str, check: Callable[[Told], bool]) -> Answer:

@@ -30,7 +30,11 @@ def combined(scope: Scope) -> Answer:
     mine = deployments(scope, COMBINATION)
     if not mine:
         return _NONE
-    other = sorted(name for name, told in mine.items() if not all(map(_fits, attachments(told))))
+    other = sorted(
+        name
+        for name, told in mine.items()
+        if not _axes(told) <= {NORTH_SOUTH, EAST_WEST} or not all(map(_fits, attachments(told)))
+    )
     both = sorted(name for name, told in mine.items() if _axes(told) == {NORTH_SOUTH, EAST_WEST})
     found = f"both axes in {len(both)} of {len(mine)} deployments, interfaces of another kind in {len(other)}"
     return held(bool(both) and not other, "interfaces of both axes, each of its kind", found)
@@ -38,12 +42,13 @@ def combined(scope: Scope) -> Answer:
 
 @clause("CINF08-5.1.2.4-03")
 def axes_apart(scope: Scope) -> Answer:
-    """Each deployment says which axes its frames pass, and its cells have one direction each."""
+    """Each deployment says which axes its frames pass, and the cells on it have one direction each."""
     mine = deployments(scope, COMBINATION)
     if not mine:
         return _NONE
     silent = sorted(name for name, told in mine.items() if not _axes(told) <= {NORTH_SOUTH, EAST_WEST})
-    cells = [outcome.cell for outcome in scope.outcomes if outcome.cell.hosting != "none"]
+    ran = {trial.cell_id for trial in scope.trials if trial.deployment_id in mine}
+    cells = {outcome.cell for outcome in scope.outcomes if outcome.cell.cell_id in ran}
     mixed = sum(cell.direction is Direction.BOTH for cell in cells)
     found = f"{len(silent)} of {len(mine)} deployments without, {mixed} of {len(cells)} cells with both"
     return held(not silent and not mixed, "axes of each deployment, one direction a cell", found)

@@ -50,9 +50,9 @@ def _places(evidence: Evidence) -> Answer:
 
 
 def _ends(testbed: Mapping[str, Any], port: object) -> set[str]:
-    """Return the nodes at which a tester's port ends by its cables; without one, where it says that it is.
+    """Return the nodes that frames of a tester's port can come to by cables; without one, where it says it is.
 
-    A cable between two ports of the tester ends nowhere.
+    What enters a node may leave it by any of its cables. A cable between two ports of the tester ends nowhere.
     """
     name = str(port.get("port")) if isinstance(port, Mapping) else str(port)
     links = testbed.get("links")
@@ -61,6 +61,9 @@ def _ends(testbed: Mapping[str, Any], port: object) -> set[str]:
     nodes = testbed.get("nodes")
     own = name.partition("/")[0]
     found = {end.partition("/")[0] for end in ends} - {own}
+    pairs = [tuple(str(end).partition("/")[0] for end in _both(one)) for one in cables]
+    while more := {far for a, b in pairs for near, far in ((a, b), (b, a)) if near in found} - found - {own}:
+        found |= more
     named = not ends or (isinstance(nodes, dict) and own in nodes)
     return found | ({own} if named else set())
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bmwg.reports.checker.deployed import silent_beside
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
 USER_SPACE, EBPF, SR_IOV = "user-space", "ebpf", "sr-iov"
@@ -21,7 +22,8 @@ Check = Callable[[Mapping[str, Any]], bool]
 def deployments(scope: Scope, model: str, **driven: str | bool) -> dict[str, Mapping[str, Any]]:
     """Return the evidence of those deployments of this scope's trials whose network is of a model.
 
-    `driven` are further words of the network, or settings of the option.
+    `driven` are further words of the network, or settings of the option. A deployment on the same option
+    that tells nothing of its network is one of them, with nothing to show.
     """
     told = (scope.evidence.platform or {}).get("deployments", {})
     found = {}
@@ -30,7 +32,7 @@ def deployments(scope: Scope, model: str, **driven: str | bool) -> dict[str, Map
         network = evidence.get("network") if isinstance(evidence, Mapping) else None
         if isinstance(network, Mapping) and is_driven(network, {"networking_model": model, **driven}):
             found[name] = evidence
-    return found
+    return found | silent_beside(scope, found, "network")
 
 
 def is_driven(network: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
@@ -82,19 +84,19 @@ def _pollers(attachment: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield one
 
 
-def _queues(attachment: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the CPU of each port's receive queue that a polling thread serves now."""
-    return {
-        queue["port"]: one.get("cpu")
+def _cores(attachment: Mapping[str, Any], *keys: str) -> list[Any]:
+    """Return the CPU of each receive queue, served by a polling thread now, of the port named below keys."""
+    named = part(attachment, *keys)
+    return [
+        one.get("cpu")
         for one in _pollers(attachment)
         for queue in one.get("queues", ())
-        if queue.get("enabled")
-    }
+        if queue.get("enabled") and named is not None and queue.get("port") == named
+    ]
 
 
 def _nic_polled(attachment: Mapping[str, Any]) -> bool:
-    nic = part(attachment, "mapping", "nic")
-    return nic is not None and nic in _queues(attachment)
+    return bool(_cores(attachment, "mapping", "nic"))
 
 
 def _mapped(attachment: Mapping[str, Any]) -> bool:
@@ -137,7 +139,7 @@ def versions(scope: Scope) -> Answer:
 
     def told(evidence: Mapping[str, Any]) -> bool:
         said = " ".join(map(str, part(evidence, "network", "vswitch", "supported_versions") or ()))
-        return "DPDK" in said and "vSwitch" in said
+        return all(re.search(rf"{name}\)? [0-9]+\.[0-9]+", said) for name in ("vSwitch", "DPDK"))
 
     return _each(scope, USER_SPACE, "versions of switch and DPDK", told)
 
@@ -147,7 +149,7 @@ def ports_added(scope: Scope) -> Answer:
     """The pod's port is one of the switch's, and polled."""
 
     def there(attachment: Mapping[str, Any]) -> bool:
-        return part(attachment, "mapping", "vswitch_port") in _queues(attachment)
+        return bool(_cores(attachment, "mapping", "vswitch_port"))
 
     return _each(
         scope, USER_SPACE, "each pod's port among those of the switch", lambda one: _every(one, there)
@@ -193,12 +195,13 @@ def switch_cores(scope: Scope) -> Answer:
 
 @clause("CINF08-5.2.4-06")
 def queues_placed(scope: Scope) -> Answer:
-    """The core of each NIC's receive queue stands in the record."""
+    """The core of every receive queue of each NIC stands in the record."""
 
     def placed(attachment: Mapping[str, Any]) -> bool:
-        return isinstance(_queues(attachment).get(str(part(attachment, "mapping", "nic"))), int)
+        cores = _cores(attachment, "mapping", "nic")
+        return bool(cores) and all(isinstance(core, int) for core in cores)
 
-    return _each(scope, USER_SPACE, "the core of each NIC's receive queue", lambda one: _outer(one, placed))
+    return _each(scope, USER_SPACE, "the core of each NIC's receive queues", lambda one: _outer(one, placed))
 
 
 @clause("CINF08-5.1.2.2-02")
