@@ -53,15 +53,19 @@ def highest_lossless(scope: Scope) -> Answer:
 
 @clause("RFC2544-26.1-02", "throughput")
 def reduced_on_loss(scope: Scope) -> Answer:
-    """In each search a lossy trial is followed by a lower load or by another trial at the same one."""
+    """In each search a lossy trial is followed by a lower load or by another trial at the same one.
+
+    A trial that was not valid answers nothing, and so does not stand between two others.
+    """
     wrong: list[int] = []
     for outcome in scope.outcomes:
-        group = scope.evidence.of(outcome.cell.cell_id, outcome.metric)
-        lossless = [t.trial.result.spec.load_fps for t in group if t.trial.lossless]
+        group = [t for t in scope.evidence.of(outcome.cell.cell_id, outcome.metric) if t.trial.valid]
+        lossless: set[int] = set()  # loads at which a trial had lost nothing by then
         for entry, after in pairwise(group):
             load = entry.trial.result.spec.load_fps
-            lossy = entry.trial.valid and not entry.trial.lossless
-            if lossy and after.trial.result.spec.load_fps > load and load not in lossless:
+            if entry.trial.lossless:
+                lossless.add(load)
+            elif after.trial.result.spec.load_fps > load and load not in lossless:
                 wrong.append(after.trial.seq)
     return held(not wrong, "a lower or equal load after loss", f"{len(wrong)} trials higher {wrong[:5]}")
 
@@ -100,9 +104,9 @@ def statement_whole(scope: Scope) -> Answer:
 
 @clause("RFC2544-26.2-01", "latency")
 def at_throughput(scope: Scope) -> Answer:
-    """Each latency stream of a device ran at the throughput of the same cell, not at a conditional one."""
+    """Each latency stream of a device ran at the throughput of its cell, found before; no conditional one."""
     loads = {
-        outcome.cell.cell_id: outcome.lower.load_fps
+        outcome.cell.cell_id: (outcome.lower.load_fps, max(outcome.trials, default=0))
         for outcome in scope.evidence.outcomes
         if (outcome.metric == throughput.METRIC or stated(outcome, throughput.METRIC) is not None)
         and outcome.lower
@@ -110,10 +114,14 @@ def at_throughput(scope: Scope) -> Answer:
     }
     wire = {one.cell.cell_id for one in scope.outcomes if one.cell.qualifies_tester}
     trials = [t for t in scope.trials if t.cell_id not in wire]  # no device there: docs/adr/0458
-    wrong = [t.trial.seq for t in trials if t.trial.result.spec.load_fps != loads.get(t.cell_id)]
+    wrong = []
+    for one in trials:
+        load_fps, found_at = loads.get(one.cell_id, (None, 0))
+        if one.trial.result.spec.load_fps != load_fps or one.trial.seq < found_at:
+            wrong.append(one.trial.seq)
     return held(
         bool(trials) and not wrong,
-        "the load of RFC 2544's throughput",
+        "the load of RFC 2544's throughput, found before",
         f"{len(wrong)} of {len(trials)} trials otherwise",
     )
 

@@ -50,9 +50,9 @@ def _places(evidence: Evidence) -> Answer:
 
 
 def _ends(testbed: Mapping[str, Any], port: object) -> set[str]:
-    """Return the nodes that frames of a tester's port can come to by cables; without one, where it says it is.
+    """Return the nodes that frames of a tester's port can reach by cables; without one, where it says it is.
 
-    What enters a node may leave it by any of its cables. A cable between two ports of the tester ends nowhere.
+    What enters a node may leave it by any cable. A cable between two ports of the tester ends nowhere.
     """
     name = str(port.get("port")) if isinstance(port, Mapping) else str(port)
     links = testbed.get("links")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from bmwg.methodology.measurements.modifiers import BRIDGES, MEASUREMENTS, METRIC, ROUTERS
 from bmwg.methodology.measurements.throughput import FOUND_BY
-from bmwg.methodology.records import Direction, Outcome, OutcomeType
+from bmwg.methodology.records import Direction, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.trial.directions import sending
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
@@ -59,7 +59,10 @@ def _count(trial: Trial, name: str) -> int:
 
 def _each(scope: Scope, expected: str, fits: Callable[[Trial], bool], *codes: str) -> Answer:
     """Hold each valid trial under modifiers against a condition."""
-    trials = _trials(scope, *codes)
+    return _hold(_trials(scope, *codes), expected, fits)
+
+
+def _hold(trials: list[Trial], expected: str, fits: Callable[[Trial], bool]) -> Answer:
     if not trials:
         return not_applicable(_NONE)
     wrong = [one.trial.seq for one in trials if not fits(one)]
@@ -82,7 +85,7 @@ def every_modifier(scope: Scope) -> Answer:
 
 @clause("RFC2544-11-02")
 def plain_then_each(scope: Scope) -> Answer:
-    """The plain throughput of a cell precedes each of its modifiers, and no trial has two."""
+    """The plain throughput of a cell precedes each of its modifiers, and each trial has that one alone."""
     tried = _tried(scope, *(one.code for one in MEASUREMENTS))
     if not tried:
         return not_applicable(_NONE)
@@ -90,8 +93,7 @@ def plain_then_each(scope: Scope) -> Answer:
     for one in tried:
         plain = [t.trial.seq for name in FOUND_BY for t in scope.evidence.of(one.cell.cell_id, name)]
         mine = scope.evidence.of(one.cell.cell_id, one.metric)
-        specs = [trial.trial.result.spec for trial in mine]
-        single = all((spec.modifier is None) != (spec.broadcast_every is None) for spec in specs)
+        single = all(_beside(trial.trial.result.spec) == _ALONE[one.metric] for trial in mine)
         if not plain or not mine or max(plain) > mine[0].trial.seq or not single:
             wrong.append(one.outcome_id)
     return held(
@@ -101,9 +103,18 @@ def plain_then_each(scope: Scope) -> Answer:
     )
 
 
+def _beside(spec: TrialSpec) -> tuple[str, bool]:
+    """Return what goes on beside a stream: a modifier on the DUT's side, and whether broadcast frames do."""
+    return spec.modifier or "", spec.broadcast_every is not None
+
+
+_ALONE = {one.metric: (one.modifier, not one.modifier) for one in MEASUREMENTS}
+
+
 @clause("RFC2544-11.1-01")
 def broadcast_share(scope: Scope) -> Answer:
-    """Broadcast frames are one in a hundred of all frames sent."""
+    """Broadcast frames are one in a hundred of all frames sent, wherever enough were sent to tell."""
+    codes = ("broadcast", "broadcast_bridged")
 
     def fits(one: Trial) -> bool:
         result = one.trial.result
@@ -112,11 +123,12 @@ def broadcast_share(scope: Scope) -> Answer:
         shares = [
             counted[name] / (stream.sent_frames + counted[name])
             for name, stream in ends.items()
-            if stream.sent_frames >= LEAST_FRAMES and result.spec.direction in (name, Direction.BOTH)
+            if result.spec.direction in (name, Direction.BOTH)
         ]
         return all(abs(share - BROADCAST_SHARE) <= SHARE_TOLERANCE for share in shares)
 
-    return _each(scope, "1 % of the frames sent are broadcast frames", fits, "broadcast", "broadcast_bridged")
+    trials = [trial for trial in _trials(scope, *codes) if _enough_frames(trial)]
+    return _hold(trials, "1 % of the frames sent are broadcast frames", fits)
 
 
 @clause("RFC2544-11.1-02")
@@ -195,7 +207,7 @@ def answers_verified(scope: Scope) -> Answer:
 
 @clause("RFC2544-11.3-01")
 def update_first(scope: Scope) -> Answer:
-    """No test frame left before the first routing update of a trial."""
+    """A routing update left in each trial, and no test frame before the first one."""
     trials = _trials(scope, "route_updates")
     if not trials:
         return not_applicable(_NONE)
@@ -203,8 +215,12 @@ def update_first(scope: Scope) -> Answer:
     ahead = [dict(trial.trial.result.auxiliary).get(name) for trial in trials]
     if None in ahead:
         return not_assessed("the tester does not tell how many test frames left before the first update")
-    wrong = [trial.trial.seq for trial, frames in zip(trials, ahead, strict=True) if frames]
-    found = f"{len(wrong)} of {len(trials)} trials with test frames before it {wrong[:5]}"
+    wrong = [
+        trial.trial.seq
+        for trial, frames in zip(trials, ahead, strict=True)
+        if frames or not _count(trial, "modifier.sent_frames")
+    ]
+    found = f"{len(wrong)} of {len(trials)} trials without one, or with test frames before it {wrong[:5]}"
     return held(not wrong, "the routing update as first frame of the trial", found)
 
 
@@ -279,13 +295,22 @@ def then_25_filters(scope: Scope) -> Answer:
 @clause("RFC2544-11.4-02")
 def filter_permits(scope: Scope) -> Answer:
     """Every frame received was let through by the one filter."""
-    return _each(scope, "all frames received matched the filter", _matched, "filters_1")
+    return _let_through(scope, "all frames received matched the filter", "filters_1")
 
 
 @clause("RFC2544-11.4-07")
 def last_filter_permits(scope: Scope) -> Answer:
     """Every frame received was let through by the last of the 25 filters, behind all others."""
-    return _each(scope, "all frames received matched the last filter", _matched, "filters_25")
+    return _let_through(scope, "all frames received matched the last filter", "filters_25")
+
+
+def _let_through(scope: Scope, expected: str, code: str) -> Answer:
+    """Hold the frames of each cell's trials against what the filter let through: all, and so not none."""
+    for one in _tried(scope, code):
+        mine = [t for t in scope.evidence.of(one.cell.cell_id, one.metric) if t.trial.valid]
+        if mine and not any(_count(trial, "modifier.matched_frames") for trial in mine):
+            return held(False, expected, f"no frame passed it in {len(mine)} trials of {one.cell.cell_id}")
+    return _each(scope, expected, _matched, code)
 
 
 def _matched(one: Trial) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
+import breaches
 import cases_chains
 import cases_models
 import pytest
@@ -12,8 +15,12 @@ import runs
 from cases_clusters import CLUSTER
 from cases_models import COMBINED, SWITCH
 from cases_others import GOOD, ISOLATED
-from foreign import Change, header, said
-from runs import TPUT, run
+from cases_rfc2544_rows import counting
+from foreign import Change, header, said, spec, trials
+from runs import BROADCAST, FILTER_1, FILTERS_25, LATENCY, MANAGEMENT, ROUTES, TPUT, run
+from testers import counted
+
+from bmwg.methodology.search import bisection
 
 
 def told(make, row: str, benchmark: str = "") -> str:
@@ -137,3 +144,87 @@ def test_a_node_that_the_run_made_leads_on_by_its_other_cables(row) -> None:
         data["testbed"]["links"].append({"a": "dut1/out0", "b": "host/in0"})
 
     assert told(said(GOOD, header(further)), row) == "not_met"
+
+
+MANAGED = run(TPUT, MANAGEMENT)
+
+
+def test_a_modifier_is_the_one_that_its_answer_names() -> None:
+    assert told(MANAGED, "RFC2544-11-02", "throughput") == "met"
+    other = trials("throughput_modified.rfc2544_11.management", spec(modifier="route-updates"))
+    assert told(said(MANAGED, other), "RFC2544-11-02", "throughput") == "not_met"
+
+
+def test_trials_of_few_frames_show_no_share() -> None:
+    def few(one):
+        one["spec"]["duration_s"] = 500 / one["spec"]["load_fps"]
+        for stream in one["result"]["streams"]:
+            stream.update(intended_frames=500, sent_frames=500, received_frames=500)
+            stream["effective_duration_ns"] = int(one["spec"]["duration_s"] * 1e9)
+            stream["latency"] = {"buckets": [], "sum_ns": 0, "min_ns": None, "max_ns": None}
+        one["result"]["auxiliary"]["forward.broadcast_sent_frames"] = 0
+
+    made = said(run(TPUT, BROADCAST), trials("throughput_modified.rfc2544_11.broadcast", few))
+    assert told(made, "RFC2544-11.1-01", "throughput") == "not_applicable"
+
+
+def test_a_trial_without_any_update_does_not_begin_with_one() -> None:
+    silent = run(TPUT, ROUTES, tester=counting("modifier.sent_frames", 0))
+    assert told(silent, "RFC2544-11.3-01", "throughput") == "not_met"
+
+
+class Blocks(breaches._Changes):
+    """Stands at a device whose filters let nothing through."""
+
+    def run(self, spec, /):
+        result = super().run(spec)
+        counts = {**dict(result.auxiliary)}
+        counts |= {"modifier.matched_frames": 0} if "modifier.matched_frames" in counts else {}
+        return replace(result, auxiliary=tuple(sorted(counts.items())))
+
+    def changed(self, spec, stream):
+        return counted(stream, sent=stream.sent_frames, received=0) if spec.modifier else stream
+
+
+@pytest.mark.parametrize(("row", "test"), [("RFC2544-11.4-02", FILTER_1), ("RFC2544-11.4-07", FILTERS_25)])
+def test_filters_that_let_nothing_through_permit_nothing(row, test) -> None:
+    assert told(run(TPUT, test), row, "throughput") == "met"
+    assert told(run(TPUT, test, tester=Blocks), row, "throughput") == "not_met"
+
+
+class StallsAt(breaches._Changes):
+    """Stalls at one load, of all."""
+
+    def changed(self, spec, stream):
+        stalled = replace(stream, largest_gap_ns=breaches.GONE_NS, largest_lateness_ns=breaches.GONE_NS)
+        return stalled if spec.load_fps == LOW else stream
+
+
+LOW = 12_345
+
+
+def climbs_past_a_stall():
+    """Break the search: after a lossy trial, and one that was not valid, it tries a higher load."""
+    real = bisection.search
+
+    def search(measure, goal):
+        for load in (int(0.8 * goal.max_load_fps), LOW, int(0.9 * goal.max_load_fps), LOW):
+            measure(goal.spec(load))
+        return real(measure, goal)
+
+    return patch.object(breaches.throughput_search.bisection, "search", search)
+
+
+def test_a_trial_that_was_not_valid_does_not_excuse_a_higher_load() -> None:
+    made = run(TPUT, tester=StallsAt, broken=climbs_past_a_stall)
+    assert told(made, "RFC2544-26.1-02", "throughput") == "not_met"
+
+
+def test_a_throughput_that_was_found_later_is_no_load_to_begin_with() -> None:
+    def last(data, journal, platform):
+        journal.sort(key=lambda one: one["metric"].startswith("throughput."))
+        renumbered(data, journal)
+
+    whole = run(TPUT, LATENCY)
+    assert told(whole, "RFC2544-26.2-01", "latency") == "met"
+    assert told(said(whole, last), "RFC2544-26.2-01", "latency") == "not_met"
