@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.methodology.benchmarks import back_to_back
-from bmwg.methodology.benchmarks.back_to_back import LONGEST_BURST_S, BurstGoal
+from bmwg.methodology.benchmarks.back_to_back import LONGEST_BURST_S, METRIC, BurstGoal
 from bmwg.methodology.measurements.back_to_back import NAME, burst_goal
 from bmwg.methodology.measurements.measurement import settings
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError, replay
 from bmwg.methodology.trial.medium import cell_fps
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import taken, throughputs
+from bmwg.reports.checker.proof import close, taken, throughputs
 from bmwg.reports.checker.verdicts import Scope
 
 _BURST, _VERIFICATION = "burst", "loss verification"
@@ -41,6 +41,16 @@ def lengths(scope: Scope, outcome: Outcome) -> tuple[int, ...]:
     """Return the longest burst without loss of each search (frames); a search without one has none."""
     found = [longest_frames(one) for one in burst_searches(taken(scope, outcome))]
     return tuple(one for one in found if one is not None)
+
+
+def averages(scope: Scope, outcome: Outcome) -> bool:
+    """Whether mean, shortest and longest burst of an answer are those of its searches."""
+    found = lengths(scope, outcome)
+    if not found:
+        return False
+    wanted = {METRIC: sum(found) / len(found), f"{METRIC}.min": min(found), f"{METRIC}.max": max(found)}
+    said = {one.metric: one.number for one in outcome.values if one.metric in wanted}
+    return all(close(number, wanted[metric]) for metric, number in said.items())
 
 
 def throughput_of(scope: Scope, outcome: Outcome) -> Outcome | None:

@@ -42,6 +42,22 @@ def residual_ns(trial: Trial) -> int | None:
     return most if most < 2_000_000_000 else None  # rfc2544-23: enough to be told short, not to be told long
 
 
+def sent_to_the_end(trial: Trial) -> bool:
+    """Whether each stream of a trial was sent for as long as was asked for, but for a hundredth."""
+    spec, streams = trial.trial.result.spec, trial.trial.result.streams
+    # n frames leave in n - 1 intervals, so the last one is due an interval before the end
+    asked_ns = min(spec.total_s * (1 - 1 / max(2, spec.intended_frames)), spec.due_s) * 1e9
+    return not any(s.effective_duration_ns < 0.99 * asked_ns for s in streams if s.sent_frames > 1)
+
+
+def lasted_s(trial: Trial) -> float:
+    """Return how long the streams of a trial lasted (s): what was asked for where the tester sent as long."""
+    result = trial.trial.result
+    if sent_to_the_end(trial):
+        return result.spec.duration_s
+    return min(one.effective_duration_ns for one in result.streams if one.sent_frames > 1) / 1e9
+
+
 def learning_ns(trial: Trial) -> int | None:
     """Return the wait after the learning frames of a trial, 0 where none were sent; None without times."""
     if trial.times is None:

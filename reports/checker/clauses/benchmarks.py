@@ -9,9 +9,8 @@ from bmwg.methodology.answers import latency, throughput
 from bmwg.methodology.answers.throughput import UNIT
 from bmwg.methodology.benchmarks.tagged_latency import TAG_AFTER_S
 from bmwg.methodology.records import OutcomeType, TrialResult
-from bmwg.methodology.trial.judging import JudgedTrial
 from bmwg.reports.checker.clauses.tester import told
-from bmwg.reports.checker.proof import stated
+from bmwg.reports.checker.proof import LEAST_SENT, stated, whole
 from bmwg.reports.checker.verdicts import (
     Answer,
     ClauseRule,
@@ -25,7 +24,6 @@ from bmwg.reports.checker.verdicts import (
 LATENCY_STREAM_S = 120.0  # rfc2544-26.2
 LATENCY_REPEATS = 20  # rfc2544-26.2
 LATENCY_DEFINITIONS = (latency.STORE_AND_FORWARD, latency.BIT_FORWARDING)  # rfc1242-3.8
-LEAST_SENT = 0.999  # choice: design decision 3, of the frames that a load intends
 
 
 @clause("RFC2544-26.1-01", "throughput")
@@ -41,7 +39,7 @@ def highest_lossless(scope: Scope) -> Answer:
         above = [by_seq[seq] for seq in (one.upper.trials if one.upper else ()) if seq in by_seq]
         full = scope.evidence.medium_fps(one.cell) or math.inf  # nothing can be tried above it
         ended = one.upper is None and one.lower is not None and one.lower.load_fps >= full
-        kept = bool(below) and any(trial.lossless and _whole(trial) for trial in below)
+        kept = bool(below) and any(trial.lossless and whole(trial.result) for trial in below)
         if not kept or not (ended or any(trial.valid and not trial.lossless for trial in above)):
             wrong.append(one.outcome_id)
     return held(
@@ -188,11 +186,6 @@ def definition_stated(scope: Scope) -> Answer:
     if said and all(text in LATENCY_DEFINITIONS for text in said):
         return by_construction(expected, ", ".join(said))
     return held(False, expected, ", ".join(said) or "no driver states one")
-
-
-def _whole(trial: JudgedTrial) -> bool:
-    """Whether all frames of a trial were sent, but for the share that decision 3 lets a tester leave."""
-    return all(s.sent_frames >= LEAST_SENT * s.intended_frames for s in trial.result.streams)
 
 
 def _is_rate(number: float, result: TrialResult) -> bool:

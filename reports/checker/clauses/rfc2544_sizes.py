@@ -59,7 +59,7 @@ def throughput_lines(scope: Scope) -> Answer:
 
 @clause("RFC2544-26.2-09", "latency")
 def latency_rows(scope: Scope) -> Answer:
-    """Each frame size whose throughput is a plain number has an answer on latency in the same condition."""
+    """Each frame size whose throughput is a plain number has a latency in numbers in the same condition."""
     rated = [
         one
         for one in scope.evidence.outcomes
@@ -70,7 +70,8 @@ def latency_rows(scope: Scope) -> Answer:
     wanted, found = conditions(rated), conditions(scope.outcomes)
     if not wanted:
         return not_applicable("no throughput of the run is a plain number")
-    lacking = {name: sorted(sizes - found[name]) for name, sizes in wanted.items() if name in found}
+    rows = conditions([one for one in scope.outcomes if one.values])
+    lacking = {name: sorted(sizes - rows.get(name, set())) for name, sizes in wanted.items() if name in found}
     short = {name: sizes for name, sizes in lacking.items() if sizes}
     name, sizes = next(iter(short.items()), ("", []))
     return held(

@@ -15,6 +15,7 @@ from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.trial.judging import TrialPolicy, host_stall
 from bmwg.reports.checker.burst_answers import all_of, has, measured, said_number
 from bmwg.reports.checker.bursts import (
+    averages,
     burst_rates_fps,
     burst_searches,
     follows_search,
@@ -26,6 +27,7 @@ from bmwg.reports.checker.bursts import (
     throughput_of,
 )
 from bmwg.reports.checker.clauses.rfc2544_conditions import ETHERNET_SIZES
+from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, close, numbered, stated, taken, tester_ports, throughputs
 from bmwg.reports.checker.verdicts import (
     Answer,
@@ -44,7 +46,7 @@ HARMLESS_STALL = TrialPolicy(
 )  # choice: design decision 13
 _IMPLIED, _CORRECTED = "buffer_time.rfc9004.implied", "buffer_time.rfc9004.corrected"
 _EACH = re.compile(r"each: ([0-9]{1,18}(?:, [0-9]{1,18})*) frames")
-_LeastS = Callable[[float], float | None]  # by the length of a burst, in s
+_LeastS = Callable[[Trial], float | None]  # by the trial of a burst
 _ZERO_LOSS = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
 
 
@@ -144,9 +146,8 @@ def measured_directly(scope: Scope) -> Answer:
     def fits(one: Outcome) -> bool:
         trials = taken(scope, one)
         whole = bool(trials) and len(trials) == len(set(one.trials))
-        longest = stated(one, f"{METRIC}.max")
         sent = whole and all(trial.trial.result.spec.burst for trial in trials)
-        return sent and (longest is None or longest in lengths(scope, one))
+        return sent and (not has(one, METRIC) or averages(scope, one))
 
     return all_of(scope.outcomes, "lengths of bursts that were sent and counted", fits)
 
@@ -170,12 +171,12 @@ def disturbance_removed(scope: Scope) -> Answer:
 
 
 def _depletion(scope: Scope, expected: str, least: Callable[[Outcome], _LeastS]) -> Answer:
-    """Hold the time after each valid burst against the least one for its length (s), None for no demand."""
+    """Hold the time after each valid burst against the least one for it (s), None for no demand."""
     asked = []
     for outcome in scope.outcomes:
         if bursts := [one for one in taken(scope, outcome) if one.trial.valid]:
             least_s = least(outcome)
-            found_s = [(one, least_s(one.trial.result.spec.duration_s)) for one in bursts]
+            found_s = [(one, least_s(one)) for one in bursts]
             asked += [(one, wanted) for one, wanted in found_s if wanted is not None]
     if not asked:
         return not_applicable("no burst and no buffer is as long")
@@ -188,30 +189,38 @@ def _depletion(scope: Scope, expected: str, least: Callable[[Outcome], _LeastS])
     return held(not short, expected, found)
 
 
+def _behind_s(one: Trial, throughput_fps: int | None) -> float:
+    """Return how long after a burst (s) its last frame comes at the throughput; lost ones never come."""
+    result = one.trial.result
+    most = max((stream.received_frames for stream in result.streams), default=0)
+    return max(0.0, most / throughput_fps - result.spec.duration_s) if throughput_fps else 0.0
+
+
 @clause("RFC9004-6.2-02")
 def depletion(scope: Scope) -> Answer:
     """The tester listened after each burst for what is still to come at the throughput, and 2 s more."""
 
     def least(outcome: Outcome) -> _LeastS:
-        rate, found = min(burst_rates_fps(scope, outcome)), throughput_fps(scope, outcome)
-
-        def least_s(burst_s: float) -> float:
-            behind_s = burst_s * rate / found - burst_s if found else 0.0
-            return LEAST_DEPLETION_S + max(0.0, behind_s)
-
-        return least_s
+        found = throughput_fps(scope, outcome)
+        return lambda one: LEAST_DEPLETION_S + _behind_s(one, found)
 
     return _depletion(scope, f"what is still to come, and {LEAST_DEPLETION_S:g} s", least)
 
 
 @clause("RFC9004-6.2-03")
 def longer_depletion(scope: Scope) -> Answer:
-    """After a burst of more than 2 s, and so after what a buffer holds of it, the tester listened as long."""
+    """After a burst of more than 2 s, and what a buffer held of it had come, the tester listened as long."""
 
-    def least_s(burst_s: float) -> float | None:
-        return burst_s if burst_s > LEAST_DEPLETION_S else None
+    def least(outcome: Outcome) -> _LeastS:
+        found = throughput_fps(scope, outcome)
 
-    return _depletion(scope, "as long as the burst and the buffer last", lambda _: least_s)
+        def least_s(one: Trial) -> float | None:
+            burst_s = one.trial.result.spec.duration_s
+            return _behind_s(one, found) + burst_s if burst_s > LEAST_DEPLETION_S else None
+
+        return least_s
+
+    return _depletion(scope, "what is still to come, and as long as the burst", least)
 
 
 @clause("RFC9004-6.2-05")
@@ -245,13 +254,15 @@ def input_parameters(scope: Scope) -> Answer:
 
 @clause("RFC9004-6.2-09")
 def least_step(scope: Scope) -> Answer:
-    """Each answer says its step, and its bursts are multiples of it, up to the longest."""
+    """Each answer says its step, the profile's, and its bursts are multiples of it, up to the longest."""
 
     def fits(one: Outcome) -> bool:
-        step = said_number(one, r"step ([0-9]{1,18}) frames")
+        goal, step = goal_of(scope, one), said_number(one, r"step ([0-9]{1,18}) frames")
+        if goal is None or step != goal.step_frames:
+            return False
         sizes = {trial.trial.result.spec.first_frames for trial in taken(scope, one)}
         longest = said_number(one, r"bursts up to ([0-9]{1,18}) frames")
-        return bool(step) and bool(sizes) and all(size % (step or 1) == 0 for size in sizes - {longest})
+        return bool(sizes) and all(size % goal.step_frames == 0 for size in sizes - {longest})
 
     return all_of(scope.outcomes, "the step in frames, as the bursts have it", fits)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bmwg.methodology.records import Outcome, Validity
+from bmwg.reports.checker.clauses.tester import told
 from bmwg.reports.checker.proof import (
     NAMED,
     taken,
@@ -20,8 +23,10 @@ from bmwg.reports.checker.verdicts import (
 @clause("RFC9971-4.9.1-01")
 def freedoms_documented(scope: Scope) -> Answer:
     """The tester says how duplicate and reordered frames count."""
-    said = [one["counting"] for one in scope.run["drivers"] if isinstance(one.get("counting"), dict)]
-    whole = bool(said) and all({"duplicate_frames", "reordered_frames"} <= set(one) for one in said)
+    testers = told(scope, "counting")
+    said = [one for one in testers if isinstance(one, Mapping)]
+    kinds = {"duplicate_frames", "reordered_frames"}
+    whole = bool(said) and len(said) == len(testers) and all(kinds <= set(one) for one in said)
     words = "; ".join(f"{name}: {text}" for one in said for name, text in one.items())
     return held(whole, "how the tester counts duplicate and reordered frames", words or "no driver says it")
 

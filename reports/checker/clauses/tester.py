@@ -16,6 +16,8 @@ from bmwg.reports.checker.verdicts import (
     not_assessed,
 )
 
+KNOWN_BY = ("signature", "flow")  # of what a tester looks at in a frame, what tells its own from others
+
 
 def told(scope: Scope, key: str) -> list[object]:
     """Return what the run's testers say of themselves under a key, each once; none where one is silent."""
@@ -46,11 +48,16 @@ def _others(trials: list[Trial]) -> list[Trial]:
 
 @clause("RFC2544-6-02")
 def frames_checked(scope: Scope) -> Answer:
-    """Sent, received and other frames of each trial are counted apart, and the counts agree."""
+    """Sent, received and other frames are counted apart by what is in each, and the counts agree."""
     finished = _finished(scope)
     wrong = [t.trial.seq for t in finished if t.trial.validity is Validity.INCONSISTENT]
     found = f"{len(finished)} trials, the counts of {len(wrong)} contradict each other {wrong[:5]}"
-    return held(bool(finished) and not wrong, "trials whose counts agree", found)
+    expected = f"trials whose counts agree, of frames known by {' or '.join(KNOWN_BY)}"
+    said = told(scope, "verifies")
+    if finished and not wrong and not said:
+        return not_assessed("the tester does not say by what it knows its frames")
+    blind = not all(isinstance(one, list) and set(KNOWN_BY) & set(map(str, one)) for one in said)
+    return held(bool(finished) and not wrong and not blind, expected, found + "; any frame counts" * blind)
 
 
 @clause("RFC2544-10-01")

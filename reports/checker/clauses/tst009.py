@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bmwg.methodology.answers import latency, throughput
 from bmwg.methodology.answers.throughput import ENVELOPE_METRIC, UNIT
 from bmwg.methodology.records import Direction, Outcome, OutcomeType
@@ -10,8 +12,9 @@ from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
 from bmwg.methodology.search.tst009 import METRIC, Tst009Goal, parameters
 from bmwg.methodology.trial.medium import cell_fps
 from bmwg.reports.checker.clauses.rfc2544_conditions import MIN_SIZES, conditions
+from bmwg.reports.checker.clauses.tester import told
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import NAMED, stated, taken
+from bmwg.reports.checker.proof import NAMED, stated, taken, whole
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
 _THROUGHPUTS = (throughput.METRIC, throughput.ENVELOPE_METRIC, METRIC)
@@ -58,7 +61,8 @@ def tester_counts(scope: Scope) -> Answer:
     }
     proving = [one for one in scope.trials if one.trial.seq in named]
     untimed = [one.trial.seq for one in proving if not _timed(scope, one)]
-    said = any(isinstance(one.get("counting"), dict) for one in scope.run["drivers"])
+    counting = told(scope, "counting")
+    said = bool(counting) and all(isinstance(one, Mapping) for one in counting)
     found = (
         f"{len(untimed)} of {len(proving)} trials untimed; sequence checks {'' if said else 'not '}described"
     )
@@ -72,7 +76,7 @@ def _timed(scope: Scope, one: Trial) -> bool:
 
 @clause("TST009-8-01")
 def lossless(scope: Scope) -> Answer:
-    """A plain number is a load at which a trial lost nothing, in frames per second."""
+    """A plain number is a load that was sent whole in a trial that lost nothing, in frames per second."""
     measured = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
     if not measured:
         return not_applicable("no throughput of this search is a plain number")
@@ -81,9 +85,12 @@ def lossless(scope: Scope) -> Answer:
         one
         for one in measured
         if one.lower
+        and one.values
         and one.values[0].number == one.lower.load_fps
         and one.values[0].unit == UNIT
-        and any(seq in by_seq and by_seq[seq].lossless for seq in one.lower.trials)
+        and any(
+            seq in by_seq and by_seq[seq].lossless and whole(by_seq[seq].result) for seq in one.lower.trials
+        )
     ]
     return held(
         len(good) == len(measured), f"{UNIT} of a trial without loss", f"{len(good)} of {len(measured)}"
@@ -115,7 +122,7 @@ def latency_at_throughput(scope: Scope) -> Answer:
         for one in timed
         if any(t.trial.result.spec.load_fps not in loads.get(one.cell.cell_id, ()) for t in taken(scope, one))
     ]
-    said = {str(one["latency_way"]) for one in scope.run["drivers"] if "latency_way" in one}
+    said = {str(one) for one in told(scope, "latency_way")}
     found = f"{len(wrong)} of {len(timed)} at another load; {', '.join(sorted(said)) or 'no way stated'}"
     fits = not wrong and bool(said) and said <= set(WAYS)
     return held(fits, f"the load of the throughput, and {' or '.join(WAYS)}", found)

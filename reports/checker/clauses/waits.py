@@ -11,7 +11,15 @@ from bmwg.reports.checker.verdicts import (
     not_applicable,
     not_assessed,
 )
-from bmwg.reports.checker.waits import NO_TIMES, learning_ns, residual_ns, resting_ns, settling_ns, waited
+from bmwg.reports.checker.waits import (
+    NO_TIMES,
+    learning_ns,
+    residual_ns,
+    resting_ns,
+    sent_to_the_end,
+    settling_ns,
+    waited,
+)
 
 WAIT_S = 2.0  # rfc2544-23
 RESTABILIZE_S = 5.0  # rfc2544-23
@@ -48,13 +56,7 @@ def trial_run(scope: Scope) -> Answer:
     valid = [trial for trial in scope.trials if trial.trial.valid]
     if not valid:
         return not_applicable("the run holds no valid trial of it")
-    wrong = []
-    for trial in valid:
-        spec, streams = trial.trial.result.spec, trial.trial.result.streams
-        # n frames leave in n - 1 intervals, so the last one is due an interval before the end
-        asked_ns = min(spec.total_s * (1 - 1 / max(2, spec.intended_frames)), spec.due_s) * 1e9
-        if any(s.effective_duration_ns < 0.99 * asked_ns for s in streams if s.sent_frames > 1):
-            wrong.append(trial.trial.seq)
+    wrong = [trial.trial.seq for trial in valid if not sent_to_the_end(trial)]
     found = f"{len(wrong)} of {len(valid)} trials sent for less {wrong[:5]}"
     return held(not wrong, "sending for as long as the trial says", found)
 

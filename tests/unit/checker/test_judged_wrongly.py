@@ -15,11 +15,36 @@ import runs
 from cases_clusters import CLUSTER
 from cases_models import COMBINED, SWITCH
 from cases_others import GOOD, ISOLATED
+from cases_rfc2544 import RESETS, THREE
 from cases_rfc2544_rows import counting
-from foreign import Change, header, said, spec, trials
-from runs import BROADCAST, FILTER_1, FILTERS_25, LATENCY, MANAGEMENT, ROUTES, TPUT, run
-from testers import counted
+from cases_rfc9004 import GOOD as GOOD_BURSTS
+from cases_rfc9004 import LONG, listened, quality
+from cases_rfc9971 import GOOD as RFC9971
+from cases_tst009 import GOOD as QUALIFIED_TST009
+from cases_tst009 import TIMED
+from foreign import Change, bound, header, outcomes, put, said, spec, trials
+from runs import (
+    BROADCAST,
+    BURSTS,
+    FILTER_1,
+    FILTERS_25,
+    IPDV,
+    LATENCY,
+    LATENCY_8219,
+    MANAGEMENT,
+    PDV,
+    RECOVERY,
+    RESET_LINK,
+    ROUTES,
+    TPUT,
+    TST009,
+    paths,
+    run,
+)
+from testers import Hasty, counted
 
+from bmwg.methodology.benchmarks import recovery
+from bmwg.methodology.benchmarks.back_to_back import METRIC as BURST
 from bmwg.methodology.search import bisection
 
 
@@ -95,9 +120,8 @@ def renumbered(data: dict[str, Any], journal: list[dict[str, Any]]) -> None:
         one["seq"] = number[one["seq"]]
     for one in data["outcomes"]:
         one["trials"] = [number[seq] for seq in one["trials"]]
-        for bound in one["bounds"].values():
-            if bound:
-                bound["trials"] = [number[seq] for seq in bound["trials"]]
+        for end in filter(None, one["bounds"].values()):
+            end["trials"] = [number[seq] for seq in end["trials"]]
 
 
 def without_cell(cell: str) -> Change:
@@ -228,3 +252,116 @@ def test_a_throughput_that_was_found_later_is_no_load_to_begin_with() -> None:
     whole = run(TPUT, LATENCY)
     assert told(whole, "RFC2544-26.2-01", "latency") == "met"
     assert told(said(whole, last), "RFC2544-26.2-01", "latency") == "not_met"
+
+
+@pytest.mark.parametrize("row", ["RFC2544-9-01", "RFC2544-9-02", "RFC2544-9.1"])
+def test_a_reset_is_tried_with_the_smallest_frames_alone(row) -> None:
+    assert told(run(RESET_LINK, profile=RESETS), row, "reset") == "not_applicable"
+
+
+class LostInUpdates(runs.Tester):
+    """Is lost in the third trial with routing updates, of which it tells nothing."""
+
+    taken = 0
+
+    def run(self, spec, /):
+        result = super().run(spec)
+        LostInUpdates.taken += spec.modifier is not None
+        if spec.modifier is None or LostInUpdates.taken != 3:
+            return result
+        return replace(result, fault="the tester ended", auxiliary=(), streams=())
+
+
+@pytest.mark.parametrize("row", ["RFC2544-13-01", "RFC2544-13-02", "RFC2544-11.3-03"])
+def test_a_tester_that_was_lost_tells_nothing_of_updates(row) -> None:
+    made = run(TPUT, ROUTES, tester=LostInUpdates)
+    assert any(one.fault for one in made().trials)
+    assert told(made, row, "throughput") == "met"
+
+
+def test_a_row_of_latency_has_a_number() -> None:
+    both = run(TPUT, LATENCY, profile={"paths": paths(64, 128), "latency": {"frame_octets": [64, 128]}})
+
+    def none(one):
+        if one["cell"]["frame_octets"] == 128:
+            one.update(type="unstable", values=[], statement="as made", reason="as made")
+
+    assert told(both, "RFC2544-26.2-09", "latency") == "met"
+    assert told(said(both, outcomes("latency", none)), "RFC2544-26.2-09", "latency") == "not_met"
+
+
+def test_the_number_of_fifty_bursts_is_their_average() -> None:
+    fifty = run(BURSTS, profile={"benchmarks": {"back_to_back": {"max_burst_s": 0.1, "step_frames": 50}}})
+    other = outcomes(BURST, lambda one: one["values"][0].update(number=7))
+    assert told(fifty, "RFC2544-26.4-03", "back-to-back frames") == "met"
+    assert told(said(fifty, other), "RFC2544-26.4-03", "back-to-back frames") == "not_met"
+    assert told(said(fifty, other), "RFC9004-5-07") == "not_met"
+
+
+def test_more_than_a_tenth_above_the_throughput_is_not_what_recovery_asks_for() -> None:
+    more = run(RECOVERY, profile=THREE, broken=lambda: patch.object(recovery, "OVERLOAD_PERCENT", 150))
+    assert told(more, "RFC2544-26.5-01", "system recovery") == "not_met"
+
+
+def test_a_tester_that_looks_into_no_frame_verifies_none() -> None:
+    assert told(run(TPUT, device={"verifies": ["length"]}), "RFC2544-6-02", "throughput") == "not_met"
+
+
+@pytest.mark.parametrize(
+    ("test", "row"),
+    [(LATENCY_8219, "RFC8219-7.2-02"), (PDV, "RFC8219-7.3.1-02"), (IPDV, "RFC8219-7.3.2-01")],
+)
+def test_a_stream_is_as_long_as_it_was_sent(test, row) -> None:
+    assert told(run(test, tester=Hasty), row) == "not_met"
+
+
+def test_twenty_streams_without_a_median_report_none() -> None:
+    none = outcomes("latency.rfc8219", put(type="unstable", values=[], statement="x", reason="x"))
+    assert told(said(run(LATENCY_8219), none), "RFC8219-7.2-08") == "not_applicable"
+
+
+def _with_another_tester(*silent: str) -> Change:
+    """Let a second tester have taken part that does not say these."""
+
+    def change(data):
+        first = next(one for one in data["drivers"] if "driver" in one)
+        data["drivers"].append({name: said for name, said in first.items() if name not in silent})
+
+    return header(change)
+
+
+@pytest.mark.parametrize(
+    ("make", "row", "key", "verdict"),
+    [
+        (run(LATENCY_8219), "RFC8219-7.2-09", "latency_definition", "not_met"),
+        (RFC9971, "RFC9971-4.9.1-01", "counting", "not_met"),
+        (QUALIFIED_TST009, "TST009-7", "counting", "not_assessed"),
+        (TIMED, "TST009-9-01", "latency_way", "not_assessed"),
+    ],
+)
+def test_what_one_tester_says_is_not_said_by_another(make, row, key, verdict) -> None:
+    assert told(said(make, _with_another_tester()), row) == "met"
+    assert told(said(make, _with_another_tester(key)), row) == verdict
+
+
+def test_what_a_buffer_lost_is_not_waited_for() -> None:
+    """A tester listened 2.5 s after bursts of which a small buffer lost the most."""
+    assert told(said(GOOD_BURSTS, listened(2.5)), "RFC9004-6.2-02") == "met"
+
+
+def test_a_long_burst_is_listened_for_after_the_last_of_it_came() -> None:
+    slow = outcomes("throughput", bound("lower", load_fps=400_000))
+    assert told(said(LONG, slow, listened(31)), "RFC9004-6.2-03") == "met"
+    assert told(said(LONG, slow, listened(20)), "RFC9004-6.2-03") == "not_met"
+
+
+def test_a_stated_step_is_the_one_of_the_search() -> None:
+    assert told(said(GOOD_BURSTS, quality("step 10", "step 1")), "RFC9004-6.2-09") == "not_met"
+
+
+def test_a_load_of_which_a_part_was_sent_is_no_throughput() -> None:
+    """The row's text was not read, so that it fails nobody."""
+    half = {"trial": {"min_sent_ratio": 0.5}}
+    assert told(QUALIFIED_TST009, "TST009-8-01") == "met"
+    made = run(TST009, base="tst009", tester=breaches.SendsLess, profile=half)
+    assert told(made, "TST009-8-01") == "not_assessed"
