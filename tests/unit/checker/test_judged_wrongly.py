@@ -291,7 +291,10 @@ def test_a_row_of_latency_has_a_number() -> None:
 
 
 def test_the_number_of_fifty_bursts_is_their_average() -> None:
-    fifty = run(BURSTS, profile={"benchmarks": {"back_to_back": {"max_burst_s": 0.1, "step_frames": 50}}})
+    fifty = run(
+        BURSTS,
+        profile={"benchmarks": {"back_to_back": {"repetitions": 50, "max_burst_s": 0.1, "step_frames": 50}}},
+    )
     other = outcomes(BURST, lambda one: one["values"][0].update(number=7))
     assert told(fifty, "RFC2544-26.4-03", "back-to-back frames") == "met"
     assert told(said(fifty, other), "RFC2544-26.4-03", "back-to-back frames") == "not_met"

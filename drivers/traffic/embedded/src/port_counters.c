@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a port's own device, or the kernel at its interface, counts beside us; and the speed of a device's link. */
+#include <linux/if_packet.h>
 #include <linux/if_xdp.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,18 @@ static void count_socket(const struct port *p, json_t *out)
 	json_object_set_new(out, "queue_rx_dropped",
 			    json_integer((json_int_t)(s.rx_dropped + s.rx_ring_full + s.rx_fill_ring_empty_descs)));
 	json_object_set_new(out, "queue_tx_refused", json_integer((json_int_t)s.tx_invalid_descs));
+}
+
+/* What the ring of a packet socket had no room for. The interface counts these as received, DPDK 22.11 not at all. */
+static void count_ring(struct port *p, json_t *out)
+{
+	struct tpacket_stats s = {0};
+	socklen_t size = sizeof(s);
+
+	if (!out || p->ring_fd < 0 || getsockopt(p->ring_fd, SOL_PACKET, PACKET_STATISTICS, &s, &size))
+		return;
+	p->ring_dropped += s.tp_drops;
+	json_object_set_new(out, "queue_rx_dropped", json_integer((json_int_t)p->ring_dropped));
 }
 
 /* Of a port that no kernel sees: what DPDK's driver, or the device on the PCI bus, says that it sent and received. */
@@ -43,7 +56,7 @@ uint32_t port_link_mbps(const struct port *p)
 	return link.link_speed;
 }
 
-json_t *port_counters(const struct port *p)
+json_t *port_counters(struct port *p)
 {
 	json_t *out = NULL;
 	char line[512];
@@ -72,5 +85,6 @@ json_t *port_counters(const struct port *p)
 	if (file)
 		fclose(file);
 	count_socket(p, out);
+	count_ring(p, out);
 	return out ? out : json_null();
 }

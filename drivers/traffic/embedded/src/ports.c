@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ethtool.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <linux/if_xdp.h>
 #include <linux/sockios.h>
 #include <sched.h>
@@ -22,7 +24,8 @@
 #define SEND_BUFFER_OCTETS (16 << 20) /* more than a full transmit ring of jumbo frames takes */
 #define LINK_LOOK_S 0.1
 
-struct port ports[PORTS] = {{.netns = -1, .xdp_fd = -1, .packets = -1}, {.netns = -1, .xdp_fd = -1, .packets = -1}};
+struct port ports[PORTS] = {{.netns = -1, .xdp_fd = -1, .ring_fd = -1, .packets = -1},
+			     {.netns = -1, .xdp_fd = -1, .ring_fd = -1, .packets = -1}};
 static int home_netns = -1;
 
 int failure_set(struct failure *f, const char *code, const char *format, ...)
@@ -221,6 +224,16 @@ static void close_forgotten_sockets(int in_use)
 	}
 }
 
+/* Whether a socket is bound to an interface for every protocol, as that of a net_af_packet device is. */
+static bool receives_all(int fd)
+{
+	struct sockaddr_ll at = {0};
+	socklen_t size = sizeof(at);
+
+	return !getsockname(fd, (struct sockaddr *)&at, &size) && at.sll_ifindex > 0 &&
+	       at.sll_protocol == htons(ETH_P_ALL);
+}
+
 /*
  * The kernel lets a socket have only so many octets on their way. What it comes with (212,992) is 92 frames of 1518 octets,
  * less than a device queue of 256: a slow DUT would then hold the sender back instead of losing frames.
@@ -237,6 +250,8 @@ static int widen_send_buffers(struct port *p, struct failure *f)
 			continue;
 		if (domain == AF_XDP && p->xdp_fd < 0 && fd != ports[0].xdp_fd)
 			p->xdp_fd = fd; /* the first port's is known when the second one comes */
+		if (domain == AF_PACKET && p->ring_fd < 0 && fd != ports[0].ring_fd && receives_all(fd))
+			p->ring_fd = fd;
 		if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &octets, sizeof(octets)))
 			return failure_set(f, "device", "the send buffer cannot be widened: %s", strerror(errno));
 	}
@@ -326,7 +341,7 @@ void ports_detach(void)
 		if (p->netns >= 0)
 			close(p->netns);
 		memset(p, 0, sizeof(*p));
-		p->netns = p->xdp_fd = p->packets = -1;
+		p->netns = p->xdp_fd = p->ring_fd = p->packets = -1;
 		p->segmentation_before = -1;
 	}
 }

@@ -42,6 +42,8 @@ struct port {
 	unsigned int ifindex;
 	int link; /* that holds the program at the interface; 0: none */
 	int xdp_fd; /* the AF_XDP socket of a net_af_xdp device, else -1 */
+	int ring_fd; /* the packet socket of a net_af_packet device, else -1 */
+	uint64_t ring_dropped; /* by that socket, whose own count begins anew with each look */
 	int segmentation_before; /* ETHTOOL_GTSO before we turned it off; -1: not touched */
 	bool device_counts; /* no interface: its counters are those of DPDK's driver */
 	uint64_t control_frames;
@@ -66,7 +68,7 @@ int ports_start(struct failure *f);
 int ports_attach(const json_t *specs, double link_deadline_s, struct failure *f);
 void ports_detach(void);
 /* Counters of the interface, or of a device that no kernel sees, as {"rx_packets": n, ...}; null of others. */
-json_t *port_counters(const struct port *p);
+json_t *port_counters(struct port *p);
 /* Whether a port is a device on the PCI bus. */
 bool port_on_pci(const struct port *p);
 /* Speed of a PCI device's link, Mbit/s, as its driver tells it; 0: down, not known, or another kind of port. */

@@ -259,7 +259,7 @@ int xdp_probe(struct failure *f)
 }
 
 /* Frames that left by an interface or were dropped on leaving, as its counters have it. */
-static json_int_t departed(const struct port *p)
+static json_int_t departed(struct port *p)
 {
 	json_t *counters = port_counters(p);
 	json_int_t frames = json_integer_value(json_object_get(counters, "tx_packets")) +
