@@ -85,7 +85,6 @@ def lossless(scope: Scope) -> Answer:
         one
         for one in measured
         if one.lower
-        and one.values
         and one.values[0].number == one.lower.load_fps
         and one.values[0].unit == UNIT
         and any(

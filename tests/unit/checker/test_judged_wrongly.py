@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 import breaches
@@ -81,7 +81,11 @@ def first_alone(evidence: dict[str, Any]) -> Change:
         ("CINF08-5.2.1-03", CLUSTER),
         ("CINF08-5.1.2.1-02", SWITCH),
         ("CINF08-5.1.2.1-03", SWITCH),
+        ("CINF08-5.1.2.1-05", SWITCH),
+        ("CINF08-5.1.2.1-06", SWITCH),
+        ("CINF08-5.2.2-03", SWITCH),
         ("CINF08-5.2.4-05", SWITCH),
+        ("CINF08-5.2.4-06", SWITCH),
         ("CINF08-5.1.2.4-01", COMBINED),
     ],
 )
@@ -94,6 +98,14 @@ def test_a_word_is_no_version() -> None:
     words = ["ovs-vswitchd-dpdk (Open vSwitch) 3.1.0", "DPDK not built in"]
     changed = cases_models.deployed(SWITCH, "network", "vswitch", "supported_versions", value=words)
     assert told(said(cases_models.POD, changed), "CINF08-5.1.2.1-03") == "not_met"
+
+
+def test_a_port_without_a_name_is_none_of_the_switchs() -> None:
+    evidence = copy.deepcopy(SWITCH)
+    evidence["attachments"][1]["mapping"]["vswitch_port"] = None
+    evidence["attachments"][1]["vswitch"]["pollers"][0]["queues"][0]["port"] = None
+    changed = cases_models.deployed(evidence)
+    assert told(said(cases_models.POD, changed), "CINF08-5.1.2.1-05") == "not_met"
 
 
 def test_each_receive_queue_of_a_nic_has_a_core() -> None:
@@ -241,6 +253,38 @@ def climbs_past_a_stall():
 
 def test_a_trial_that_was_not_valid_does_not_excuse_a_higher_load() -> None:
     made = run(TPUT, tester=StallsAt, broken=climbs_past_a_stall)
+    assert told(made, "RFC2544-26.1-02", "throughput") == "not_met"
+
+
+class LosesFirst(StallsAt):
+    """Stands at a device that loses nothing at a load of this list that it gets again."""
+
+    taken: ClassVar[list[int]] = []
+
+    def changed(self, spec, stream):
+        found = super().changed(spec, stream)
+        again = spec.load_fps in LosesFirst.taken
+        return counted(found, sent=found.sent_frames, received=found.sent_frames) if again else found
+
+
+def climbs_and_returns():
+    """Break the search: after a lossy trial it tries a higher load, and the first one again."""
+    real = bisection.search
+
+    def search(measure, goal):
+        first, second = (int(share * goal.max_load_fps) for share in (0.8, 0.9))
+        for load in (first, second, LOW):
+            measure(goal.spec(load))
+        LosesFirst.taken.append(first)
+        measure(goal.spec(first))
+        LosesFirst.taken.clear()
+        return real(measure, goal)
+
+    return patch.object(breaches.throughput_search.bisection, "search", search)
+
+
+def test_a_load_that_lost_nothing_later_does_not_excuse_a_higher_one() -> None:
+    made = run(TPUT, tester=LosesFirst, broken=climbs_and_returns)
     assert told(made, "RFC2544-26.1-02", "throughput") == "not_met"
 
 
