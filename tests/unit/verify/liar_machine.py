@@ -199,6 +199,48 @@ def latencies_divided(files: Files) -> None:
             tags[:] = [None if one is None else one // 3 for one in tags]
 
 
+def _faster(stream: Json, frames: int) -> None:
+    """Count so many frames more among the fastest."""
+    latency = stream["latency"]
+    latency["buckets"][2] += frames
+    latency["sum_ns"] += frames * latency["buckets"][0]
+
+
+def losses_called_fast(files: Files) -> None:
+    """Call every lost frame of latency trials received, and as fast as the fastest."""
+    for trial in files.trials:
+        for stream in trial["result"]["streams"] if trial["metric"].startswith("latency.") else ():
+            _faster(stream, stream["sent_frames"] - stream["received_frames"])
+            stream["received_frames"] = stream["sent_frames"]
+
+
+def slowest_called_fast(files: Files) -> None:
+    """Count the slowest twentieth of all frames among the fastest, where no tagged frame tells."""
+    for trial in files.trials:
+        for stream in (one for one in trial["result"]["streams"] if not one.get("tagged_ns")):
+            latency, left = stream["latency"], stream["received_frames"] // 20
+            while left and len(latency["buckets"]) > 3:
+                low, high, count = latency["buckets"][-3:]
+                moved = min(left, count)
+                left -= moved
+                latency["sum_ns"] -= moved * (low + high) // 2
+                latency["buckets"][-1] -= moved
+                _faster(stream, moved)
+                if moved == count:
+                    del latency["buckets"][-3:]
+                    latency["max_ns"] = latency["buckets"][-2]
+            _within(latency)
+
+
+def _within(latency: Json) -> None:
+    """Keep a sum between what the buckets allow, so that a histogram does not contradict itself."""
+    flat = latency["buckets"]
+    least, most = (
+        sum(flat[place + end] * flat[place + 2] for place in range(0, len(flat), 3)) for end in (0, 1)
+    )
+    latency["sum_ns"] = max(least, min(most, latency["sum_ns"]))
+
+
 def cpu_time_divided(files: Files) -> None:
     """Divide all CPU time by ten, that of the whole machine as well."""
     for trial in files.trials:
@@ -232,12 +274,14 @@ REFUSED: dict[Lie, tuple[str, str]] = {  # base, rule
     share_untold: ("packets", "VER-39"),
     largest_called_small: ("packets", "VER-03"),
     tags_divided: ("packets", "VER-76"),
+    losses_called_fast: ("packets", "VER-34"),
 }
 NAMED: dict[Lie, tuple[str, str]] = {
     watchdog_blind: ("packets", "question: watchdogs: "),
     commit_cut_short: ("packets", "unreleased toolkit: "),
     older_release: ("packets", "unknown profile: "),
     latencies_divided: ("packets", "nor: latencies"),
+    slowest_called_fast: ("packets", "nor: latencies"),
     cpu_time_divided: ("packets", "nor: latencies"),
     steal_nowhere: ("packets", "nor: latencies"),
 }
