@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
 
 from bmwg.methodology.records import Cell
 from bmwg.reports.checker.verdicts import Scope
 
 
-def silent_beside(scope: Scope, described: Collection[str], key: str) -> dict[str, Mapping[str, Any]]:
-    """Return deployments without evidence under `key`, of networks and hosting forms that others describe.
+def silent_beside(scope: Scope, described: Collection[str], tells: Callable[[object], bool]) -> list[str]:
+    """Return deployments whose evidence tells nothing, of networks and hosting forms that others describe.
 
     What one deployment shows is no evidence of another one: a rule that looks at the described ones alone
     would be met by a run that left the others' evidence out.
@@ -19,16 +18,17 @@ def silent_beside(scope: Scope, described: Collection[str], key: str) -> dict[st
     cells = {planned.cell.cell_id: planned.cell for planned in scope.evidence.plan}
     ran = {trial.deployment_id: cells[trial.cell_id] for trial in scope.trials if trial.cell_id in cells}
     alike = {_place(ran[name]) for name in described if name in ran}
-    return {
-        name: {}
+    return [
+        name
         for name, cell in ran.items()
-        if name not in described and _place(cell) in alike and not _tells(told.get(name), key)
-    }
+        if name not in described and _place(cell) in alike and not tells(told.get(name))
+    ]
+
+
+def has_part(key: str) -> Callable[[object], bool]:
+    """Return whether evidence has a mapping under a key."""
+    return lambda evidence: isinstance(evidence, Mapping) and isinstance(evidence.get(key), Mapping)
 
 
 def _place(cell: Cell) -> tuple[str, str]:
     return cell.hosting, cell.network
-
-
-def _tells(evidence: object, key: str) -> bool:
-    return isinstance(evidence, Mapping) and isinstance(evidence.get(key), Mapping)

@@ -8,9 +8,10 @@ from itertools import pairwise
 from bmwg.methodology.answers import latency, throughput
 from bmwg.methodology.answers.throughput import UNIT
 from bmwg.methodology.benchmarks.tagged_latency import TAG_AFTER_S
-from bmwg.methodology.records import OutcomeType, TrialResult
+from bmwg.methodology.records import Outcome, OutcomeType, TrialResult
+from bmwg.methodology.trial import directions
 from bmwg.reports.checker.clauses.tester import told
-from bmwg.reports.checker.proof import LEAST_SENT, stated, whole
+from bmwg.reports.checker.proof import LEAST_SENT, close, stated, whole
 from bmwg.reports.checker.verdicts import (
     Answer,
     ClauseRule,
@@ -169,13 +170,30 @@ def repeated(scope: Scope) -> Answer:
     ]
     least = min(counts, default=0)
     other = sum(outcome.metric != latency.RFC2544_METRIC for outcome in scope.outcomes)
+    no_mean = sum(bool(outcome.values) and not _is_mean(scope, outcome) for outcome in scope.outcomes)
     return held(
-        bool(counts) and least >= LATENCY_REPEATS and not other,
-        f"at least {LATENCY_REPEATS} streams for each value of {latency.RFC2544_METRIC}",
-        f"{len(counts)} values, the least of {least} streams; {other} values of another metric"
+        bool(counts) and least >= LATENCY_REPEATS and not other and not no_mean,
+        f"the mean of at least {LATENCY_REPEATS} streams for each value of {latency.RFC2544_METRIC}",
+        f"{len(counts)} values, the least of {least} streams; {other} of another metric, {no_mean} no mean"
         if counts
         else f"the latency of RFC 2544 was not measured; {other} values are of another latency metric",
     )
+
+
+def _is_mean(scope: Scope, outcome: Outcome) -> bool:
+    """Whether a latency of tagged frames is the mean of its streams, each direction's of its own."""
+    streams = [
+        t.trial.result.streams
+        for t in scope.evidence.of(outcome.cell.cell_id, outcome.metric)
+        if t.trial.valid
+    ]
+    for place, way in enumerate(directions.ways(outcome.cell.direction)):
+        tags = [one[place].tagged_ns[0] for one in streams if one[place].tagged_ns]
+        known = [tag for tag in tags if tag is not None]
+        number = stated(outcome, directions.metric(latency.RFC2544_METRIC, way))
+        if len(known) < len(streams) or not close(number, sum(known) / max(1, len(known))):
+            return False
+    return True
 
 
 @clause("RFC2544-26.2-08", "latency")

@@ -7,7 +7,7 @@ from typing import Any
 
 from bmwg.methodology.answers.data_plane import frames_of
 from bmwg.methodology.cells.paths import ACCELERATED
-from bmwg.reports.checker.deployed import silent_beside
+from bmwg.reports.checker.deployed import has_part, silent_beside
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
@@ -41,7 +41,7 @@ def _of_clusters(scope: Scope) -> dict[str, Told]:
 
 
 def _silent(scope: Scope, mine: Mapping[str, Told]) -> dict[str, Told]:
-    return {name: {"pod_runtime": {}} for name in silent_beside(scope, mine, "pod_runtime")}
+    return {name: {"pod_runtime": {}} for name in silent_beside(scope, mine, has_part("pod_runtime"))}
 
 
 def _held(mine: Mapping[str, Told], none: str, what: str, check: Callable[[Told], bool]) -> Answer:
@@ -150,8 +150,9 @@ def two_networks(scope: Scope) -> Answer:
     """
 
     def told_apart(told: Told) -> bool:
+        networks = {one.get("network") for one in _attachments(told)}
         if managed := _management(told):
-            return all(one.get("network") not in (None, managed) for one in _attachments(told))
+            return bool(networks) and not networks & {None, managed}
         own = set(_plugins(told["pod_runtime"].get("cni_configuration")))
         data = [set(_plugins(one.get("conflist"))) for one in _attachments(told)]
         return bool(own and data) and all(used and used != own for used in data)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bmwg.reports.checker.deployed import silent_beside
+from bmwg.reports.checker.deployed import has_part, silent_beside
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
 USER_SPACE, EBPF, SR_IOV = "user-space", "ebpf", "sr-iov"
@@ -32,7 +32,7 @@ def deployments(scope: Scope, model: str, **driven: str | bool) -> dict[str, Map
         network = evidence.get("network") if isinstance(evidence, Mapping) else None
         if isinstance(network, Mapping) and is_driven(network, {"networking_model": model, **driven}):
             found[name] = evidence
-    return found | silent_beside(scope, found, "network")
+    return found | {name: {} for name in silent_beside(scope, found, has_part("network"))}
 
 
 def is_driven(network: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from bmwg.methodology.measurements.modifiers import BRIDGES, MEASUREMENTS, METRIC, ROUTERS
 from bmwg.methodology.measurements.throughput import FOUND_BY
-from bmwg.methodology.records import Direction, Outcome, OutcomeType, TrialSpec
+from bmwg.methodology.records import Cell, Direction, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.trial.directions import sending
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
@@ -164,21 +164,27 @@ def _spacing(trial: Trial) -> list[int | None]:
 
 @clause("RFC2544-11.1-03")
 def broadcast_on_bridges(scope: Scope) -> Answer:
-    """A device that bridges was measured with broadcast frames too; how many came out of it is told."""
-    bridged = {one.cell.cell_id for one in scope.outcomes if one.cell.function in BRIDGES}
+    """Each device that bridges was measured with broadcast frames too; how many came out is told."""
+    bridged = {one.cell.cell_id: _device(one.cell) for one in scope.outcomes if one.cell.function in BRIDGES}
     if not bridged:
         return not_applicable("no device that bridges is measured")
     trials = [trial for trial in _trials(scope, "broadcast_bridged") if trial.cell_id in bridged]
-    sent, seen = (
-        sum(
-            _count(trial, f"{way}.broadcast_{end}_frames")
-            for trial in trials
-            for way in sending(trial.trial.result.spec.direction)
-        )
-        for end in ("sent", "received")
-    )
-    found = f"{len(trials)} trials on such a device; {seen} of {sent} broadcast frames seen at its output"
-    return held(sent > 0, "broadcast frames beside the stream through the bridge", found)
+    seen = sum(_broadcast(trial, "received") for trial in trials)
+    sent = sum(_broadcast(trial, "sent") for trial in trials)
+    reached = {bridged[trial.cell_id] for trial in trials if _broadcast(trial, "sent")}
+    lacking = sorted(set(bridged.values()) - reached)
+    found = f"{len(trials)} trials on such devices; {seen} of {sent} broadcast frames seen at their outputs"
+    found += f"; none on {', '.join(lacking[:3])}" if lacking else ""
+    return held(not lacking, "broadcast frames beside the stream through each bridge", found)
+
+
+def _device(cell: Cell) -> str:
+    return f"{cell.path}/{cell.function}/{cell.network}"
+
+
+def _broadcast(trial: Trial, end: str) -> int:
+    ways = sending(trial.trial.result.spec.direction)
+    return sum(_count(trial, f"{way}.broadcast_{end}_frames") for way in ways)
 
 
 @clause("RFC2544-11.2-01")

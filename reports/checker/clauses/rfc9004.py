@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from bmwg.methodology.answers import throughput
 from bmwg.methodology.benchmarks.back_to_back import (
@@ -11,7 +12,7 @@ from bmwg.methodology.benchmarks.back_to_back import (
     METRIC,
     parameters,
 )
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.methodology.trial.judging import TrialPolicy, host_stall
 from bmwg.reports.checker.burst_answers import all_of, has, measured, said_number
 from bmwg.reports.checker.bursts import (
@@ -101,10 +102,8 @@ def throughput_before(scope: Scope) -> Answer:
     return held(not lacking and not late, "throughput of the seven sizes, each before its bursts", found_text)
 
 
-def _condition(outcome: Outcome) -> tuple[object, ...]:
-    cell = outcome.cell
-    place = (cell.path, cell.hosting, cell.function, cell.network)
-    return (*place, cell.direction, cell.frame_format, cell.flows, cell.destination_networks, cell.vlan_id)
+def _condition(outcome: Outcome) -> Cell:
+    return replace(outcome.cell, frame_octets=0)
 
 
 @clause("RFC9004-5-05")

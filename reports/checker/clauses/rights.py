@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bmwg.reports.checker.clauses.isolation import MADE, no_special_capability
+from bmwg.reports.checker.deployed import silent_beside
 from bmwg.reports.checker.verdicts import (
     EVERY_LOAD,
     Answer,
@@ -44,6 +45,9 @@ def containerized_no_special_capability(scope: Scope) -> Answer:
     if said.verdict is Verdict.NOT_MET or not _made_by_the_run(scope):
         return said
     deployments = {name.partition("/")[0] for name in told}
+    if silent := silent_beside(scope, deployments, lambda one: any(_within(one, ()))):
+        found = f"{len(silent)} deployments of pods tell no rights {silent[:_NAMED]}"
+        return held(False, expected, found)
     granted = {
         key for rights in told.values() for key, one in rights["capabilities"].items() if one["granted"]
     }
