@@ -46,8 +46,8 @@ def containerized_no_special_capability(scope: Scope) -> Answer:
         return said
     deployments = {name.partition("/")[0] for name in told}
     if silent := silent_beside(scope, deployments, lambda one: any(_within(one, ()))):
-        found = f"{len(silent)} deployments of pods tell no rights {silent[:_NAMED]}"
-        return held(False, expected, found)
+        none = f"{len(silent)} deployments of pods tell no rights {silent[:_NAMED]}"
+        return held(False, expected, none)
     granted = {
         key for rights in told.values() for key, one in rights["capabilities"].items() if one["granted"]
     }
