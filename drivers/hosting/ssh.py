@@ -76,6 +76,11 @@ class SshNode(AgentNode):
         return cls(str(place["name"]), place["destination"], python=place["python"], options=place["options"])
 
     @property
+    def machine(self) -> SshNode:
+        """The machine that the node is on."""
+        return self
+
+    @property
     def place(self) -> dict[str, JsonValue]:
         """What a ledger keeps of this node. It stays on this machine: it holds a host name."""
         return {

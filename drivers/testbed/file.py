@@ -40,11 +40,12 @@ class NodeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSpec:
-    """A place where code runs. `ssh` is `user@host[:port]`, only with kind ssh."""
+    """A place where code runs. `ssh` is `user@host[:port]`, only with kind ssh, `python` its interpreter."""
 
     name: str
     kind: NodeKind
     ssh: str | None = None
+    python: str = "python3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -341,7 +342,12 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
         file=file,
         name=data["name"],
         nodes=tuple(
-            NodeSpec(name=name, kind=NodeKind(node["kind"]), ssh=node.get("ssh"))
+            NodeSpec(
+                name=name,
+                kind=NodeKind(node["kind"]),
+                ssh=node.get("ssh"),
+                python=node.get("python", "python3"),
+            )
             for name, node in data["nodes"].items()
         ),
         links=tuple(

@@ -17,13 +17,15 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.hosting import cgroups, oci, process
 from bmwg.drivers.hosting.agent import AgentNode, resolve
+from bmwg.drivers.hosting.here import LOCAL
+from bmwg.drivers.hosting.host_namespace import ON_HOST, HostNamespaceNode
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.undo.ledger_format import Entry, read_entries, read_index
@@ -86,7 +88,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-LOCAL: Mapping[str, JsonValue] = {"kind": "local"}
+_NAMESPACES = {"namespace", ON_HOST}  # places that end with the process that holds them
 
 
 class Ledger:
@@ -172,7 +174,7 @@ class Ledger:
                 try:
                     undo.run(entry)
                 except (ToolkitError, OSError) as error:
-                    if nodes is None and KINDS[entry.kind].tolerant and entry.place["kind"] == "namespace":
+                    if nodes is None and KINDS[entry.kind].tolerant and entry.place["kind"] in _NAMESPACES:
                         self.done(entry.number, f"its node was gone: {error}")
                         continue
                     failures.append(f"{entry.kind} {json.dumps(entry.arguments, sort_keys=True)}: {error}")
@@ -238,7 +240,7 @@ class Ledger:
 def _order_without_nodes(entry: Entry) -> int:
     if entry.kind == "owner":
         return 0
-    return 1 if entry.kind == "pod" and entry.place["kind"] == "namespace" else 2
+    return 1 if entry.kind == "pod" and entry.place["kind"] in _NAMESPACES else 2
 
 
 class _Undo:
@@ -248,25 +250,32 @@ class _Undo:
         self._nodes = nodes
         self._stack = stack
         self._opened: dict[str, Node] = {}
+        self._lost: dict[str, ToolkitError] = {}  # hosts that could not be reached
 
     def end_agents(self, entries: tuple[Entry, ...]) -> None:
-        for entry in entries:
-            if entry.place.get("kind") == "namespace":
-                process.terminate(pid=entry.place["pid"], start_ticks=entry.place["start_ticks"])
+        """End what holds the namespaces, here and on hosts that answer; one that does not has lost it."""
+        for place in {json.dumps(entry.place, sort_keys=True): entry.place for entry in entries}.values():
+            if place["kind"] == "namespace":
+                process.terminate(pid=place["pid"], start_ticks=place["start_ticks"])
+            elif place["kind"] == ON_HOST:
+                with contextlib.suppress(ToolkitError):  # each of its entries then fails by name
+                    self._host(place).call(
+                        process.terminate, pid=place["pid"], start_ticks=place["start_ticks"]
+                    )
 
     def run(self, entry: Entry) -> None:
         kind, place = KINDS[entry.kind], entry.place
         if place["kind"] == "local":
             resolve(kind.function)(**entry.arguments)
             return
-        node = self._nodes.get(str(place["name"]))
-        if node is not None and not (isinstance(node, AgentNode) and node.broken):
+        node = self._open_node(str(place["name"]))
+        if node is not None:
             node.call_named(kind.function, entry.arguments)
         elif place["kind"] == "ssh":
-            self._open("ssh " + place["destination"], place).call_named(kind.function, entry.arguments)
+            self._host({"host": place}).call_named(kind.function, entry.arguments)
         elif not kind.in_node:
-            self._open("namespace", place).call_named(kind.function, entry.arguments)
-        elif process.same(place["pid"], place["start_ticks"]):
+            self._beside(place).call_named(kind.function, entry.arguments)
+        elif self._holds(place):
             raise DriverError(
                 "LEDGER-03",
                 f"undo of {entry.kind}",
@@ -274,13 +283,46 @@ class _Undo:
                 found=f"{place['name']} is not open",
             )
 
-    def _open(self, key: str, place: Mapping[str, JsonValue]) -> Node:
+    def _open_node(self, name: str) -> Node | None:
+        node = self._nodes.get(name)
+        broken = isinstance(node, AgentNode) and node.broken
+        return None if broken else node
+
+    def _holds(self, place: Mapping[str, JsonValue]) -> bool:
+        """Whether the process that holds a node's namespaces is there still."""
+        pid, ticks = int(place["pid"]), int(place["start_ticks"])
+        if place["kind"] == ON_HOST:
+            return self._host(place).call(process.same, pid=pid, ticks=ticks)
+        return process.same(pid, ticks)
+
+    def _host(self, place: Mapping[str, JsonValue]) -> Node:
+        """Return the host that a place is on, reached once."""
+        host = place["host"]
+        if (node := self._open_node(str(host["name"]))) is not None:
+            return node
+        key = f"ssh {host['destination']}"
+        if key in self._lost:
+            raise self._lost[key]
         if key not in self._opened:
-            if place["kind"] == "ssh":
-                opened: Node = self._stack.enter_context(SshNode.from_place(place))
-            else:
-                opened = self._stack.enter_context(NamespaceNode("cleanup"))
-            self._opened[key] = opened
+            try:
+                self._opened[key] = self._stack.enter_context(SshNode.from_place(host))
+            except ToolkitError as error:
+                self._lost[key] = error  # each try would wait anew
+                raise
+        return self._opened[key]
+
+    def _beside(self, place: Mapping[str, JsonValue]) -> Node:
+        """Return a node of the clean-up's own on the machine of one that is gone."""
+        if place["kind"] == "namespace":
+            return self._entered("namespace", lambda: NamespaceNode("cleanup"))
+        host = self._host(place)
+        assert isinstance(host, SshNode)
+        return self._entered(f"namespace {host.name}", lambda: HostNamespaceNode("cleanup", host))
+
+    def _entered(self, key: str, make: Callable[[], NamespaceNode | HostNamespaceNode]) -> Node:
+        if key not in self._opened:
+            made: NamespaceNode | HostNamespaceNode = self._stack.enter_context(make())
+            self._opened[key] = made
         return self._opened[key]
 
 

@@ -18,7 +18,11 @@ _PLACES = {"local": (), "ssh": ("destination", "name"), "namespace": ("name", "p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One act that is not undone yet. `place` says where: `{"kind": "local" | "namespace" | "ssh", ...}`."""
+    """One act that is not undone yet. `place` says where.
+
+    Its kind is `local` (the machine of the runner), `namespace` (a node there), `ssh` (a host) or
+    `host_namespace` (a node on a host).
+    """
 
     number: int
     kind: str

@@ -258,7 +258,7 @@ def with_row(data):
 
 def test_a_row_names_its_hosts_and_their_ports(tmp_path):
     hosts = row_hosts(load_testbed(changed(tmp_path, with_row)).data)
-    assert [(one.role, one.ssh, one.ports) for one in hosts] == [
+    assert [(one.name, one.ssh, one.ports) for one in hosts] == [
         ("client", "root@lab-one", ("eth1",)),
         ("proxy", "root@lab-two", ("eth1", "eth2")),
         ("server", "root@lab-three", ("eth1",)),

@@ -8,7 +8,7 @@ from typing import Any
 
 from bmwg.drivers.hosting.instance import Hosting, VmDriver
 from bmwg.drivers.record.deployment import take_row
-from bmwg.drivers.testbed.row import RowHost
+from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.lab_row import open_lab_row
@@ -46,7 +46,7 @@ class HttpBench:
         plan: Sequence[Planned],
         machines: Machines,
         vms: VmDriver,
-        hosts: Sequence[RowHost] = (),
+        hosts: Sequence[HostSpec] = (),
         continued: Run | None = None,
     ) -> None:
         ports = [port for host in hosts for port in host.ports]

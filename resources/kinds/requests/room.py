@@ -10,9 +10,9 @@ from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import JsonValue
+from bmwg.drivers.nodes.hosts import open_hosts
 from bmwg.drivers.testbed.row import row_hosts
 from bmwg.drivers.undo.locks import claims_here
-from bmwg.drivers.workload.lab_row import open_hosts
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.requests import profile as profiles
 from bmwg.methodology.kinds.requests.kind import METRICS, NAME, cell_of, metric_of
