@@ -39,9 +39,9 @@ from bmwg.drivers.paths.bed_hosts import on_host, state_folders
 from bmwg.drivers.paths.bed_links import joined, pci_nics
 from bmwg.drivers.paths.bed_machines import machines_of
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, link_mtu
-from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.paths.uplinks import lacking
 from bmwg.drivers.testbed.file import (
+    SIMULATED,
     TESTER,
     VETH,
     Endpoint,

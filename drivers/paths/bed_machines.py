@@ -13,7 +13,7 @@ from bmwg.drivers.api.machines import MachineProvider
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.paths.simulated import SIMULATED
+from bmwg.drivers.testbed.file import SIMULATED
 from bmwg.methodology.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from bmwg.drivers.api.protocols import Missing, PathDriver
 from bmwg.drivers.paths import numa
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.one_place import UndeployedPath, apart, socketless
-from bmwg.drivers.paths.simulated import SIMULATED, SimulatedPath
+from bmwg.drivers.paths.simulated import SimulatedPath
+from bmwg.drivers.testbed.file import SIMULATED
 from bmwg.methodology.cells import axes
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell

@@ -24,6 +24,7 @@ _T = TypeVar("_T")
 SCHEMA = "testbed"
 MAX_FILE_OCTETS = 1 << 20  # choice: a testbed file is read whole
 TESTER = "tester"  # the node name under which links name the tester's own ports
+SIMULATED = "simulated"  # the name of the traffic driver that needs no bed
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 # Kinds of links: a pair that the run makes, what is there, a port of a node's vSwitch at a socket.
 VETH, CABLE, VHOST_USER = "veth", "cable", "vhost-user"

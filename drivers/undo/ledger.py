@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -319,10 +320,9 @@ class _Undo:
         assert isinstance(host, SshNode)
         return self._entered(f"namespace {host.name}", lambda: HostNamespaceNode("cleanup", host))
 
-    def _entered(self, key: str, make: Callable[[], NamespaceNode | HostNamespaceNode]) -> Node:
+    def _entered(self, key: str, make: Callable[[], AbstractContextManager[Node]]) -> Node:
         if key not in self._opened:
-            made: NamespaceNode | HostNamespaceNode = self._stack.enter_context(make())
-            self._opened[key] = made
+            self._opened[key] = self._stack.enter_context(make())
         return self._opened[key]
 
 

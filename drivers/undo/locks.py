@@ -16,8 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bmwg.drivers.hosting import pci_port, process
-from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.testbed.file import NodeKind, Testbed
+from bmwg.drivers.testbed.file import SIMULATED, NodeKind, Testbed
 from bmwg.drivers.undo.ledger import INDEX_DIR, at_work
 from bmwg.methodology.errors import TestbedError
 

@@ -14,11 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import number_list, text_or_none
-from bmwg.drivers.testbed.file import NodeKind, Testbed
+from bmwg.drivers.testbed.file import SIMULATED, NodeKind, Testbed
 from bmwg.drivers.traffic.watchdog.process import Watch
 from bmwg.drivers.watch.awake import kept_awake, limit_us
 from bmwg.methodology.errors import ToolkitError

@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import pci_port
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.testbed.file import SIMULATED, load_testbed
 from bmwg.drivers.testbed.medium import with_medium
 from bmwg.drivers.undo.locks import claims
 from bmwg.drivers.watch.isolation import LeakWatch

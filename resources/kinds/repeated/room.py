@@ -11,8 +11,7 @@ from typing import ClassVar, Generic
 import yaml
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.testbed.file import load_testbed, parse_testbed
+from bmwg.drivers.testbed.file import SIMULATED, load_testbed, parse_testbed
 from bmwg.drivers.testbed.medium import medium_of
 from bmwg.drivers.undo.locks import claims
 from bmwg.methodology.errors import ConfigError
