@@ -1,6 +1,6 @@
 """Hosts over SSH that a run uses: reached, checked, and held for it alone. Nothing is changed on them here.
 
-Ids: NODE-10 not root there, and what `ssh` and `lease` raise.
+Ids: NODE-10 not root there, NODE-22 a CPU that is not on there, and what `ssh` and `lease` raise.
 """
 
 from __future__ import annotations

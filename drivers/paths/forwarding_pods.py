@@ -106,7 +106,7 @@ class ForwardingPods(ABC):
             missing
             or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
             or self._network.transit()
-            or self._functions[0].probe()
+            or self._functions[0].probe(self._bed.node(self._bed.sides()[0].node))
         )
 
     def _unfit(self) -> Missing | None:

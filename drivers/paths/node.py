@@ -51,7 +51,7 @@ class NodePath:
         return (
             too_large(self._cell, mtu_octets=self._bed.mtu_octets)
             or self._function.unfit(self._cell)
-            or self._function.probe()
+            or self._function.probe(self._bed.node(self._bed.sides()[0].node))
         )
 
     @contextmanager

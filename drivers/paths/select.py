@@ -51,7 +51,8 @@ def path_driver(cell: Cell, bed: Bed) -> PathDriver:
         return UndeployedPath(socketless(cell))
     if wanted := dict(cell.axes).get(axes.NUMA):
         limits, dut = bed.testbed.pods, bed.testbed.dut
-        found = numa.placed(str(wanted), pod_cpus=limits.cpus, dut_cpus=dut.cpus, nodes=numa.node_of_cpus())
+        nodes = bed.node(bed.testbed.nodes[0].name).machine.call(numa.node_of_cpus)
+        found = numa.placed(str(wanted), pod_cpus=limits.cpus, dut_cpus=dut.cpus, nodes=nodes)
         if isinstance(found, Missing):
             return UndeployedPath(found)
         bed = bed.varied({("pods", "cpus"): ",".join(map(str, found))}, cell.cell_id)

@@ -40,7 +40,7 @@ def take(
 
     `tester` is its driver's `describe()`. Raises what a node's call raises.
     """
-    told = _tester(deployment, tester, cabled=bool(bed.testbed.lab_ports))
+    told = _tester(deployment, tester, _tester_kind(bed))
     return _taken(bed, cell, deployment.evidence, told)
 
 
@@ -309,13 +309,20 @@ def _chains(cell: Cell, evidence: Evidence, alone: list[str]) -> list[JsonValue]
     ]
 
 
+def _tester_kind(bed: Bed) -> str | None:
+    """What the tester is by where it runs; None where cables may lead to anything."""
+    if bed.hosts:
+        return "software on a host of its own"
+    return None if bed.testbed.lab_ports else "software on the host of the device under test"
+
+
 def _tester(
-    deployment: Deployment, described: Mapping[str, JsonValue], *, cabled: bool
+    deployment: Deployment, described: Mapping[str, JsonValue], kind: str | None
 ) -> dict[str, JsonValue]:
     kept = {key: value for key, value in described.items() if key != "ports"}
     versions = {key: described[key] for key in ("source_sha256", "dpdk", "protocol") if key in described}
     return {
-        "kind": None if cabled else "software on the host of the device under test",
+        "kind": kind,
         "name": described.get("driver"),
         "version": versions or None,
         "configuration": kept,

@@ -222,8 +222,7 @@ def _cpu_problems(testbed: Testbed) -> Iterator[Problem]:
         cpu_list(testbed.data["pods"]["cpus"])
     except ValueError as error:
         yield Problem(location=("pods", "cpus"), expected="CPU ranges from low to high", found=str(error))
-    local = any(node.kind is not NodeKind.SSH for node in testbed.nodes)
-    if not local or testbed.dut.shares_tester_cpus:
+    if not testbed.dut_cpus_here or testbed.dut.shares_tester_cpus:
         return  # another machine's CPUs, or sharing declared
     for location, cpus in ((("dut", "cpus"), testbed.dut.cpus), (("pods", "cpus"), testbed.pods.cpus)):
         shared = sorted(set(testbed.tester.cpus) & set(cpus))

@@ -170,6 +170,13 @@ class Testbed:
         ends = [end for link in self.links if link.kind == VHOST_USER for end in (link.a, link.b)]
         return frozenset(end for end in ends if end.node == TESTER)
 
+    @property
+    def dut_cpus_here(self) -> tuple[int, ...]:
+        """CPUs of this machine that the DUT and its pods have: none where all nodes are other hosts."""
+        if all(node.kind is NodeKind.SSH for node in self.nodes):
+            return ()
+        return tuple(sorted({*self.dut.cpus, *self.pods.cpus}))
+
     def node(self, name: str) -> NodeSpec:
         """Return the node of that name; ConfigError CFG-05 with a near name otherwise."""
         return _named(name, {node.name: node for node in self.nodes}, "node", self.file)

@@ -48,3 +48,20 @@ def hosts_of(testbed: Testbed) -> tuple[HostSpec, ...]:
         if known is not mine:
             found[node.ssh] = replace(known, ports=(*known.ports, *ports), nodes=(*known.nodes, node.name))
     return tuple(found.values())
+
+
+def under_test(testbed: Testbed) -> str:
+    """Return the host that the tester is cabled to, by its name among `hosts_of`; empty for this machine.
+
+    Where it is cabled to none and all nodes are on hosts it is the first one.
+    """
+    hosts = hosts_of(testbed)
+    cabled = {
+        other.node
+        for link in testbed.links
+        for mine, other in ((link.a, link.b), (link.b, link.a))
+        if str(mine) in testbed.tester.ports
+    }
+    there = [one.name for one in hosts if cabled & set(one.nodes)]
+    every = all(node.ssh is not None for node in testbed.nodes)
+    return there[0] if there else hosts[0].name if hosts and every else ""
