@@ -54,7 +54,7 @@ def with_medium(testbed: Testbed) -> Testbed:
         for end in (link.a, link.b)
         if end.node not in hosts
     ]
-    if not ends:
+    if not ends or (_KEY in testbed.data and medium_of(testbed).line_rate_bps is None):
         return testbed
     rates = {end: lab_port.line_rate_bps(interface=_interface(end)) for end in ends}
     told = ", ".join(f"{name} {rate or 'none'}" for name, rate in rates.items())

@@ -56,38 +56,20 @@ def require_closed(bed: Bed) -> None:
     device of the machine that the testbed file does not name: as lab port, or on a host as the end of a
     cable. Its name also stands for its virtual functions.
     """
-    apart: dict[str, list[str]] = {}  # nodes by the machine that they are on
-    for name in bed.nodes:
-        where = bed.guests.host(name) or name
-        apart.setdefault("" if where not in bed.hosts else bed.hosts[where].name, []).append(name)
-    for names in apart.values():
-        mine = [bed.guests.host(name) or name for name in names]
-        ports = {
-            end.interface
-            for link in bed.testbed.links
-            if link.kind == CABLE
-            for end in (link.a, link.b)
-            if end.node in mine and end.node in bed.hosts
-        }
-        _require_closed(bed, names, ports or set(bed.testbed.lab_ports))
-
-
-def _require_closed(bed: Bed, names: Collection[str], lab_ports: Collection[str]) -> None:
-    """The same of the nodes on one machine, whose ports these are."""
-    found: dict[str, list[dict[str, JsonValue]]] = {}
-    for name in names:
-        node = bed.host(name)
-        pids = _of_one_kernel(bed, name)
-        seen = node.call(survey, pids=pids)
-        # a guest's NIC is a device of its machine, and ends at a tap in a node of the run
-        found[f"node {name}"] = [one for one in seen if one["name"] != bed.guests.nic(name)]
-        for pod in bed.pods.values():
-            if pod.node.name == name:
-                found[f"pod {pod.pod_id}"] = pod.inside(survey, pids=pids)
-    own = {one["bus_address"] for part in found.values() for one in part if one["name"] in lab_ports}
-    for where, interfaces in found.items():
-        for interface in interfaces:
-            if reason := _leads_out(interface, {*lab_ports, *own} - {""}):
+    borrowed: dict[str, set[str]] = {}  # ends of cables, by their nodes
+    for link in bed.testbed.links:
+        for end in (link.a, link.b) if link.kind == CABLE else ():
+            borrowed.setdefault(end.node, set()).add(end.interface)
+    for names in _by_machine(bed):
+        there = {bed.guests.host(name) or name for name in names}
+        ports = {port for name in there for port in borrowed.get(name, ())}
+        found = _surveyed(bed, names)
+        lent = set(bed.testbed.lab_ports) if there.isdisjoint(bed.hosts) else ports
+        own = {one["bus_address"] for _, one in found if one["name"] in lent} - {""}
+        for where, interface in found:
+            if interface["name"] in borrowed.get(where.removeprefix("node "), ()):
+                continue
+            if reason := _leads_out(interface, lent | own):
                 raise TestbedError(
                     "ISO-02",
                     f"interface {interface['name']} of {where}; no traffic was sent",
@@ -95,6 +77,29 @@ def _require_closed(bed: Bed, names: Collection[str], lab_ports: Collection[str]
                     found=reason,
                     hint="name it in lab_ports if test traffic may use it",
                 )
+
+
+def _by_machine(bed: Bed) -> Collection[Collection[str]]:
+    """Return the names of nodes, those on one machine together."""
+    found: dict[str, list[str]] = {}
+    for name in bed.nodes:
+        where = bed.guests.host(name) or name
+        found.setdefault(bed.hosts[where].name if where in bed.hosts else "", []).append(name)
+    return found.values()
+
+
+def _surveyed(bed: Bed, names: Collection[str]) -> list[tuple[str, dict[str, JsonValue]]]:
+    """Return each interface of these nodes and of their pods, with the words for where it is."""
+    found: list[tuple[str, dict[str, JsonValue]]] = []
+    for name in names:
+        pids = _of_one_kernel(bed, name)
+        seen = bed.host(name).call(survey, pids=pids)
+        # a guest's NIC is a device of its machine, and ends at a tap in a node of the run
+        found += [(f"node {name}", one) for one in seen if one["name"] != bed.guests.nic(name)]
+        for pod in bed.pods.values():
+            if pod.node.name == name:
+                found += [(f"pod {pod.pod_id}", one) for one in pod.inside(survey, pids=pids)]
+    return found
 
 
 def _of_one_kernel(bed: Bed, name: str) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.places import hosts_of
 from bmwg.reports.checker.verdicts import (
     EVERY_LOAD,
     Answer,
@@ -35,6 +36,8 @@ def _places(evidence: Evidence) -> Answer:
     testbed: Mapping[str, Any] = evidence.run["testbed"] if evidence.run else {}
     if _OF_HOSTS & testbed.keys():
         return not_assessed("a row of hosts: no file shows where their cables lead")
+    if hosts := hosts_of(testbed):
+        return not_assessed(f"{len(hosts)} hosts: no file shows where their cables lead")
     if not evidence.of_frames:
         return _between_places(testbed)
     tester = testbed.get("tester")
