@@ -52,6 +52,11 @@ def monotonic_ns() -> int:
     return time.monotonic_ns()
 
 
+def wall_clock_s() -> float:
+    """Node function: this machine's time of day, seconds since 1970."""
+    return time.time()
+
+
 def online_cpus() -> list[int]:
     """Node function: the CPUs of this machine that are on."""
     return list(cpu_list(Path("/sys/devices/system/cpu/online").read_text().strip()))

@@ -9,7 +9,7 @@ node is moved into it; the tester's end is, with `io: pci`, bound to VFIO and in
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
@@ -62,7 +62,7 @@ def looked_at(needs: Mapping[Endpoint, int]) -> dict[Endpoint, dict[str, JsonVal
 def cabled(a: End, b: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[str, JsonValue]]:
     """Take both ends of a cable and see its link; give them back on leaving. Gives the evidence of the link.
 
-    The link of a PCI port is seen by its kernel driver, before that has to let go of it. Raises TestbedError
+    The link of a PCI port is seen by its kernel driver, which has it until `handed_over`. Raises TestbedError
     PORT-01, PORT-02, PCI-05, ConfigError LINK-04 for an interface whose MTU is less than the run's frames
     need (a PCI port's is set by the tester).
     """
@@ -84,10 +84,14 @@ def cabled(a: End, b: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[s
                 within_s=LINK_DEADLINE_S,
             )
             facts["line_rate_bps"] = end.node.call(lab_port.line_rate_bps, interface=end.interface)
-        for end in (a, b):
-            if end.nic and not end.nic["bifurcated"]:
-                pci_port.take(address=str(end.nic["address"]))
         yield {"kind": "cable", "a": told[0], "b": told[1], "mtu_octets": mtu_octets}
+
+
+def handed_over(nics: Iterable[Nic]) -> None:
+    """Take the NICs of PCI ports, which are up, from their kernel drivers. Raises TestbedError PCI-05."""
+    for nic in nics:
+        if not nic["bifurcated"]:
+            pci_port.take(address=str(nic["address"]))
 
 
 @contextmanager

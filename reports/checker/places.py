@@ -9,7 +9,7 @@ _SSH, _CABLE = "ssh", "cable"
 
 
 def device_is_here(testbed: Mapping[str, Any]) -> bool:
-    """Whether the machine under test is the one of the tester; a host is where the tester is cabled to one."""
+    """Whether the machine under test is the tester's own, not a host that the tester is cabled to."""
     hosts = hosts_of(testbed)
     nodes = testbed.get("nodes")
     if hosts and isinstance(nodes, Mapping) and len(hosts) == len(nodes):

@@ -36,8 +36,6 @@ def _places(evidence: Evidence) -> Answer:
     testbed: Mapping[str, Any] = evidence.run["testbed"] if evidence.run else {}
     if _OF_HOSTS & testbed.keys():
         return not_assessed("a row of hosts: no file shows where their cables lead")
-    if hosts := hosts_of(testbed):
-        return not_assessed(f"{len(hosts)} hosts: no file shows where their cables lead")
     if not evidence.of_frames:
         return _between_places(testbed)
     tester = testbed.get("tester")
@@ -80,6 +78,8 @@ def _made(testbed: Mapping[str, Any], name: str) -> bool:
 
 def _between_places(testbed: Mapping[str, Any]) -> Answer:
     """Whether client, proxy and server are places that the run made; it names hosts by where they are."""
+    if hosts_over_ssh := hosts_of(testbed):
+        return not_assessed(f"{len(hosts_over_ssh)} hosts: no file shows where their cables lead")
     nodes = testbed.get("nodes")
     names = nodes if isinstance(nodes, list) else sorted(nodes) if isinstance(nodes, dict) else []
     hosts = [name for name in names if isinstance(nodes, dict) and nodes[name].get("kind") not in MADE]

@@ -1,9 +1,9 @@
 """`bmwg lab check` and `bmwg lab sketch`: whether a testbed file's ports and cables are there; a drawing.
 
-`check` looks at each end of each cable of this machine (NIC, driver, firmware, IOMMU group, hugepages, what
-uses it), sends probe frames of its own between ports that `lab_ports` names, and then asks `bmwg doctor`. It
-binds nothing.
-Ids: LAB-01 a cable is not as the file says, LAB-02 a drawing cannot be written.
+`check` looks at each host over SSH (reached, same commit, clock), at each end of each cable (NIC, driver,
+firmware, IOMMU group, hugepages, what uses it), sends probe frames of its own between these ports, and then
+asks `bmwg doctor`, on each host too. It binds nothing.
+Ids: LAB-01 a cable is not as the file says, LAB-02 a drawing cannot be written, LAB-03 clocks too far apart.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def handle_check(chosen: argparse.Namespace) -> int:
     from bmwg.resources.lab.check import check
 
     testbed = load_testbed(chosen.testbed)
-    found = check(testbed)
+    looked = check(testbed)
+    found = looked.checked
     for one in found:
         word = "ok  " if one.sound else f"MEND  {one.error_id}"
         print(f"{word}  {one.about}: {one.told}")
@@ -45,9 +46,15 @@ def handle_check(chosen: argparse.Namespace) -> int:
     findings = examine(testbed)
     for finding in findings:
         print(finding)
+    there = [dict(one) for each in looked.of_hosts.values() for one in each]
+    for told in there:
+        print(
+            f"{told['finding_id']}  {told['what']}\n          breaks: {told['breaks']}\nhint: {told['mend']}"
+        )
     wrong = sum(not one.sound for one in found)
-    blocked = sum(finding.weight is Weight.BLOCKS for finding in findings)
-    print(f"{len(found)} looked at, {wrong} to mend; the doctor has {len(findings)}, {blocked} in the way")
+    weights = [str(finding.weight) for finding in findings] + [str(one["weight"]) for one in there]
+    blocked = weights.count(str(Weight.BLOCKS))
+    print(f"{len(found)} looked at, {wrong} to mend; the doctor has {len(weights)}, {blocked} in the way")
     return 1 if wrong or blocked else 0
 
 
