@@ -9,6 +9,7 @@ import contextlib
 import re
 import shlex
 import shutil
+import signal
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -131,6 +132,8 @@ class SshNode(AgentNode):
         result: list[Any] = []
 
         def connect() -> None:
+            # `ssh` inherits it: Ctrl-C at the runner's terminal must not cut what the tear-down goes over
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 result.append(self._group.makegateway(spec))
             except BaseException as error:

@@ -13,7 +13,13 @@ from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.errors import TestbedError
 
 _PATH_MAX, _NAME_MAX = 4096, 255  # what Linux takes
-_PLACES = {"local": (), "ssh": ("destination", "name"), "namespace": ("name", "pid", "start_ticks")}
+_NAMESPACE = ("name", "pid", "start_ticks")
+_PLACES: Mapping[str, tuple[str, ...]] = {
+    "local": (),
+    "ssh": ("destination", "name"),
+    "namespace": _NAMESPACE,
+    "host_namespace": (*_NAMESPACE, "host"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,7 +98,11 @@ def _surveyed(bed: Bed, names: Collection[str]) -> list[tuple[str, dict[str, Jso
         found += [(f"node {name}", one) for one in seen if one["name"] != bed.guests.nic(name)]
         for pod in bed.pods.values():
             if pod.node.name == name:
-                found += [(f"pod {pod.pod_id}", one) for one in pod.inside(survey, pids=pids)]
+                handed = {one.attachment.interface for one in pod.attached if one.took_nic}
+                inside = pod.inside(survey, pids=pids)
+                # a veth for a NIC, borrowed by the node: what it is was asked then
+                lent = [one for one in inside if one["name"] in handed and not one["device"]]
+                found += [(f"pod {pod.pod_id}", one) for one in inside if one not in lent]
     return found
 
 

@@ -29,6 +29,7 @@ class Place:
         self.node = node
         self._interfaces = interfaces
         self.machine = self
+        self.attached = ()
 
     def call(self, function, **_):
         assert function is survey
