@@ -151,6 +151,8 @@ def test_cpu_overlap_needs_a_declaration(tmp_path):
 def test_another_machines_cpus_are_its_own(tmp_path):
     def change(data):
         data["nodes"] = {name: {"kind": "ssh", "ssh": f"bench@{name}:22"} for name in ("dut1", "dut2")}
+        data["links"] = [{**link, "kind": "cable"} for link in data["links"]]
+        data["lab_ports"] = ["p0", "p1"]
         data["dut"]["cpus"] = [0]
 
     assert load_testbed(changed(tmp_path, change)).node("dut1").ssh == "bench@dut1:22"
