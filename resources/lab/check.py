@@ -149,7 +149,7 @@ def _cables(
         places: list[tuple[Node, dict[str, str]]] = []
         for machine in dict.fromkeys(machines.values()):
             mine = {nics[end]: str(end) for end in ends if machines[end.node] is machine}
-            linked = stack.enter_context(_up(machine, sorted(mine)))
+            linked = stack.enter_context(up(machine, sorted(mine)))
             places.append((machine, {name: mine[name] for name in linked}))
         arrived = cabling.heard(places) if ends else {}
     found = []
@@ -166,7 +166,7 @@ def _cables(
 
 
 @contextmanager
-def _up(machine: Machine, ports: Sequence[str]) -> Iterator[list[str]]:
+def up(machine: Machine, ports: Sequence[str]) -> Iterator[list[str]]:
     """Set ports up and give those that have a link; as they were on leaving, by the ledger after a kill."""
     before = {str(one["name"]): bool(one["up"]) for one in machine.call(interfaces.listing)}
     with ExitStack() as stack:

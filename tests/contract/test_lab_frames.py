@@ -14,6 +14,7 @@ from tests.contract.frame_lab import RUNNER, SWAPPED, FrameLab, frame_lab
 from tests.contract.lab_support import needs_sshd
 
 from bmwg.drivers.hosting import process
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 
@@ -135,3 +136,26 @@ def test_two_runs_do_not_share_a_host(lab: FrameLab) -> None:
     assert "LOCK-01  CPU 1 of dut1's host" in done.stdout + done.stderr
     assert lab.listed() == before
     assert not left(lab)
+
+
+def test_a_first_file_has_the_cables_that_probe_frames_find(tmp_path: Path) -> None:
+    """Crossed ones too: the file says how they are, and the check finds nothing to mend."""
+    with frame_lab(tmp_path / "lab", SWAPPED) as lab:
+        before = lab.listed()
+        file = lab.folder / "first.yaml"
+        given = ("--ports", "eth1,eth2,eth5,eth6", "--dut", "root@lab-dut1", "--dut-ports", "eth3,eth4")
+        words = ("lab", "init", str(file), *given, "--python", str(lab.folder / "python"))
+        made = lab.bmwg(*words)
+        assert made.returncode == 0, made.stdout + made.stderr
+        testbed = load_testbed(file)
+        assert {(str(link.a), str(link.b)) for link in testbed.links} == {
+            ("tester/eth1", "dut1/eth4"),
+            ("tester/eth2", "dut1/eth3"),
+            ("tester/eth5", "tester/eth6"),
+        }
+        assert testbed.tester.ports == ("tester/eth1", "tester/eth2")
+        checked = lab.bmwg("lab", "check", "--testbed", str(file))
+        assert checked.returncode == 0, checked.stdout
+        assert lab.bmwg(*words).stderr.startswith("LAB-02")  # it is there now
+        assert lab.listed() == before
+        assert not left(lab)
