@@ -11,7 +11,6 @@ import itertools
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -39,11 +38,11 @@ from bmwg.drivers.paths.bed_hosts import on_host, state_folders
 from bmwg.drivers.paths.bed_links import joined, pci_nics
 from bmwg.drivers.paths.bed_machines import machines_of
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, link_mtu
+from bmwg.drivers.paths.sides import Side, side_of
 from bmwg.drivers.paths.uplinks import lacking
 from bmwg.drivers.testbed.file import (
     SIMULATED,
     TESTER,
-    VETH,
     Endpoint,
     LinkSpec,
     NodeKind,
@@ -60,18 +59,6 @@ _QUIET_IGMP = {
     for scope in ("all", "default")
     for version in (2, 3)
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """One side of a chain: the tester's port and the NIC of the node that it is cabled to."""
-
-    number: int
-    tester_interface: str
-    tester_mac: str
-    node: str
-    nic: str
-    link: str = VETH  # what joins them
 
 
 class Bed:
@@ -278,7 +265,7 @@ class Bed:
 
     def sides(self) -> tuple[Side, Side]:
         """Return the two sides of a chain: where the tester's ports are cabled to, on one node."""
-        left, right = (self._side(number, port) for number, port in enumerate(self.testbed.tester.ports))
+        left, right = (side_of(self, number, port) for number, port in enumerate(self.testbed.tester.ports))
         if left.node != right.node:
             raise ConfigError(
                 "PATH-01",
@@ -287,25 +274,6 @@ class Bed:
                 found=f"{left.node}/{left.nic} and {right.node}/{right.nic}",
             )
         return left, right
-
-    def _side(self, number: int, port: str) -> Side:
-        for link in self.testbed.links:
-            for mine, other in ((link.a, link.b), (link.b, link.a)):
-                if str(mine) == port and mine.node == TESTER:
-                    return Side(
-                        number=number,
-                        tester_interface=mine.interface,
-                        tester_mac=self.mac(mine),
-                        link=link.kind,
-                        node=other.node,
-                        nic=other.interface,
-                    )
-        raise ConfigError(
-            "PATH-01",
-            f"tester port {port} is not the tester's end of a link",
-            expected="a link from it to a node",
-            found="none",
-        )
 
     def mac(self, end: Endpoint) -> str:
         """Return the MAC of one end of a link, as the kernel has or had it; of a port at a socket its own."""

@@ -18,8 +18,9 @@ from bmwg.drivers.api.protocols import (
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import destinations, queues, routers
 from bmwg.drivers.paths.addresses import OUTER, host
-from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.paths.sides import Side
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, Cell
 

@@ -19,7 +19,7 @@ from tests.contract.lab_support import start_sshd
 from tests.contract.ssh_support import make_keys, ssh_configuration
 
 import bmwg
-from bmwg.drivers.hosting import interfaces
+from bmwg.drivers.hosting import interfaces, lab_port
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.nodes import links
 from bmwg.drivers.testbed.file import embedded_file
@@ -74,6 +74,9 @@ class FrameLab:
             time.sleep(0.1)
         for (one, mine), (other, theirs) in self.cables:
             links.connect(self.machines[one], mine, self.machines[other], theirs)
+        for machine, name in ends:  # both ends tell of the link that they have
+            wait = {"interface": name, "within_s": within_s}
+            self.machines[machine].call(lab_port.wait_for_link, **wait)
 
     def listed(self) -> dict[str, list[list[object]]]:
         """What each machine has: interfaces with MAC, MTU and state."""

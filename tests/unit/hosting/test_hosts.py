@@ -15,7 +15,7 @@ from bmwg.drivers.paths.cables import misled
 from bmwg.drivers.testbed.file import Endpoint, LinkSpec, Testbed, embedded_file, parse_testbed
 from bmwg.drivers.testbed.hosts import hosts_of, under_test
 from bmwg.drivers.testbed.medium import require_rate
-from bmwg.drivers.undo import ledger as ledger_module
+from bmwg.drivers.undo import undoing
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch import clocks
 from bmwg.methodology.errors import ConfigError, TestbedError
@@ -177,7 +177,7 @@ def test_a_host_that_does_not_answer_is_tried_once_for_all_of_its_entries(
             tries.append(str(place["destination"]))
             raise TestbedError("NODE-20", "node dut1/host: no agent over ssh")
 
-    monkeypatch.setattr(ledger_module, "SshNode", Silent)
+    monkeypatch.setattr(undoing, "SshNode", Silent)
     ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
     for port in ("e3", "e4"):
         ledger.before("lab_port", SSH, interface=port, up=True)
