@@ -6,21 +6,20 @@ otherwise, RUN-05 kinds of load that have no run together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from contextlib import ExitStack
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from bmwg.drivers.api.protocols import JsonValue
+from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.methodology import offers
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.plan.shards import Work
 from bmwg.methodology.profiles.narrowed import Narrowing
 from bmwg.methodology.records import Outcome
-from bmwg.methodology.trial.keep_awake import Held, KeepAwake
+from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.run.schedule import Schedule
 from bmwg.resources.run.settings import Settings
@@ -101,12 +100,14 @@ class Share(Protocol):
         """Its tests with the seconds that each takes, for whoever shares them out (`methodology.shards`)."""
         ...
 
-    def prepare(self, stack: ExitStack) -> Callable[[], dict[str, JsonValue]] | None:
-        """Reach the machines; return what records the one under test, None for this machine."""
+    @property
+    def hosts(self) -> Sequence[HostSpec]:
+        """The hosts over SSH that it measures on, or none."""
         ...
 
-    def awake_note(self, held: Held) -> str:
-        """Say in a line what is held of what keeps CPUs from halting; empty for nothing to say."""
+    @property
+    def under_test(self) -> str:
+        """Which of them is the machine under test, by name; empty for this machine."""
         ...
 
     def begin(self, run: OpenRun) -> Bench:

@@ -16,8 +16,11 @@ from pathlib import Path
 from bmwg.drivers import registry
 from bmwg.drivers.actuators.place import Act, Actuator, Place
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.hosting.here import HERE
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
+from bmwg.drivers.watch import clocks
+from bmwg.drivers.watch.clocks import ClockBound
 from bmwg.drivers.workload.modifiers import Active, modifiers
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import Direction, FrameFormat, TrialResult, TrialSpec
@@ -122,6 +125,8 @@ class ActingTraffic(OfFrames):
     def _with_act(self, spec: TrialSpec, act: Act, at_s: float) -> tuple[TrialResult, dict[str, int]]:
         done: list[dict[str, JsonValue]] = []
         errors: list[BaseException] = []
+        far = self._place.node.machine is not HERE
+        known = clocks.bound(self._place.node) if far else ClockBound(offset_ns=0, bound_ns=0)
 
         def work() -> None:
             try:
@@ -142,7 +147,12 @@ class ActingTraffic(OfFrames):
             raise DriverError(
                 "ACT-03", f"act {spec.act}", expected=f"an end within {ACT_DEADLINE_S:g} s", found="none"
             )
-        return result, {f"act.{name}": int(value) for name, value in done[0].items()}
+        times = {name: int(value) for name, value in done[0].items()}
+        if far:  # by this machine's clock, and wide enough to hold what the other one may be off
+            times["began_ns"] += known.offset_ns - known.bound_ns
+            times["ended_ns"] += known.offset_ns + known.bound_ns
+            times["clock_bound_ns"] = known.bound_ns
+        return result, {f"act.{name}": value for name, value in times.items()}
 
 
 def _unknown(what: str, found: str, known: Mapping[str, object]) -> ConfigError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bmwg.drivers.api.calls import P, R
 from bmwg.drivers.api.protocols import JsonValue, Pod
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths.bed import Bed
 from bmwg.methodology.records import Cell
 
@@ -23,7 +23,7 @@ class Place:
     bed: Bed
 
     @property
-    def node(self) -> NamespaceNode:
+    def node(self) -> BedNode:
         """The node of the DUT."""
         return self.bed.node(self.bed.sides()[EGRESS].node)
 

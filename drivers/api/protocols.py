@@ -148,6 +148,10 @@ class PlacedNode(Node, Protocol):
     def place(self) -> Mapping[str, JsonValue]:
         """The node's kind, name and whatever finds it again."""
 
+    @property
+    def machine(self) -> PlacedNode:
+        """The machine that the node is on, as it is: its NICs are there, and what outlives the node."""
+
 
 class HostNode(PlacedNode, Protocol):
     """A node that pods can stand on: a namespace of this machine, or a guest with our agent inside.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bmwg.drivers.api.protocols import FunctionLink, JsonValue, Missing, PlacedNode, Pod, UndoLog
+from bmwg.drivers.api.protocols import FunctionLink, JsonValue, Missing, Node, PlacedNode, Pod, UndoLog
 from bmwg.drivers.function import tables
 from bmwg.drivers.function.kernel_l3 import KernelL3
 from bmwg.methodology.records import Cell, FrameFormat
@@ -37,9 +37,10 @@ class InKernel(KernelL3, ABC):
     def loaded(self, links: Sequence[FunctionLink]) -> Loaded:
         """Return what is loaded, for these two interfaces: the forward direction enters by the first."""
 
-    def probe(self) -> Missing | None:
+    def probe(self, node: Node) -> Missing | None:
         """Return that nft is missing."""
-        return tables.missing()
+        found = node.call(tables.missing)
+        return Missing(**found) if found else None
 
     def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> tuple[str, ...]:
         """Load the table into the pod's network namespace, with which it goes, and give it its routes."""

@@ -11,6 +11,7 @@ from bmwg.drivers.api.protocols import (
     JsonValue,
     KernelFunction,
     Missing,
+    Node,
     PlacedNode,
     Pod,
     PodParts,
@@ -36,7 +37,7 @@ class KernelL3:
     def __init__(self, bed: Bed) -> None:
         """Nothing of the bed is needed."""
 
-    def probe(self) -> Missing | None:
+    def probe(self, node: Node) -> Missing | None:
         """Every kernel routes."""
         return None
 

@@ -24,7 +24,7 @@ from pyroute2.netlink.nfnetlink.nftsocket import (
     NFTSocket,
 )
 
-from bmwg.drivers.api.protocols import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.answers.data_plane_functions import EVICTED, REFUSED
 from bmwg.methodology.errors import DriverError, TestbedError
 
@@ -59,10 +59,10 @@ class _Object(nfgen_msg):  # type: ignore[misc]  # the library has no types
         )
 
 
-def missing() -> Missing | None:
-    """Return what this machine lacks for such a table."""
+def missing() -> dict[str, str] | None:
+    """Node function: what this machine lacks for such a table, or None."""
     if shutil.which("nft") is None:
-        return Missing(what="nft", reason="no `nft` in PATH", mend=_MEND)
+        return {"what": "nft", "reason": "no `nft` in PATH", "mend": _MEND}
     return None
 
 

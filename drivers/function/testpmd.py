@@ -10,10 +10,11 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from bmwg.drivers.api.protocols import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
+from bmwg.drivers.api.protocols import FunctionLink, JsonValue, Missing, Node, Pod, PodFunction, PodParts
 from bmwg.drivers.hosting import cgroups
 from bmwg.drivers.hosting import pages as hosting_pages
 from bmwg.drivers.hosting.instance import CRUN
@@ -57,30 +58,16 @@ class Testpmd:
         self._large_pages = bed.testbed.pods.hugepages_1gi
         self._runtime = bed.testbed.pods.runtime
 
-    def probe(self) -> Missing | None:
+    def probe(self, node: Node) -> Missing | None:
         """Return what is missing: the program, or hugepages that its pod is to have."""
-        if not Path(BINARY).exists():
-            return Missing(what="testpmd", reason=f"no file {BINARY}", mend=_MEND)
-        many, size, key = self._memory()
-        if many and not cgroups.has_controller("hugetlb"):
-            return Missing(
-                what=f"{many} hugepages of {size} for testpmd",
-                reason="this kernel has no hugetlb controller for cgroups, by which a pod gets a share",
-                mend=f"a kernel with CONFIG_CGROUP_HUGETLB, or {key}: 0",
-            )
-        if self._large_pages and self._runtime != CRUN:
-            return Missing(
-                what=f"{many} hugepages of 1 GiB for testpmd",
-                reason=f"pods by {self._runtime} get none of this size here",
-                mend="pods.runtime: crun, or pages of 2 MiB",
-            )
-        return lacking_large_pages(self._large_pages) or lacking_pages(self._pages)
+        found = node.call(
+            lacking, pages=self._pages, large_pages=self._large_pages, by_crun=self._runtime == CRUN
+        )
+        return Missing(**found) if found else None
 
-    def _memory(self) -> tuple[int, str, str]:
-        """Return how many hugepages its pod gets, of which size, and the setting."""
-        if self._large_pages:
-            return self._large_pages, "1 GiB", "pods.hugepages_1Gi"
-        return self._pages, "2 MiB", "pods.hugepages_2Mi"
+    def _memory(self) -> tuple[int, str]:
+        """Return how many hugepages its pod gets, and of which size."""
+        return (self._large_pages, "1 GiB") if self._large_pages else (self._pages, "2 MiB")
 
     @contextmanager
     def parts(self, pod_id: str) -> Iterator[PodParts]:
@@ -108,7 +95,7 @@ class Testpmd:
         Where its memory lies is what the kernel says of the program.
         """
         said = wait_ready(pod)
-        many, size, _ = self._memory()
+        many, size = self._memory()
         held = pod.node.call(hosting_pages.of_process, pid=pod.pid)
         if bool(many) != bool(held["hugepages"].get(size)):
             raise DriverError(
@@ -130,6 +117,28 @@ class Testpmd:
 def _packet_device(number: int, link: FunctionLink) -> str:
     """The EAL device of an interface for which the network names none."""
     return f"net_af_packet{number},iface={link.interface},framesz=2048,blocksz=65536,framecnt=4096"
+
+
+def lacking(*, pages: int, large_pages: int, by_crun: bool) -> dict[str, str] | None:
+    """Node function: what is missing for testpmd in a pod with so many hugepages of 2 MiB and of 1 GiB."""
+    many, size, key = large_pages or pages, "1 GiB" if large_pages else "2 MiB", "pods.hugepages_"
+    missing: Missing | None = None
+    if not Path(BINARY).exists():
+        missing = Missing(what="testpmd", reason=f"no file {BINARY}", mend=_MEND)
+    elif many and not cgroups.has_controller("hugetlb"):
+        missing = Missing(
+            what=f"{many} hugepages of {size} for testpmd",
+            reason="this kernel has no hugetlb controller for cgroups, by which a pod gets a share",
+            mend=f"a kernel with CONFIG_CGROUP_HUGETLB, or {key}{'1Gi' if large_pages else '2Mi'}: 0",
+        )
+    elif large_pages and not by_crun:
+        missing = Missing(
+            what=f"{many} hugepages of 1 GiB for testpmd",
+            reason="pods by other runtimes than crun get none of this size here",
+            mend="pods.runtime: crun, or pages of 2 MiB",
+        )
+    missing = missing or lacking_large_pages(large_pages) or lacking_pages(pages)
+    return asdict(missing) if missing else None
 
 
 def lacking_pages(pages: int, pool: Path = _POOL) -> Missing | None:

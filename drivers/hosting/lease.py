@@ -15,9 +15,12 @@ from bmwg.drivers.undo.locks import LOCK_DIR, claims_here, held
 _HELD = ExitStack()  # until this process ends
 
 
-def take(*, ports: list[str], lock_dir: str = str(LOCK_DIR)) -> None:
-    """Node function: hold these ports of this host, all or none. Raises TestbedError LOCK-01, LOCK-02."""
+def take(*, ports: list[str], cpus: list[int] | None = None, lock_dir: str = str(LOCK_DIR)) -> None:
+    """Node function: hold these ports and CPUs of this host, all or none.
+
+    Raises TestbedError LOCK-01, LOCK-02.
+    """
     with ExitStack() as stack:
-        for claim in claims_here((), sorted(ports)):
+        for claim in claims_here(cpus or (), sorted(ports)):
             stack.enter_context(held(claim, Path(lock_dir)))
         _HELD.push(stack.pop_all())

@@ -19,6 +19,7 @@ from types import TracebackType
 from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.hosting import mounts, process
 from bmwg.drivers.hosting.agent import AgentNode
+from bmwg.drivers.hosting.here import HERE, Here
 from bmwg.methodology.errors import TestbedError, ToolkitError
 
 UNSHARE = ["unshare", "--net", "--mount", "--uts", "--propagation", "private"]
@@ -79,6 +80,11 @@ class NamespaceNode(AgentNode):
             os.kill(self.pid, signal.SIGINT)
         else:
             super()._interrupt(function)
+
+    @property
+    def machine(self) -> Here:
+        """The machine that the namespaces are on, as it is."""
+        return HERE
 
     @property
     def place(self) -> dict[str, JsonValue]:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
+from bmwg.methodology.trial.cpu_lists import cpu_list
 
 
 def identify() -> dict[str, JsonValue]:
@@ -44,6 +45,21 @@ def chatter() -> str:
 def die() -> None:
     """End the agent at once: shows what the loss of a node does."""
     os._exit(9)
+
+
+def monotonic_ns() -> int:
+    """Read this node's monotonic clock, ns."""
+    return time.monotonic_ns()
+
+
+def wall_clock_s() -> float:
+    """Node function: this machine's time of day, seconds since 1970."""
+    return time.time()
+
+
+def online_cpus() -> list[int]:
+    """Node function: the CPUs of this machine that are on."""
+    return list(cpu_list(Path("/sys/devices/system/cpu/online").read_text().strip()))
 
 
 def clock() -> dict[str, JsonValue]:

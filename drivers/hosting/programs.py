@@ -24,11 +24,12 @@ _TAIL_LINES = 5
 _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
-def write_files(*, folder: str, files: dict[str, str]) -> None:
-    """Node function: make a folder that everybody may write to, with these texts in it."""
+def write_files(*, folder: str, files: dict[str, str], shared: bool = True) -> None:
+    """Node function: make a folder with these texts in it. Everybody may write to a shared one."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    place.chmod(0o777)  # a program that gives up root must write there
+    if shared:
+        place.chmod(0o777)  # a program that gives up root must write there
     for name, text in files.items():
         (place / name).write_text(text)
 

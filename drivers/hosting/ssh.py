@@ -9,6 +9,7 @@ import contextlib
 import re
 import shlex
 import shutil
+import signal
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -76,6 +77,11 @@ class SshNode(AgentNode):
         return cls(str(place["name"]), place["destination"], python=place["python"], options=place["options"])
 
     @property
+    def machine(self) -> SshNode:
+        """The machine that the node is on."""
+        return self
+
+    @property
     def place(self) -> dict[str, JsonValue]:
         """What a ledger keeps of this node. It stays on this machine: it holds a host name."""
         return {
@@ -126,6 +132,8 @@ class SshNode(AgentNode):
         result: list[Any] = []
 
         def connect() -> None:
+            # `ssh` inherits it: Ctrl-C at the runner's terminal must not cut what the tear-down goes over
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 result.append(self._group.makegateway(spec))
             except BaseException as error:

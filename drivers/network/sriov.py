@@ -74,17 +74,21 @@ class SriovNetwork(CniNetwork):
     ) -> Iterator[Attached]:
         """Have the NIC make its functions, and hand the first one to the pod; on leaving there are none."""
         nic = node.call(virtual_functions.of, interface=str(attachment.uplink))
-        entry = self._undo.before(UNDO_KIND, address=nic["address"])
+        machine = node.machine  # whose own namespace a function's interface appears in
+        entry = self._undo.before(UNDO_KIND, machine.place, address=nic["address"])
         try:
-            first, *_ = virtual_functions.create(address=nic["address"], count=self._count)
-            made = virtual_functions.interface_of(address=first)
+            first, *_ = machine.call(virtual_functions.create, address=nic["address"], count=self._count)
+            made = machine.call(virtual_functions.interface_of, address=first)
             name = f"vf{attachment.side}"
-            interfaces.move(interface=str(made["interface"]), pid=int(node.place["pid"]), name=name)
+            pid = int(node.place["pid"])
+            machine.call(interfaces.move, interface=str(made["interface"]), pid=pid, name=name)
             named = {"pod_id": pod_id, "pod_pid": pod_pid, "bridge": bridge, "netns": netns}
             with super().attach(node, replace(attachment, uplink=name), **named) as attached:  # type: ignore[arg-type]
                 told = function_evidence(nic, self._count, made)
                 if cpus := list(self.spec.dut_cpus):
-                    told["interrupts"] = virtual_functions.place_interrupts(address=first, cpus=cpus)
+                    told["interrupts"] = machine.call(
+                        virtual_functions.place_interrupts, address=first, cpus=cpus
+                    )
                 yield replace(
                     attached,
                     attachment=attachment,
@@ -92,7 +96,7 @@ class SriovNetwork(CniNetwork):
                     evidence={**attached.evidence, **told},
                 )
         finally:
-            virtual_functions.remove(address=nic["address"])
+            machine.call(virtual_functions.remove, address=nic["address"])
             self._undo.done(entry)
 
 

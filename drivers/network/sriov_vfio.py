@@ -88,11 +88,12 @@ class SriovVfioNetwork(NetworkDefaults):
         """Have the NIC make its functions and give the first to VFIO; on leaving there are none."""
         nic = node.call(virtual_functions.of, interface=str(attachment.uplink))
         mac = mac_of(pod_id, attachment.interface)
-        entry = self._undo.before(UNDO_KIND, address=nic["address"])
+        machine = node.machine
+        entry = self._undo.before(UNDO_KIND, machine.place, address=nic["address"])
         try:
-            first, *_ = virtual_functions.create(address=nic["address"], count=self._count)
+            first, *_ = machine.call(virtual_functions.create, address=nic["address"], count=self._count)
             node.call(virtual_functions.set_mac, interface=str(attachment.uplink), number=0, mac=mac)
-            made = virtual_functions.to_vfio(address=first)
+            made = machine.call(virtual_functions.to_vfio, address=first)
             yield Attached(
                 attachment=attachment,
                 link_kind=LINK_KIND,
@@ -118,18 +119,18 @@ class SriovVfioNetwork(NetworkDefaults):
                 },
             )
         finally:
-            virtual_functions.remove(address=nic["address"])
+            machine.call(virtual_functions.remove, address=nic["address"])
             self._undo.done(entry)
 
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
         """Return that the function waits for its program; which one has it tells `settled`."""
         group = int(attached.evidence["virtual_function"]["iommu_group"])
-        return {"checked": True, "open_by": vfio.holders(group=group)}
+        return {"checked": True, "open_by": node.call(vfio.holders, group=group)}
 
     def settled(self, node: Node, attached: Attached, *, pod_id: str, pod_pid: int) -> dict[str, JsonValue]:
         """Return that the pod's program alone has the function open; TestbedError VF-05 for another."""
         group = int(attached.evidence["virtual_function"]["iommu_group"])
-        found = vfio.holders(group=group)
+        found = node.call(vfio.holders, group=group)
         if found != [pod_pid]:
             raise TestbedError(
                 "VF-05",

@@ -1,6 +1,6 @@
-"""Interfaces of this machine that links of kind `cable` name: borrowed for a run, and given back.
+"""Interfaces that links of kind `cable` name, here and on hosts: borrowed for a run, and given back.
 
-As on the hosts of a row (docs/adr/0220): one that anything else uses is refused (PORT-01), what was borrowed
+One that anything else uses is refused (PORT-01), what was borrowed
 stands in the ledger before it is touched, and a run that is killed leaves it to `bmwg cleanup`. An end of a
 node is moved into it; the tester's end is, with `io: pci`, bound to VFIO and in no network namespace
 (docs/adr/0519).
@@ -9,19 +9,19 @@ node is moved into it; the tester's end is, with `io: pci`, bound to VFIO and in
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from bmwg.drivers.api.protocols import JsonValue, UndoLog
-from bmwg.drivers.hosting import interfaces, lab_port, pci_port
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.hosting import interfaces, lab_port, pci_port, probe
 from bmwg.drivers.nodes import links
+from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.testbed.file import Endpoint
 from bmwg.methodology.errors import ConfigError, ToolkitError
 
 LINK_DEADLINE_S = 20.0  # choice: what a NIC and a switch take to agree, and twice that
+_RETURN_S = 30.0  # a namespace that ends gives its devices back a little later
 _UNDONE_BY = ("address", "driver", "interface", "mac", "mtu_octets", "up", "override")
 Nic = Mapping[str, JsonValue]
 
@@ -30,7 +30,7 @@ Nic = Mapping[str, JsonValue]
 class End:
     """One end of a cable: an interface and its node, or what `looked_at` told of a PCI port of the tester."""
 
-    node: NamespaceNode
+    node: BedNode
     interface: str
     nic: Nic = field(default_factory=dict)
 
@@ -62,7 +62,7 @@ def looked_at(needs: Mapping[Endpoint, int]) -> dict[Endpoint, dict[str, JsonVal
 def cabled(a: End, b: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[str, JsonValue]]:
     """Take both ends of a cable and see its link; give them back on leaving. Gives the evidence of the link.
 
-    The link of a PCI port is seen by its kernel driver, before that has to let go of it. Raises TestbedError
+    The link of a PCI port is seen by its kernel driver, which has it until `handed_over`. Raises TestbedError
     PORT-01, PORT-02, PCI-05, ConfigError LINK-04 for an interface whose MTU is less than the run's frames
     need (a PCI port's is set by the tester).
     """
@@ -84,10 +84,14 @@ def cabled(a: End, b: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[s
                 within_s=LINK_DEADLINE_S,
             )
             facts["line_rate_bps"] = end.node.call(lab_port.line_rate_bps, interface=end.interface)
-        for end in (a, b):
-            if end.nic and not end.nic["bifurcated"]:
-                pci_port.take(address=str(end.nic["address"]))
         yield {"kind": "cable", "a": told[0], "b": told[1], "mtu_octets": mtu_octets}
+
+
+def handed_over(nics: Iterable[Nic]) -> None:
+    """Take the NICs of PCI ports, which are up, from their kernel drivers. Raises TestbedError PCI-05."""
+    for nic in nics:
+        if not nic["bifurcated"]:
+            pci_port.take(address=str(nic["address"]))
 
 
 @contextmanager
@@ -105,8 +109,8 @@ def _raised(end: End, undo: UndoLog) -> Iterator[dict[str, JsonValue]]:
 
 @contextmanager
 def _borrowed(end: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[str, JsonValue]]:
-    node, interface = end.node, end.interface
-    found = lab_port.require_bare(interface=interface)
+    node, interface, machine = end.node, end.interface, end.node.machine
+    found = machine.call(lab_port.require_bare, interface=interface)
     if int(found["mtu_octets"]) < mtu_octets:
         raise ConfigError(
             "LINK-04",
@@ -115,13 +119,14 @@ def _borrowed(end: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[str,
             found=str(found["mtu_octets"]),
             hint=f"ip link set {interface} mtu {mtu_octets}",
         )
-    number = undo.before("lab_port", interface=interface, up=found["up"])
+    number = undo.before("lab_port", machine.place, interface=interface, up=found["up"])
+    home = machine.call(probe.identify)["pid"]
     try:
-        interfaces.move(interface=interface, pid=node.pid)
+        machine.call(interfaces.move, interface=interface, pid=node.pid)
         node.call(links.raise_end, interface=interface)
         yield {"node": node.name, **{key: value for key, value in found.items() if key != "up"}}
     finally:
         with contextlib.suppress(ToolkitError):  # where the node is gone its end gives it back
-            node.call(interfaces.move, interface=interface, pid=os.getpid())
-        lab_port.require_returned(interface=interface, up=bool(found["up"]))
+            node.call(interfaces.move, interface=interface, pid=home)
+        machine.call_within(_RETURN_S, lab_port.require_returned, interface=interface, up=bool(found["up"]))
         undo.done(number)

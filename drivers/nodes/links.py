@@ -1,4 +1,4 @@
-"""Veth pairs between namespace nodes: the embedded testbed's cables.
+"""Veth pairs between nodes of one machine: the embedded testbed's cables.
 
 Both ends are born in their namespaces, so the machine's own namespace never sees them. Ids: LINK-03 wrong
 link description, LINK-04 MTU out of range.
@@ -11,7 +11,7 @@ import hashlib
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import interfaces, sysctl
 from bmwg.drivers.hosting.interfaces import LINK_HEADER_OCTETS, rtnetlink
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS
 
@@ -26,7 +26,7 @@ def mac_of(node: str, interface: str) -> str:
 
 
 def connect(
-    a: NamespaceNode, a_interface: str, b: NamespaceNode, b_interface: str, *, mtu_octets: int = 1500
+    a: BedNode, a_interface: str, b: BedNode, b_interface: str, *, mtu_octets: int = 1500
 ) -> dict[str, JsonValue]:
     """Make one veth pair, both ends up and silent (IPv6 off until an address is added). Returns evidence.
 
@@ -46,15 +46,14 @@ def connect(
             expected=f"68..{MAX_MTU_OCTETS} octets",
             found=str(mtu_octets),
         )
-    for node in (a, b):
-        if not isinstance(node, NamespaceNode):
-            raise ConfigError(
-                "LINK-03",
-                f"link {a.name}/{a_interface} - {b.name}/{b_interface}",
-                expected="two nodes of kind namespace",
-                found=f"{node.name} is not",
-                hint="a machine of its own is cabled by hand: name its interface as a lab port",
-            )
+    if a.machine is not b.machine:
+        raise ConfigError(
+            "LINK-03",
+            f"link {a.name}/{a_interface} - {b.name}/{b_interface}",
+            expected="two nodes of one machine",
+            found="nodes of two",
+            hint="machines are joined by a link of kind cable",
+        )
     a_mac, b_mac = mac_of(a.name, a_interface), mac_of(b.name, b_interface)
     a.call(
         make_pair,

@@ -10,8 +10,7 @@ import copy
 import itertools
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -30,17 +29,20 @@ from bmwg.drivers.api.protocols import (
 )
 from bmwg.drivers.hosting import interfaces, sysctl
 from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.nodes import links
+from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.paths.bed_guests import Guests
+from bmwg.drivers.paths.bed_hosts import on_host, state_folders
 from bmwg.drivers.paths.bed_links import joined, pci_nics
 from bmwg.drivers.paths.bed_machines import machines_of
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, link_mtu
-from bmwg.drivers.paths.simulated import SIMULATED
+from bmwg.drivers.paths.sides import Side, side_of
 from bmwg.drivers.paths.uplinks import lacking
 from bmwg.drivers.testbed.file import (
+    SIMULATED,
     TESTER,
-    VETH,
     Endpoint,
     LinkSpec,
     NodeKind,
@@ -50,24 +52,13 @@ from bmwg.drivers.testbed.file import (
 from bmwg.drivers.testbed.port_kind import PortKind, port_kind
 from bmwg.methodology.errors import ConfigError
 
+_STATE = "/var/lib/bmwg/run-"  # with the run's token: on each machine of a bed with hosts
 # A bridge joins and leaves the snoopers' group; its reports leave at once, not during a trial.
 _QUIET_IGMP = {
     f"net.ipv4.conf.{scope}.igmpv{version}_unsolicited_report_interval": "1"
     for scope in ("all", "default")
     for version in (2, 3)
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """One side of a chain: the tester's port and the NIC of the node that it is cabled to."""
-
-    number: int
-    tester_interface: str
-    tester_mac: str
-    node: str
-    nic: str
-    link: str = VETH  # what joins them
 
 
 class Bed:
@@ -81,21 +72,25 @@ class Bed:
         owner: str = "",
         mtu_octets: int = LINK_MTU_OCTETS,
         destination_networks: int = 1,
+        hosts: Mapping[str, SshNode] | None = None,
     ) -> None:
         self.testbed = testbed
+        self.hosts = hosts or {}  # over SSH, by the nodes that are on them
         self.destination_networks = destination_networks  # behind each port of a path that routes; 1: none
         self.mtu_octets = mtu_octets  # of the links, and of what a path puts between them
         self.owner = owner  # label of every process that the nodes start
         self.undo = undo
         self.run_dir = run_dir
         self.token = secrets.token_hex(3)  # pods and cgroups of two runs must differ
+        # where drivers keep what they need, on the node's machine: one path for all of them
+        self.state_dir = Path(f"{_STATE}{self.token}") if self.hosts else run_dir
         self.links: list[dict[str, JsonValue]] = []
         self.pods: dict[str, Pod] = {}  # those that stand
         self.programs: dict[str, tuple[str, int, int]] = {}  # beside pods: node, pid, start (ticks)
         self.management: dict[str, Attached] = {}  # their interfaces for management, by pod
         self.asked_capabilities: dict[str, tuple[str, ...]] = {}  # by them, for what they run
         self.standing_machines: dict[str, Machine] = {}
-        self._nodes: dict[str, NamespaceNode] = {}
+        self._nodes: dict[str, BedNode] = {}
         self.guests = Guests()
         self.nics: dict[Endpoint, dict[str, JsonValue]] = {}  # of the tester's PCI ports, as they were
         self._missing: dict[tuple[str, str], Missing | None] = {}
@@ -112,16 +107,10 @@ class Bed:
         # what is wrong with an option, before anything stands
         networks = [self.network(option.name) for option in self.testbed.networks]
         self.nics = pci_nics(self.testbed)
+        if self.hosts:
+            stack.enter_context(state_folders(self))
         for name in (TESTER, *(node.name for node in self.testbed.nodes)):
-            if name != TESTER and self.testbed.node(name).kind is not NodeKind.NAMESPACE:
-                raise ConfigError(
-                    "PATH-01",
-                    f"node {name} cannot take part in a path yet",
-                    expected="kind: namespace",
-                    found=f"kind: {self.testbed.node(name).kind}",
-                )
-            node = NamespaceNode(name, keep=[self.run_dir], owner=self.owner)
-            self._nodes[name] = stack.enter_context(node)
+            self._nodes[name] = node = stack.enter_context(self._namespaces(name))
             node.call(sysctl.write_many, settings=_QUIET_IGMP)
         self.links += joined(self, stack)
         places = {node.name: self.node(node.name) for node in self.testbed.nodes}
@@ -130,6 +119,19 @@ class Bed:
         stack.enter_context(
             self.runtime.standing(places, cpus=testbed.pods.cpuset, kept_off=busy, networks=networks)
         )
+
+    def _namespaces(self, name: str) -> AbstractContextManager[BedNode]:
+        """Make the namespaces of a node where it is, here or on its host."""
+        if name == TESTER or self.testbed.node(name).kind is NodeKind.NAMESPACE:
+            return NamespaceNode(name, keep=[self.run_dir, self.state_dir], owner=self.owner)
+        if name not in self.hosts:
+            raise ConfigError(
+                "PATH-01",
+                f"node {name} cannot take part in this path",
+                expected="kind: namespace",
+                found=f"kind: {self.testbed.node(name).kind}",
+            )
+        return on_host(name, self.hosts[name], self.undo, owner=f"{self.owner}-{name}")
 
     def open_machines(self, stack: ExitStack) -> None:
         """Have the testbed's provider make what its machines share; `stack` ends it.
@@ -166,7 +168,7 @@ class Bed:
             )
         return self._machines
 
-    def node(self, name: str) -> NamespaceNode:
+    def node(self, name: str) -> BedNode:
         """Return an open node; ConfigError PATH-01 when the testbed has none of that name."""
         if name not in self._nodes:
             raise ConfigError(
@@ -189,22 +191,38 @@ class Bed:
     @property
     def tester(self) -> NamespaceNode:
         """The place of the tester's own ports."""
-        return self.node(TESTER)
+        node = self.node(TESTER)
+        assert isinstance(node, NamespaceNode)
+        return node
+
+    def require_here(self, name: str) -> NamespaceNode:
+        """Return an open node of this machine, for what is made of its files; ConfigError PATH-01 else."""
+        node = self.node(name)
+        if isinstance(node, NamespaceNode):
+            return node
+        raise ConfigError(
+            "PATH-01",
+            f"node {name} cannot take part in this",
+            expected="kind: namespace",
+            found=f"kind: {NodeKind.SSH}, a host of its own",
+        )
 
     @cached_property
     def runtime(self) -> PodRuntime:
         """What makes this testbed's pods, one for the run."""
         pods = self.testbed.pods
-        return registry.runtime(pods.runtime, run_dir=str(self.run_dir), undo=self.undo, options=pods.options)
+        return registry.runtime(
+            pods.runtime, run_dir=str(self.state_dir), undo=self.undo, options=pods.options
+        )
 
     def engine(self, name: str) -> PodRuntime:
         """Return a runtime that is a hosting form of its own beside the testbed's; it needs no service."""
-        return registry.runtime(name, run_dir=str(self.run_dir), undo=self.undo, options={})
+        return registry.runtime(name, run_dir=str(self.state_dir), undo=self.undo, options={})
 
     def network(self, name: str) -> NetworkDriver:
         """Return a network option by its key in the testbed file."""
         spec = self.testbed.network(name)
-        return registry.network(spec, run_dir=self.run_dir, undo=self.undo, where=self.testbed.file)
+        return registry.network(spec, run_dir=self.state_dir, undo=self.undo, where=self.testbed.file)
 
     def missing(self, network: str, node: str, *, policed: bool = False) -> Missing | None:
         """Return what `node` lacks for a network option; tried once and remembered for the run.
@@ -247,7 +265,7 @@ class Bed:
 
     def sides(self) -> tuple[Side, Side]:
         """Return the two sides of a chain: where the tester's ports are cabled to, on one node."""
-        left, right = (self._side(number, port) for number, port in enumerate(self.testbed.tester.ports))
+        left, right = (side_of(self, number, port) for number, port in enumerate(self.testbed.tester.ports))
         if left.node != right.node:
             raise ConfigError(
                 "PATH-01",
@@ -256,25 +274,6 @@ class Bed:
                 found=f"{left.node}/{left.nic} and {right.node}/{right.nic}",
             )
         return left, right
-
-    def _side(self, number: int, port: str) -> Side:
-        for link in self.testbed.links:
-            for mine, other in ((link.a, link.b), (link.b, link.a)):
-                if str(mine) == port and mine.node == TESTER:
-                    return Side(
-                        number=number,
-                        tester_interface=mine.interface,
-                        tester_mac=self.mac(mine),
-                        link=link.kind,
-                        node=other.node,
-                        nic=other.interface,
-                    )
-        raise ConfigError(
-            "PATH-01",
-            f"tester port {port} is not the tester's end of a link",
-            expected="a link from it to a node",
-            found="none",
-        )
 
     def mac(self, end: Endpoint) -> str:
         """Return the MAC of one end of a link, as the kernel has or had it; of a port at a socket its own."""
@@ -380,6 +379,7 @@ def open_bed(
     frame_octets: int = 0,
     destination_networks: int = 1,
     machines: bool = False,
+    hosts: Mapping[str, SshNode] | None = None,
 ) -> Iterator[Bed]:
     """Open the testbed for a run: start its nodes, cable them, and end all on leaving.
 
@@ -387,11 +387,12 @@ def open_bed(
     `frame_octets` is the largest frame that the links are to carry, where it is no ordinary one.
     `destination_networks` is to how many networks a side frames will go; every path that routes then has
     routes for them in each of its deployments, so that the device is configured alike in all tests
-    (RFC2544-7-03). `machines` says that a path wants machines: their provider stands as long as the bed, so
-    that no deployment is measured beside a cloud that another one was without.
+    (RFC2544-7-03). `hosts` are those over SSH, open, by the nodes that are on them. `machines` says that a
+    path wants machines: their provider stands as long as the bed, so that no deployment is measured beside a
+    cloud that another one was without.
     """
     mtu_octets = link_mtu(testbed, frame_octets)
-    bed = Bed(testbed, ledger, run_dir, owner, mtu_octets, destination_networks)
+    bed = Bed(testbed, ledger, run_dir, owner, mtu_octets, destination_networks, hosts)
     with ExitStack() as stack:
         bed.open(stack)
         if machines:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes import links
-from bmwg.drivers.nodes.cables import End, cabled, looked_at
+from bmwg.drivers.nodes.cables import End, cabled, handed_over, looked_at
+from bmwg.drivers.paths.cables import require_as_told
 from bmwg.drivers.testbed.file import CABLE, TESTER, VHOST_USER, Endpoint, Testbed
+from bmwg.drivers.testbed.medium import require_rate
 from bmwg.drivers.traffic.embedded.ports import PCI
 
 if TYPE_CHECKING:
@@ -51,11 +53,14 @@ def joined(bed: Bed, stack: ExitStack) -> list[dict[str, JsonValue]]:
         )
         if link.kind == CABLE:
             made = stack.enter_context(cabled(a, b, bed.undo, mtu_octets=bed.mtu_octets))
+            require_rate(bed.testbed, made)
         elif link.kind == VHOST_USER:  # made by wire and vSwitch
             made = {"kind": link.kind, "a": str(link.a), "b": str(link.b)}
         else:
             made = links.connect(a.node, a.interface, b.node, b.interface, mtu_octets=bed.mtu_octets)
         told.append(made)
+    require_as_told(bed)
+    handed_over(bed.nics.values())
     return told
 
 

@@ -13,7 +13,7 @@ from bmwg.drivers.api.machines import MachineProvider
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.paths.simulated import SIMULATED
+from bmwg.drivers.testbed.file import SIMULATED
 from bmwg.methodology.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ def machines_of(bed: Bed, stack: ExitStack) -> MachineProvider | Missing | None:
     if not driver or bed.testbed.tester.driver == SIMULATED:
         return None
     left, right = bed.sides()
-    node = bed.node(left.node)
+    node = bed.require_here(left.node)
     place = Place(
         client_interface=left.nic,
         server_interface=right.nic,
         token=bed.token,
         owner=bed.owner,
-        run_dir=str(bed.run_dir),
+        run_dir=str(bed.state_dir),
         vms=VmDriver(driver=driver),
         cabled=(left.nic, right.nic),
         cpus=bed.testbed.dut.cpus,
@@ -64,4 +64,4 @@ def _hosts(bed: Bed, cabled: NamespaceNode) -> tuple[NamespaceNode, ...]:
             expected=f"{cabled.name} among them, to which the tester is cabled",
             found=", ".join(names),
         )
-    return tuple(bed.node(name) for name in names)
+    return tuple(bed.require_here(name) for name in names)

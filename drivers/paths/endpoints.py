@@ -123,6 +123,17 @@ def too_many(cell: Cell, network: NetworkDriver) -> Missing | None:
     )
 
 
+def beyond_reach(bed: Bed) -> Missing | None:
+    """Return why the tester cannot open the interfaces of pods: their nodes are on other hosts."""
+    if not bed.hosts:
+        return None
+    return Missing(
+        what="tester ports that are the pods' own interfaces",
+        reason="the nodes are on other hosts, and the tester opens interfaces of its own machine alone",
+        mend="path pvp for frames over cables; testcases/pod_to_pod for programs in pods of two hosts",
+    )
+
+
 def own_way(network: NetworkDriver) -> Missing | None:
     """Return why pods of one node are no cell of a network that joins nodes alone, or None for another."""
     if not isinstance(network, ClusterNetwork) or network.on_one_node:

@@ -28,9 +28,10 @@ from bmwg.drivers.network import datapath
 from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import pod_ends, queues, routers, uplinks
 from bmwg.drivers.paths.addresses import OUTER, host
-from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.pods import created_pod, described
+from bmwg.drivers.paths.sides import Side
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import Cell
 
@@ -106,7 +107,7 @@ class ForwardingPods(ABC):
             missing
             or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
             or self._network.transit()
-            or self._functions[0].probe()
+            or self._functions[0].probe(self._bed.node(self._bed.sides()[0].node))
         )
 
     def _unfit(self) -> Missing | None:

@@ -14,7 +14,8 @@ from bmwg.drivers.hosting import interfaces as hosting_interfaces
 from bmwg.drivers.hosting import routing
 from bmwg.drivers.paths import probe_frame, routers
 from bmwg.drivers.paths.addresses import OUTER, host
-from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.sides import Side
 from bmwg.drivers.places.inside import InMachine
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 

@@ -18,8 +18,9 @@ from bmwg.drivers.api.protocols import (
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import destinations, queues, routers
 from bmwg.drivers.paths.addresses import OUTER, host
-from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.paths.sides import Side
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, Cell
 
@@ -51,7 +52,7 @@ class NodePath:
         return (
             too_large(self._cell, mtu_octets=self._bed.mtu_octets)
             or self._function.unfit(self._cell)
-            or self._function.probe()
+            or self._function.probe(self._bed.node(self._bed.sides()[0].node))
         )
 
     @contextmanager

@@ -13,7 +13,7 @@ _NODES = Path("/sys/devices/system/node")
 
 
 def node_of_cpus(root: Path = _NODES) -> dict[int, int]:
-    """Return the NUMA node of each CPU of this machine; a kernel without NUMA tells none."""
+    """Node function: the NUMA node of each CPU of this machine; a kernel without NUMA tells none."""
     found = {}
     for folder in root.glob("node[0-9]*"):
         for cpu in cpu_list((folder / "cpulist").read_text().strip()):

@@ -27,7 +27,7 @@ class PodToPodPath(OpenPairPath):
         ends_in_pods=True,
     )
 
-    def probe(self) -> Missing | None:
+    def probe_frames(self) -> Missing | None:
         """Return what is missing: the frame's room, the network option on the node."""
         return (
             too_large(self._cell)

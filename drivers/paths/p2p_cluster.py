@@ -37,7 +37,7 @@ class ClusterPath(OpenPairPath):
         ends_in_pods=True,
     )
 
-    def probe(self) -> Missing | None:
+    def probe_frames(self) -> Missing | None:
         """Return what is missing: a network that joins nodes, its daemon on both, room for the frame."""
         if missing := self.probe_pods():
             return missing

@@ -36,7 +36,7 @@ class ServicePath(PairPath):
 
     service_kind: ClassVar[str] = "ClusterIP"
 
-    def probe(self) -> Missing | None:
+    def probe_frames(self) -> Missing | None:
         """Return what is missing: Services, a network that the node routes, frames that rules translate."""
         cell, name = self._cell, self._cell.network
         if found := destinations.unroutable(cell, "a Service has one address"):

@@ -48,7 +48,7 @@ class UnderlayPath(OpenPairPath):
         ends_in_pods=True,
     )
 
-    def probe(self) -> Missing | None:
+    def probe_frames(self) -> Missing | None:
         """Return what is missing: the frame's room, a bridging option on both nodes."""
         return too_large(self._cell) or self.probe_pods()
 

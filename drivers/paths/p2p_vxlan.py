@@ -36,7 +36,7 @@ class VxlanPath(OpenPairPath):
         ends_in_pods=True,
     )
 
-    def probe(self) -> Missing | None:
+    def probe_frames(self) -> Missing | None:
         """Return what is missing: room for the frame in the tunnel, a bridging option on both nodes."""
         because = f" ({LINK_MTU_OCTETS} of the underlay less {VXLAN_OVERHEAD_OCTETS} of VXLAN)"
         missing = too_large(self._cell, mtu_octets=MTU_OCTETS, because=because)

@@ -57,9 +57,16 @@ class PairPath(ABC):
         self._bed = bed
         self._network = bed.network(cell.network)
 
-    @abstractmethod
     def probe(self) -> Missing | None:
-        """Return what machine or testbed lacks for the tester's frames between these pods."""
+        """Return what machine or testbed lacks for the tester's frames between these pods.
+
+        Both ends are interfaces that one tester opens, so the pods are on its machine.
+        """
+        return endpoints.beyond_reach(self._bed) or self.probe_frames()
+
+    @abstractmethod
+    def probe_frames(self) -> Missing | None:
+        """Return the same, where the pods are on the tester's machine."""
 
     @abstractmethod
     def nodes(self, stack: ExitStack) -> Nodes:

@@ -10,9 +10,10 @@ from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.network.sriov import LINK_KIND
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.drivers.paths.addresses import OUTER
-from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS
 from bmwg.drivers.paths.node import routed_port
+from bmwg.drivers.paths.sides import Side
 from bmwg.drivers.watch.data_plane import OF_FUNCTION
 from bmwg.methodology.records import Cell
 

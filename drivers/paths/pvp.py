@@ -9,10 +9,10 @@ from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import Evidence, JsonValue, Missing, PathDriver
 from bmwg.drivers.paths import chain, destinations, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
-from bmwg.drivers.paths.bed import Side
 from bmwg.drivers.paths.destinations import Hop
 from bmwg.drivers.paths.forwarding_pods import Standing
 from bmwg.drivers.paths.forwarding_pods import bridge_of as bridge_of_segment
+from bmwg.drivers.paths.sides import Side
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import POD
 

@@ -16,9 +16,10 @@ from bmwg.drivers.api.protocols import Deployment, JsonValue, Missing, PathDrive
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import destinations, machine_ends, queues
-from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, refuse, too_large
 from bmwg.drivers.paths.node import routed_port
+from bmwg.drivers.paths.sides import Side
 from bmwg.drivers.places.inside import InMachine
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import VM, Cell

@@ -7,7 +7,8 @@ from bmwg.drivers.api.protocols import Missing, PathDriver
 from bmwg.drivers.paths import numa
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.one_place import UndeployedPath, apart, socketless
-from bmwg.drivers.paths.simulated import SIMULATED, SimulatedPath
+from bmwg.drivers.paths.simulated import SimulatedPath
+from bmwg.drivers.testbed.file import SIMULATED
 from bmwg.methodology.cells import axes
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell
@@ -50,7 +51,8 @@ def path_driver(cell: Cell, bed: Bed) -> PathDriver:
         return UndeployedPath(socketless(cell))
     if wanted := dict(cell.axes).get(axes.NUMA):
         limits, dut = bed.testbed.pods, bed.testbed.dut
-        found = numa.placed(str(wanted), pod_cpus=limits.cpus, dut_cpus=dut.cpus, nodes=numa.node_of_cpus())
+        nodes = bed.node(bed.testbed.nodes[0].name).machine.call(numa.node_of_cpus)
+        found = numa.placed(str(wanted), pod_cpus=limits.cpus, dut_cpus=dut.cpus, nodes=nodes)
         if isinstance(found, Missing):
             return UndeployedPath(found)
         bed = bed.varied({("pods", "cpus"): ",".join(map(str, found))}, cell.cell_id)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bmwg.drivers.api.protocols import Crossed, Evidence, HostNode, PodEnd, PodRuntime
 from bmwg.drivers.hosting import interfaces, routing
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
 from bmwg.drivers.paths.bed import Bed
@@ -30,9 +30,9 @@ class Host:
 
     cell: Cell
     bed: Bed
-    node: NamespaceNode
+    node: BedNode
     nic: str
-    asking: NamespaceNode
+    asking: BedNode
 
 
 # The program's end, the interfaces from the host's NIC to it, what the record says of the form. Where that

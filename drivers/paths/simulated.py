@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api.protocols import Deployment, Missing, TesterPort
 from bmwg.drivers.paths.addresses import OUTER
+from bmwg.drivers.testbed.file import SIMULATED
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import WIRE, Cell
 
 if TYPE_CHECKING:  # the bed knows the simulated tester by this module
     from bmwg.drivers.paths.bed import Bed
-
-SIMULATED = "simulated"  # the name of the traffic driver that needs no bed
 
 
 class SimulatedPath:

@@ -44,7 +44,7 @@ class _VmPods(OpenPairPath):
         """The guests' host."""
         return self._bed.node(self._bed.sides()[0].node)
 
-    def probe(self) -> Missing | None:
+    def probe_frames(self) -> Missing | None:
         """Return that frames are not for this path."""
         return Missing(
             what=f"frames on path {self.kind.name}",

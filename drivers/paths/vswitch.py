@@ -13,8 +13,9 @@ from typing import ClassVar
 from bmwg.drivers.api.protocols import Deployment, JsonValue, Missing, PathDriver, SocketNetwork, TesterPort
 from bmwg.drivers.paths import destinations, queues
 from bmwg.drivers.paths.addresses import OUTER
-from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.paths.sides import Side
 from bmwg.drivers.testbed.file import VHOST_USER
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell

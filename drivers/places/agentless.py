@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bmwg.drivers.api.calls import WITHIN_S, CallsInside
 from bmwg.drivers.api.protocols import JsonValue, Missing, PlacedNode
 from bmwg.drivers.hosting import unikernel
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.nodes.links import mac_of
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS
@@ -65,7 +65,7 @@ def settings_of(bed: Bed) -> Settings | None:
     )
 
 
-def missing(bed: Bed, node: NamespaceNode) -> Missing | None:
+def missing(bed: Bed, node: BedNode) -> Missing | None:
     """Return what there is not for a unikernel on this node."""
     told = settings_of(bed)
     if told is None:
@@ -104,7 +104,7 @@ class AgentlessPlace(CallsInside):
 
 @contextmanager
 def standing(
-    bed: Bed, node: NamespaceNode, *, nic: str, asking: NamespaceNode
+    bed: Bed, node: BedNode, *, nic: str, asking: BedNode
 ) -> Iterator[tuple[AgentlessPlace, dict[str, JsonValue]]]:
     """Boot the machine behind a bridge with the node's NIC, until the asking node reaches it; end it later.
 
@@ -149,9 +149,7 @@ def standing(
         )
 
 
-def _await_answer(
-    asking: NamespaceNode, node: NamespaceNode, name: str, told: Settings, began_s: float
-) -> None:
+def _await_answer(asking: BedNode, node: BedNode, name: str, told: Settings, began_s: float) -> None:
     """Wait until its first server listens, or it ends, or its time is over."""
     port = PORTS[told.serves[0]]
     while (left_s := told.boot_within_s - (time.monotonic() - began_s)) > 0:

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from bmwg.drivers.api.protocols import JsonValue, Missing, Node
+from bmwg.drivers.api.protocols import JsonValue, Missing, Node, PlacedNode
 from bmwg.drivers.hosting import (
     cgroups,
     docker_containers,
@@ -18,7 +18,7 @@ from bmwg.drivers.hosting import (
 from bmwg.drivers.hosting.instance import FORM_NETWORKS, Hosting, Limits, Place, Program, Sample
 from bmwg.drivers.places.instances import PlacedInstance
 from bmwg.drivers.runtime.daemon import daemon
-from bmwg.drivers.undo.ledger import LOCAL, Ledger
+from bmwg.drivers.undo.ledger import Ledger
 
 _FIRST_HOST = 16  # choice: below it are the gateway and what somebody adds by hand
 
@@ -50,7 +50,7 @@ class _Container:
 class DockerHosting:
     """A daemon of its own on the node with one network and one image, while it is entered."""
 
-    def __init__(self, *, form: str, node: Node, place: Place, ledger: Ledger) -> None:
+    def __init__(self, *, form: str, node: PlacedNode, place: Place, ledger: Ledger) -> None:
         self.form = form
         self._node = node
         self._place = place
@@ -72,12 +72,10 @@ class DockerHosting:
 
     def __enter__(self) -> DockerHosting:
         """Start the daemon and make the network."""
-        here = self._node.place  # type: ignore[attr-defined]
-        where = here if here["kind"] == "ssh" else LOCAL  # a node's own namespaces may be gone by then
         with ExitStack() as stack:
             stack.callback(self._node.call, interfaces.delete, interface=self._bridge)
             self._version = stack.enter_context(
-                daemon(self._node, self._ledger, token=self._token, data_root=self._data_root, where=where)
+                daemon(self._node, self._ledger, token=self._token, data_root=self._data_root)
             )
             self._node.call(
                 docker_daemon.add_network,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from bmwg.drivers import registry
 from bmwg.drivers.api.machines import Machine, MachineIntent, UnjoinedMachineProvider
-from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode
+from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, PlacedNode
 from bmwg.drivers.hosting import interfaces, process, qemu, sysctl
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.qemu import Accelerator, NicModel
@@ -47,6 +47,11 @@ class GuestHost(InMachine):
     def place(self) -> Mapping[str, JsonValue]:
         """Where what made it is undone: on its host."""
         return self.host.place
+
+    @property
+    def machine(self) -> PlacedNode:
+        """The machine whose file system the guest sees."""
+        return self.host.machine
 
     def call_named(
         self, function: str, arguments: Mapping[str, JsonValue], *, deadline_s: float | None = None
@@ -98,7 +103,7 @@ def _provider(bed: Bed, node: HostNode) -> object:
     place = Place(
         token=bed.token,
         owner=bed.owner,
-        run_dir=str(bed.run_dir),
+        run_dir=str(bed.state_dir),
         vms=VmDriver(driver=driver),
     )
     ledger = cast("Ledger", bed.undo)  # a run's undo log is its ledger

@@ -18,6 +18,7 @@ from bmwg.drivers.hosting import inside
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.record import collect
 from bmwg.drivers.record.nested import nested
+from bmwg.drivers.record.of_tester import told_of
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.cells import parallel
 from bmwg.methodology.record.facts import facts, is_fact
@@ -29,7 +30,6 @@ _FLOWS = "UDP source and destination address and port; one stream a direction"
 _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
 _BY_A_DAEMON = re.compile(r"veth[0-9a-f]{7,8}")  # Docker draws seven digits, CNI plugins eight
 _OF_ONE_MAKING = ("boot_s", "name", "image")  # of one guest; an image's hash holds when it was made
-_IN_PROCESS = re.compile(r"^/proc/\d+/root")  # how the tester reaches a socket of another mount namespace
 _LINK_LOCAL = re.compile(r"\bfe80::[0-9a-f:]+\b", re.IGNORECASE)
 
 
@@ -40,7 +40,7 @@ def take(
 
     `tester` is its driver's `describe()`. Raises what a node's call raises.
     """
-    told = _tester(deployment, tester, cabled=bool(bed.testbed.lab_ports))
+    told = told_of(bed, deployment, tester)
     return _taken(bed, cell, deployment.evidence, told)
 
 
@@ -307,30 +307,6 @@ def _chains(cell: Cell, evidence: Evidence, alone: list[str]) -> list[JsonValue]
         }
         for one in beside["services"]
     ]
-
-
-def _tester(
-    deployment: Deployment, described: Mapping[str, JsonValue], *, cabled: bool
-) -> dict[str, JsonValue]:
-    kept = {key: value for key, value in described.items() if key != "ports"}
-    versions = {key: described[key] for key in ("source_sha256", "dpdk", "protocol") if key in described}
-    return {
-        "kind": None if cabled else "software on the host of the device under test",
-        "name": described.get("driver"),
-        "version": versions or None,
-        "configuration": kept,
-        "cpus": described.get("cpus"),
-        "ports": [
-            {
-                "name": port.name,
-                "io": port.io,
-                "device": _IN_PROCESS.sub("", port.device),
-                "vlan_id": port.vlan_id,
-            }
-            for port in deployment.ports
-        ],
-        "qualification": "the outcomes of metric tester.envelope in run.json, for each shape of traffic",
-    }
 
 
 def take_row(row: Row) -> dict[str, dict[str, JsonValue]]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 
 from bmwg.drivers.api.protocols import (
     JsonValue,
@@ -21,7 +19,7 @@ from bmwg.drivers.api.protocols import (
     PodRuntime,
     UndoLog,
 )
-from bmwg.drivers.hosting import oci
+from bmwg.drivers.hosting import oci, programs
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import Sample
 from bmwg.drivers.runtime.of_pods import OfPods
@@ -42,7 +40,7 @@ class CrunPod(OfPods):
         *,
         pid: int,
         start_ticks: int,
-        command: Path | None = None,
+        command: str = "",
     ) -> None:
         super().__init__(node, pod_id, pid=pid, start_ticks=start_ticks)
         self.start_steps_ns: dict[str, int] = {}
@@ -57,8 +55,9 @@ class CrunPod(OfPods):
 
     def start(self, arguments: Sequence[str] = ()) -> None:
         """Start the pod's program; a shell takes arguments that are told only now from a file."""
-        if self._command is not None:
-            self._command.write_text("exec " + shlex.join(arguments) + "\n", encoding="utf-8")
+        if self._command:
+            told = {_COMMAND_FILE: "exec " + shlex.join(arguments) + "\n"}
+            self.node.machine.call(programs.write_files, folder=self._command, files=told, shared=False)
         self.node.call(oci.start, pod_id=self.pod_id, state_dir=self._state_dir)
         self.start_steps_ns["container_running"] = time.monotonic_ns()
 
@@ -101,7 +100,7 @@ class CrunRuntime:
                 found=", ".join(options),
             )
         self._state_dir = f"{run_dir}/pods"
-        self._commands = Path(run_dir, "commands")
+        self._commands = f"{run_dir}/commands"
         self._undo = undo
 
     def probe(self, node: Node) -> Missing | None:
@@ -148,10 +147,10 @@ class CrunRuntime:
         ends: dict[str, int] = {}
         with ExitStack() as stack:
             stack.callback(_noted, ends, "container_removed")
-            command = None
+            command = ""
             if spec.told_at_start:
-                command = stack.enter_context(self._command_file(spec.pod_id))
-                mount = (str(command.parent), _COMMAND_MOUNT, False)
+                command = stack.enter_context(self._command_folder(node, spec.pod_id))
+                mount = (command, _COMMAND_MOUNT, False)
                 arguments = ("/bin/sh", f"{_COMMAND_MOUNT}/{_COMMAND_FILE}")
                 spec = replace(spec, arguments=arguments, binds=(*spec.binds, mount))
             stack.enter_context(self._removed(node, undo))
@@ -181,15 +180,15 @@ class CrunRuntime:
             self._undo.done(entry)
 
     @contextmanager
-    def _command_file(self, pod_id: str) -> Iterator[Path]:
+    def _command_folder(self, node: PlacedNode, pod_id: str) -> Iterator[str]:
         """Yield where a pod's shell will find its program; the folder goes on leaving."""
-        folder = self._commands / pod_id
-        entry = self._undo.before("folder", {"kind": "local"}, folder=str(folder))
-        folder.mkdir(parents=True)
+        folder = f"{self._commands}/{pod_id}"
+        entry = self._undo.before("folder", node.machine.place, folder=folder)
+        node.machine.call(programs.write_files, folder=folder, files={}, shared=False)
         try:
-            yield folder / _COMMAND_FILE
+            yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            node.machine.call(programs.remove_folder, folder=folder)
             self._undo.done(entry)
 
 

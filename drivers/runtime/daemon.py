@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bmwg.drivers.api.protocols import JsonValue, Node, UndoLog
+from bmwg.drivers.api.protocols import JsonValue, PlacedNode, UndoLog
 from bmwg.drivers.hosting import docker_daemon
-from bmwg.drivers.undo.ledger import LOCAL
 
 _CALL_S = 60.0
 
 
 @contextmanager
 def daemon(
-    node: Node,
+    node: PlacedNode,
     undo: UndoLog,
     *,
     token: str,
     data_root: str,
     engine: str = docker_daemon.DOCKER,
     nat: bool = True,
-    where: Mapping[str, JsonValue] = LOCAL,
 ) -> Iterator[JsonValue]:
     """Have it stand with its state in `data_root`; yields the versions of its parts.
 
-    `where` is the place of the undo. What could not be removed stays in the ledger. Raises what
-    `docker_daemon.start` and `docker_daemon.stop` raise.
+    It is undone on the node's machine, for the node's own namespaces may be gone by then. What could not be
+    removed stays in the ledger. Raises what `docker_daemon.start` and `docker_daemon.stop` raise.
     """
     mine: dict[str, JsonValue] = {"token": token, "data_root": data_root}
-    entry = undo.before("docker", where, **mine)
+    entry = undo.before("docker", node.machine.place, **mine)
     try:
         started = node.call_within(_CALL_S, docker_daemon.start, **mine, engine=engine, nat=nat)
     except BaseException:

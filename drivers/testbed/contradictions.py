@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bmwg.drivers import registry
+from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.testbed.file import (
     AUTO,
     CABLE,
     TESTER,
+    VETH,
     VHOST_USER,
     Endpoint,
     NodeKind,
     Testbed,
 )
 from bmwg.drivers.testbed.guest import guest_problems
-from bmwg.drivers.testbed.row import row_problems
+from bmwg.drivers.testbed.row import KEY, row_problems
+from bmwg.methodology.records import ENGINES
 from bmwg.methodology.trial.cpu_lists import cpu_list
 from bmwg.schemas.validation import Problem, near_name
 
@@ -33,6 +36,7 @@ def contradictions(testbed: Testbed) -> Iterator[Problem]:
     yield from _node_problems(testbed)
     yield from _link_problems(testbed)
     yield from _cable_problems(testbed)
+    yield from _host_problems(testbed)
     yield from _port_problems(testbed)
     yield from _socket_problems(testbed)
     yield from _pci_problems(testbed)
@@ -73,6 +77,25 @@ def _node_problems(testbed: Testbed) -> Iterator[Problem]:
             yield Problem(
                 location=("nodes", node.name, "ssh"), expected="only with kind: ssh", found=node.kind
             )
+
+
+def _host_problems(testbed: Testbed) -> Iterator[Problem]:
+    """What is on a host over SSH is joined by cables, and its pods are made by what can be had there."""
+    hosts = {node.name for node in testbed.nodes if node.kind is NodeKind.SSH}
+    for index, link in enumerate(testbed.links):
+        there = sorted({link.a.node, link.b.node} & hosts)
+        if there and link.kind == VETH:
+            yield Problem(
+                location=("links", index, "kind"),
+                expected=f"cable: {there[0]} is a host of its own",
+                found=link.kind,
+            )
+    if hosts and KEY not in testbed.data and testbed.pods.runtime not in (CRUN, *ENGINES):
+        yield Problem(
+            location=("pods", "runtime"),
+            expected=f"one that hosts over SSH can have: {', '.join((CRUN, *ENGINES))}",
+            found=testbed.pods.runtime,
+        )
 
 
 def _link_problems(testbed: Testbed) -> Iterator[Problem]:
@@ -222,8 +245,7 @@ def _cpu_problems(testbed: Testbed) -> Iterator[Problem]:
         cpu_list(testbed.data["pods"]["cpus"])
     except ValueError as error:
         yield Problem(location=("pods", "cpus"), expected="CPU ranges from low to high", found=str(error))
-    local = any(node.kind is not NodeKind.SSH for node in testbed.nodes)
-    if not local or testbed.dut.shares_tester_cpus:
+    if not testbed.dut_cpus_here or testbed.dut.shares_tester_cpus:
         return  # another machine's CPUs, or sharing declared
     for location, cpus in ((("dut", "cpus"), testbed.dut.cpus), (("pods", "cpus"), testbed.pods.cpus)):
         shared = sorted(set(testbed.tester.cpus) & set(cpus))

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import bmwg
 from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.testbed.row import FORMER, instead_of_row
+from bmwg.drivers.testbed.text import text_of
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.trial.cpu_lists import cpu_list
 from bmwg.schemas.document import Document, parse
@@ -22,8 +23,8 @@ from bmwg.schemas.validation import Problem, near_name, problems
 
 _T = TypeVar("_T")
 SCHEMA = "testbed"
-MAX_FILE_OCTETS = 1 << 20  # choice: a testbed file is read whole
 TESTER = "tester"  # the node name under which links name the tester's own ports
+SIMULATED = "simulated"  # the name of the traffic driver that needs no bed
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 # Kinds of links: a pair that the run makes, what is there, a port of a node's vSwitch at a socket.
 VETH, CABLE, VHOST_USER = "veth", "cable", "vhost-user"
@@ -40,11 +41,12 @@ class NodeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSpec:
-    """A place where code runs. `ssh` is `user@host[:port]`, only with kind ssh."""
+    """A place where code runs. `ssh` is `user@host[:port]`, only with kind ssh, `python` its interpreter."""
 
     name: str
     kind: NodeKind
     ssh: str | None = None
+    python: str = "python3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -168,6 +170,13 @@ class Testbed:
         ends = [end for link in self.links if link.kind == VHOST_USER for end in (link.a, link.b)]
         return frozenset(end for end in ends if end.node == TESTER)
 
+    @property
+    def dut_cpus_here(self) -> tuple[int, ...]:
+        """CPUs of this machine that the DUT and its pods have: none where all nodes are other hosts."""
+        if all(node.kind is NodeKind.SSH for node in self.nodes):
+            return ()
+        return tuple(sorted({*self.dut.cpus, *self.pods.cpus}))
+
     def node(self, name: str) -> NodeSpec:
         """Return the node of that name; ConfigError CFG-05 with a near name otherwise."""
         return _named(name, {node.name: node for node in self.nodes}, "node", self.file)
@@ -190,7 +199,7 @@ def load_testbed(path: Path | str | None = None) -> Testbed:
     inside = Path(bmwg.__file__).parent / file
     if inside.is_file() and not file.exists():
         file = inside.resolve()
-    return parse_testbed(_text(file), file)
+    return parse_testbed(text_of(file), file)
 
 
 def parse_testbed(text: str, file: Path) -> Testbed:
@@ -257,51 +266,6 @@ def embedded_file() -> Path:
     )
 
 
-def _text(file: Path) -> str:
-    try:
-        if not file.is_file():
-            found = "a folder" if file.is_dir() else "no such file" if not file.exists() else "no plain file"
-            near = near_name(file.name, _siblings(file))
-            raise ConfigError(
-                "CFG-01",
-                f"testbed file {file} cannot be read",
-                expected="a readable YAML file",
-                found=found,
-                hint=f"did you mean {file.with_name(near)}?" if near else "check the path in BMWG_TESTBED",
-            )
-        with file.open("rb") as stream:
-            content = stream.read(MAX_FILE_OCTETS + 1)
-        if len(content) > MAX_FILE_OCTETS:
-            raise ConfigError(
-                "CFG-01",
-                f"testbed file {file} cannot be read",
-                expected=f"at most {MAX_FILE_OCTETS} octets",
-                found="more",
-            )
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(
-            "CFG-01",
-            f"testbed file {file} cannot be read",
-            expected="UTF-8 text",
-            found=f"octet 0x{content[error.start]:02x} at position {error.start}",
-        ) from error
-    except OSError as error:
-        raise ConfigError(
-            "CFG-01",
-            f"testbed file {file} cannot be read",
-            expected="a readable YAML file",
-            found=error.strerror or str(error),
-        ) from error
-
-
-def _siblings(file: Path) -> list[str]:
-    try:
-        return [entry.name for entry in file.parent.iterdir()]
-    except OSError:
-        return []
-
-
 def _refusal(
     error_id: str, file: Path, document: Document, found: list[Problem], what: str = ""
 ) -> ConfigError:
@@ -341,7 +305,12 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
         file=file,
         name=data["name"],
         nodes=tuple(
-            NodeSpec(name=name, kind=NodeKind(node["kind"]), ssh=node.get("ssh"))
+            NodeSpec(
+                name=name,
+                kind=NodeKind(node["kind"]),
+                ssh=node.get("ssh"),
+                python=node.get("python", "python3"),
+            )
             for name, node in data["nodes"].items()
         ),
         links=tuple(

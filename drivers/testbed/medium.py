@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import lab_port, pci_port
-from bmwg.drivers.testbed.file import CABLE, TESTER, VHOST_USER, Testbed, with_settings
+from bmwg.drivers.testbed.file import CABLE, TESTER, VHOST_USER, NodeKind, Testbed, with_settings
 from bmwg.methodology.errors import ConfigError
 
 VIRTUAL = "veth"  # what it is where the file names none: virtual Ethernet, without a rate
@@ -40,16 +42,19 @@ def _interface(end: str) -> str:
 def with_medium(testbed: Testbed) -> Testbed:
     """Return a testbed that names its medium, read from the ports of this machine that cables join.
 
-    What lies between two ports only a person knows, so a rate that the file names stays; above that of a
-    port it is refused. Call it before the ports are borrowed. Raises ConfigError PORT-05.
+    Those of hosts are held against it once their link is seen (`require_rate`). What lies between two ports
+    only a person knows, so a rate that the file names stays; above that of a port it is refused. Call it
+    before the ports are borrowed. Raises ConfigError PORT-05.
     """
+    hosts = {node.name for node in testbed.nodes if node.kind is NodeKind.SSH}
     ends = [
         end.interface
         for link in testbed.links
         if link.kind == CABLE and TESTER in (link.a.node, link.b.node)
         for end in (link.a, link.b)
+        if end.node not in hosts
     ]
-    if not ends:
+    if not ends or (_KEY in testbed.data and medium_of(testbed).line_rate_bps is None):
         return testbed
     rates = {end: lab_port.line_rate_bps(interface=_interface(end)) for end in ends}
     told = ", ".join(f"{name} {rate or 'none'}" for name, rate in rates.items())
@@ -73,3 +78,22 @@ def with_medium(testbed: Testbed) -> Testbed:
     if stated is not None:
         return testbed
     return with_settings(testbed, {(_KEY,): {"kind": ETHERNET, "line_rate_bps": least}}, "its ports' rate")
+
+
+def require_rate(testbed: Testbed, link: Mapping[str, JsonValue]) -> None:
+    """Hold a cable of the tester against the medium; ConfigError PORT-05 where an end tells a lower rate."""
+    stated = medium_of(testbed).line_rate_bps
+    ends = (link["a"], link["b"])
+    if stated is None or TESTER not in {end["node"] for end in ends}:
+        return
+    for end in ends:
+        rate = end.get("line_rate_bps")
+        if rate is not None and int(rate) < stated:
+            port = end.get("interface", end.get("port"))
+            raise ConfigError(
+                "PORT-05",
+                f"interface {port} of node {end['node']}; no traffic was sent",
+                expected=f"the rate of the medium, {stated} bit/s, or more",
+                found=f"{rate} bit/s",
+                hint="look at what both ends of that cable negotiate, or name `medium` in the testbed file",
+            )

@@ -6,9 +6,9 @@ A testbed file said so under `row` once; such a file is refused with the lines t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.schemas.validation import Problem, near_name
 
 KEY, LINKS, FORMER = "roles", "links", "row"
@@ -16,22 +16,11 @@ CLIENT, PROXY, SERVER = "client", "proxy", "server"
 _SAID = {CLIENT: "client", PROXY: "dut", SERVER: "origin"}  # how the file names them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowHost:
-    """One host of the row: where it is reached, its Python with the toolkit, and the ports the run borrows.
+def row_hosts(data: Mapping[str, Any]) -> tuple[HostSpec, ...]:
+    """Return clients', proxies' and server's host, each by its role; none for a file without roles.
 
-    The proxies' host has two: towards the clients, then towards the server.
+    The proxies' host has two ports: towards the clients, then towards the server.
     """
-
-    role: str
-    node: str
-    ssh: str
-    python: str
-    ports: tuple[str, ...]
-
-
-def row_hosts(data: Mapping[str, Any]) -> tuple[RowHost, ...]:
-    """Return clients', proxies' and server's host of a testbed file that was checked; none without roles."""
     if KEY not in data:
         return ()
     nodes = {role: data[KEY][said] for role, said in _SAID.items()}
@@ -39,9 +28,8 @@ def row_hosts(data: Mapping[str, Any]) -> tuple[RowHost, ...]:
     ((to_server, server),) = _cables(data, nodes[PROXY], nodes[SERVER])
     ports = {CLIENT: (client,), PROXY: (to_client, to_server), SERVER: (server,)}
     return tuple(
-        RowHost(
-            role=role,
-            node=node,
+        HostSpec(
+            name=role,
             ssh=data["nodes"][node]["ssh"],
             python=data["nodes"][node].get("python", "python3"),
             ports=ports[role],

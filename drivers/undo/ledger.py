@@ -4,9 +4,9 @@ A ledger is `ledger.jsonl` in the run's folder; an index below /var/lib/bmwg/led
 ~/.local/state/bmwg) lets `bmwg cleanup --all` find ledgers of any folder. An undo is a node function with
 arguments as data, and idempotent: it is right whether the act happened, happened half or did not.
 
-Ids: LEDGER-01 unreadable, LEDGER-02 unknown kind, LEDGER-03 its node is not open, LEDGER-04 the run is
-still going, LEDGER-05 the undo cannot be written (the act must not happen), LEDGER-06 a file in the index
-that is no entry of it, LEDGER-07 no index can be made.
+Ids: LEDGER-01 unreadable, LEDGER-02 unknown kind, LEDGER-04 the run is still going, LEDGER-05 the undo cannot
+be written (the act must not happen), LEDGER-06 a file in the index that is no entry of it, LEDGER-07 no index
+can be made.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.hosting import cgroups, oci, process
-from bmwg.drivers.hosting.agent import AgentNode, resolve
-from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.hosting.here import LOCAL
+from bmwg.drivers.hosting.host_namespace import ON_HOST
 from bmwg.drivers.undo.ledger_format import Entry, read_entries, read_index
-from bmwg.methodology.errors import DriverError, TestbedError, ToolkitBug, ToolkitError
+from bmwg.drivers.undo.undoing import KINDS, Undoing
+from bmwg.methodology.errors import TestbedError, ToolkitBug, ToolkitError
 
 FILE_NAME = "ledger.jsonl"
 
@@ -41,52 +40,7 @@ def _index_dir() -> Path:
 
 
 INDEX_DIR = _index_dir()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """How one kind of act is undone. `in_node` acts vanish with the namespaces of their node.
-
-    A `tolerant` undo is tried all the same when a namespace node is gone, for what may lie elsewhere;
-    that it then fails on what vanished is noted in the ledger and is no failure.
-    """
-
-    function: str
-    in_node: bool
-    tolerant: bool = False
-
-
-KINDS: dict[str, Kind] = {
-    "owner": Kind(function="bmwg.drivers.hosting.process:terminate_owned", in_node=False),
-    "process": Kind(function="bmwg.drivers.hosting.process:terminate", in_node=False),
-    "pod": Kind(function="bmwg.drivers.hosting.oci:delete", in_node=False),
-    "cni": Kind(function="bmwg.drivers.network.cni:detach", in_node=False, tolerant=True),
-    "docker": Kind(function="bmwg.drivers.hosting.docker_daemon:remove", in_node=False),
-    "libvirt": Kind(function="bmwg.drivers.hosting.libvirt_daemon:remove", in_node=False),
-    "kubernetes_node": Kind(function="bmwg.drivers.kubernetes.node:remove", in_node=False),
-    "native_cgroup": Kind(function="bmwg.drivers.hosting.native_cgroup:remove", in_node=False),
-    "cgroup_controllers": Kind(function="bmwg.drivers.hosting.cgroups:hold_back", in_node=False),
-    "kubernetes_namespace": Kind(function="bmwg.drivers.kubernetes.pods:remove_namespace", in_node=False),
-    "kubernetes_cordon": Kind(function="bmwg.drivers.kubernetes.nodes:uncordon", in_node=True),
-    "cloud": Kind(function="bmwg.drivers.cloud.node:remove", in_node=False),
-    "domain": Kind(function="bmwg.drivers.hosting.libvirt_machine:remove", in_node=False),
-    "folder": Kind(function="bmwg.drivers.hosting.programs:remove_folder", in_node=False),
-    "lab_port": Kind(function="bmwg.drivers.hosting.lab_port:require_returned", in_node=False),
-    "pci_port": Kind(function="bmwg.drivers.hosting.pci_port:give_back", in_node=False),
-    "virtual_functions": Kind(function="bmwg.drivers.hosting.virtual_functions:remove", in_node=False),
-    "file": Kind(function="bmwg.drivers.undo.ledger:remove_file", in_node=False),
-    "interface": Kind(function="bmwg.drivers.hosting.interfaces:delete", in_node=True),
-    "address": Kind(function="bmwg.drivers.hosting.interfaces:remove_address", in_node=True),
-    "route": Kind(function="bmwg.drivers.hosting.routing:remove_route", in_node=True),
-    "rule": Kind(function="bmwg.drivers.hosting.routing:remove_rule", in_node=True),
-    "filters": Kind(function="bmwg.drivers.workload.filters:remove", in_node=True),
-    "function_table": Kind(function="bmwg.drivers.function.tables:remove", in_node=True),
-    "sysctl": Kind(function="bmwg.drivers.hosting.sysctl:write", in_node=True),
-    "machine_sysctl": Kind(function="bmwg.drivers.hosting.sysctl:write", in_node=False),
-}
-
-
-LOCAL: Mapping[str, JsonValue] = {"kind": "local"}
+_NAMESPACES = {"namespace", ON_HOST}  # places that end with the process that holds them
 
 
 class Ledger:
@@ -150,7 +104,7 @@ class Ledger:
         """Undo one act now and note it; raises what the undo raises, and then keeps the entry."""
         if number in self._pending:
             with contextlib.ExitStack() as stack:
-                _Undo(nodes or {}, stack).run(self._pending[number])
+                Undoing(nodes or {}, stack).run(self._pending[number])
             self.done(number)
 
     def undo_all(self, nodes: Mapping[str, Node] | None = None) -> list[str]:
@@ -161,7 +115,7 @@ class Ledger:
         """
         failures = []
         with contextlib.ExitStack() as stack:
-            undo = _Undo(nodes or {}, stack)
+            undo = Undoing(nodes or {}, stack)
             entries = list(reversed(self.pending))
             if nodes is None:
                 undo.end_agents(self.pending)
@@ -172,7 +126,7 @@ class Ledger:
                 try:
                     undo.run(entry)
                 except (ToolkitError, OSError) as error:
-                    if nodes is None and KINDS[entry.kind].tolerant and entry.place["kind"] == "namespace":
+                    if nodes is None and KINDS[entry.kind].tolerant and entry.place["kind"] in _NAMESPACES:
                         self.done(entry.number, f"its node was gone: {error}")
                         continue
                     failures.append(f"{entry.kind} {json.dumps(entry.arguments, sort_keys=True)}: {error}")
@@ -238,50 +192,7 @@ class Ledger:
 def _order_without_nodes(entry: Entry) -> int:
     if entry.kind == "owner":
         return 0
-    return 1 if entry.kind == "pod" and entry.place["kind"] == "namespace" else 2
-
-
-class _Undo:
-    """Runs undo functions where they belong, opening a place once when its node is not open."""
-
-    def __init__(self, nodes: Mapping[str, Node], stack: contextlib.ExitStack) -> None:
-        self._nodes = nodes
-        self._stack = stack
-        self._opened: dict[str, Node] = {}
-
-    def end_agents(self, entries: tuple[Entry, ...]) -> None:
-        for entry in entries:
-            if entry.place.get("kind") == "namespace":
-                process.terminate(pid=entry.place["pid"], start_ticks=entry.place["start_ticks"])
-
-    def run(self, entry: Entry) -> None:
-        kind, place = KINDS[entry.kind], entry.place
-        if place["kind"] == "local":
-            resolve(kind.function)(**entry.arguments)
-            return
-        node = self._nodes.get(str(place["name"]))
-        if node is not None and not (isinstance(node, AgentNode) and node.broken):
-            node.call_named(kind.function, entry.arguments)
-        elif place["kind"] == "ssh":
-            self._open("ssh " + place["destination"], place).call_named(kind.function, entry.arguments)
-        elif not kind.in_node:
-            self._open("namespace", place).call_named(kind.function, entry.arguments)
-        elif process.same(place["pid"], place["start_ticks"]):
-            raise DriverError(
-                "LEDGER-03",
-                f"undo of {entry.kind}",
-                expected="an open node",
-                found=f"{place['name']} is not open",
-            )
-
-    def _open(self, key: str, place: Mapping[str, JsonValue]) -> Node:
-        if key not in self._opened:
-            if place["kind"] == "ssh":
-                opened: Node = self._stack.enter_context(SshNode.from_place(place))
-            else:
-                opened = self._stack.enter_context(NamespaceNode("cleanup"))
-            self._opened[key] = opened
-        return self._opened[key]
+    return 1 if entry.kind == "pod" and entry.place["kind"] in _NAMESPACES else 2
 
 
 def cleanup(run_dir: str | Path, *, index_dir: Path = INDEX_DIR) -> list[str]:

@@ -13,12 +13,22 @@ from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.errors import TestbedError
 
 _PATH_MAX, _NAME_MAX = 4096, 255  # what Linux takes
-_PLACES = {"local": (), "ssh": ("destination", "name"), "namespace": ("name", "pid", "start_ticks")}
+_NAMESPACE = ("name", "pid", "start_ticks")
+_PLACES: Mapping[str, tuple[str, ...]] = {
+    "local": (),
+    "ssh": ("destination", "name"),
+    "namespace": _NAMESPACE,
+    "host_namespace": (*_NAMESPACE, "host"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One act that is not undone yet. `place` says where: `{"kind": "local" | "namespace" | "ssh", ...}`."""
+    """One act that is not undone yet. `place` says where.
+
+    Its kind is `local` (the machine of the runner), `namespace` (a node there), `ssh` (a host) or
+    `host_namespace` (a node on a host).
+    """
 
     number: int
     kind: str

@@ -16,8 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bmwg.drivers.hosting import pci_port, process
-from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.testbed.file import NodeKind, Testbed
+from bmwg.drivers.testbed.file import SIMULATED, Testbed
 from bmwg.drivers.undo.ledger import INDEX_DIR, at_work
 from bmwg.methodology.errors import TestbedError
 
@@ -28,9 +27,7 @@ def claims(testbed: Testbed) -> tuple[str, ...]:
     """Name what a run on this testbed has for itself: CPUs of this machine, lab ports."""
     if testbed.tester.driver == SIMULATED:
         return ()
-    cpus = set(testbed.tester.cpus)
-    if any(node.kind is not NodeKind.SSH for node in testbed.nodes):
-        cpus |= {*testbed.dut.cpus, *testbed.pods.cpus}
+    cpus = {*testbed.tester.cpus, *testbed.dut_cpus_here}
     return (*claims_here(cpus), *port_claims(testbed))
 
 

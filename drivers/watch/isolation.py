@@ -12,13 +12,14 @@ import contextlib
 import ctypes
 import socket
 import struct
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bmwg.drivers.api.protocols import JsonValue, TesterPort
+from bmwg.drivers.api.protocols import JsonValue, Node, TesterPort
 from bmwg.drivers.hosting.interfaces import rtnetlink
 from bmwg.drivers.nodes.netns import in_initial_namespace
 from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.testbed.file import CABLE
 from bmwg.methodology.errors import TestbedError
 
 _ETH_P_ALL = 3
@@ -52,24 +53,23 @@ def require_closed(bed: Bed) -> None:
     """TestbedError ISO-02 when an interface in one of the run's namespaces leads out of all of them.
 
     An interface leads out when its other end lies in a namespace that is none of the run's, or when it is a
-    device of the machine that the testbed file does not name as lab port. Its name also
-    stands for its virtual functions.
+    device of the machine that the testbed file does not name: as lab port, or on a host as the end of a
+    cable. Its name also stands for its virtual functions.
     """
-    lab_ports = set(bed.testbed.lab_ports)
-    found: dict[str, list[dict[str, JsonValue]]] = {}
-    for name in bed.nodes:
-        node = bed.host(name)
-        pids = _of_one_kernel(bed, name)
-        seen = node.call(survey, pids=pids)
-        # a guest's NIC is a device of its machine, and ends at a tap in a node of the run
-        found[f"node {name}"] = [one for one in seen if one["name"] != bed.guests.nic(name)]
-        for pod in bed.pods.values():
-            if pod.node.name == name:
-                found[f"pod {pod.pod_id}"] = pod.inside(survey, pids=pids)
-    own = {one["bus_address"] for part in found.values() for one in part if one["name"] in lab_ports}
-    for where, interfaces in found.items():
-        for interface in interfaces:
-            if reason := _leads_out(interface, lab_ports | own - {""}):
+    borrowed: dict[str, set[str]] = {}  # ends of cables, by their nodes
+    for link in bed.testbed.links:
+        for end in (link.a, link.b) if link.kind == CABLE else ():
+            borrowed.setdefault(end.node, set()).add(end.interface)
+    for names in _by_machine(bed):
+        there = {bed.guests.host(name) or name for name in names}
+        ports = {port for name in there for port in borrowed.get(name, ())}
+        found = _surveyed(bed, names)
+        lent = set(bed.testbed.lab_ports) if there.isdisjoint(bed.hosts) else ports
+        own = {one["bus_address"] for _, one in found if one["name"] in lent} - {""}
+        for where, interface in found:
+            if interface["name"] in borrowed.get(where.removeprefix("node "), ()):
+                continue
+            if reason := _leads_out(interface, lent | own):
                 raise TestbedError(
                     "ISO-02",
                     f"interface {interface['name']} of {where}; no traffic was sent",
@@ -79,13 +79,44 @@ def require_closed(bed: Bed) -> None:
                 )
 
 
+def _by_machine(bed: Bed) -> Collection[Collection[str]]:
+    """Return the names of nodes, those on one machine together."""
+    found: dict[str, list[str]] = {}
+    for name in bed.nodes:
+        where = bed.guests.host(name) or name
+        found.setdefault(bed.hosts[where].name if where in bed.hosts else "", []).append(name)
+    return found.values()
+
+
+def _surveyed(bed: Bed, names: Collection[str]) -> list[tuple[str, dict[str, JsonValue]]]:
+    """Return each interface of these nodes and of their pods, with the words for where it is."""
+    found: list[tuple[str, dict[str, JsonValue]]] = []
+    for name in names:
+        pids = _of_one_kernel(bed, name)
+        seen = bed.host(name).call(survey, pids=pids)
+        # a guest's NIC is a device of its machine, and ends at a tap in a node of the run
+        found += [(f"node {name}", one) for one in seen if one["name"] != bed.guests.nic(name)]
+        for pod in bed.pods.values():
+            if pod.node.name == name:
+                handed = {one.attachment.interface for one in pod.attached if one.took_nic}
+                inside = pod.inside(survey, pids=pids)
+                # a veth for a NIC, borrowed by the node: what it is was asked then
+                lent = [one for one in inside if one["name"] in handed and not one["device"]]
+                found += [(f"pod {pod.pod_id}", one) for one in inside if one not in lent]
+    return found
+
+
 def _of_one_kernel(bed: Bed, name: str) -> list[int]:
     """Return the processes whose namespaces are the run's, on the machine that a node is of.
 
-    A guest is a machine of its own; all other nodes are namespaces of this one.
+    A guest is a machine of its own, and so is a host; all other nodes are namespaces of this one.
     """
     guests = bed.guests.names
-    there = [one for one in bed.nodes if (one == name if name in guests else one not in guests)]
+    if name in guests:
+        there = [name]
+    else:
+        machine = bed.node(name).machine
+        there = [one for one in bed.nodes if one not in guests and bed.node(one).machine is machine]
     mine = [pod.pid for pod in bed.pods.values() if pod.node.name in there]
     return [*(bed.host(one).pid for one in there), *mine]
 
@@ -129,10 +160,19 @@ class LeakWatch:
     """Packet sockets on all interfaces of the caller's namespace but the lab ports. Needs CAP_NET_RAW.
 
     `check` raises ISO-03 when one of them has seen a test frame. With `signed`, only frames with the embedded
-    tester's signature count: a VPN may use benchmarking addresses for purposes of its own.
+    tester's signature count: a VPN may use benchmarking addresses for purposes of its own. `hosts` are
+    watched likewise by their agents, each beside the ports that the run has there; nothing is asked of them
+    between `begin` and `check`.
     """
 
-    def __init__(self, lab_ports: Collection[str] = (), *, signed: bool = False) -> None:
+    def __init__(
+        self,
+        lab_ports: Collection[str] = (),
+        *,
+        signed: bool = False,
+        hosts: Sequence[tuple[Node, Collection[str]]] = (),
+    ) -> None:
+        self._hosts = hosts
         self._lab_ports = frozenset(lab_ports)
         self._signed = signed
         self._sockets: dict[tuple[int, str], socket.socket] = {}
@@ -156,9 +196,16 @@ class LeakWatch:
             with contextlib.suppress(OSError):  # it went in this moment
                 self._sockets[index, name] = _tap(name)
         self._frames = self._count()
+        for host, ports in self._hosts:
+            host.call(watch_leaks, lab_ports=list(ports), signed=self._signed)
 
     def check(self) -> int:
-        """Return how many frames all these interfaces carried since `begin`; raises TestbedError ISO-03."""
+        """Return how many frames all these interfaces carried since `begin`; raises TestbedError ISO-03.
+
+        Those of hosts are looked at, and not among the frames that are counted.
+        """
+        for host, _ in self._hosts:
+            host.call(require_no_leak)
         for (_, name), opened in self._sockets.items():
             frames = (frame for frame in _received(opened) if is_signed(frame) or not self._signed)
             if frame := next(frames, None):
@@ -181,6 +228,21 @@ class LeakWatch:
                 words = rest.split()
                 total += int(words[1]) + int(words[9])
         return total
+
+
+_standing: list[LeakWatch] = []  # that of a host's agent
+
+
+def watch_leaks(*, lab_ports: list[str], signed: bool) -> None:
+    """Node function, on a host: look at its interfaces beside these ports, for `require_no_leak`."""
+    if not _standing:
+        _standing.append(LeakWatch(lab_ports, signed=signed))
+    _standing[0].begin()
+
+
+def require_no_leak() -> int:
+    """Node function, on a host: what `LeakWatch.check` does, with the watch that stands there."""
+    return _standing[0].check()
 
 
 def is_signed(frame: bytes) -> bool:

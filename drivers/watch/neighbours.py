@@ -57,8 +57,8 @@ def beside(bed: Bed, name: str) -> Iterator[dict[str, int]]:
     node, cpus = _node(bed), cpus_of(bed, place)
     node.call(neighbour.version)
     cgroup_name = f"bmwg-{bed.next_id()}-beside"
-    folder = str(bed.run_dir / "neighbour")
-    of_folder = bed.undo.before("folder", {"kind": "local"}, folder=folder)
+    folder = str(bed.state_dir / "neighbour")
+    of_folder = bed.undo.before("folder", node.machine.place, folder=folder)
     of_cgroup = bed.undo.before(UNDO_KIND, node.place, cgroup=f"/{cgroup_name}")
     try:
         cgroup = node.call(

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from bmwg.drivers.actuators.place import Place
-from bmwg.drivers.api.protocols import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue, Missing, Node
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.workload import daemons, filters
 from bmwg.methodology.errors import TestbedError
@@ -50,13 +50,22 @@ def modifiers(place: Place) -> dict[str, Callable[[], AbstractContextManager[Act
     return known
 
 
-def missing(name: str) -> Missing | None:
-    """Return what this machine lacks for a modifier."""
+def missing(node: Node, name: str) -> Missing | None:
+    """Return what a node's machine lacks for a modifier."""
+    found = node.call(programs_missing, name=name)
+    return Missing(**found) if found else None
+
+
+def programs_missing(*, name: str) -> dict[str, str] | None:
+    """Node function: what this machine lacks for a modifier, or None."""
+    found = None
     if name in FILTERS:
-        return filters.missing()
-    if name == MANAGEMENT:
-        return daemons.missing("snmpd", "snmpd")
-    return daemons.missing("zebra", "frr") or daemons.missing("ripd", "frr") if name == ROUTES else None
+        found = filters.missing()
+    elif name == MANAGEMENT:
+        found = daemons.missing("snmpd", "snmpd")
+    elif name == ROUTES:
+        found = daemons.missing("zebra", "frr") or daemons.missing("ripd", "frr")
+    return asdict(found) if found else None
 
 
 def configured(cell: Cell, name: str) -> dict[str, JsonValue]:
@@ -90,14 +99,14 @@ def _pairs(cell: Cell) -> list[list[str]]:
     return [[far, near]] if cell.direction is Direction.REVERSE else [[near, far]]
 
 
-def _require(name: str) -> None:
-    if lack := missing(name):
+def _require(place: Place, name: str) -> None:
+    if lack := missing(place.node, name):
         raise TestbedError("MOD-04", f"modifier {name}", found=lack.reason, hint=lack.mend)
 
 
 @contextmanager
 def _filtered(place: Place, rules: int) -> Iterator[Active]:
-    _require("filters-1")
+    _require(place, "filters-1")
     entry = None if place.pod else place.bed.undo.before("filters", place.node.place)
     try:
         evidence = place.router(filters.install, pairs=_pairs(place.cell), rules=rules)
@@ -128,7 +137,7 @@ def _running(
 
 @contextmanager
 def _management(place: Place) -> Iterator[Active]:
-    _require(MANAGEMENT)
+    _require(place, MANAGEMENT)
     folder = f"/run/bmwg-modifiers/{place.bed.next_id()}"  # the node's own /run: it goes with the node
     argv = ["/usr/sbin/snmpd", "-f", "-Lo", "-C", "-c", f"{folder}/snmpd.conf", "-p", f"{folder}/snmpd.pid"]
     argv += ["-I", "system_mib", "udp:161"]
@@ -139,7 +148,7 @@ def _management(place: Place) -> Iterator[Active]:
 
 @contextmanager
 def _routes(place: Place) -> Iterator[Active]:
-    _require(ROUTES)
+    _require(place, ROUTES)
     folder = f"/run/bmwg-modifiers/{place.bed.next_id()}"
     with ExitStack() as stack:
         started = []

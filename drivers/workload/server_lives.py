@@ -18,8 +18,8 @@ from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.paths import machine_ends, queues
 from bmwg.drivers.paths.addresses import OUTER, host
-from bmwg.drivers.paths.bed import Side
 from bmwg.drivers.paths.pvp_vm import MEMORY_OCTETS
+from bmwg.drivers.paths.sides import Side
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames
 from bmwg.methodology.kinds.acts.experiments import SERVER_PATH

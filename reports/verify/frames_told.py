@@ -10,6 +10,7 @@ from typing import Any
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.checker.places import has_nodes_here
 
 _GAPS, _GAP_NS = "gaps_over_1ms", 1_000_000  # a tester's counter, and the gap that it counts from
 _STOLEN_NS = 200_000_000  # choice: so much is no rounding to ticks
@@ -39,7 +40,7 @@ def _watched(run: Mapping[str, Any]) -> frozenset[tuple[int, bool]]:
     tester = run["testbed"].get("tester")
     if not isinstance(tester, dict) or tester.get("driver") != "embedded":
         return frozenset()
-    sut = run["testbed"].get("dut")
+    sut = run["testbed"].get("dut") if has_nodes_here(run["testbed"]) else None
     own = [
         tester.get("cpus"),
         *(one.get("cpus") for one in run["drivers"] if one.get("driver") == "embedded"),

@@ -15,6 +15,7 @@ from bmwg.methodology.record.drift import WATCHED_GROUPS, Change, drift
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule, shown
+from bmwg.reports.checker.places import borrowed_ports, device_is_here
 
 _OF_A_BOOT = (  # what stays until a machine is started again
     "kernel/release",
@@ -42,7 +43,7 @@ def one_machine(evidence: Evidence) -> Iterator[Shortfall]:
             yield f"platform.json: base: after: {change.path}", change.before, change.after
     before = platform["base"]["before"]
     release = _value(before, _RELEASE)
-    if release is None or not _is_here(run):
+    if release is None or not device_is_here(run["testbed"]):
         return
     for name, places in platform.get("records", {}).items():
         found = _value(places.get("tester"), _RELEASE) if isinstance(places, Mapping) else None
@@ -54,7 +55,12 @@ def questions(evidence: Evidence) -> Iterator[str]:
     """Ask of what differs between the first and the last record, and no look between cells saw."""
     if evidence.platform is None or evidence.run is None or evidence.run["simulated"]:
         return
-    found = [change.path for change in _unseen(evidence.platform) if not change.path.startswith(_OF_A_BOOT)]
+    lent = {f"nic/{port}" for port in borrowed_ports(evidence.run["testbed"])}
+    found = [
+        change.path
+        for change in _unseen(evidence.platform)
+        if not change.path.startswith(_OF_A_BOOT) and "/".join(change.path.split("/")[:2]) not in lent
+    ]
     if found:
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         yield (
@@ -78,13 +84,6 @@ def _unseen(platform: Mapping[str, Any]) -> tuple[Change, ...]:
         for change in changes
         if change.path.split("/")[0] in WATCHED_GROUPS and change.path not in seen
     )
-
-
-def _is_here(run: Mapping[str, Any]) -> bool:
-    """Whether the tester's node is a namespace of the machine that the first record is of."""
-    nodes = run["testbed"].get("nodes")
-    node = nodes.get("tester") if isinstance(nodes, Mapping) else None
-    return not isinstance(node, Mapping) or node.get("kind") == "namespace"
 
 
 def _value(record: Any, path: tuple[str, str]) -> str | None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.testbed.file import NodeKind, Testbed
+from bmwg.drivers.testbed.file import SIMULATED, NodeKind, Testbed
 from bmwg.drivers.undo.ledger import INDEX_DIR
 from bmwg.drivers.undo.locks import LOCK_DIR
 from bmwg.methodology.errors import ConfigError

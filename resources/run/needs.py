@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from bmwg.drivers.actuators.place import EGRESS
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed
@@ -17,7 +18,10 @@ from bmwg.schemas.document import parse
 def lacking(planned: PlannedAnswer, bed: Bed) -> Missing | None:
     """Return what is missing, with the line that would supply it; None when the cell can be tried."""
     needed = measurement(planned.measurement).modifier
-    return path_driver(planned.cell, bed).probe() or (modifiers.missing(needed) if needed else None)
+    missing = path_driver(planned.cell, bed).probe()
+    if missing or not needed or not bed.nodes:
+        return missing
+    return modifiers.missing(bed.node(bed.sides()[EGRESS].node), needed)
 
 
 @cache

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes.hosts import open_hosts
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.undo.locks import reserve_claims
 from bmwg.drivers.watch import awake
@@ -30,6 +31,7 @@ from bmwg.resources.run.clock import Clock, HostClock
 from bmwg.resources.run.continuation import begun, check_platform, clear_away, find_run, standing_text
 from bmwg.resources.run.guest_record import record_guest
 from bmwg.resources.run.header import together
+from bmwg.resources.run.machines import Machines
 from bmwg.resources.run.outcomes import one_line
 from bmwg.resources.run.platform import machine_record
 from bmwg.resources.run.progress import LineDisplay, open_display
@@ -40,8 +42,8 @@ from bmwg.resources.run.settings import Settings
 class OpenRun:
     """What the kinds of load of a run share. `continued` is the run as it stood, where it goes on.
 
-    `machine` is the record of the machine under test at the beginning, `look` takes another where that is
-    not this machine. `benches` measure, by kind of load. `stopped` is why no further trial may run; None
+    `machine` is the record of the machine under test at the beginning, `machines` are all that take part.
+    `benches` measure, by kind of load. `stopped` is why no further trial may run; None
     while the run goes on. `left_out` has the suite of each test that the profile does not plan.
     """
 
@@ -51,7 +53,7 @@ class OpenRun:
     owner: str
     display: LineDisplay
     machine: Mapping[str, JsonValue]
-    look: Callable[[], dict[str, JsonValue]] | None = None
+    machines: Machines = field(default_factory=Machines)
     continued: Run | None = None
     clock: Clock = field(default_factory=HostClock)
     benches: dict[str, tuple[Room, Bench]] = field(default_factory=dict)
@@ -100,7 +102,7 @@ class OpenRun:
             raise ExceptionGroup("not everything could be closed; finished trials are kept", self.failures)
 
     def _take_closing_record(self) -> None:
-        self.store.set_platform(after=machine_record(None, self.machine, self.look))
+        self.store.set_platform(after=machine_record(None, self.machine, self.machines.look))
 
     def _end(self) -> None:
         """Write how the run ended: complete only with an answer for each cell that it planned."""
@@ -165,10 +167,9 @@ def open_run(
             clear_away(continued.folder)  # its pods would stand in the platform's record
         # before the first record, and by the order of `stack` until after the closing one
         held = stack.enter_context(awake.kept_awake(*_wanted_awake(each)))
-        looks = [look for share in each if (look := share.prepare(stack)) is not None]
-        look = looks[0] if looks else None
+        machines = _reached(stack, each)
         before = continued.platform_before if continued else None
-        machine = machine_record(settings.overlay, before, look)
+        machine = machine_record(settings.overlay, before, machines.look)
         if continued:
             check_platform(continued, machine)
             store = stack.enter_context(RunStore.resume(continued.folder))
@@ -186,8 +187,8 @@ def open_run(
         display.note(f"run {store.run_id}: {words}; results in {store.folder}")
         for warning in rooms.warnings():
             display.note(warning)
-        if note := each[0].awake_note(held):
-            display.note(note)
+        if note := machines.awake_note(held):
+            display.note(f"awake: {note}")
         if continued:
             display.note(standing_text(continued))
         if before is None:
@@ -203,7 +204,7 @@ def open_run(
             owner=owner,
             display=display,
             machine=machine,
-            look=look,
+            machines=machines,
             continued=continued,
             clock=clock or HostClock(),
             stack=stack,
@@ -212,6 +213,19 @@ def open_run(
             run.benches[kind] = (room, shares[kind].begin(run))
         run.stack = stack.pop_all()
         return run
+
+
+def _reached(stack: ExitStack, shares: Sequence[Share]) -> Machines:
+    """Reach the hosts that the shares measure on, which are the same for all of them; keep them awake."""
+    first = next((share for share in shares if share.hosts), shares[0])
+    machines = Machines(
+        stack.enter_context(open_hosts(first.hosts)),
+        first.hosts,
+        under_test=first.under_test,
+        tests_from_here=not first.elsewhere,
+    )
+    machines.keep_awake(_wanted_awake(shares)[0])
+    return machines
 
 
 def _wanted_awake(shares: Sequence[Share]) -> tuple[KeepAwake, list[int]]:

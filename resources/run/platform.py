@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.record.doctor import examine
-from bmwg.drivers.testbed.file import Testbed
+from bmwg.drivers.testbed.file import SIMULATED, Testbed
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.record.drift import Change, drift, named_drift, reason
 from bmwg.methodology.record.findings import Weight
@@ -51,6 +50,7 @@ class PlatformGuard:
         staying: Collection[str] = (),
         look: Callable[[str], Mapping[str, JsonValue]] | None = None,
         doctor: Doctor | None = None,
+        beside: Callable[[], Records] | None = None,
     ) -> None:
         """Take what is watched, where it is kept, how the operator is told, and a record just taken.
 
@@ -58,9 +58,11 @@ class PlatformGuard:
         Without a testbed the doctor looks at the machine alone. `staying` are interfaces of nodes that stand
         for the whole run: what changes on those nodes between two deployments is told, too. `look` records
         the machine in a scope and `doctor` says what is wrong with it, where that is not this machine.
+        `beside` records the other machines that take part, with each deployment.
         """
         self._look: Callable[[str], Mapping[str, JsonValue]] = look or collect
         self._doctor: Doctor = doctor or self._examine
+        self._beside = beside
         self._record = record  # for the first look of the doctor
         self.before = record
         self._testbed = testbed
@@ -125,7 +127,12 @@ class PlatformGuard:
         With `goes_on` a cell is continued that was begun before on another deployment: what changed on the
         machine since is in its stretch, and so is what that deployment was.
         """
-        deployed = self._begin(deployment_id, evidence, take, goes_on=goes_on)
+        beside = self._beside
+
+        def whole() -> Records:
+            return {**take(), **(beside() if beside else {})}
+
+        deployed = self._begin(deployment_id, evidence, whole, goes_on=goes_on)
         self._unjudged = ()
         try:
             yield

@@ -62,7 +62,7 @@ def lab_hosts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LabHost
     with ExitStack() as stack:
         nodes = {name: stack.enter_context(NamespaceNode(name)) for name in HOSTS}
         for name, node in nodes.items():
-            _start_sshd(stack, node, folder, name)
+            start_sshd(stack, node, folder, name)
         entries = [ssh_configuration(folder, f"lab-{name}", node.pid) for name, node in nodes.items()]
         (folder / ".ssh").mkdir(mode=0o700)
         (folder / ".ssh" / "config").write_text("\n".join(entries))
@@ -71,7 +71,8 @@ def lab_hosts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LabHost
         yield made
 
 
-def _start_sshd(stack: ExitStack, node: NamespaceNode, folder: Path, name: str) -> None:
+def start_sshd(stack: ExitStack, node: NamespaceNode, folder: Path, name: str) -> None:
+    """Start a daemon in a machine; `stack` ends it."""
     enter = ["nsenter", f"--target={node.pid}", "--net", "--mount", "--uts"]
     subprocess.run([*enter, "mkdir", "-p", "/run/sshd"], check=True, timeout=5)
     configuration = folder / "sshd_config"

@@ -53,7 +53,7 @@ def listed():
 from bmwg.resources.lab.check import check
 before = listed()
 found = check(load_testbed(folder / "testbed.yaml"))
-print(json.dumps({"found": [asdict(one) for one in found], "as_before": listed() == before}))
+print(json.dumps({"found": [asdict(one) for one in found.checked], "as_before": listed() == before}))
 """
 
 

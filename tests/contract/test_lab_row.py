@@ -18,11 +18,12 @@ from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 
 from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.hosting import probe as hosting_probe
+from bmwg.drivers.nodes.hosts import open_hosts
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.testbed.row import row_hosts
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import apache, probe
-from bmwg.drivers.workload.lab_row import open_hosts, open_lab_row
+from bmwg.drivers.workload.lab_row import open_lab_row
 from bmwg.drivers.workload.row import SERVER_ADDRESS
 from bmwg.methodology.errors import TestbedError
 

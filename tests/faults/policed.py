@@ -12,7 +12,7 @@ import yaml
 from tests.faults.support import ROOT, write_profile, write_testbed
 
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.simulated import SIMULATED
+from bmwg.drivers.testbed.file import SIMULATED
 from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.resources.run import narrowing

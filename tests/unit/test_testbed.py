@@ -151,6 +151,8 @@ def test_cpu_overlap_needs_a_declaration(tmp_path):
 def test_another_machines_cpus_are_its_own(tmp_path):
     def change(data):
         data["nodes"] = {name: {"kind": "ssh", "ssh": f"bench@{name}:22"} for name in ("dut1", "dut2")}
+        data["links"] = [{**link, "kind": "cable"} for link in data["links"]]
+        data["lab_ports"] = ["p0", "p1"]
         data["dut"]["cpus"] = [0]
 
     assert load_testbed(changed(tmp_path, change)).node("dut1").ssh == "bench@dut1:22"
@@ -258,7 +260,7 @@ def with_row(data):
 
 def test_a_row_names_its_hosts_and_their_ports(tmp_path):
     hosts = row_hosts(load_testbed(changed(tmp_path, with_row)).data)
-    assert [(one.role, one.ssh, one.ports) for one in hosts] == [
+    assert [(one.name, one.ssh, one.ports) for one in hosts] == [
         ("client", "root@lab-one", ("eth1",)),
         ("proxy", "root@lab-two", ("eth1", "eth2")),
         ("server", "root@lab-three", ("eth1",)),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from bmwg.drivers.record.collectors import nic_steering
 from bmwg.drivers.record.values import (
     Group,
     NotApplicable,
@@ -151,6 +152,7 @@ def _hardware(
         "driver", "driver_version", "firmware", "bus_address", "identity", "numa_node", "sriov",
         "irq_affinity",
         "speed_mbps", "duplex", "pause", "spoof_check",
+        "rss", "rss_fields", "flow_rules", "transceiver",
     )  # fmt: skip
     if device is None:
         for field in fields:
@@ -177,6 +179,7 @@ def _hardware(
     group.file("speed_mbps", f"{path}/speed", _speed)
     group.file("duplex", f"{path}/duplex", _duplex)
     group.take("pause", "command", f"ethtool --json -a {name}", lambda: _pause(group, name))
+    nic_steering.take(group, name)
     group.take(
         "spoof_check",
         "netlink",

@@ -17,7 +17,7 @@ def shared_cpu(scene: Scene) -> Iterator[Finding]:
     """DOC-01: the tester and the DUT are given one CPU."""
     if scene.testbed is None:
         return
-    tester, dut = set(scene.testbed.tester.cpus), set(scene.testbed.dut.cpus) | set(scene.testbed.pods.cpus)
+    tester, dut = set(scene.testbed.tester.cpus), set(scene.testbed.dut_cpus_here)
     if both := tester & dut:
         yield Finding(
             finding_id="DOC-01",
@@ -33,7 +33,7 @@ def shared_core(scene: Scene) -> Iterator[Finding]:
     topology = scene.value("cpu/topology")
     if scene.testbed is None or not topology:
         return
-    tester, dut = set(scene.testbed.tester.cpus), set(scene.testbed.dut.cpus) | set(scene.testbed.pods.cpus)
+    tester, dut = set(scene.testbed.tester.cpus), set(scene.testbed.dut_cpus_here)
     for siblings in topology["thread_siblings"]:
         core = set(number_list(siblings))
         if tester & core and dut & core and not tester & dut:
@@ -52,10 +52,11 @@ def absent_cpu(scene: Scene) -> Iterator[Finding]:
     online = scene.value("cpu/online")
     if scene.testbed is None or not online:
         return
+    here = bool(scene.testbed.dut_cpus_here)
     named = {
         "tester.cpus": scene.testbed.tester.cpus,
-        "dut.cpus": scene.testbed.dut.cpus,
-        "pods.cpus": scene.testbed.pods.cpus,
+        "dut.cpus": scene.testbed.dut.cpus if here else (),
+        "pods.cpus": scene.testbed.pods.cpus if here else (),
     }
     for key, cpus in named.items():
         if gone := set(cpus) - set(online):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.record.doctor.scene import Scene
 from bmwg.drivers.record.values import text_or_none
+from bmwg.drivers.testbed.file import SIMULATED
 from bmwg.methodology.record.findings import Finding, Weight
 
 _STATUS = "/proc/self/status"

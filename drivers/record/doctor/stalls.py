@@ -14,11 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import number_list, text_or_none
-from bmwg.drivers.testbed.file import NodeKind, Testbed
+from bmwg.drivers.testbed.file import SIMULATED, Testbed
 from bmwg.drivers.traffic.watchdog.process import Watch
 from bmwg.drivers.watch.awake import kept_awake, limit_us
 from bmwg.methodology.errors import ToolkitError
@@ -210,13 +209,8 @@ def look(testbed: Testbed, profile: Profile) -> Stalls | None:
 
 
 def cpus_here(testbed: Testbed) -> tuple[int, ...]:
-    """CPU numbers of tester and DUT on this machine, as far as they are on.
-
-    Those of the DUT are another machine's where all its nodes are reached over SSH.
-    """
-    named = set(testbed.tester.cpus)
-    if any(node.kind is not NodeKind.SSH for node in testbed.nodes):
-        named |= set(testbed.dut.cpus) | set(testbed.pods.cpus)
+    """CPU numbers of tester and DUT on this machine, as far as they are on."""
+    named = {*testbed.tester.cpus, *testbed.dut_cpus_here}
     online = text_or_none(LocalSource(), _ONLINE)
     return tuple(sorted(named & set(number_list(online)) if online else named))
 

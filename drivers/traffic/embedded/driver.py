@@ -98,7 +98,7 @@ class EmbeddedTraffic(OfFrames):
         return cls(
             EmbeddedConfig(
                 cpus=testbed.tester.cpus,
-                watch_cpus=testbed.dut.cpus,
+                watch_cpus=testbed.dut.cpus if testbed.dut_cpus_here else (),
                 run_dir=run_dir,
                 lab_ports=frozenset(testbed.lab_ports),
                 drain_quiet_s=drain_s,

@@ -84,7 +84,7 @@ def config_of(testbed: Testbed, run_dir: Path, drain_s: float) -> TrexConfig:
         folder=find_folder(options),
         options=options,
         cpus=testbed.tester.cpus,
-        watch_cpus=testbed.dut.cpus,
+        watch_cpus=testbed.dut.cpus if testbed.dut_cpus_here else (),
         run_dir=run_dir,
         lab_ports=frozenset(testbed.lab_ports),
         drain_quiet_s=max(drain_s, 0.01),

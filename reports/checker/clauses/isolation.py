@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.places import hosts_of
 from bmwg.reports.checker.verdicts import (
     EVERY_LOAD,
     Answer,
@@ -80,6 +81,8 @@ def _made(testbed: Mapping[str, Any], name: str) -> bool:
 
 def _between_places(testbed: Mapping[str, Any]) -> Answer:
     """Whether client, proxy and server are places that the run made; it names hosts by where they are."""
+    if hosts_over_ssh := hosts_of(testbed):
+        return not_assessed(f"{len(hosts_over_ssh)} hosts: no file shows where their cables lead")
     nodes = testbed.get("nodes")
     names = nodes if isinstance(nodes, list) else sorted(nodes) if isinstance(nodes, dict) else []
     hosts = [name for name in names if isinstance(nodes, dict) and nodes[name].get("kind") not in MADE]

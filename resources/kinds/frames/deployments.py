@@ -56,7 +56,14 @@ class Deployments:
                 session.clock.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a
                 with (
                     sampled.ready(
-                        session.platform, session.bed, cell, deployment_id, deployment, traffic, data_plane
+                        session.platform,
+                        session.run.machines,
+                        session.bed,
+                        cell,
+                        deployment_id,
+                        deployment,
+                        traffic,
+                        data_plane,
                     ) as watched,
                     acting(watched, Place(cell=cell, bed=session.bed)) as able,
                 ):

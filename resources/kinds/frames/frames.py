@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
-from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import pci_port
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.testbed.file import SIMULATED, load_testbed
+from bmwg.drivers.testbed.hosts import HostSpec, hosts_of, under_test
 from bmwg.drivers.testbed.medium import with_medium
 from bmwg.drivers.undo.locks import claims
-from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.methodology import suites
 from bmwg.methodology.cells import axes
 from bmwg.methodology.errors import ConfigError
@@ -25,8 +22,7 @@ from bmwg.methodology.plan.shards import Work
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import FRAMES as KIND
 from bmwg.methodology.records import VM, Cell
-from bmwg.methodology.trial import keep_awake
-from bmwg.methodology.trial.keep_awake import Held, KeepAwake
+from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.kinds.frames.bench import Bench
 from bmwg.resources.kinds.frames.frames_continued import going_on
@@ -37,7 +33,6 @@ from bmwg.resources.run.header import run_header
 from bmwg.resources.run.narrowing import profile_for
 from bmwg.resources.run.open_run import OpenRun
 from bmwg.resources.run.plan_hours import where_it_goes
-from bmwg.resources.run.platform import PlatformGuard
 from bmwg.resources.run.progress import clock_text
 from bmwg.resources.run.schedule import Schedule, ScheduledCell
 from bmwg.resources.run.settings import Settings
@@ -108,19 +103,21 @@ class FramesShare:
 
     @property
     def awake(self) -> tuple[KeepAwake, list[int]]:
-        """The CPUs of tester and DUT; nothing where no frame is sent."""
+        """The CPUs of tester and DUT on this machine; nothing where no frame is sent."""
         if self._simulated:
             return KeepAwake.NONE, []
         bed = self.testbed
-        return self.profile.keep_awake, [*bed.tester.cpus, *bed.dut.cpus, *bed.pods.cpus]
+        return self.profile.keep_awake, [*bed.tester.cpus, *bed.dut_cpus_here]
 
-    def awake_note(self, held: Held) -> str:
-        """What is held in place of what was asked for."""
-        return f"awake: {keep_awake.sentence(held.as_json())}" if held.reason else ""
+    @property
+    def hosts(self) -> tuple[HostSpec, ...]:
+        """Those of the testbed."""
+        return () if self._simulated else hosts_of(self.testbed)
 
-    def prepare(self, stack: ExitStack) -> Callable[[], dict[str, JsonValue]] | None:
-        """Nothing: the machine under test is this one."""
-        return None
+    @property
+    def under_test(self) -> str:
+        """The host that the tester is cabled to."""
+        return under_test(self.testbed)
 
     def begin(self, run: OpenRun) -> Bench:
         """Build the bed and watch for frames that leave it."""
@@ -128,7 +125,7 @@ class FramesShare:
         if not self._simulated:
             signed = self.testbed.tester.driver == "embedded"
             lent = pci_port.names_of_all(self.testbed.lab_ports)
-            watch = run.stack.enter_context(LeakWatch(lent, signed=signed))
+            watch = run.stack.enter_context(run.machines.leak_watch(lent, signed=signed))
         largest = max((planned.cell.frame_octets for planned in self._plan), default=0)
         networks = max((planned.cell.destination_networks for planned in self._plan), default=1)
         folder = run.store.folder.resolve()
@@ -141,9 +138,9 @@ class FramesShare:
                 frame_octets=largest,
                 destination_networks=networks,
                 machines=any(planned.cell.hosting == VM for planned in self._plan),
+                hosts=run.machines.by_node,
             )
         )
-        earlier = run.continued.platform if run.continued else None
         stands = {(one.metric, one.cell.cell_id) for one in run.continued.outcomes} if run.continued else ()
         run.display.estimate.expect({one.key: one.traffic_s for one in self._plan if one.key not in stands})
         return Bench(
@@ -154,8 +151,8 @@ class FramesShare:
                 plan=self._plan,
                 selected=self._selected,
                 bed=bed,
-                platform=PlatformGuard(
-                    self.testbed, run.store.platform, run.display.note, run.machine, earlier
+                platform=run.machines.guard(
+                    run.store, run.display.note, run.machine, run.continued, testbed=self.testbed
                 ),
                 continued=self._continued,
                 watch=watch,

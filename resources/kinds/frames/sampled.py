@@ -10,18 +10,19 @@ from pathlib import Path
 from bmwg.drivers.api.protocols import Deployment, JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.record import deployment as record_of
-from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.methodology.records import TRIAL_NUMBER, Cell, TrialResult, TrialSpec
 from bmwg.resources.run.deployment_identity import Records
-from bmwg.resources.run.platform import PlatformGuard, host_counts
+from bmwg.resources.run.machines import Machines
+from bmwg.resources.run.platform import PlatformGuard
 
 
 @contextmanager
 def ready(
     guard: PlatformGuard,
+    machines: Machines,
     bed: Bed,
     cell: Cell,
     deployment_id: str,
@@ -42,16 +43,22 @@ def ready(
         return record_of.take(bed, cell, deployment, traffic.describe())
 
     with guard.watched(deployment_id, deployment.evidence, take):
-        yield SampledTraffic(traffic, data_plane)
+        yield SampledTraffic(traffic, data_plane, machines)
 
 
 class SampledTraffic(OfFrames):
-    """A tester whose trials carry what the runner's machine did meanwhile, beside the tester's own counts."""
+    """A tester whose trials carry what the run's machines did meanwhile, beside the tester's own counts."""
 
-    def __init__(self, traffic: TrafficDriver, data_plane: DataPlane | None = None) -> None:
+    def __init__(
+        self,
+        traffic: TrafficDriver,
+        data_plane: DataPlane | None = None,
+        machines: Machines | None = None,
+    ) -> None:
         """Wrap a tester that is attached; `data_plane` is read closest to its trials."""
         self._traffic = traffic
         self._data_plane = data_plane
+        self._machines = machines or Machines()
         self._trials = 0
 
     @classmethod
@@ -82,14 +89,14 @@ class SampledTraffic(OfFrames):
         return self._traffic.describe()
 
     def run(self, spec: TrialSpec, /) -> TrialResult:
-        """Run a trial and number it; sums over this machine's CPUs and interfaces are `host.*` counts.
+        """Run a trial and number it; sums over the machines' CPUs and interfaces are `host.*` counts.
 
-        What the tester refused was no trial, and has no number.
+        What the tester refused was no trial, and has no number. Nothing is asked of a host meanwhile.
         """
-        first = sample()
+        first = self._machines.sample()
         before = self._data_plane.read() if self._data_plane else {}
         result = self._traffic.run(spec)
         self._trials += 1
         extra = self._data_plane.used(before) if self._data_plane else []
-        extra += [(TRIAL_NUMBER, self._trials), *host_counts(between(first, sample()))]
+        extra += [(TRIAL_NUMBER, self._trials), *self._machines.counts(first).items()]
         return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *extra))))

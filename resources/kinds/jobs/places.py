@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from bmwg.drivers.api.protocols import Evidence, JsonValue, Missing, PodParts
 from bmwg.drivers.hosting import job_files, programs, qemu
-from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.qemu import Accelerator
+from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.places import guest_hosts
@@ -80,8 +80,8 @@ def form(bed: Bed, hosting: str) -> Iterator[JobPlace]:
     Raises DriverError HOST-01, and what a runtime raises.
     """
     node = _node(bed)
-    folder = str(bed.run_dir / f"jobs-{hosting}")
-    entry = bed.undo.before("folder", {"kind": "local"}, folder=folder)
+    folder = str(bed.state_dir / f"jobs-{hosting}")
+    entry = bed.undo.before("folder", node.machine.place, folder=folder)
     told: Evidence = {
         "path": PATH,
         "scenario": "a program measures the host on which it runs",
@@ -105,7 +105,7 @@ def form(bed: Bed, hosting: str) -> Iterator[JobPlace]:
 
 
 @contextmanager
-def _made(bed: Bed, node: NamespaceNode, hosting: str, folder: str) -> Iterator[JobPlace]:
+def _made(bed: Bed, node: BedNode, hosting: str, folder: str) -> Iterator[JobPlace]:
     """Make the place of a form; the files of a guest are in its memory."""
     own: Evidence
     if hosting == BAREMETAL:
@@ -136,17 +136,17 @@ def no_space(bed: Bed, wanted_octets: int) -> Missing | None:
     """Return that the disk has not the room for a job's file."""
     if not wanted_octets:
         return None
-    free = _node(bed).call(job_files.free_octets, folder=str(bed.run_dir))
+    free = _node(bed).call(job_files.free_octets, folder=str(bed.state_dir))
     if free >= wanted_octets:
         return None
     return Missing(
         what=f"{wanted_octets} octets of free disk",
-        reason=f"the file system of {bed.run_dir} has {free}",
+        reason=f"the file system of {bed.state_dir} has {free}",
         mend="--results in a folder of a larger disk",
     )
 
 
-def _node(bed: Bed) -> NamespaceNode:
+def _node(bed: Bed) -> BedNode:
     return bed.node(bed.testbed.nodes[0].name)
 
 

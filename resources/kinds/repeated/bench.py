@@ -15,7 +15,6 @@ from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.watch import neighbours
-from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.methodology.cells.neighbours import ALONE
 from bmwg.methodology.cells.neighbours import of as neighbour_of
 from bmwg.methodology.kinds.kind import Execution
@@ -44,7 +43,7 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
         self.whole_plan = plan
         self._continued = continued
         self.guard = self.new_guard()
-        self.leaks = run.stack.enter_context(LeakWatch(testbed.lab_ports))
+        self.leaks = run.stack.enter_context(run.machines.leak_watch(testbed.lab_ports))
         self.answers = Answers(run, self.kind.name, lambda one: f"{one.cell.cell_id}: {self.line(one)}")
         self._deployments = continued.last_deployment if continued else 0
         self._stack = ExitStack()
@@ -116,8 +115,9 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
     def new_guard(self) -> PlatformGuard:
         """Return what watches the platform of one deployment after the other."""
         run = self.run
-        earlier = run.continued.platform if run.continued else None
-        return PlatformGuard(self.testbed, run.store.platform, run.display.note, run.machine, earlier)
+        return run.machines.guard(
+            run.store, run.display.note, run.machine, run.continued, testbed=self.testbed
+        )
 
     def new_deployment(self, *words: str) -> str:
         """Return the id of a deployment of these words that nothing has yet."""
@@ -137,7 +137,14 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
         """Return the testbed, opened for this run when it is not."""
         if self._bed is None:
             folder = self.run.store.folder.resolve()
-            opened = open_bed(self.testbed, self.run.ledger, folder, self.run.owner, machines=self.machines)
+            opened = open_bed(
+                self.testbed,
+                self.run.ledger,
+                folder,
+                self.run.owner,
+                machines=self.machines,
+                hosts=self.run.machines.by_node,
+            )
             self._bed = self._stack.enter_context(opened)
         return self._bed
 

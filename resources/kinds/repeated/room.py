@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import ClassVar, Generic
 
 import yaml
 
-from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.testbed.file import load_testbed, parse_testbed
+from bmwg.drivers.testbed.file import SIMULATED, load_testbed, parse_testbed
+from bmwg.drivers.testbed.hosts import HostSpec, hosts_of, under_test
 from bmwg.drivers.testbed.medium import medium_of
 from bmwg.drivers.undo.locks import claims
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
 from bmwg.methodology.plan.shards import Pieces, Work
-from bmwg.methodology.trial import keep_awake
-from bmwg.methodology.trial.keep_awake import Held, KeepAwake
+from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.resources.kinds.repeated.bench import RepeatedBench
 from bmwg.resources.rooms import PlanAsked
@@ -128,15 +125,17 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
     def awake(self) -> tuple[KeepAwake, list[int]]:
         """The CPUs of tester, device and pods."""
         bed = self.testbed
-        return self.profile.keep_awake, [*bed.tester.cpus, *bed.dut.cpus, *bed.pods.cpus]
+        return self.profile.keep_awake, [*bed.tester.cpus, *bed.dut_cpus_here]
 
-    def awake_note(self, held: Held) -> str:
-        """What is held in place of what was asked for."""
-        return f"awake: {keep_awake.sentence(held.as_json())}" if held.reason else ""
+    @property
+    def hosts(self) -> tuple[HostSpec, ...]:
+        """Those of the testbed."""
+        return hosts_of(self.testbed)
 
-    def prepare(self, stack: ExitStack) -> Callable[[], dict[str, JsonValue]] | None:
-        """Nothing: the machine under test is this one."""
-        return None
+    @property
+    def under_test(self) -> str:
+        """The host that the tester is cabled to."""
+        return under_test(self.testbed)
 
     def begin(self, run: OpenRun) -> RepeatedBench[SpecT, ResultT]:
         """Make the bench; nodes are made when the first cell needs them."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from bmwg.drivers.hosting.instance import Hosting, VmDriver
 from bmwg.drivers.record.deployment import take_row
-from bmwg.drivers.testbed.row import RowHost
+from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.lab_row import open_lab_row
@@ -22,7 +22,6 @@ from bmwg.reports.store import Run, read_run
 from bmwg.resources import rooms
 from bmwg.resources.kinds.requests.deployment import Deployment, deployed, start_serving
 from bmwg.resources.kinds.requests.line import line_of
-from bmwg.resources.kinds.requests.machines import Machines
 from bmwg.resources.kinds.requests.measure import CellRuns, DeploymentBrokenError, record, served, start_runs
 from bmwg.resources.kinds.requests.needs import lacking
 from bmwg.resources.kinds.requests.stage import Stage
@@ -44,9 +43,8 @@ class HttpBench:
         *,
         profile: HttpProfile,
         plan: Sequence[Planned],
-        machines: Machines,
         vms: VmDriver,
-        hosts: Sequence[RowHost] = (),
+        hosts: Sequence[HostSpec] = (),
         continued: Run | None = None,
     ) -> None:
         ports = [port for host in hosts for port in host.ports]
@@ -57,11 +55,13 @@ class HttpBench:
         self._store = run.store
         self._ledger = run.ledger
         self._owner = run.owner
-        self._guard = machines.guard(run.store, run.display.note, run.machine, continued, ports or INTERFACES)
+        self._guard = run.machines.guard(
+            run.store, run.display.note, run.machine, continued, ports or INTERFACES
+        )
         self._leaks = run.stack.enter_context(LeakWatch(ports))
         # a continued run has the same names, which stand in its packet filters
         self._token = run.store.header_sha256[:_TOKEN_CHARACTERS]
-        self._machines = machines
+        self._machines = run.machines
         self._vms = vms
         self._hosts = hosts  # of a lab's row; none where the row is made on this machine
         self._stage = Stage(
@@ -215,7 +215,7 @@ class HttpBench:
             self._keep_judged(runs, self._guard.judged)
 
     def _taken(self, row: Row) -> Records:
-        return {**take_row(row), **self._machines.others()}
+        return take_row(row)
 
     def _row_of_this_run(self) -> AbstractContextManager[Row]:
         common: dict[str, Any] = {

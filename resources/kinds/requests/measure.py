@@ -24,7 +24,7 @@ from bmwg.methodology.records import Outcome
 from bmwg.reports.store import RunStore
 from bmwg.reports.store.redact import redact
 from bmwg.resources.kinds.requests.deployment import Deployment
-from bmwg.resources.kinds.requests.machines import Machines
+from bmwg.resources.run.machines import Machines
 from bmwg.resources.run.outcomes import one_line
 
 WARM_UP = "warm_up"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.testbed.row import row_hosts
+from bmwg.drivers.testbed.row import PROXY, row_hosts
 from bmwg.drivers.undo.locks import claims_here
-from bmwg.drivers.workload.lab_row import open_hosts
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.requests import profile as profiles
 from bmwg.methodology.kinds.requests.kind import METRICS, NAME, cell_of, metric_of
@@ -20,11 +17,10 @@ from bmwg.methodology.kinds.requests.kind import REQUESTS as KIND
 from bmwg.methodology.kinds.requests.profile import HttpProfile, Planned
 from bmwg.methodology.plan import turns
 from bmwg.methodology.plan.shards import Pieces, Work
-from bmwg.methodology.trial.keep_awake import Held, KeepAwake
+from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.reports.store.run import CABLES
 from bmwg.resources.kinds.requests.bench import HttpBench
-from bmwg.resources.kinds.requests.machines import Machines, held_otherwise
 from bmwg.resources.kinds.requests.testbed_part import KEY as NETWORKS
 from bmwg.resources.kinds.requests.testbed_part import (
     PODS,
@@ -73,7 +69,6 @@ class RequestsShare:
             self.vms = vms_of_testbed(settings, {one.cell.form for one in self.plan})
             self._row = row_of_testbed(settings)
         self.hosts = row_hosts(self._row)
-        self.machines = Machines()
 
     @property
     def header(self) -> RunHeader:
@@ -111,15 +106,10 @@ class RequestsShare:
         """The hosts of a lab's row."""
         return f"a row of {len(self.hosts)} hosts" if self.hosts else ""
 
-    def awake_note(self, held: Held) -> str:
-        """Where another thing is held than was asked for, hosts of a lab among them."""
-        return held_otherwise(held, self.machines.held)
-
-    def prepare(self, stack: ExitStack) -> Callable[[], dict[str, JsonValue]] | None:
-        """Reach the hosts and keep their CPUs awake."""
-        self.machines = Machines(stack.enter_context(open_hosts(self.hosts)))
-        self.machines.keep_awake(self.profile.keep_awake)
-        return self.machines.record
+    @property
+    def under_test(self) -> str:
+        """The proxies' host."""
+        return PROXY if self.hosts else ""
 
     def begin(self, run: OpenRun) -> HttpBench:
         """Make the bench; nodes and forms are made when the first cell needs them."""
@@ -127,7 +117,6 @@ class RequestsShare:
             run,
             profile=self.profile,
             plan=self.plan,
-            machines=self.machines,
             vms=self.vms,
             hosts=self.hosts,
             continued=self._continued,

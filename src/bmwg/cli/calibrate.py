@@ -22,8 +22,7 @@ from bmwg.drivers.api.protocols import TrafficDriver
 from bmwg.drivers.hosting import process
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.testbed.file import Testbed, load_testbed
+from bmwg.drivers.testbed.file import SIMULATED, Testbed, load_testbed
 from bmwg.drivers.testbed.medium import medium_of, with_medium
 from bmwg.drivers.testbed.port_kind import port_kind
 from bmwg.drivers.traffic.embedded.xdp import lacking

@@ -14,9 +14,9 @@ from bmwg.methodology.kinds.requests import profile
 from bmwg.methodology.kinds.requests.profile import HttpProfile
 from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 from bmwg.reports.store import RunStore
-from bmwg.resources.kinds.requests.machines import held_otherwise
 from bmwg.resources.kinds.requests.room import header_by, profile_of_header
 from bmwg.resources.run.continuation import begun
+from bmwg.resources.run.machines import held_otherwise
 from bmwg.schemas.validation import problems
 
 FOLDER = Path(profile.__file__).parent / "profiles"

@@ -1,6 +1,6 @@
 """Counts of several hosts as one."""
 
-from bmwg.resources.kinds.requests.machines import together
+from bmwg.resources.run.machines import together
 
 
 def test_counts_add_and_frequencies_are_extremes():

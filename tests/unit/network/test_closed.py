@@ -28,6 +28,8 @@ class Place:
         self.pid = 1
         self.node = node
         self._interfaces = interfaces
+        self.machine = self
+        self.attached = ()
 
     def call(self, function, **_):
         assert function is survey
@@ -44,7 +46,8 @@ def bed(lab_ports, in_node, in_pod):
         node=lambda _: node,
         host=lambda _: node,
         pods={"p": Place("p", in_pod, node)},
-        testbed=SimpleNamespace(lab_ports=lab_ports),
+        testbed=SimpleNamespace(lab_ports=lab_ports, links=()),
+        hosts={},
     )
 
 

@@ -21,6 +21,7 @@ def test_on_lab_ports_nothing_is_claimed_of_cables_switches_and_the_tester_s_hos
         node=lambda name: node,
         host=lambda name: node,
         testbed=SimpleNamespace(lab_ports=lab_ports),
+        hosts={},
     )
     told = take(bed, CELL, Deployment(ports=PORTS, evidence={}), {"driver": "embedded"})["tester"]
     claims = (
@@ -30,6 +31,9 @@ def test_on_lab_ports_nothing_is_claimed_of_cables_switches_and_the_tester_s_hos
         told["tester"]["kind"],
     )
     assert [claim is None for claim in claims] == [bool(lab_ports)] * 4
+    bed.hosts = {"dut1": object()}
+    told = take(bed, CELL, Deployment(ports=PORTS, evidence={}), {"driver": "embedded"})["tester"]
+    assert told["tester"]["kind"] == "software on a host of its own"
 
 
 def test_ends_that_attachments_name_leave_the_numbers_of_the_others_alone():

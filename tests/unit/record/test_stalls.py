@@ -9,11 +9,10 @@ import json
 import pytest
 
 from bmwg.cli import record as verb
-from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.record import doctor
 from bmwg.drivers.record.doctor import stalls
 from bmwg.drivers.record.doctor.stalls import Stalls, expected_ratio, findings, in_words, lines, watched
-from bmwg.drivers.testbed.file import NodeKind, load_testbed
+from bmwg.drivers.testbed.file import SIMULATED, NodeKind, load_testbed
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.record.findings import Finding, Weight

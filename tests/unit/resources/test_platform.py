@@ -13,6 +13,7 @@ from bmwg.methodology.record.drift import drift, named_drift, reason
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
 from bmwg.resources.kinds.frames import sampled
 from bmwg.resources.run import platform
+from bmwg.resources.run.machines import Machines
 
 CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
 PORTS = (TesterPort(name="p0", io="af_xdp", device="p0"), TesterPort(name="p1", io="af_xdp", device="p1"))
@@ -92,7 +93,7 @@ class Made:
 
     def deployed(self, deployment_id):
         deployment = Deployment(ports=PORTS, evidence={"drawn": {self.name: "(host end 0)"}})
-        return sampled.ready(self.guard, None, CELL, deployment_id, deployment, Traffic())
+        return sampled.ready(self.guard, Machines(), None, CELL, deployment_id, deployment, Traffic())
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 
 from bmwg.drivers.paths.addresses import OUTER, host
-from bmwg.drivers.paths.bed import Side
+from bmwg.drivers.paths.sides import Side
 from bmwg.drivers.workload.server_lives import ServerLives, _address, _script
 from bmwg.methodology.kinds.acts.experiments import hostings
 

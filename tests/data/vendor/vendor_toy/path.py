@@ -10,8 +10,9 @@ from bmwg.drivers.api.protocols import Deployment, Missing, PathDriver, TesterPo
 from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths import queues
 from bmwg.drivers.paths.addresses import ENDPOINTS
-from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.paths.sides import Side
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, Cell
 from vendor_toy import on_node

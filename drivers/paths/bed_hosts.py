@@ -1,0 +1,46 @@
+"""The hosts of a bed over SSH: a folder of the run on each machine, and the namespaces of a node there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from bmwg.drivers.api.protocols import UndoLog
+from bmwg.drivers.hosting import process, programs
+from bmwg.drivers.hosting.here import HERE, Here
+from bmwg.drivers.hosting.host_namespace import HostNamespaceNode
+from bmwg.drivers.hosting.ssh import SshNode
+
+if TYPE_CHECKING:
+    from bmwg.drivers.paths.bed import Bed
+
+
+@contextmanager
+def state_folders(bed: Bed) -> Iterator[None]:
+    """Have the run's folder for what drivers keep on this machine and on each host; remove it on leaving."""
+    folder = str(bed.state_dir)
+    with ExitStack() as stack:
+        machines: list[Here | SshNode] = [HERE, *dict.fromkeys(bed.hosts.values())]
+        for machine in machines:
+            entry = bed.undo.before("folder", machine.place, folder=folder)
+            stack.callback(_removed, machine, bed.undo, entry, folder)
+            machine.call(programs.write_files, folder=folder, files={}, shared=False)
+        yield
+
+
+def _removed(machine: Here | SshNode, undo: UndoLog, entry: int, folder: str) -> None:
+    machine.call(programs.remove_folder, folder=folder)
+    undo.done(entry)
+
+
+@contextmanager
+def on_host(name: str, host: SshNode, undo: UndoLog, *, owner: str) -> Iterator[HostNamespaceNode]:
+    """Make the namespaces of a node on its host; end them with all that was started in them on leaving."""
+    entry = undo.before("owner", host.place, owner=owner)
+    try:
+        with HostNamespaceNode(name, host, owner=owner) as node:
+            yield node
+    finally:
+        host.call(process.terminate_owned, owner=owner)
+        undo.done(entry)

@@ -1,0 +1,45 @@
+"""The sides of a chain: the tester's ports, and where they are cabled to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bmwg.drivers.testbed.file import TESTER, VETH
+from bmwg.methodology.errors import ConfigError
+
+if TYPE_CHECKING:
+    from bmwg.drivers.paths.bed import Bed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side of a chain: the tester's port and the NIC of the node that it is cabled to."""
+
+    number: int
+    tester_interface: str
+    tester_mac: str
+    node: str
+    nic: str
+    link: str = VETH  # what joins them
+
+
+def side_of(bed: Bed, number: int, port: str) -> Side:
+    """Return the side of tester port 0 or 1; ConfigError PATH-01 where no link joins it to a node."""
+    for link in bed.testbed.links:
+        for mine, other in ((link.a, link.b), (link.b, link.a)):
+            if str(mine) == port and mine.node == TESTER:
+                return Side(
+                    number=number,
+                    tester_interface=mine.interface,
+                    tester_mac=bed.mac(mine),
+                    link=link.kind,
+                    node=other.node,
+                    nic=other.interface,
+                )
+    raise ConfigError(
+        "PATH-01",
+        f"tester port {port} is not the tester's end of a link",
+        expected="a link from it to a node",
+        found="none",
+    )

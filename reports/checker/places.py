@@ -1,0 +1,47 @@
+"""Where tester and device of a run are, by its testbed: on one machine, or the device on hosts over SSH."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_SSH, _CABLE = "ssh", "cable"
+
+
+def device_is_here(testbed: Mapping[str, Any]) -> bool:
+    """Whether the machine under test is the tester's own, not a host that the tester is cabled to."""
+    hosts = hosts_of(testbed)
+    nodes = testbed.get("nodes")
+    if hosts and isinstance(nodes, Mapping) and len(hosts) == len(nodes):
+        return False
+    tester = testbed.get("tester")
+    ports = tester.get("ports") if isinstance(tester, Mapping) else None
+    mine = {str(port) for port in ports} if isinstance(ports, list) else set()
+    cabled = {end.partition("/")[0] for ends in _links(testbed) if mine & set(ends) for end in ends}
+    return not cabled & hosts
+
+
+def has_nodes_here(testbed: Mapping[str, Any]) -> bool:
+    """Whether a node is on the tester's machine, so that the device's CPUs are that one's."""
+    nodes = testbed.get("nodes")
+    return not isinstance(nodes, Mapping) or len(hosts_of(testbed)) < len(nodes)
+
+
+def hosts_of(testbed: Mapping[str, Any]) -> set[str]:
+    """Return the names of nodes that are hosts over SSH."""
+    nodes = testbed.get("nodes")
+    if not isinstance(nodes, Mapping):
+        return set()
+    return {name for name, node in nodes.items() if isinstance(node, Mapping) and node.get("kind") == _SSH}
+
+
+def borrowed_ports(testbed: Mapping[str, Any]) -> set[str]:
+    """Return the interfaces that cables join: a run takes them out of their machine while it lasts."""
+    return {end.partition("/")[2] for ends in _links(testbed, _CABLE) for end in ends}
+
+
+def _links(testbed: Mapping[str, Any], kind: str = "") -> Iterator[tuple[str, str]]:
+    links = testbed.get("links")
+    for link in links if isinstance(links, list) else ():
+        if isinstance(link, Mapping) and (not kind or link.get("kind") == kind):
+            yield str(link.get("a")), str(link.get("b"))
