@@ -194,7 +194,7 @@ class _Frames:
             " What the machine lacks takes no time.",
             *where_it_goes(plan),
             f"{planning.order_seed_text(wanted.seed)}: a run draws its own unless BMWG_ORDER_SEED is set",
-            *(f"deviation {one.requirement}: {one.what}" for one in profile.deviations),
+            *_declared(profile),
         ]
         if wanted.budget_s is not None:
             notes += _proposal(profile, networks, tests, wanted.budget_s)
@@ -210,6 +210,14 @@ class _Frames:
     def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
         """Return the frames' share."""
         return FramesShare(settings, selected, continued)
+
+
+def _declared(profile: Profile) -> list[str]:
+    """Name the deviations of a profile in one line: the report says what each is."""
+    ids = [one.requirement for one in profile.deviations]
+    return (
+        [f"declared deviations ({len(ids)}; the report says what each is): {', '.join(ids)}"] if ids else []
+    )
 
 
 def _scheduled(planned: planning.PlannedAnswer) -> ScheduledCell:
