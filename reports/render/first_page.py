@@ -123,8 +123,8 @@ def _trusted(facts: Facts) -> Iterator[str]:
         )
     if run.trials and run.line_rate_bps is None and run.medium_kind != CABLES and not run.simulated:
         yield (
-            "Tester and device share one machine and the medium is virtual: compare options within this run, "
-            "not with other machines."
+            "Tester and device share a machine, and the medium is virtual: compare options of this run, "
+            "not machines."
         )
     yield from _unpinned(facts)
     yield "A range is of this run; how far other runs lie from it, only other runs show."

@@ -39,7 +39,7 @@ def glance(facts: Facts, figure: Sequence[Block], others_figure: Sequence[Block]
 def _without(found: Sequence[Unanswered]) -> list[Block]:
     """Return why cells have no number: some reasons, what was tried first; a page folds the others."""
     said = [[", ".join(one.cells), one.why, one.helps] for one in found]
-    head, caption = ["no number for", "because", "what helps"], "What has no number"
+    head, caption = ["no number", "because", "what helps"], "What has no number"
     first, rest = said[:_REASONS], said[_REASONS:]
     if not rest:
         return table(head, first, caption)

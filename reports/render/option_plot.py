@@ -23,6 +23,7 @@ from bmwg.reports.render.option_panels import (
 
 NAME = "options"
 _NAME_SIZE = 8  # of a row's name, which may have two lines
+_WIDTH = 8.4  # inches, whichever panels there are: letters of one size on the page
 _LEGEND_COLUMNS = 2
 _HEIGHT = 0.6  # of a bar; the envelope behind fills its row
 _CONFIRMED, _UNCONFIRMED = SERIES[0], SERIES[1]
@@ -112,7 +113,7 @@ def option_plot(facts: Facts) -> Plot | None:
         NAME,
         _title(sizes, latency=latency, by_model=bool(headings)),
         _description(rows, len(every) - len(rows), latency=any(one.latency_ns for one in besides)),
-        (5.2 + 2.1 * latency + 1.1 * cpus, 1.7 + 0.22 * (places[-1] + 1)),
+        (_WIDTH, 1.7 + 0.22 * (places[-1] + 1)),
         draw,
     )
 
