@@ -11,7 +11,7 @@ from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.hosting import pci_port
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.testbed.file import Testbed, load_testbed
 from bmwg.drivers.testbed.medium import with_medium
 from bmwg.drivers.undo.locks import claims
 from bmwg.drivers.watch.isolation import LeakWatch
@@ -95,10 +95,10 @@ class FramesShare:
     @property
     def words(self) -> str:
         """Testbed, profile, cells and traffic."""
-        whole_s = planning.duration_s(self._plan)
+        whole_s = _whole_s(self.testbed, self._plan)
         return (
-            f"testbed {self.testbed.name}, profile {self.profile.name}, {len(self._plan)} cells, "
-            f"about {clock_text(self.traffic_s)} of traffic, {clock_text(whole_s)} with waits"
+            f"testbed {self.testbed.name}, profile {self.profile.name}, {len(self._plan)} cells, about "
+            f"{clock_text(self.traffic_s)} of traffic, {clock_text(whole_s)} with waits and deployments"
         )
 
     @property
@@ -182,9 +182,7 @@ class _Frames:
         plan = turns.interleaved(planning.cells(profile, networks, test_ids=tests), wanted.seed)
         require_levels(testbed, _tried(plan), wanted.profile)
         traffic_s, set_up = planning.traffic_s(plan), planning.deployments(plan)
-        whole_s = planning.duration_s(plan)
-        if testbed.tester.driver != SIMULATED:
-            whole_s += planning.ENDS_S + set_up * planning.DEPLOYMENT_S
+        whole_s = _whole_s(testbed, plan)
         finish = datetime.now().astimezone() + timedelta(seconds=whole_s)
         notes = [
             *_design(plan),
@@ -210,6 +208,13 @@ class _Frames:
     def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
         """Return the frames' share."""
         return FramesShare(settings, selected, continued)
+
+
+def _whole_s(testbed: Testbed, plan: Sequence[planning.PlannedAnswer]) -> float:
+    """Return the estimated seconds of a run, with what is set up where anything is."""
+    if testbed.tester.driver == SIMULATED:
+        return planning.duration_s(plan)
+    return planning.duration_s(plan) + planning.ENDS_S + planning.deployments(plan) * planning.DEPLOYMENT_S
 
 
 def _declared(profile: Profile) -> list[str]:
