@@ -137,7 +137,7 @@ def test_a_field_that_no_rule_knows_is_configuration_on_the_path(path: str) -> N
 @pytest.mark.parametrize("rule", ROLE_RULES, ids=lambda rule: rule.path)
 def test_each_role_rule_has_a_reason_and_meets_its_fields(rule: RoleRule) -> None:
     path = rule.path.replace("**/", "deep/er/", 1).replace("*", "0")
-    path = path if path.startswith("deployment/") else f"deployment/{path}"
+    path = f"deployment/{path}" if rule.path.startswith("**/") else path
     assert role_of(path) == (rule.role, rule.reason)
     assert rule.reason
 
