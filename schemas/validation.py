@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from referencing import Resource
 
+_CANDIDATES = 5  # of names that are spelt alike, to choose among by slips
 MAX_PROBLEMS = 50  # choice: more than a person mends in one round
 _Error = Any  # jsonschema's ValidationError, whose stubs call every field maybe unset
 _SHOWN = 80  # characters of a found value
@@ -83,8 +84,21 @@ def shown(value: object) -> str:
 
 def near_name(name: object, known: Iterable[str]) -> str | None:
     """Return the known name that is spelt most like `name`, or None."""
-    matches = get_close_matches(str(name), list(known), n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    matches = get_close_matches(str(name), list(known), n=_CANDIDATES, cutoff=0.6)
+    return min(matches, key=lambda one: _slips(str(name), one), default=None)
+
+
+def _slips(written: str, meant: str) -> int:
+    """Count the letters that were changed, left out, added, or swapped with the next one."""
+    rows = [list(range(len(meant) + 1))]
+    for i, letter in enumerate(written, 1):
+        row = [i]
+        for j, wanted in enumerate(meant, 1):
+            row.append(min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (letter != wanted)))
+            if i > 1 and j > 1 and (letter, written[i - 2]) == (meant[j - 2], wanted):
+                row[-1] = min(row[-1], rows[-2][j - 2] + 1)
+        rows.append(row)
+    return rows[-1][-1]
 
 
 def problems(instance: object, name: str) -> list[Problem]:

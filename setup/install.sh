@@ -204,7 +204,7 @@ find_python() {
     for python in /usr/bin/python3 python3.11 python3.12 python3.13 python3.14 python3; do
         if new_enough "$python"; then return; fi
     done
-    stop "no Python 3.11 or later was found" "apt-get install python3 python3-venv (Debian 12), or set SETUP_PYTHON"
+    stop "no Python 3.11 or later was found" "apt-get install python3 python3-venv, or set SETUP_PYTHON"
 }
 
 python_step() {
@@ -421,7 +421,7 @@ for flag in "$vswitch" "$workloads" "$http" "$guest" "$cilium" "$openstack" "$ku
     if [ "$flag" = yes ]; then steps=$((steps + 1)); fi
 done
 
-[ "$(uname -s)" = Linux ] || stop "this is $(uname -s)" "the toolkit needs Linux (namespaces, AF_XDP); Debian 12 is what it is tried on"
+[ "$(uname -s)" = Linux ] || stop "this is $(uname -s)" "the toolkit needs Linux (namespaces, AF_XDP); Debian 12 and 13 are what it is tried on"
 mkdir -p "$(dirname -- "$log")"
 : >"$log"
 packages_step

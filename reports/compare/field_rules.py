@@ -66,6 +66,15 @@ ROLE_RULES = (
     RoleRule(
         path="deployment/**/vswitch_start_s", role=Role.MEASURED, reason="how long a vSwitch took to start"
     ),
+    RoleRule(path="deployment/**/add_s", role=Role.MEASURED, reason="how long a vSwitch took to add a port"),
+    RoleRule(
+        path="deployment/**/octets_by_node/*", role=Role.MEASURED, reason="what a vSwitch held at that moment"
+    ),
+    RoleRule(
+        path="testbed/name",
+        role=Role.NAMED,
+        reason="what somebody calls a testbed file; each field that it holds is compared",
+    ),
     RoleRule(path="**/pid", role=Role.NAMED, reason="the kernel numbers processes anew"),
 )
 _DOCKER = ("docker", "containerd", "runc", "kubernetes", "kubelet")

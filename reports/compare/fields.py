@@ -24,7 +24,8 @@ _COUNTER = re.compile(r"-\d+$")  # of a deployment id: its turn in the run
 _PASSING = (  # what the kernel, a plugin or the run itself invents each time; the rest of the text stays
     (re.compile(r"\bbmwg(-?)[0-9a-f]{6}-\d+(?![\w.])"), r"bmwg\1<run>-<turn>"),
     (re.compile(r"\bbmwg(-?)[0-9a-f]{6}(?![0-9a-f])"), r"bmwg\1<run>"),
-    (re.compile(r"\bveth[0-9a-f]{6,}\b"), "<interface>"),
+    (re.compile(r"\b(?:veth[0-9a-f]{6,}|bmwg[0-9a-f]{8})\b"), "<interface>"),
+    (re.compile(r"\b(net\d+)-[0-9a-f]{8}\b"), r"\1-<attachment>"),
     (re.compile(r"/proc/\d+/"), "/proc/<pid>/"),
     (re.compile(r"\bnapi/(\S+?)-\d+$"), r"napi/\1"),
 )

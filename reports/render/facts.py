@@ -37,6 +37,7 @@ from bmwg.reports.store.upgrade import of_today
 THROUGHPUT = "throughput.rfc2544_26_1"
 ENVELOPE = "tester.envelope"  # the wire's rung, docs/adr/0002
 LATENCY = "latency.all_frames"
+_UNCOUNTED_PARTS = ("device_queues", "interrupts")  # by their names in a deployment's evidence
 GLANCE_ROWS = 24  # choice: more is no glance
 MODELS = ("", "kernel", "user-space", "ebpf", "sr-iov", "combination")  # draft section 5.1, in its order
 NOT_TOLD = "not told"  # the model of an option that the testbed file does not have
@@ -138,15 +139,23 @@ class Facts:
         return next((o.lower.load_fps for o in wire if o.lower and o.type in _QUALIFIED), None)
 
     def use(self, outcome: Outcome) -> Use | None:
-        """Return what the data plane used at a search's lossless load; None where nothing was counted."""
-        if outcome.lower is None:
+        """Return what the data plane used at a search's lossless load; None where not all was counted."""
+        if outcome.lower is None or self._parts_uncounted(outcome):
             return None
         return use_of(self.counts(seq).result for seq in outcome.lower.trials)
 
     def use_over_all(self, outcome: Outcome) -> Use | None:
-        """Return what it used over all valid trials of a search."""
+        """Return what it used over all valid trials of a search; None where not all of it was counted."""
+        if self._parts_uncounted(outcome):
+            return None
         trials = self.judged(outcome)
         return use_of(trial.result for trial in trials if trial.validity is Validity.VALID)
+
+    def _parts_uncounted(self, outcome: Outcome) -> bool:
+        """Whether a deployment of an answer has parts that nobody could count: a sum would lack them."""
+        told = (self.run.deployments.get(self.run.trial(seq).deployment_id, {}) for seq in outcome.trials)
+        absent = ((one.get("data_plane") or {}).get("not_counted") or {} for one in told)
+        return any(part in one for one in absent for part in _UNCOUNTED_PARTS)
 
     def by_translation(self) -> tuple[Facts, Facts]:
         """Return these facts with native answers alone, and with those through translated machines alone."""

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from bmwg.methodology.records import FRAMES, OutcomeType, Validity
+from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.trial.disturbed import hardly_usable
+from bmwg.reports import rooms
 from bmwg.reports.checker.documents import Grade
 from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.render.blocks import Block, Part, Rich, items, pairs, title
@@ -21,45 +22,34 @@ from bmwg.reports.render.results import FULL_TRIAL_S
 from bmwg.reports.render.text import number_of, percent
 from bmwg.reports.store.run import CABLES
 
-_SHOWN = 12  # choice: names in one line
+_BANNERS = ("simulated:", "dirty:", "indicative:")  # states of a run that a banner tells
 _GIBI = 1 << 30
 
 
 def measured(facts: Facts) -> list[Block]:
     """Return what was measured, on what, how and when, in one row each."""
     rows = [
-        ("measured", _measured(facts)),
+        ("measured", "; ".join(filter(None, (_measured(facts), rooms.summaries(facts.run))))),
         ("on", _machine(facts)),
-        ("how", _how(facts)),
-        ("when", _when(facts)),
+        ("how", ", ".join(filter(None, (_how(facts), _when(facts))))),
     ]
     return pairs([(name, said) for name, said in rows if said])
 
 
 def _measured(facts: Facts) -> str:
-    outcomes = facts.run.outcomes
-    metrics = dict.fromkeys(_named(one.metric) for one in outcomes)
-    if not metrics:
-        return ""
-    options = dict.fromkeys(
-        " ".join(filter(None, (one.cell.path, "" if one.cell.network == "none" else one.cell.network)))
-        for one in outcomes
-        if one.cell.kind == FRAMES and one.type is not OutcomeType.NOT_ASSESSED
-    )
-    kinds = [load for load in facts.run.kinds if load != FRAMES]
-    on = _some([*options, *(f"loads of {kind}" for kind in kinds)])
-    return f"{', '.join(metrics)}{f' of {on}' if on else ''}"
+    """Count the answers of frames; their options stand in the figure."""
+    tried = [one for one in facts.outcomes if one.type is not OutcomeType.NOT_ASSESSED]
+    if not facts.outcomes:
+        return "" if facts.run.outcomes else "nothing: the run holds no answer"
+    paths = ", ".join(dict.fromkeys(one.cell.path for one in tried)) or "no path"
+    metrics = dict.fromkeys(_named(one.metric) for one in facts.outcomes if not one.cell.qualifies_tester)
+    counted = f"{number_of(len(facts.outcomes), 'answer')} from {number_of(len(facts.run.trials), 'trial')}"
+    return f"{counted} on {paths}{f': {listed}' if (listed := ', '.join(metrics)) else ''}"
 
 
 def _named(metric: str) -> str:
-    """Return the family of a metric in words; the tester's own by all of its name."""
-    family, _, rest = metric.partition(".")
-    return f"{family} {rest}" if family == "tester" else family.replace("_", " ")
-
-
-def _some(names: list[str]) -> str:
-    left = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {left} more" if left > 0 else "")
+    """Return the family of a metric in words."""
+    return metric.partition(".")[0].replace("_", " ")
 
 
 def _machine(facts: Facts) -> str:
@@ -93,9 +83,8 @@ def _how(facts: Facts) -> str:
     lasted = ""
     if durations:
         ends = f"{durations[0]:g}" if len(durations) == 1 else f"{durations[0]:g} to {durations[-1]:g}"
-        lasted = f"{number_of(len(run.trials), 'trial')} of {ends}\u00a0s"
-    executed = number_of(len(run.executions), "execution") if run.executions else ""
-    return ", ".join(filter(None, (f"profile {names or run.profile['name']}", lasted, executed)))
+        lasted = f"trials of {ends}\u00a0s"
+    return ", ".join(filter(None, (f"profile {names or run.profile['name']}", lasted)))
 
 
 def _when(facts: Facts) -> str:
@@ -122,11 +111,10 @@ def _trusted(facts: Facts) -> Iterator[str]:
     run = facts.run
     if run.simulated:
         yield "No figure is a measurement: no frame was sent, the devices are models."
-    yield f"{_answers(facts)}."
-    if trials := len(run.trials):
-        valid = facts.validity[Validity.VALID]
-        others = "" if valid == trials else "; what was wrong with the others stands on a page of its own"
-        yield f"{valid} of {trials} trials were valid ({percent(valid / trials, 1)}){others}."
+    valid, trials = facts.validity[Validity.VALID], len(run.trials)
+    yield f"{_answers(facts)}." + (
+        f" {valid} of {trials} trials were valid ({percent(valid / trials, 1)})." if trials else ""
+    )
     longest = max((trial.spec.duration_s for trial in run.trials), default=FULL_TRIAL_S)
     if longest < FULL_TRIAL_S and not facts.indicative:  # of which a banner says it
         yield (
@@ -135,12 +123,29 @@ def _trusted(facts: Facts) -> Iterator[str]:
         )
     if run.trials and run.line_rate_bps is None and run.medium_kind != CABLES and not run.simulated:
         yield (
-            "Tester and device share one machine and the medium is virtual: compare options within this run, "
-            "not with other machines."
+            "Tester and device share a machine, and the medium is virtual: compare options of this run, "
+            "not machines."
         )
+    yield from _unpinned(facts)
     yield "A range is of this run; how far other runs lie from it, only other runs show."
     if isinstance(facts.judgement, Judgement):
         yield from _graded(facts.judgement)
+
+
+def _unpinned(facts: Facts) -> Iterator[str]:
+    """Say why threads of device queues were not on the DUT's CPUs, each reason once."""
+    queues = [
+        one
+        for evidence in facts.run.deployments.values()
+        for one in evidence.get("device_queues") or ()
+        if isinstance(one, Mapping)
+    ]
+    reasons = dict.fromkeys(str(one["cpu_reason"]) for one in queues if one.get("cpu_reason"))
+    for reason in reasons:
+        yield (
+            f"What forwards ran on any CPU, the tester's as well, and its CPU time was not counted: {reason}."
+            " In a container share the host's PID namespace (--pid=host)."
+        )
 
 
 def _answers(facts: Facts) -> str:
@@ -166,14 +171,15 @@ def _answers(facts: Facts) -> str:
 
 
 def _graded(judgement: Judgement) -> Iterator[str]:
-    held = [
-        one for one in judgement.grades if one.document == "RFC2544" and one.grade is not Grade.NOT_ASSESSED
-    ]
+    """Say the grades that there are, and what stands against them beside what a banner says."""
+    untold = {Grade.NOT_ASSESSED, Grade.NOT_GRADED}
+    held = [one for one in judgement.grades if one.document == "RFC2544" and one.grade not in untold]
     if held:
         said = ", ".join(f"{one.benchmark} {one.grade.value}" for one in held)
         yield f"Graded by RFC 2544 section 5: {said}. A grade is of the procedure, not of the device."
-    if judgement.state:
-        yield f"Not to be graded as compliant: {'; '.join(judgement.state)}."
+    against = [said for said in judgement.state if not said.startswith(_BANNERS)]
+    if against:
+        yield f"Not to be graded as compliant: {'; '.join(against)}."
 
 
 def following(facts: Facts) -> list[Block]:

@@ -11,8 +11,10 @@ from bmwg.reports.render.common_columns import type_badge
 from bmwg.reports.render.data_plane import brief
 from bmwg.reports.render.facts import GLANCE_ROWS, Facts, short_words
 from bmwg.reports.render.results import central, found, tail
-from bmwg.reports.render.text import NONE
-from bmwg.reports.render.unanswered import unanswered
+from bmwg.reports.render.text import NONE, number_of
+from bmwg.reports.render.unanswered import Unanswered, unanswered
+
+_REASONS = 3  # choice: of what has no number, before the fold; the first page is of two screens
 
 
 def glance(facts: Facts, figure: Sequence[Block], others_figure: Sequence[Block] = ()) -> list[Block]:
@@ -24,19 +26,26 @@ def glance(facts: Facts, figure: Sequence[Block], others_figure: Sequence[Block]
         return []
     lines = title("At a glance")
     if shown:
-        numbers = tuple(_throughputs(facts, shown))
-        repeat = (Repeat(summary="These numbers as a table", inside=numbers),) if figure else numbers
+        numbers = _throughputs(facts, shown)
+        for said in dict.fromkeys(filter(None, map(searches.condition, facts.search_metrics(shown)))):
+            numbers += paragraph(said)
+        repeat = [Repeat(summary="These numbers as a table", inside=tuple(numbers))] if figure else numbers
         lines.append(Group(name="glance", inside=(*figure, *repeat)))
-    for said in dict.fromkeys(filter(None, map(searches.condition, facts.search_metrics(shown)))):
-        lines += paragraph(said)
-    why = [[", ".join(one.cells), one.why, one.helps] for one in unanswered(facts)]
-    lines += table(["no number for", "because", "what helps"], why, "What has no number")
+    lines += _without(unanswered(facts))
     lines += [*others_figure, *_others(others)]
-    all_tried = sum(one.type is not OutcomeType.NOT_ASSESSED for one in facts.of_search())
-    left = all_tried - len(shown) + max(0, len(others) - GLANCE_ROWS)
-    if left:
-        lines += paragraph(f"{left} further answers stand in the sections below.")
     return lines
+
+
+def _without(found: Sequence[Unanswered]) -> list[Block]:
+    """Return why cells have no number: some reasons, what was tried first; a page folds the others."""
+    said = [[", ".join(one.cells), one.why, one.helps] for one in found]
+    head, caption = ["no number", "because", "what helps"], "What has no number"
+    first, rest = said[:_REASONS], said[_REASONS:]
+    if not rest:
+        return table(head, first, caption)
+    left = f"{number_of(len(rest), 'further reason')} why cells have no number, and what helps"
+    folded = tuple(table(head, rest, "What else has no number"))
+    return [*table(head, first, caption), Repeat(summary=left, inside=folded)]
 
 
 def _throughputs(facts: Facts, shown: Sequence[Outcome]) -> list[Block]:

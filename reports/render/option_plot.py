@@ -14,7 +14,6 @@ from bmwg.reports.render.drawing import GRID, INK, SERIES, Plot, draw_plot, labe
 from bmwg.reports.render.extent import Extent, Known, extent
 from bmwg.reports.render.facts import ENVELOPE, GLANCE_ROWS, Facts, option, short_words
 from bmwg.reports.render.option_panels import (
-    Beside,
     beside,
     cpu_marks,
     draw_cpus,
@@ -24,6 +23,8 @@ from bmwg.reports.render.option_panels import (
 
 NAME = "options"
 _NAME_SIZE = 8  # of a row's name, which may have two lines
+_WIDTH = 8.4  # inches, whichever panels there are: letters of one size on the page
+_LEGEND_COLUMNS = 2
 _HEIGHT = 0.6  # of a bar; the envelope behind fills its row
 _CONFIRMED, _UNCONFIRMED = SERIES[0], SERIES[1]
 _PALE, _BEHIND = 0.28, 0.45
@@ -58,7 +59,7 @@ def option_plot(facts: Facts) -> Plot | None:
     besides = [beside(facts, outcome) for outcome in rows]
     models = [facts.model(outcome.cell) for outcome in rows]
     places, headings = _places(models)
-    latency = any(one.latency_ns or one.latency_word for one in besides)
+    latency = any(one.latency_ns for one in besides)
     cpus = any(one.cpus is not None for one in besides)
 
     def draw(figure: Any) -> None:
@@ -101,16 +102,18 @@ def option_plot(facts: Facts) -> Plot | None:
         figure.legend(
             *_legend(extents, further, more, envelope=any(fps is not None for fps in envelopes)),
             loc="outside lower left",
+            ncols=_LEGEND_COLUMNS,
             frameon=False,
             fontsize=7.5,
             handleheight=0.9,
+            columnspacing=1.2,
         )
 
     return draw_plot(
         NAME,
         _title(sizes, latency=latency, by_model=bool(headings)),
-        _description(rows, extents, len(every) - len(rows)) + _described(besides, cpus=cpus),
-        (5.2 + 2.1 * latency + 1.1 * cpus, 2.2 + 0.27 * (places[-1] + 1)),
+        _description(rows, len(every) - len(rows), latency=any(one.latency_ns for one in besides)),
+        (_WIDTH, 1.7 + 0.22 * (places[-1] + 1)),
         draw,
     )
 
@@ -246,27 +249,12 @@ def _title(sizes: set[int], *, latency: bool, by_model: bool) -> str:
     return f"{what} of each option and frame size{by} (octets behind the name)"
 
 
-def _description(rows: Sequence[Outcome], extents: Sequence[Extent], left: int) -> str:
-    counts = {known: sum(one.known is known for one in extents) for known in Known}
-    words = {
-        Known.NUMBER: "numbers",
-        Known.INTERVAL: "wide intervals",
-        Known.AT_LEAST: "known from below",
-        Known.UNCONFIRMED: "unstable",
-        Known.AT_MOST: "known from above",
-        Known.NOTHING: "not measured",
-    }
-    told = ", ".join(f"{words[known]}: {counts[known]}" for known in Known if counts[known]).capitalize()
-    more = f" {left} further answers are in the tables only." if left else ""
-    return f"{told}. Beside each bar: the number, to the load at which it no longer holds.{more}"
-
-
-def _described(besides: Sequence[Beside], *, cpus: bool) -> str:
-    told = sum(bool(one.latency_ns) for one in besides)
-    words = f" Latency of {told} of them, each at its own row's load, so loads differ." if told else ""
-    if cpus:
-        words += " CPUs in use are those of the data plane's parts; its own section tells them apart."
-    return words
+def _description(rows: Sequence[Outcome], left: int, *, latency: bool) -> str:
+    words = "Beside each bar: the number, to the load at which it no longer holds"
+    words += "; latency at its own row's load, so loads differ." if latency else "."
+    conditions = dict.fromkeys(searches.condition_of_first(one.metric) for one in rows)
+    said = (words, *conditions, f"{left} further answers are in the tables only." if left else "")
+    return " ".join(filter(None, said))
 
 
 def _axis(axis: Any) -> None:

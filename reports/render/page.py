@@ -27,10 +27,10 @@ from bmwg.reports.render import (
     results,
     statements,
 )
-from bmwg.reports.render.blocks import Block, Contents, Figure, banner, paragraph, title
+from bmwg.reports.render.blocks import Block, Contents, Figure, banner, title
 from bmwg.reports.render.drawing import TRANSLATED, Plot
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.text import number_of, plain
+from bmwg.reports.render.text import plain
 
 PLOT_FOLDER = "plots"
 
@@ -89,29 +89,12 @@ def page(
 
 
 def _first_words(facts: Facts) -> list[Block]:
-    banners = results.banner(facts)
+    """Return what has to be known before any number: of a guest first."""
+    told = sorted(results.banner(facts), key=lambda one: one[0] != results.GUEST_BANNER)
     lines: list[Block] = []
-    for kind, sentence in banners:
-        lines += banner(kind, sentence) if kind == results.GUEST_BANNER else []
-    lines += paragraph(_what(facts), lead=True)
-    for kind, sentence in banners:
-        lines += banner(kind, sentence) if kind != results.GUEST_BANNER else []
-    for note in facts.run.notes:
-        lines += banner("missing", note)
+    for kind, sentence in (*told, *(("missing", note) for note in facts.run.notes)):
+        lines += banner(kind, sentence)
     return lines
-
-
-def _what(facts: Facts) -> str:
-    run = facts.run
-    told = rooms.summaries(run)
-    if told and not run.trials:
-        return f"Testbed {run.testbed.get('name', 'without a name')}, profile {run.profile['name']}: {told}."
-    paths = ", ".join(dict.fromkeys(outcome.cell.path for outcome in facts.outcomes)) or "no path"
-    return (
-        f"Testbed {run.testbed.get('name', 'without a name')}, profile {run.profile['name']}: "
-        f"{number_of(len(facts.outcomes), 'answer')} from {number_of(len(run.trials), 'trial')} on {paths}"
-        f"{f'; {told}' if told else ''}."
-    )
 
 
 def _plot(plots: dict[str, Plot], name: str) -> list[Block]:

@@ -141,16 +141,13 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
                 f"Stopped early: {len(facts.never_reached)} of {len(run.plan)} measurements were not done.",
             )
         )
-    lacking = len(facts.not_assessed())
-    if lacking:
-        found.append(("missing", f"Not assessed: {lacking} of {len(facts.outcomes)} answers, reasons below."))
     if said := hardly_usable(facts.outcomes, (trial.validity for trial in run.trials)):
         found.append(("interrupted", said))
     if facts.outcomes and not any(o.type is OutcomeType.MEASURED for o in facts.outcomes):
         found.append(("interrupted", "No answer of this run is a plain number."))
     if run.toolkit_dirty:
         found.append(("interrupted", "The toolkit's files were changed after the commit that is named here."))
-    if not found:
+    if not found and not facts.not_assessed():
         found.append(("fine", f"Complete run of profile {run.profile['name']}."))
     sentence = guest_sentence(run)
     return [(GUEST_BANNER, sentence), *found] if sentence else found

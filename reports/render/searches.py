@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bmwg.methodology.answers import throughput
 from bmwg.methodology.mlrsearch import outcome as goal_outcome
+from bmwg.methodology.mlrsearch.goal import Claim
 from bmwg.methodology.search import tst009
 from bmwg.reports.render.text import percent
 
@@ -61,8 +62,23 @@ def condition(metric: str) -> str:
     claim = goal_outcome.claim(metric)
     if claim is None:
         return ""
-    share = f"at most {percent(claim.exceed_ratio)}" if claim.exceed_ratio else "none"
     return (
         f"Throughput by RFC 9971 (conditional throughput): of the trials of {claim.duration_s:g}\u00a0s"
-        f" at a load {share} may lose more than the column says."
+        f" at a load {_share(claim)} may lose more than the column says."
     )
+
+
+def condition_of_first(metric: str) -> str:
+    """Say under which condition the bars of the first figure are a throughput; empty where they have none."""
+    claim = goal_outcome.claim(metric)
+    if claim is None:
+        return ""
+    lost = f"more than {percent(claim.loss_ratio)} of its frames" if claim.loss_ratio else "a frame"
+    return (
+        f"A throughput is RFC 9971's conditional one: of the trials of {claim.duration_s:g}\u00a0s"
+        f" at that load {_share(claim)} may lose {lost}."
+    )
+
+
+def _share(claim: Claim) -> str:
+    return f"at most {percent(claim.exceed_ratio)}" if claim.exceed_ratio else "none"

@@ -21,6 +21,8 @@ def summary_lines(run: Run) -> list[str]:
     """Return the state of the run, one line a cell, and the counts by type. Plain text, no markup."""
     told = facts(run)
     lines = [plain(sentence) for _, sentence in banner(told)]
+    if lacking := len(told.not_assessed()):
+        lines.append(f"Not assessed: {lacking} of {len(told.outcomes)} answers, reasons below.")
     lines += _throughputs(told)
     lines += _aligned(
         [("cell", "metric", "answer, with its 95 % interval")]

@@ -18,6 +18,7 @@ _HELPS = {
     OutcomeType.TESTER_LIMITED: "a faster tester (docs/testers.md)",
 }
 _LONGER = "a profile with longer trials, which a buffer cannot carry"
+_Lacking = tuple[str, Outcome]  # words before the cell's name
 _QUIETER = "a quieter hour or CPUs of its own, see `bmwg doctor`"
 
 
@@ -35,11 +36,11 @@ class Unanswered:
 
 
 def unanswered(facts: Facts) -> list[Unanswered]:
-    """Return the cells without a number, those with the same reason together.
+    """Return the cells without a number, those with the same reason together, what was tried first.
 
     Latency is named where its cell has a load that it could be measured at, else it shares the load's fate.
     """
-    groups: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str], list[_Lacking]] = {}
     for outcome in (one for one in facts.run.outcomes if one.cell.kind != FRAMES):
         _note(groups, facts, outcome)
     for outcome in facts.of_search():
@@ -47,15 +48,28 @@ def unanswered(facts: Facts) -> list[Unanswered]:
         if not _note(groups, facts, outcome) and latency is not None:
             _note(groups, facts, latency, "latency of ")
     return [
-        Unanswered(cells=tuple(dict.fromkeys(cells)), why=why, helps=helps)
-        for (why, helps), cells in groups.items()
+        Unanswered(
+            cells=tuple(dict.fromkeys(words + short_words(one.cell) for words, one in lacking)),
+            why=why,
+            helps=helps,
+        )
+        for (why, helps), lacking in sorted(groups.items(), key=lambda group: _order(group[1]))
     ]
 
 
-def _note(groups: dict[tuple[str, str], list[str]], facts: Facts, outcome: Outcome, words: str = "") -> bool:
+def _order(lacking: list[_Lacking]) -> int:
+    """Put devices that were tried first, and the tester's own cells last."""
+    if all(one.cell.qualifies_tester for _, one in lacking):
+        return 2
+    return int(all(one.type is OutcomeType.NOT_ASSESSED for _, one in lacking))
+
+
+def _note(
+    groups: dict[tuple[str, str], list[_Lacking]], facts: Facts, outcome: Outcome, words: str = ""
+) -> bool:
     if outcome.type is OutcomeType.MEASURED:
         return False
-    groups.setdefault(_reason(facts, outcome), []).append(words + short_words(outcome.cell))
+    groups.setdefault(_reason(facts, outcome), []).append((words, outcome))
     return True
 
 

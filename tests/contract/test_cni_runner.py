@@ -11,6 +11,8 @@ from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.network import cni, datapath
 from bmwg.drivers.network import plugins as network_plugins
+from bmwg.drivers.network.template import render
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.errors import ConfigError, TestbedError
 
 PLUGIN_DIR = "/usr/lib/cni"
@@ -128,6 +130,17 @@ def test_a_chain_of_shipped_plugins(runner):
     # the bandwidth plugin shapes through an interface of its own, which only comes when it got its argument
     assert any(name.startswith("bwp") for name in runner.names(runner.node))
     assert len(runner.act("check")["executions"]) == 3
+    assert runner.act("delete") == []
+
+
+def test_the_option_that_the_documents_give_as_an_example_holds(runner):
+    file = Path(__file__).parents[2] / "docs" / "examples" / "own-option.yaml"
+    option = next(one for one in load_testbed(file).networks if one.name == "own")
+    values = {"bridge": "br-t", "addresses": ADDRESSES, "side": "0"}
+    conflist = render(option.conflist, values, where="networks.own")
+    answer = runner.add({**conflist, "name": "t"}, plugin_dir=option.plugin_dir)
+    assert [one["plugin"] for one in answer["executions"]] == ["bridge", "tuning"]
+    assert len(runner.act("check")["executions"]) == 2
     assert runner.act("delete") == []
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from bmwg.drivers.hosting import pci_port
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed.file import SIMULATED, load_testbed
+from bmwg.drivers.testbed.file import SIMULATED, Testbed, load_testbed
 from bmwg.drivers.testbed.hosts import HostSpec, hosts_of, under_test
 from bmwg.drivers.testbed.medium import with_medium
 from bmwg.drivers.undo.locks import claims
@@ -90,10 +90,10 @@ class FramesShare:
     @property
     def words(self) -> str:
         """Testbed, profile, cells and traffic."""
-        whole_s = planning.duration_s(self._plan)
+        whole_s = _whole_s(self.testbed, self._plan)
         return (
-            f"testbed {self.testbed.name}, profile {self.profile.name}, {len(self._plan)} cells, "
-            f"about {clock_text(self.traffic_s)} of traffic, {clock_text(whole_s)} with waits"
+            f"testbed {self.testbed.name}, profile {self.profile.name}, {len(self._plan)} cells, about "
+            f"{clock_text(self.traffic_s)} of traffic, {clock_text(whole_s)} with waits and deployments"
         )
 
     @property
@@ -179,9 +179,7 @@ class _Frames:
         plan = turns.interleaved(planning.cells(profile, networks, test_ids=tests), wanted.seed)
         require_levels(testbed, _tried(plan), wanted.profile)
         traffic_s, set_up = planning.traffic_s(plan), planning.deployments(plan)
-        whole_s = planning.duration_s(plan)
-        if testbed.tester.driver != SIMULATED:
-            whole_s += planning.ENDS_S + set_up * planning.DEPLOYMENT_S
+        whole_s = _whole_s(testbed, plan)
         finish = datetime.now().astimezone() + timedelta(seconds=whole_s)
         notes = [
             *_design(plan),
@@ -191,7 +189,7 @@ class _Frames:
             " What the machine lacks takes no time.",
             *where_it_goes(plan),
             f"{planning.order_seed_text(wanted.seed)}: a run draws its own unless BMWG_ORDER_SEED is set",
-            *(f"deviation {one.requirement}: {one.what}" for one in profile.deviations),
+            *_declared(profile),
         ]
         if wanted.budget_s is not None:
             notes += _proposal(profile, networks, tests, wanted.budget_s)
@@ -207,6 +205,21 @@ class _Frames:
     def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
         """Return the frames' share."""
         return FramesShare(settings, selected, continued)
+
+
+def _whole_s(testbed: Testbed, plan: Sequence[planning.PlannedAnswer]) -> float:
+    """Return the estimated seconds of a run, with what is set up where anything is."""
+    if testbed.tester.driver == SIMULATED:
+        return planning.duration_s(plan)
+    return planning.duration_s(plan) + planning.ENDS_S + planning.deployments(plan) * planning.DEPLOYMENT_S
+
+
+def _declared(profile: Profile) -> list[str]:
+    """Name the deviations of a profile in one line: the report says what each is."""
+    ids = [one.requirement for one in profile.deviations]
+    return (
+        [f"declared deviations ({len(ids)}; the report says what each is): {', '.join(ids)}"] if ids else []
+    )
 
 
 def _scheduled(planned: planning.PlannedAnswer) -> ScheduledCell:

@@ -11,12 +11,12 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from difflib import get_close_matches
 from typing import Any
 
 from bmwg import __version__
 from bmwg.cli import exits
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
+from bmwg.schemas.validation import near_name
 
 MODULES = (  # of the verbs, in the order of the help
     "run",
@@ -52,6 +52,7 @@ _OTHERS = {
     "validate-method": "validate_method",
 }  # named otherwise
 
+_VERBS = "bmwg --help lists the verbs"
 _READERS = ("report", "export", "trend", "verify")  # read a run, say what it holds, and end
 _NEW_OBJECTS = 50_000  # choice: a line of a journal makes about a thousand
 
@@ -113,12 +114,18 @@ def _run(given: Sequence[str]) -> int:
         print(f"bmwg {modules[0]} {lacking[modules[0]]}", file=sys.stderr)
         return TestbedError.exit_code
     if given and not given[0].startswith("-") and given[0] not in verbs.choices:
-        return _unknown(f"bmwg: no verb {given[0]}", given[0], list(verbs.choices), "bmwg --help lists them")
+        return _told(f"bmwg: no verb {given[0]}", near_name(given[0], verbs.choices), _VERBS)
+    if given and given[0].startswith("--") and given[0] not in ("--help", "--version"):
+        name = given[0].partition("=")[0]
+        near = near_name(name, _options(verbs.choices["run"]))
+        return _told(f"bmwg: {name} stands before the verb", f"bmwg run {near}" if near else "", _VERBS)
     chosen, rest = parser.parse_known_args(given)
     if rest:
-        options = re.findall(r"--[a-z][a-z-]*", verbs.choices[given[0]].format_help())
-        more = f"bmwg {given[0]} --help lists what it takes"
-        return _unknown(f"bmwg {given[0]}: no option {rest[0]}", rest[0].partition("=")[0], options, more)
+        name = rest[0].partition("=")[0]
+        near = near_name(name, _options(verbs.choices[given[0]]))
+        return _told(
+            f"bmwg {given[0]}: no option {rest[0]}", near, f"bmwg {given[0]} --help lists what it takes"
+        )
     try:
         code: int = chosen.handler(chosen)
         sys.stdout.flush()
@@ -134,7 +141,10 @@ def _run(given: Sequence[str]) -> int:
     return code
 
 
-def _unknown(what: str, name: str, known: Sequence[str], more: str) -> int:
-    near = get_close_matches(name, known, 1)
-    print(f"{what}; {f'did you mean {near[0]}?' if near else more}", file=sys.stderr)
+def _options(verb: argparse.ArgumentParser) -> list[str]:
+    return re.findall(r"--[a-z][a-z-]*", verb.format_help())
+
+
+def _told(what: str, near: str | None, more: str) -> int:
+    print(f"{what}; {f'did you mean {near}?' if near else more}", file=sys.stderr)
     return ConfigError.exit_code

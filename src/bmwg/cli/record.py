@@ -30,7 +30,9 @@ _GUEST_BUDGET_S, _GUEST_DEADLINE_S = 60.0, 300.0  # choice: without hardware vir
 def add_parser(verbs: Any) -> None:
     """Add the verbs to the command."""
     parser = verbs.add_parser(
-        "record", help="take or compare platform configuration records", description=__doc__
+        "record",
+        help="take or compare platform configuration records",
+        description="Write down on what a run would measure, fact by fact, or compare two such records.",
     )
     parser.add_argument(
         "--diff", nargs=2, type=Path, metavar=("A", "B"), help="print what differs between two records"
@@ -63,7 +65,10 @@ def add_parser(verbs: Any) -> None:
     )
     parser.set_defaults(handler=handle_record)
     doctor = verbs.add_parser(
-        "doctor", help="what is known to distort results, found on this machine", description=__doc__
+        "doctor",
+        help="what is known to distort results, found on this machine",
+        description="Say what of this machine is known to distort results, and what to expect of a run on "
+        "it. Status 1: a finding stands against something that the testbed asks for.",
     )
     doctor.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
     as_json.add_argument(doctor)

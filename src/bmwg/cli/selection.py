@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from robot.api import TestSuite
@@ -18,6 +17,7 @@ from robot.model import TagPatterns
 import bmwg
 from bmwg.methodology import suites as cases
 from bmwg.methodology.errors import ConfigError
+from bmwg.schemas.validation import near_name
 
 DEFAULT_SUITES = ("testcases/containerized",)
 
@@ -125,8 +125,8 @@ def _near_id(tag: str, every: Sequence[str]) -> str:
     test_id = tag.removeprefix("id:")
     if (case := cases.case(test_id)) is not None:
         return f"it is a test of suite {case.suite}"
-    near = get_close_matches(test_id, every, 1) if test_id != tag else []
-    return f"did you mean {near[0]}?" if near else "bmwg plan lists ids; a suite's own file its tags"
+    near = near_name(test_id, every) if test_id != tag else None
+    return f"did you mean {near}?" if near else "bmwg plan lists ids; a suite's own file its tags"
 
 
 def _ids(suite: TestSuite) -> list[str]:
@@ -139,8 +139,8 @@ def _near(suite: Path) -> str:
         names = [entry.name for entry in suite.parent.iterdir()]
     except OSError:
         return "check the path"
-    near = get_close_matches(suite.name, names, 1)
-    return f"did you mean {suite.with_name(near[0])}?" if near else "check the path"
+    near = near_name(suite.name, names)
+    return f"did you mean {suite.with_name(near)}?" if near else "check the path"
 
 
 def found(suite: str) -> Path:

@@ -39,6 +39,8 @@ def test_testbeds_are_listed_as_paths_that_run_takes(capsys):
     ("given", "near"),
     [
         (["rnu"], "did you mean run?"),
+        (["--tetsbed", "x"], "did you mean bmwg run --testbed?"),
+        (["--zzzz"], "bmwg --help"),
         (["run", "--tetsbed", "x"], "did you mean --testbed?"),
         (["plan", "--budgt=4"], "did you mean --budget?"),
         (["verify", "run", "--zzzz"], "bmwg verify --help"),

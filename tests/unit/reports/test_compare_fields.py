@@ -137,7 +137,7 @@ def test_a_field_that_no_rule_knows_is_configuration_on_the_path(path: str) -> N
 @pytest.mark.parametrize("rule", ROLE_RULES, ids=lambda rule: rule.path)
 def test_each_role_rule_has_a_reason_and_meets_its_fields(rule: RoleRule) -> None:
     path = rule.path.replace("**/", "deep/er/", 1).replace("*", "0")
-    path = path if path.startswith("deployment/") else f"deployment/{path}"
+    path = f"deployment/{path}" if rule.path.startswith("**/") else path
     assert role_of(path) == (rule.role, rule.reason)
     assert rule.reason
 
@@ -218,12 +218,18 @@ def test_what_is_attached_is_under_test_and_passing_names_are_no_difference(tmp_
         "plugin": {"name": "bridge", "version": "1.2.0"},
         "mac": "02:00:00:00:00:99",
         "veth": "veth0a1b2c3d",
+        "host_side": "bmwg79d44daf",
+        "socket": "/run/bmwg-vswitch/sockets/net0-6df07bc7",
+        "vswitch": {"add_s": 0.2, "memory": {"octets_by_node": {"0": 1}}},
         "pod": later,
     }
     first = {
         "plugin": {"name": "bridge", "version": "1.1.1"},
         "mac": "02:00:00:00:00:01",
         "veth": "vethffffffff",
+        "host_side": "bmwgd6697068",
+        "socket": "/run/bmwg-vswitch/sockets/net0-da54756d",
+        "vswitch": {"add_s": 0.3, "memory": {"octets_by_node": {"0": 2}}},
         "pod": passing,
     }
     made = compare([side("A", tmp_path, SLOW, evidence=first), side("B", tmp_path, FAST, evidence=other)])

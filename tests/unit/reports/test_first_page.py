@@ -114,6 +114,21 @@ def test_longer_trials_help_where_a_buffer_fills(tmp_path: Path) -> None:
     assert "longer trials" in line.helps
 
 
+def test_the_first_page_shows_some_reasons_and_folds_the_others_and_text_has_all(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, "one", header()) as store:
+        maker = Maker(store)
+        for number in range(9):
+            reason = f"the machine lacks part {number}"
+            maker.outcome(cell("pvp", f"option-{number}"), NONE_LOST, OutcomeType.NOT_ASSESSED, reason=reason)
+        maker.outcome(cell("p2p", "bridge"), NONE_LOST, OutcomeType.UNSTABLE, reason="it moves")
+    assert unanswered(facts(read_run(store.folder)))[0].why == "unstable, it moves"
+    page = write_report(store.folder).read_text(encoding="utf-8")
+    first = page[page.index('id="at-a-glance"') : page.index('id="what-to-trust"')]
+    assert first.index("it moves") < first.index("7 further reasons") < first.index("lacks part 2")
+    text = (store.folder / "report.rst").read_text(encoding="utf-8").partition("What to trust")[0]
+    assert all(f"lacks part {number}" in text for number in range(9))
+
+
 def test_a_ladder_without_ratios_is_one_line(tmp_path: Path) -> None:
     told = found(tmp_path, (THROUGHPUT, 300_000))
     write_report(told.run.folder)

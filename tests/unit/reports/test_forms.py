@@ -29,6 +29,7 @@ from bmwg.reports.render.blocks import (
     Items,
     Paragraph,
     Part,
+    Repeat,
     Rich,
     banner,
     code,
@@ -195,7 +196,7 @@ def grids_of(within: Iterable[Block]) -> Iterator[Grid]:
     for block in within:
         if isinstance(block, Grid):
             yield block
-        elif isinstance(block, Fold | Group):
+        elif isinstance(block, Fold | Group | Repeat):
             yield from grids_of(block.inside)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from made_parts import THROUGHPUT, Maker, cell, header
 
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.records import Bound, OutcomeType
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.first_page import following, measured, trust
 from bmwg.reports.render.grades import read_judged
@@ -130,3 +130,31 @@ def test_what_the_first_figure_shows_is_folded_on_the_page_and_open_in_text(fold
     first = text[text.index("At a glance") : text.index("What to trust")]
     assert "317,187 to 339,843" in first
     assert "left out of this form: These numbers" not in text
+
+
+def test_cpu_time_that_nobody_could_count_is_no_zero(tmp_path: Path) -> None:
+    used = {"host.dut.pod0.cpu_ns": 1_000, "host.dut.pod0.window_ns": 1_000_000}
+    with RunStore.create(tmp_path, "blind", header()) as store:
+        maker, one = Maker(store), cell("pvp", "bridge")
+        seq = maker.trial(one, 300_000, used=used)
+        bound = Bound(load_fps=300_000, trials=(seq,))
+        maker.outcome(one, THROUGHPUT, OutcomeType.UNSTABLE, reason="x", lower=bound, trials=(seq,))
+    told = facts(read_run(store.folder))
+    (answer,) = told.of_search()
+    assert told.use(answer) is not None
+    unseen = {"data_plane": {"parts": ["pod0"], "not_counted": {"device_queues": "no thread was seen"}}}
+    blind = replace(told, run=replace(told.run, deployments={told.run.trial(seq).deployment_id: unseen}))
+    assert blind.use(answer) is blind.use_over_all(answer) is None
+
+
+def test_threads_that_ran_on_any_cpu_are_told_where_answers_are_trusted(folder: Path) -> None:
+    told = facts(*read_judged(folder))
+    assert "ran on any CPU" not in restructured(trust(told))
+    queue = {
+        "device_queue": "threaded",
+        "cpu": None,
+        "cpu_reason": "outside this PID namespace",
+        "threads": [],
+    }
+    loose = replace(told, run=replace(told.run, deployments={"a": {"device_queues": [queue, queue]}}))
+    assert restructured(trust(loose)).count("outside this PID namespace") == 1
