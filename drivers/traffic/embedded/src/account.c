@@ -3,6 +3,7 @@
 
 #include "account.h"
 #include "clock.h"
+#include "crossing.h"
 #include "extra.h"
 #include "neighbour.h"
 
@@ -36,6 +37,20 @@ static bool intact(const struct frame_template *template, const uint8_t *frame, 
 	       memcmp(frame + fill, template->octets + fill, length - fill) == 0;
 }
 
+/* Whether the lane that sent it had got so far, that lane looks. */
+static void account_of_lanes(struct trial *t, struct stream *s, const uint8_t *frame, uint32_t length, uint32_t offset,
+			     uint64_t sequence, uint32_t stamp_delta)
+{
+	uint64_t lane = sequence >> LANE_SHIFT, own = sequence & ((1ull << LANE_SHIFT) - 1u);
+	uint64_t number = lane_number(own, (uint16_t)lane, t->lanes);
+
+	if (lane >= t->lanes || number >= s->all || !intact(stream_template(s, number), frame, length, offset)) {
+		s->got->corrupt++;
+		return;
+	}
+	crossing_account(t, s, sequence, stamp_delta);
+}
+
 void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uint32_t length, uint32_t stamp)
 {
 	struct stream *s = NULL;
@@ -43,7 +58,7 @@ void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uin
 	bool tagged;
 	int offset;
 
-	for (unsigned int i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < STREAMS; i++)
 		if (t->streams[i].active && t->streams[i].rx == &ports[port])
 			s = &t->streams[i];
 	offset = frame_signature_offset(frame, length, &tagged);
@@ -77,6 +92,10 @@ void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uin
 
 	if ((signature->trial_stream & 1u) != s->index) {
 		t->unassigned[port]++;
+		return;
+	}
+	if (t->crossing) {
+		account_of_lanes(t, s, frame, length, (uint32_t)offset, sequence, stamp - signature->stamp);
 		return;
 	}
 	if (sequence >= s->sent || !intact(stream_template(s, sequence), frame, length, (uint32_t)offset)) {
