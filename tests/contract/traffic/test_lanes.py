@@ -10,8 +10,10 @@ import tester_bed as bed
 
 from bmwg.drivers.nodes.netns import within
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
-from bmwg.drivers.traffic.embedded.rss import Rss
+from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for, refused
+from bmwg.drivers.traffic.embedded.ports import request_for
+from bmwg.drivers.traffic.embedded.protocol import RefusalError
+from bmwg.drivers.traffic.embedded.rss import Rss, queues_of, steered
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Direction, TrialSpec
@@ -212,11 +214,13 @@ def test_flows_have_equal_shares_and_the_ports_that_steer_them(two_lanes, flows,
         stop = threading.Event()
         thread, heard = _heard(ports[1], stop)
         result = two_lanes.run(spec)
-        time.sleep(0.1)
+        sent = result.streams[0].sent_frames
+        end_s = time.monotonic() + 10.0
+        while sum(heard.values()) < sent and time.monotonic() < end_s:
+            time.sleep(0.01)
         stop.set()
         thread.join()
         two_lanes.detach()
-    sent = result.streams[0].sent_frames
     assert sum(heard.values()) == sent
     if steered and flows % 2 == 0:
         expected = {port for ports_of_lane in lists[0] for port in ports_of_lane}
@@ -277,3 +281,68 @@ def test_a_tester_whose_master_goes_ends_all_its_lanes(run_dir):
         ender.join()
         assert reply["aborted"] is True
         assert len(reply["lanes"]) == 2
+
+
+def _asked(tester, devargs, lanes, **other):
+    """One attach of two devices that no testbed file can name."""
+    ports = [
+        request_for(port, number, mtu=1500, frame_octets=64, pool_frames=2048, lanes=lanes)
+        | {"devargs": devargs.format(number)}
+        | other
+        for number, port in enumerate(bed.linked("ring", ("plain", "plain")))
+    ]
+    order = {"ports": ports, "lanes": lanes, "link_deadline_s": 1.0}
+    return tester._process.request("attach", order, deadline_s=30.0)
+
+
+def test_a_device_that_spreads_frames_tells_its_key_and_table(two_lanes):
+    """DPDK's null device has the settings of one, though it receives nothing that it could spread."""
+    told = queues_of(_asked(two_lanes, "net_null7{},no-rx=1", 2))
+    for nic in told:
+        assert nic is not None
+        assert len(nic.key) == 40
+        assert set(nic.table) == {0, 1}
+        assert len(nic.table) == 128
+        assert nic.ipv4
+        assert nic.ipv6
+    lists = steered([("198.18.0.2/24", told[0]), ("198.18.1.2/24", told[1])], lanes=2, flows=64)
+    assert lists is not None
+    two_lanes._process.request("detach", {}, deadline_s=10.0)
+
+
+def test_a_device_of_one_queue_says_so(two_lanes, run_dir):
+    with pytest.raises(RefusalError) as caught:
+        _asked(two_lanes, f"net_pcap8{{}},tx_pcap={run_dir}/one.pcap", 2)
+    named = refused(caught.value, bed.linked("ring", ("plain", "plain")), 2)
+    assert named is not None
+    assert named.error_id == "TST-28"
+    assert "1 of each" in str(named)
+
+
+@pytest.mark.parametrize("lanes", [0, 65])
+def test_lanes_that_no_sequence_number_can_name(two_lanes, lanes):
+    with pytest.raises(RefusalError, match="protocol"):
+        _asked(two_lanes, "net_null7{},no-rx=1", lanes)
+
+
+@pytest.mark.parametrize("wrong", [[], [[[49184]], [[49184]]], [[[1], [49184]]] * 2, [[[49184], []]] * 2])
+def test_source_ports_that_no_lane_can_have(two_lanes, wrong):
+    two_lanes.attach(bed.linked("ring", ("plain", "plain")))
+    order = two_lanes._order(SPEC, 10, 1000.0, Direction.FORWARD) | {"source_ports": wrong}
+    with pytest.raises(RefusalError, match="protocol"):
+        two_lanes._process.request("trial", order, deadline_s=30.0)
+    two_lanes.detach()
+
+
+def test_every_source_port_can_be_named_in_one_order(two_lanes):
+    two_lanes.attach(bed.linked("ring", ("plain", "plain")))
+    every = list(range(0xC020, 65536))
+    order = two_lanes._order(SPEC, 1000, 10_000.0, Direction.BOTH) | {
+        "flows": len(every),
+        "source_ports": [[every[:8176], every[8176:]]] * 2,
+    }
+    reply = two_lanes._process.request("trial", order, deadline_s=30.0)
+    assert [stream["received_frames"] for stream in reply["streams"]] == [
+        stream["sent_frames"] for stream in reply["streams"]
+    ]
+    two_lanes.detach()

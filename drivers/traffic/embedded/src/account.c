@@ -38,7 +38,7 @@ static bool intact(const struct frame_template *template, const uint8_t *frame, 
 }
 
 /* Whether the lane that sent it had got so far, that lane looks. */
-static void account_of_lanes(struct trial *t, struct stream *s, const uint8_t *frame, uint32_t length, uint32_t offset,
+static inline __attribute__((always_inline)) void account_of_lanes(struct trial *t, struct stream *s, const uint8_t *frame, uint32_t length, uint32_t offset,
 			     uint64_t sequence, uint32_t stamp_delta)
 {
 	uint64_t lane = sequence >> LANE_SHIFT, own = sequence & ((1ull << LANE_SHIFT) - 1u);
@@ -48,10 +48,12 @@ static void account_of_lanes(struct trial *t, struct stream *s, const uint8_t *f
 		s->got->corrupt++;
 		return;
 	}
-	crossing_account(t, s, sequence, stamp_delta);
+	crossing_account(t, s, (uint16_t)lane, own, stamp_delta);
 }
 
-void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uint32_t length, uint32_t stamp)
+/* Compiled twice: a trial of one lane is not to pay for others. */
+static inline __attribute__((always_inline)) void account(struct trial *t, unsigned int port, const uint8_t *frame,
+							  uint32_t length, uint32_t stamp, const bool several)
 {
 	struct stream *s = NULL;
 	const struct signature *signature;
@@ -94,7 +96,7 @@ void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uin
 		t->unassigned[port]++;
 		return;
 	}
-	if (t->crossing) {
+	if (several) {
 		account_of_lanes(t, s, frame, length, (uint32_t)offset, sequence, stamp - signature->stamp);
 		return;
 	}
@@ -104,4 +106,14 @@ void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uin
 	}
 	count_sequence(s->got, s->window, &t->expected, sequence,
 		       (uint64_t)((double)(stamp - signature->stamp) * t->ns_per_stamp + 0.5), t->now);
+}
+
+void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uint32_t length, uint32_t stamp)
+{
+	account(t, port, frame, length, stamp, false);
+}
+
+void account_frame_of_lanes(struct trial *t, unsigned int port, const uint8_t *frame, uint32_t length, uint32_t stamp)
+{
+	account(t, port, frame, length, stamp, true);
 }

@@ -24,7 +24,7 @@ struct stream {
 	const struct destinations *to; /* with `networks` 0 all go where the template does */
 	uint64_t sent_to[MAX_NETWORKS]; /* of `sent`, by network */
 	uint16_t source_ports[MAX_FLOWS]; /* of several lanes: what this one's frames have in turn */
-	uint32_t flows;			  /* how many of them */
+	uint32_t flows;			  /* how many of them; 0: all have that of the template */
 	uint64_t intended, sent; /* of this lane */
 	uint64_t all;		 /* intended of all lanes together */
 	/* sender */
@@ -58,6 +58,8 @@ struct trial {
 };
 
 void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uint32_t length, uint32_t stamp);
+/* The same in one lane of several. */
+void account_frame_of_lanes(struct trial *t, unsigned int port, const uint8_t *frame, uint32_t length, uint32_t stamp);
 /* After the last frame: what is missing at the end counts too. Whether any frame was lost; `last` gets the highest. */
 bool account_last_lost(struct stream *s, uint64_t *last);
 

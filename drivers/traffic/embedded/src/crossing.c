@@ -14,7 +14,7 @@ struct arrival {
 	uint64_t now;
 	uint32_t stamp_delta;
 	uint8_t stream;
-	bool late; /* in its queue, a later frame of the same lane came before it */
+	bool late;
 };
 
 _Static_assert(sizeof(struct arrival) % 4u == 0, "a ring's elements are whole words");
@@ -46,31 +46,6 @@ int crossing_prepare(struct crossing *c, uint16_t lane, uint16_t lanes, struct f
 	return 0;
 }
 
-static void arrival_count(struct trial *t, const struct arrival *a)
-{
-	struct stream *s = &t->streams[a->stream];
-	struct counts *c = s->got;
-	uint64_t *word = window_word(s->window, a->own), turn = window_turn(a->own);
-
-	if (a->own >= s->sent) {
-		c->corrupt++;
-		return;
-	}
-	if (a->own >= c->highest) {
-		c->highest = a->own + 1u;
-	} else if (c->highest - a->own > WINDOW_REACH) {
-		c->beyond_window++;
-		return;
-	} else if (window_seen(s->window, a->own)) {
-		c->duplicate++;
-		return;
-	}
-	c->reordered += a->late;
-	*word = (*word >> 32 == turn >> 32 ? *word : turn) | 1ull << (a->own % WINDOW_WORD_FRAMES);
-	count_copy(c, &t->expected, lane_number(a->own, t->lane, t->lanes),
-		   (uint64_t)((double)a->stamp_delta * t->ns_per_stamp + 0.5), a->now);
-}
-
 void crossing_take(struct trial *t)
 {
 	for (uint16_t other = 0; other < t->lanes; other++) {
@@ -80,26 +55,17 @@ void crossing_take(struct trial *t)
 
 		while (ring && (count = rte_ring_sc_dequeue_burst_elem(ring, taken, sizeof(taken[0]), TAKEN_AT_ONCE, NULL)))
 			for (unsigned int i = 0; i < count; i++)
-				arrival_count(t, &taken[i]);
+				crossing_count(t, &t->streams[taken[i].stream], taken[i].own, taken[i].stamp_delta,
+					       taken[i].now, taken[i].late);
 	}
 }
 
-void crossing_account(struct trial *t, struct stream *s, uint64_t sequence, uint32_t stamp_delta)
+void crossing_hand(struct trial *t, const struct stream *s, uint16_t to, uint64_t own, uint32_t stamp_delta, bool late)
 {
-	uint16_t from = (uint16_t)(sequence >> LANE_SHIFT); /* below `lanes`: the caller looked */
-	struct arrival a = {.own = sequence & ((1ull << LANE_SHIFT) - 1u), .now = t->now, .stamp_delta = stamp_delta,
-			    .stream = s->index};
-	uint64_t *highest = &t->crossing->highest[s->index][from];
+	const struct arrival a = {.own = own, .now = t->now, .stamp_delta = stamp_delta, .stream = s->index, .late = late};
 
-	a.late = a.own < *highest; /* rfc4737-3.3, of one queue: between queues there is no order */
-	if (!a.late)
-		*highest = a.own + 1u;
-	if (from == t->lane) {
-		arrival_count(t, &a);
-		return;
-	}
 	t->crossing->handed++;
-	while (rte_ring_sp_enqueue_elem(t->crossing->to[from], &a, sizeof(a))) {
+	while (rte_ring_sp_enqueue_elem(t->crossing->to[to], (void *)(uintptr_t)&a, sizeof(a))) {
 		crossing_take(t); /* the other lane may wait for us in the same way */
 		rte_pause();
 	}

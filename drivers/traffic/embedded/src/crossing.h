@@ -21,13 +21,6 @@ struct crossing {
 	uint64_t handed;		  /* frames that went to the lanes that they belong to */
 };
 
-/* Rings between `lanes` lanes, kept over trials; 0 or -1 with `f` set. Clears what a lane has of the trial before. */
-int crossing_prepare(struct crossing *c, uint16_t lane, uint16_t lanes, struct failure *f);
-/* A frame of this trial and stream, whole as it was sent. */
-void crossing_account(struct trial *t, struct stream *s, uint64_t sequence, uint32_t stamp_delta);
-/* Count what other lanes have handed over. */
-void crossing_take(struct trial *t);
-
 static inline uint64_t lane_sequence(const struct trial *t, uint64_t own)
 {
 	return (uint64_t)t->lane << LANE_SHIFT | own;
@@ -43,6 +36,55 @@ static inline uint64_t lane_number(uint64_t own, uint16_t lane, uint16_t lanes)
 static inline uint64_t lane_share(uint64_t frames, uint16_t lane, uint16_t lanes)
 {
 	return (frames + lanes - 1u - lane) / lanes;
+}
+
+/* Rings between `lanes` lanes, kept over trials; 0 or -1 with `f` set. Clears what a lane has of the trial before. */
+int crossing_prepare(struct crossing *c, uint16_t lane, uint16_t lanes, struct failure *f);
+/* Give another lane's frame to it. `late`: in this queue a later frame of the same lane came before it. */
+void crossing_hand(struct trial *t, const struct stream *s, uint16_t to, uint64_t own, uint32_t stamp_delta, bool late);
+/* Count what other lanes have handed over. */
+void crossing_take(struct trial *t);
+
+/* A frame that this lane sent, wherever it arrived. */
+static inline __attribute__((always_inline)) void crossing_count(struct trial *t, struct stream *s, uint64_t own,
+								 uint32_t stamp_delta, uint64_t now, bool late)
+{
+	struct counts *c = s->got;
+	uint64_t *word = window_word(s->window, own), turn = window_turn(own);
+	uint64_t seen = *word >> 32 == turn >> 32 ? *word : turn, bit = 1ull << (own % WINDOW_WORD_FRAMES);
+
+	if (own >= s->sent) {
+		c->corrupt++;
+		return;
+	}
+	if (own >= c->highest) {
+		c->highest = own + 1u;
+	} else if (c->highest - own > WINDOW_REACH) {
+		c->beyond_window++;
+		return;
+	} else if (seen & bit) {
+		c->duplicate++;
+		return;
+	}
+	c->reordered += late;
+	*word = seen | bit;
+	count_copy(c, &t->expected, lane_number(own, t->lane, t->lanes),
+		   (uint64_t)((double)stamp_delta * t->ns_per_stamp + 0.5), now);
+}
+
+/* A frame of this trial and stream, whole as `from` sent it. */
+static inline __attribute__((always_inline)) void crossing_account(struct trial *t, struct stream *s, uint16_t from,
+								   uint64_t own, uint32_t stamp_delta)
+{
+	uint64_t *highest = &t->crossing->highest[s->index][from];
+	bool late = own < *highest; /* rfc4737-3.3, of one queue: between queues there is no order */
+
+	if (!late)
+		*highest = own + 1u;
+	if (from == t->lane)
+		crossing_count(t, s, own, stamp_delta, t->now, late);
+	else
+		crossing_hand(t, s, from, own, stamp_delta, late);
 }
 
 #endif

@@ -53,9 +53,9 @@ INLINE void send_due(struct trial *t, struct stream *s, const struct pace *pace,
 	struct rte_mbuf *frames[BURST_LIMIT];
 	uint16_t drawn[BURST_LIMIT];
 	uint64_t due = pace_due(pace, now);
-	uint16_t trial_stream = (uint16_t)(t->number << 1 | s->index), queue = several ? t->lane : 0;
+	uint16_t trial_stream = (uint16_t)(t->number << 1 | s->index), lane = several ? t->lane : 0;
 	uint64_t lateness;
-	uint32_t flow = several ? (uint32_t)(s->sent % s->flows) : 0;
+	uint32_t flow = several && s->flows ? (uint32_t)(s->sent % s->flows) : 0;
 	uint16_t wanted, accepted;
 	uint32_t stamp;
 
@@ -68,7 +68,7 @@ INLINE void send_due(struct trial *t, struct stream *s, const struct pace *pace,
 	wanted = (uint16_t)RTE_MIN(due - s->sent, (uint64_t)pace->burst_limit);
 	if (s->broadcast_every) /* the broadcast frame has its place between two test frames */
 		wanted = (uint16_t)RTE_MIN((uint64_t)wanted, s->broadcast_every - s->sent % s->broadcast_every);
-	if (rte_pktmbuf_alloc_bulk(s->tx->pools[queue], frames, wanted)) {
+	if (rte_pktmbuf_alloc_bulk(s->tx->pools[lane], frames, wanted)) {
 		record->no_buffer++;
 		return;
 	}
@@ -82,12 +82,15 @@ INLINE void send_due(struct trial *t, struct stream *s, const struct pace *pace,
 		if (several) {
 			signature_write((struct signature *)(octets + template->signature_offset), trial_stream,
 					lane_sequence(t, own), stamp);
-			frame_port(octets, template, s->source_ports[flow]);
+			if (s->flows)
+				frame_port(octets, template, s->source_ports[flow]);
 		} else {
 			frame_sign(octets, template, trial_stream, own, stamp);
 		}
 		if (s->to->networks) {
-			uint16_t source_port = several ? s->source_ports[flow] : flow_port(template, own);
+			uint16_t source_port = !several	    ? flow_port(template, own)
+					       : s->flows ? s->source_ports[flow]
+							  : TEST_SOURCE_PORT;
 
 			drawn[i] = (uint16_t)network_drawn(s->to->seed, number, s->to->networks);
 			frame_address(octets, template, &s->to->network[drawn[i]], s->to->octets, source_port);
@@ -97,7 +100,7 @@ INLINE void send_due(struct trial *t, struct stream *s, const struct pace *pace,
 		frames[i]->data_len = template->length;
 		frames[i]->pkt_len = template->length;
 	}
-	accepted = rte_eth_tx_burst(s->tx->id, queue, frames, wanted);
+	accepted = rte_eth_tx_burst(s->tx->id, several ? port_queue(s->tx, lane) : 0, frames, wanted);
 	if (accepted < wanted) {
 		rte_pktmbuf_free_bulk(frames + accepted, wanted - accepted);
 		s->backpressure++;
@@ -128,14 +131,15 @@ INLINE void send_due(struct trial *t, struct stream *s, const struct pace *pace,
 INLINE uint32_t receive(struct trial *t, unsigned int port, const bool several)
 {
 	struct rte_mbuf *frames[BURST_LIMIT];
-	uint16_t got = rte_eth_rx_burst(ports[port].id, several ? t->lane : 0, frames, BURST_LIMIT);
+	uint16_t got = rte_eth_rx_burst(ports[port].id, several ? port_queue(&ports[port], t->lane) : 0, frames,
+				       BURST_LIMIT);
 	uint32_t stamp;
 
 	t->now = rte_rdtsc();
 	stamp = (uint32_t)(t->now >> STAMP_SHIFT);
 	for (uint16_t i = 0; i < got; i++)
-		account_frame(t, port, rte_pktmbuf_mtod(frames[i], const uint8_t *),
-			      rte_pktmbuf_data_len(frames[i]), stamp);
+		(several ? account_frame_of_lanes : account_frame)(t, port, rte_pktmbuf_mtod(frames[i], const uint8_t *),
+								     rte_pktmbuf_data_len(frames[i]), stamp);
 	if (got)
 		rte_pktmbuf_free_bulk(frames, got);
 	return got;
@@ -210,7 +214,7 @@ INLINE void send_phase(struct trial *t, const struct loop_order *o, struct loop_
 			record->gaps_over_1ms += gap > millisecond;
 			if (now > pace->end)
 				break;
-			if (first) /* the first frame of a trial or a second (rfc2544-11.2, 11.3) */
+			if (first && (!several || now >= extras_next())) /* the first frame of a trial or a second (rfc2544-11.2, 11.3) */
 				extras_send(now, sent_until_now(t, state, several));
 			for (unsigned int i = 0; i < STREAMS; i++)
 				if (t->streams[i].active)

@@ -16,9 +16,8 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
-#include "ports.h"
+#include "device.h"
 #include "rings.h"
-#include "rss.h"
 #include "xdp.h"
 
 #define SEND_BUFFER_OCTETS (16 << 20) /* more than a full transmit ring of jumbo frames takes */
@@ -107,72 +106,6 @@ bool port_on_pci(const struct port *p)
 	return strchr(p->device, ':') != NULL;
 }
 
-static int pool_make(struct port *p, uint16_t queue, uint32_t room, uint32_t pool_frames, int memory, struct failure *f)
-{
-	char name[RTE_MEMPOOL_NAMESIZE];
-	struct rte_mempool *pool;
-
-	snprintf(name, sizeof(name), "pool%u.%u", p->id, queue);
-	pool = p->pools[queue] = rte_pktmbuf_pool_create(name, pool_frames, 256, 0, (uint16_t)room, memory);
-	if (!pool)
-		return failure_set(f, "memory", "%s: %u buffers of %u octets for queue %u of %u: %s", p->name, pool_frames,
-				   room, queue, p->queues, rte_strerror(rte_errno));
-	/* net_af_xdp shows the kernel the first piece only; frames of others would vanish without a count. */
-	if (!port_on_pci(p) && pool->nb_mem_chunks != 1)
-		return failure_set(f, "memory", "%s: %u buffers lie in %u pieces, expected one", p->name, pool_frames,
-				   pool->nb_mem_chunks);
-	return 0;
-}
-
-static int queues_set_up(struct port *p, uint32_t descriptors, int memory)
-{
-	uint16_t rx = (uint16_t)descriptors, tx = (uint16_t)descriptors;
-
-	if (rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &rx, &tx))
-		return -1;
-	for (uint16_t queue = 0; queue < p->queues; queue++)
-		if (rte_eth_rx_queue_setup(p->id, queue, rx, (unsigned int)memory, NULL, p->pools[queue]) ||
-		    rte_eth_tx_queue_setup(p->id, queue, tx, (unsigned int)memory, NULL))
-			return -1;
-	return 0;
-}
-
-static int configure(struct port *p, uint32_t least_room, uint32_t pool_frames, uint32_t descriptors,
-		     struct failure *f)
-{
-	struct rte_eth_conf conf;
-	struct rte_eth_dev_info info;
-	uint32_t room;
-	int memory = port_on_pci(p) ? rte_eth_dev_socket_id(p->id) : SOCKET_ID_ANY; /* beside the NIC */
-
-	if (rte_eth_dev_info_get(p->id, &info))
-		return failure_set(f, "device", "%s: the device does not describe itself", p->name);
-	if (p->queues > RTE_MIN(info.max_rx_queues, info.max_tx_queues))
-		return failure_set(f, "queues", "%s %u", p->name, RTE_MIN(info.max_rx_queues, info.max_tx_queues));
-	if (p->mtu > info.max_mtu)
-		p->mtu = info.max_mtu;
-	room = RTE_PKTMBUF_HEADROOM + p->mtu + RTE_ETHER_HDR_LEN + 2u * RTE_VLAN_HLEN;
-	room = RTE_MAX(room, RTE_MAX(least_room + RTE_PKTMBUF_HEADROOM, (uint32_t)RTE_MBUF_DEFAULT_BUF_SIZE));
-	for (uint16_t queue = 0; queue < p->queues; queue++)
-		if (pool_make(p, queue, room, pool_frames, memory, f))
-			return -1;
-	memset(&conf, 0, sizeof(conf));
-	if (port_on_pci(p))
-		conf.rxmode.mtu = p->mtu;
-	if (p->queues > 1)
-		rss_ask(&info, &conf);
-	if (p->queues > 1 && port_on_pci(p) && conf.rxmode.mq_mode != RTE_ETH_MQ_RX_RSS)
-		return failure_set(f, "no_rss", "%s", p->name);
-	if (rte_eth_dev_configure(p->id, p->queues, p->queues, &conf) || queues_set_up(p, descriptors, memory) ||
-	    rte_eth_dev_start(p->id))
-		return failure_set(f, "device", "%s: the device cannot be set up (the tester's log says more)",
-				   p->name);
-	if (conf.rxmode.mq_mode == RTE_ETH_MQ_RX_RSS)
-		rss_read(p, &info, &conf);
-	rte_eth_promiscuous_enable(p->id);
-	return rte_eth_macaddr_get(p->id, &p->mac) ? failure_set(f, "device", "%s: no MAC address", p->name) : 0;
-}
-
 static const char *bus_of(const struct port *p)
 {
 	return port_on_pci(p) ? "pci" : "vdev";
@@ -200,7 +133,7 @@ static int plug(struct port *p, const json_t *spec, struct failure *f)
 		result = failure_set(f, "device", "%s: no DPDK device from '%s'", p->name, devargs);
 	} else {
 		p->attached = true;
-		result = configure(p, (uint32_t)room, (uint32_t)pool_frames, (uint32_t)descriptors, f);
+		result = device_configure(p, (uint32_t)room, (uint32_t)pool_frames, (uint32_t)descriptors, f);
 	}
 	netns_leave(p);
 	return result;
@@ -338,6 +271,7 @@ int ports_attach(const json_t *specs, unsigned int lanes, double link_deadline_s
 	ports_detach();
 	for (unsigned int i = 0; i < PORTS && !result; i++) {
 		ports[i].queues = (uint16_t)lanes;
+		ports[i].step = 1;
 		result = prepare(&ports[i], json_array_get(specs, i), f);
 	}
 	if (!result && ports[0].xdp != ports[1].xdp)
@@ -380,12 +314,13 @@ bool port_send(struct port *p, const void *octets, uint16_t length)
 {
 	struct rte_mbuf *frame;
 	char *data;
-	uint16_t queue;
+	uint16_t lane, queue;
 
 	if (p->xdp)
 		return send(p->packets, octets, length, 0) == length;
-	queue = (uint16_t)rte_lcore_id();
-	frame = rte_pktmbuf_alloc(p->pools[queue]);
+	lane = (uint16_t)rte_lcore_id();
+	queue = port_queue(p, lane);
+	frame = rte_pktmbuf_alloc(p->pools[lane]);
 	if (!frame)
 		return false;
 	data = rte_pktmbuf_append(frame, length);

@@ -43,6 +43,7 @@ struct port {
 	uint16_t vlan;	  /* tag of ARP and ND that we originate; 0: none */
 	uint16_t mtu;	  /* largest that interface and device carry */
 	uint16_t queues; /* to send and to receive, one for each lane */
+	uint16_t step;	 /* from one lane's queue to the next one's */
 	struct rte_mempool *pools[LANES]; /* of each queue */
 	struct rte_ether_addr mac;
 	bool has_ipv4, has_ipv6;
@@ -87,6 +88,10 @@ uint32_t port_link_mbps(const struct port *p);
 /* Into and out of a port's network namespace; a port of our own has none to go to. */
 int netns_enter(const struct port *p);
 void netns_leave(const struct port *p);
+static inline uint16_t port_queue(const struct port *p, uint16_t lane)
+{
+	return (uint16_t)(lane * p->step);
+}
 /* One frame of our own making (ARP, ND), now, by the queue of the lane that calls. */
 bool port_send(struct port *p, const void *octets, uint16_t length);
 

@@ -11,6 +11,8 @@
 #define PREFIX "ring:"
 /* Powers of two. */
 #define SLOTS 2048u	   /* of a wire: as many as a NIC's usual descriptors */
+#define STEP 4u		   /* DPDK counts frames in 32 octets a queue: so two lanes never write to the same cache lines */
+#define MOST_QUEUES 16u	   /* that its ring device has */
 #define ASIDE_SLOTS 65536u /* for a queue whose lane's CPU is away for a while */
 
 /* What reaches one queue of a port. */
@@ -116,29 +118,33 @@ static struct rte_ring *ring_make(const char *kind, unsigned int slots, unsigned
 int rings_plug(struct port *p, const char *devargs)
 {
 	unsigned int mine = (unsigned int)(p - ports);
-	struct rte_ring *in[LANES], *out[LANES];
+	struct rte_ring *in[MOST_QUEUES], *out[MOST_QUEUES];
 	struct queue *q = queues[mine], words = {0};
 	char name[16];
 	int id;
 
-	if (words_read(devargs, &words))
+	if (words_read(devargs, &words) || p->queues * STEP > MOST_QUEUES)
 		return -1;
 	for (uint16_t i = 0; i < p->queues; i++) {
 		q[i] = words;
-		in[i] = q[i].wire = ring_make("wire", SLOTS, mine, i);
-		out[i] = ring_make("wire", SLOTS, 1u - mine, i);
+		q[i].wire = ring_make("wire", SLOTS, mine, i);
+		for (unsigned int k = 0; k < STEP; k++) { /* only the first of them is used */
+			in[i * STEP + k] = q[i].wire;
+			out[i * STEP + k] = ring_make("wire", SLOTS, 1u - mine, i);
+		}
 		q[i].aside = ring_make("aside", ASIDE_SLOTS, mine, i);
 		q[i].next_aside = p->queues > 1 ? ring_make("aside", ASIDE_SLOTS, mine, (uint16_t)((i + 1u) % p->queues)) : NULL;
-		if (!in[i] || !out[i] || !q[i].aside || (p->queues > 1 && !q[i].next_aside))
+		if (!q[i].wire || !out[i * STEP] || !q[i].aside || (p->queues > 1 && !q[i].next_aside))
 			return -1;
 	}
 	snprintf(name, sizeof(name), "lane%u", mine);
-	id = rte_eth_from_rings(name, in, p->queues, out, p->queues, SOCKET_ID_ANY);
+	p->step = STEP;
+	id = rte_eth_from_rings(name, in, p->queues * STEP, out, p->queues * STEP, SOCKET_ID_ANY);
 	if (id < 0)
 		return -1;
 	snprintf(p->device, sizeof(p->device), "net_ring_%s", name);
 	for (uint16_t i = 0; i < p->queues && (words.drop || words.late || words.cross || words.twice); i++)
-		if (!(q[i].meddler = rte_eth_add_rx_callback((uint16_t)id, i, meddle, &q[i])))
+		if (!(q[i].meddler = rte_eth_add_rx_callback((uint16_t)id, port_queue(p, i), meddle, &q[i])))
 			return -1;
 	return 0;
 }
@@ -149,7 +155,7 @@ void rings_let_go(struct port *p)
 
 	for (uint16_t i = 0; i < p->queues; i++) {
 		if (q[i].meddler) /* DPDK keeps it for the next port of this number */
-			rte_eth_remove_rx_callback(p->id, i, q[i].meddler);
+			rte_eth_remove_rx_callback(p->id, port_queue(p, i), q[i].meddler);
 		rte_pktmbuf_free(q[i].held);
 		q[i].held = NULL;
 	}

@@ -4,6 +4,7 @@
 
 #include "rss.h"
 
+#define USUAL_KEY_OCTETS 40u /* of a driver that does not say how long its key is */
 #define UDP_PORTS (RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
 
 /* Microsoft's own example key for "Receive Side Scaling" (Toeplitz), with its first 12 octets again for longer keys. */
@@ -20,14 +21,18 @@ void rss_ask(const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
 	conf->rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads & UDP_PORTS;
 }
 
-static int table_read(struct port *p, uint16_t entries)
+/* Every queue has its turn; a driver that does not let its table be set has one of its own. What is there is read back. */
+static int table_set(struct port *p, uint16_t entries)
 {
 	struct rte_eth_rss_reta_entry64 groups[RSS_ENTRIES / RTE_ETH_RETA_GROUP_SIZE];
 
 	if (!entries || entries > RSS_ENTRIES)
 		return -1;
-	for (unsigned int i = 0; i < RTE_DIM(groups); i++)
-		groups[i].mask = UINT64_MAX;
+	for (uint16_t i = 0; i < RSS_ENTRIES; i++) {
+		groups[i / RTE_ETH_RETA_GROUP_SIZE].mask = UINT64_MAX;
+		groups[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = i % p->queues;
+	}
+	rte_eth_dev_rss_reta_update(p->id, groups, entries);
 	if (rte_eth_dev_rss_reta_query(p->id, groups, entries))
 		return -1;
 	for (uint16_t i = 0; i < entries; i++)
@@ -38,19 +43,20 @@ static int table_read(struct port *p, uint16_t entries)
 
 void rss_read(struct port *p, const struct rte_eth_dev_info *info, const struct rte_eth_conf *conf)
 {
-	struct rte_eth_rss_conf found = {.rss_key = p->rss.key, .rss_key_len = info->hash_key_size};
+	uint8_t octets = info->hash_key_size ? info->hash_key_size : USUAL_KEY_OCTETS;
+	struct rte_eth_rss_conf found = {.rss_key = p->rss.key, .rss_key_len = octets};
 
 	memset(&p->rss, 0, sizeof(p->rss));
-	if (!info->hash_key_size || info->hash_key_size > RSS_KEY_OCTETS || table_read(p, info->reta_size))
+	if (octets > RSS_KEY_OCTETS || table_set(p, info->reta_size))
 		return;
 	if (rte_eth_dev_rss_hash_conf_get(p->id, &found)) {
-		found = (struct rte_eth_rss_conf){.rss_key = own_key, .rss_key_len = info->hash_key_size,
+		found = (struct rte_eth_rss_conf){.rss_key = own_key, .rss_key_len = octets,
 						  .rss_hf = conf->rx_adv_conf.rss_conf.rss_hf};
 		if (rte_eth_dev_rss_hash_update(p->id, &found))
 			return;
-		memcpy(p->rss.key, own_key, info->hash_key_size);
+		memcpy(p->rss.key, own_key, octets);
 	}
-	p->rss.key_octets = info->hash_key_size;
+	p->rss.key_octets = octets;
 	p->rss.ipv4 = found.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_UDP;
 	p->rss.ipv6 = found.rss_hf & RTE_ETH_RSS_NONFRAG_IPV6_UDP;
 }

@@ -9,7 +9,7 @@
 
 /* Ask for it in `conf` where the device has it; else `conf` stays as it is. */
 void rss_ask(const struct rte_eth_dev_info *info, struct rte_eth_conf *conf);
-/* What a started device does, as far as it tells; one that tells no key is given one. */
+/* Let every queue have its turn, and read what a started device does, as far as it tells; one that tells no key is given one. */
 void rss_read(struct port *p, const struct rte_eth_dev_info *info, const struct rte_eth_conf *conf);
 /* {"key", "table", "ipv4", "ipv6"}; null where nobody can tell where a frame will go. */
 json_t *rss_json(const struct port *p);

@@ -25,8 +25,8 @@ void trial_idle_poll(void)
 			xdp_input(&ports[i]);
 			continue;
 		}
-		for (uint16_t queue = 0; ports[i].attached && queue < ports[i].queues; queue++)
-			while ((got = rte_eth_rx_burst(ports[i].id, queue, frames, BURST_LIMIT))) {
+		for (uint16_t lane = 0; ports[i].attached && lane < ports[i].queues; lane++)
+			while ((got = rte_eth_rx_burst(ports[i].id, port_queue(&ports[i], lane), frames, BURST_LIMIT))) {
 				for (uint16_t k = 0; k < got; k++)
 					neighbour_input(&ports[i], rte_pktmbuf_mtod(frames[k], const uint8_t *),
 							rte_pktmbuf_data_len(frames[k]));
@@ -100,7 +100,7 @@ static void flows_prepare(struct stream *s, const struct trial *t, const struct 
 	s->flows = (uint32_t)json_array_size(ports_of_lane);
 	for (uint32_t i = 0; i < s->flows; i++)
 		s->source_ports[i] = (uint16_t)json_integer_value(json_array_get(ports_of_lane, i));
-	if (s->flows)
+	if (s->flows || flows == 1)
 		return;
 	s->flows = flows / common_divisor(flows, t->lanes);
 	for (uint32_t i = 0; i < s->flows; i++)
