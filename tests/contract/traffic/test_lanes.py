@@ -4,11 +4,13 @@ import socket
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import tester_bed as bed
 
 from bmwg.drivers.nodes.netns import within
+from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for, refused
 from bmwg.drivers.traffic.embedded.ports import request_for
@@ -49,6 +51,8 @@ def test_a_ring_that_loses_nothing_loses_nothing(on_rings, spec):
     stream = result.streams[0]
     assert stream.received_frames == stream.sent_frames == sum(by_lane(told)) > 0
     assert stream.latency.frames == stream.received_frames
+    least, most = (sum(entry[end] * entry[2] for entry in stream.latency.buckets) for end in (0, 1))
+    assert least <= stream.latency.sum_ns <= most
     assert stream.duplicate_frames == stream.reordered_frames == stream.corrupt_frames == 0
     assert told["lanes"] == 2
     assert told["lanes.handed_frames"] == 0
@@ -157,10 +161,12 @@ def test_an_odd_frame_is_one_lanes(on_rings):
 def test_tags_mixes_networks_and_two_loads_are_those_of_all_frames(two_lanes):
     ports = bed.linked("ring", ("cross=3", "cross=3"))
     two_lanes.attach(ports)
-    tagged = TrialSpec(frame_octets=64, load_fps=20_000, duration_s=0.2, tag_after_s=0.1, tags=500)
+    tagged = TrialSpec(frame_octets=64, load_fps=20_000, duration_s=0.2, tag_after_s=0.1, tags=400)
     stream = two_lanes.run(tagged).streams[0]
-    assert len(stream.tagged_ns) == 500
+    assert tagged.tag_frames[1] - tagged.tag_frames[0] == 5  # so both lanes have some
+    assert len(stream.tagged_ns) == 400
     assert sum(ns is None for ns in stream.tagged_ns) <= stream.unsent_frames
+    assert sum(at is None for at in stream.tagged_at_ns) == sum(ns is None for ns in stream.tagged_ns)
     mix = imix.parse("7a4d1g")
     mixed = two_lanes.run(
         TrialSpec(frame_octets=1518, load_fps=12_000, duration_s=0.1, mix_octets=mix.sequence)
@@ -173,6 +179,29 @@ def test_tags_mixes_networks_and_two_loads_are_those_of_all_frames(two_lanes):
     assert two.received_frames == two.sent_frames > 0
     assert two.effective_duration_ns >= 190_000_000 or two.unsent_frames
     two_lanes.detach()
+
+
+def test_frames_to_random_networks_are_told_by_network(two_lanes):
+    first, second = bed.linked("ring", ("cross=3", "cross=3"))
+    two_lanes.attach(
+        (replace(first, networks_ipv4=BEHIND[0][0]), replace(second, networks_ipv4=BEHIND[1][0]))
+    )
+    spec = TrialSpec(
+        frame_octets=64,
+        load_fps=40_000,
+        duration_s=0.1,
+        destination_networks=16,
+        flows=3,
+        direction=Direction.BOTH,
+    )
+    result = two_lanes.run(spec)
+    two_lanes.detach()
+    for stream in result.streams:
+        assert stream.received_frames == stream.sent_frames > 0
+        assert stream.corrupt_frames == 0
+        assert stream.sent_by_network == stream.received_by_network
+        assert sum(stream.sent_by_network) == stream.sent_frames
+        assert min(stream.sent_by_network) > 0
 
 
 def _heard(port, stop):
