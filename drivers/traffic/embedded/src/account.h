@@ -17,7 +17,7 @@ struct stream {
 	bool active;
 	uint8_t index; /* the port that sends it */
 	struct port *tx, *rx;
-	struct frame_template template;
+	struct frame_template template __rte_cache_aligned; /* copied into each frame: 8 % of its cycles at 1518 octets */
 	struct frame_template mix[MIX_SIZES];
 	uint8_t mix_order[MIX_FRAMES]; /* which of `mix` each frame is */
 	uint32_t mix_frames;	       /* 0: all frames are `template` */
