@@ -81,6 +81,24 @@ def direct(io: str, *, mtu: int = 1500) -> Iterator[tuple[TesterPort, TesterPort
         yield port(0, left, "p0", io), port(1, right, "p1", io)
 
 
+def linked(io: str, devices: tuple[str, str]) -> tuple[TesterPort, TesterPort]:
+    """Two tester ports that are each other's end without a kernel between them: rings, or a socket's ends."""
+    kinds = ("vhost", "virtio_user") if io == "vhost" else (io, io)
+    first, second = (
+        TesterPort(
+            name=f"tester/p{side}",
+            io=kinds[side],
+            device=devices[side],
+            mac=f"02:00:00:00:00:0{side + 1}",
+            ipv4=f"198.18.{side}.2/24",
+            ipv6=f"2001:2:0:{side}::2/64",
+            peer_mac=f"02:00:00:00:00:0{2 - side}",
+        )
+        for side in (0, 1)
+    )
+    return first, second
+
+
 def own_queue(space: str, device: str, cpu: int) -> None:
     """Give a veth end a device queue of its own: GRO on, threaded NAPI, its kernel thread on `cpu`."""
     before = _napi_threads(device)

@@ -33,6 +33,14 @@ WATCHDOG = {
     "largest_stall_ns": 17,
     "intervals": [3, 9],
 }
+LANE = {
+    "sent_frames": 1,
+    "received_frames": 1,
+    "handed_frames": 0,
+    "cpu_ns": 1000,
+    "passes": 7,
+    "largest_gap_ns": 5,
+}
 TRIAL = {
     "largest_gap_ns": 5,
     "port_counters_before": [dict.fromkeys(COUNTERS, 0)] * 2,
@@ -59,6 +67,7 @@ TRIAL = {
         }
     ],
     "watchdogs": [WATCHDOG],
+    "lanes": [LANE, LANE],
 }
 PORTS = tuple(TesterPort(name=name, io="af_packet", device=name) for name in ("p0", "p1"))
 SPEC = TrialSpec(frame_octets=64, load_fps=4, duration_s=1.0)

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.testbed.medium import medium_of
-from bmwg.drivers.traffic.embedded import pci
+from bmwg.drivers.traffic.embedded import lanes, pci
 from bmwg.drivers.traffic.embedded.build import source_digest
-from bmwg.drivers.traffic.embedded.destinations import LEARNING_FRAMES, SEED, drawn, refuse_undrawable
+from bmwg.drivers.traffic.embedded.destinations import LEARNING_FRAMES, SEED, drawn
 from bmwg.drivers.traffic.embedded.extras import ROUTES, extras, states
 from bmwg.drivers.traffic.embedded.ports import (
     DEFAULT_MTU,
@@ -24,18 +24,19 @@ from bmwg.drivers.traffic.embedded.ports import (
     check_interface,
     check_ports,
     limits_of,
-    min_frame_octets,
     request_for,
     ring_for,
 )
 from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.drivers.traffic.embedded.result import beyond_stamps, faulty, plain, read_result, read_steal_ns
+from bmwg.drivers.traffic.embedded.rss import Rss, queues_of, steered
+from bmwg.drivers.traffic.embedded.trial_fit import MAX_FLOWS, check_trial
 from bmwg.drivers.traffic.embedded.xdp import refused
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.methodology.answers.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
 from bmwg.methodology.benchmarks.back_to_back import listening_s
-from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 from bmwg.methodology.records import (
     Direction,
     FrameFormat,
@@ -50,7 +51,6 @@ LATE_S = 50e-6  # beyond its load's time, in which the last frames of a trial ma
 BURST_LATE_S = 2e-3  # a burst leaves whole, or its lateness shows that it was none
 TRIAL_MARGIN_S = 15.0  # beyond trial and drain, before a silent tester is taken for hung
 POOL_FRAMES = 8192
-MAX_FLOWS = 16352  # UDP source ports from 0xc020 up (rfc2544 appendix C.2.6.4)
 MAX_TRIAL_NUMBER = 32767  # 15 bits of the signature; a frame of the trial 32,767 before cannot be on its way
 FORMAT_NUMBER = {FrameFormat.ETHERNET: 0, FrameFormat.IPV4_UDP: 1, FrameFormat.IPV6_UDP: 2}
 
@@ -67,6 +67,7 @@ class EmbeddedTraffic(OfFrames):
         self._limits: TrafficLimits | None = None
         self._mtus: list[int] = []
         self._links_mbps: list[int] = []  # of PCI ports; 0: not told
+        self._queues: tuple[Rss | None, ...] = (None, None)  # how each port spreads frames over its queues
         self._slot_octets = 0
         self._gateway_mac = ""
         self._queue_refused = False  # the kernel refused frames of a queue: it gets a new one
@@ -95,14 +96,20 @@ class EmbeddedTraffic(OfFrames):
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> EmbeddedTraffic:
         """Make the tester that a testbed file asks for; counters must stand still for `drain_s` seconds."""
+        tester = testbed.tester
+        settings = lanes.read_settings(tester.options, tester.cpus, testbed.file)
+        cpus = tester.cpus[: settings.lanes]
+        descriptors = settings.descriptors or lanes.DESCRIPTORS
         return cls(
             EmbeddedConfig(
-                cpus=testbed.tester.cpus,
+                cpus=cpus,
+                descriptors=descriptors,
+                memory_mib=settings.memory_mib or lanes.memory_for(len(cpus), descriptors),
                 watch_cpus=testbed.dut.cpus if testbed.dut_cpus_here else (),
                 run_dir=run_dir,
                 lab_ports=frozenset(testbed.lab_ports),
                 drain_quiet_s=drain_s,
-                pci=testbed.tester.io == PCI,
+                pci=tester.io == PCI,
                 line_rate_bps=medium_of(testbed).line_rate_bps,
             )
         )
@@ -115,6 +122,8 @@ class EmbeddedTraffic(OfFrames):
         """
         self.detach()
         check_ports(ports, self.config.lab_ports)
+        lanes.check_kinds(ports, len(self.config.cpus))
+        lanes.check_nodes(ports, self.config.cpus)
         self._mtus = [
             check_interface(port, self.config.lab_ports)
             if port.io in NETDEV_KINDS
@@ -129,25 +138,40 @@ class EmbeddedTraffic(OfFrames):
             self._unplug()
             raise
         self._ports = ports
-        self._limits = limits_of(ports, self._mtus)
+        self._limits = limits_of(ports, self._mtus, lanes.capabilities_of(len(self.config.cpus)))
         return self._limits
 
     def _plug(self, ports: tuple[TesterPort, TesterPort], *, frame_octets: int) -> None:
         requests = []
         # Jumbo buffers are four times as large: fewer of them keep the memory flat.
-        pool_frames = POOL_FRAMES if max(self._mtus) <= 3500 else POOL_FRAMES // 4
+        pool_frames = max(POOL_FRAMES, 4 * self.config.descriptors)
+        if max(self._mtus) > 3500:
+            pool_frames //= 4
         for port, mtu in zip(ports, self._mtus, strict=True):
             self._instance += 1
             requests.append(
-                request_for(port, self._instance, mtu=mtu, frame_octets=frame_octets, pool_frames=pool_frames)
+                request_for(
+                    port,
+                    self._instance,
+                    mtu=mtu,
+                    frame_octets=frame_octets,
+                    pool_frames=pool_frames,
+                    lanes=len(self.config.cpus),
+                    descriptors=self.config.descriptors,
+                )
             )
         try:
-            order = {"ports": requests, "link_deadline_s": pci.LINK_DEADLINE_S}
+            order = {
+                "ports": requests,
+                "lanes": len(self.config.cpus),
+                "link_deadline_s": pci.LINK_DEADLINE_S,
+            }
             reply = self._process.request("attach", order, deadline_s=ATTACH_DEADLINE_S)
         except RefusalError as refusal:
             if refusal.code == pci.NO_LINK:
                 raise pci.linkless(ports, refusal.text) from refusal
-            if (named := refused(refusal, ports)) is not None:
+            named = refused(refusal, ports) or lanes.refused(refusal, ports, len(self.config.cpus))
+            if named is not None:
                 raise named from refusal
             raise TestbedError(
                 "TST-11",
@@ -158,6 +182,7 @@ class EmbeddedTraffic(OfFrames):
             ) from refusal
         self._mtus = [whole(entry, "mtu") for entry in reply]
         self._links_mbps = [whole(entry, "link_mbps") for entry in reply]
+        self._queues = queues_of(reply)
         self._slot_octets = ring_for(frame_octets).slot_octets
 
     def _resolve(self, ports: tuple[TesterPort, TesterPort]) -> None:
@@ -190,38 +215,10 @@ class EmbeddedTraffic(OfFrames):
     # -- trials --------------------------------------------------------------------------------
 
     def _check(self, spec: TrialSpec) -> tuple[TesterPort, TesterPort]:
-        """Refuse what the ports cannot carry: TST-15, TST-16 (size), TST-17 (flows, addresses, networks)."""
+        """Refuse what the ports cannot carry: TST-15, and those of trial_fit.py."""
         if self._ports is None or self._limits is None:
             raise DriverError("TST-15", "embedded tester: no ports are attached", hint="attach() comes first")
-        tagged = spec.vlan_id is not None
-        least = max(self._limits.min_frame_octets, min_frame_octets(spec.frame_format, tagged))
-        if not least <= spec.frame_octets <= self._limits.max_frame_octets:
-            raise ConfigError(
-                "TST-16",
-                f"size of {'tagged ' if tagged else ''}{spec.frame_format} frames on {self._ports[0].io}; "
-                "no traffic was sent",
-                expected=f"{least}..{self._limits.max_frame_octets} octets",
-                found=str(spec.frame_octets),
-                hint="the lower limit is headers and signature, the upper the MTU of interface and device",
-            )
-        most_flows = 1 if spec.frame_format is FrameFormat.ETHERNET else MAX_FLOWS
-        if spec.flows > most_flows:
-            raise ConfigError(
-                "TST-17",
-                f"flows of {spec.frame_format} frames; no traffic was sent",
-                expected=f"1..{most_flows}",
-                found=str(spec.flows),
-            )
-        for port in self._ports:
-            family = {FrameFormat.IPV4_UDP: port.ipv4, FrameFormat.IPV6_UDP: port.ipv6}
-            if family.get(spec.frame_format, "none needed") is None:
-                raise ConfigError(
-                    "TST-17",
-                    f"{spec.frame_format} frames; no traffic was sent",
-                    expected="such an address on both ports",
-                    found=f"none on {port.name}",
-                )
-        refuse_undrawable(spec, self._ports)
+        check_trial(spec, self._ports, self._limits)
         return self._ports
 
     def _fit_rings(self, ports: tuple[TesterPort, TesterPort], frame_octets: int) -> None:
@@ -273,7 +270,18 @@ class EmbeddedTraffic(OfFrames):
             **drawn(spec, ports, self._draws.getrandbits(62)),
             "burst_frames": spec.burst_frames or 0,
             "burst_fps": float(spec.burst_fps or 0),
+            "source_ports": self._source_ports(spec),
         }
+
+    def _source_ports(self, spec: TrialSpec) -> list[list[list[int]]] | None:
+        """Source ports by which each lane's frames come to its own queue; None: they come where they come."""
+        several, plain_ip = len(self.config.cpus) > 1, spec.destination_networks == 1
+        if not (self._ports and several and plain_ip) or spec.frame_format is FrameFormat.ETHERNET:
+            return None
+        ipv4 = spec.frame_format is FrameFormat.IPV4_UDP
+        addresses = [(port.ipv4 if ipv4 else port.ipv6) or "" for port in self._ports]
+        ends = list(zip(addresses, self._queues, strict=True))
+        return steered(ends, lanes=len(self.config.cpus), flows=spec.flows)
 
     def learn(self, spec: TrialSpec, /) -> None:
         """Send learning frames from both ports (rfc2544-23), at least ten and one a flow, and forget them.
@@ -351,7 +359,8 @@ class EmbeddedTraffic(OfFrames):
             "latency_way": "one-way",
             "counting": {
                 "duplicate_frames": "beside the received ones, which hold the first copy of each; never lost",
-                "reordered_frames": "received, and counted beside (RFC 4737 3.3); never lost",
+                "reordered_frames": "received, and counted beside (RFC 4737 3.3); never lost"
+                + ("; of one lane's frames in one queue" if len(self.config.cpus) > 1 else ""),
             },
             "dpdk": self._hello.get("dpdk"),
             "protocol": self._hello.get("protocol"),
@@ -360,6 +369,8 @@ class EmbeddedTraffic(OfFrames):
             "cpus": list(self.config.cpus),
             "watch_cpus": list(self.config.watch_cpus),
             "burst_frames": self.config.burst_frames,
+            "lanes": len(self.config.cpus),
+            "descriptors": self.config.descriptors,
             "memory_mib": self.config.memory_mib,
             "hugepages": self.config.pci,
             "drain_quiet_s": self.config.drain_quiet_s,

@@ -21,19 +21,22 @@ from bmwg.drivers.hosting import nic_rings
 from bmwg.drivers.nodes.netns import in_initial_namespace, within
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, FrameFormat
-from bmwg.methodology.trial.capabilities import EVERYTHING
+from bmwg.methodology.trial.capabilities import Capability
 from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS
 
 XDP = "xdp"  # programs inside the kernel: no device of DPDK (src/xdp.h)
 AF_XDP = "af_xdp"
-NETDEV_KINDS = (XDP, AF_XDP, "af_packet")  # `device` is an interface name
+AF_PACKET = "af_packet"
+NETDEV_KINDS = (XDP, AF_XDP, AF_PACKET)  # `device` is an interface name
 VHOST = "vhost"  # the switch's end of a vhost-user socket, which it makes: the other half of a wire
 VIRTIO_USER = "virtio_user"
 SOCKET_KINDS = (VIRTIO_USER, "virtio_user_server", VHOST)  # `device` is a vhost-user socket
 MOST_SOCKET_OCTETS = 107  # sun_path without the final zero
 PCI = "pci"  # `device` is the address of a device that a user-space driver has
-IO_KINDS = (*NETDEV_KINDS, *SOCKET_KINDS, "memif", "memif_server", "pcap", PCI)
-MEMORY_MIB = 160  # of DPDK: buffers of two ports, rings, its own
+RING = "ring"  # rings inside the tester; `device` says what happens on the way (src/rings.h)
+PLAIN = "plain"  # there: nothing
+IO_KINDS = (*NETDEV_KINDS, *SOCKET_KINDS, "memif", "memif_server", "pcap", PCI, RING)
+MEMORY_MIB = 160  # of DPDK, for one lane: buffers of two ports, rings, its own
 BENCHMARK_NETWORKS = (
     ipaddress.ip_network("198.18.0.0/15"),  # rfc2544 appendix C.2.2
     ipaddress.ip_network("2001:2::/48"),  # rfc5180-8
@@ -75,32 +78,35 @@ def min_frame_octets(frame_format: FrameFormat, tagged: bool) -> int:
     return max(64, headers + SIGNATURE_OCTETS + FCS_OCTETS)
 
 
-def device_arguments(port: TesterPort, instance: int, ring: Ring) -> str:
+def device_arguments(port: TesterPort, instance: int, ring: Ring, lanes: int = 1) -> str:
     """The DPDK device string of a port. `instance` makes its name unique over the tester's life.
 
-    A port of kind xdp has none.
+    A port has a queue for each lane. One of kind xdp has no device of DPDK.
     """
     if port.io == XDP:
         return ""
     if port.io == AF_XDP:
         # busy_budget=0: the kernel's busy polling would put the DUT's work on our CPU.
         return f"net_af_xdp{instance},iface={port.device},start_queue=0,queue_count=1,busy_budget=0"
-    if port.io == "af_packet":
+    if port.io == AF_PACKET:
         return (
             f"net_af_packet{instance},iface={port.device},blocksz={ring.block_octets},framesz={ring.slot_octets},"
-            f"framecnt={ring.slots},qpairs=1,qdisc_bypass=1"
+            f"framecnt={ring.slots},qpairs={lanes},qdisc_bypass=1"
         )
     mac = f",mac={port.mac}" if port.mac else ""
     if port.io in (VIRTIO_USER, "virtio_user_server"):
         server = 1 if port.io.endswith("server") else 0
-        return f"virtio_user{instance},path={port.device},server={server},queue_size=1024{mac}"
+        queues = f",queues={lanes}" if lanes > 1 else ""
+        return f"virtio_user{instance},path={port.device},server={server},queue_size=1024{queues}{mac}"
     if port.io == VHOST:
-        return f"net_vhost{instance},iface={port.device},queues=1"
+        return f"net_vhost{instance},iface={port.device},queues={lanes}"
     if port.io in ("memif", "memif_server"):
         role = "server" if port.io.endswith("server") else "client"
         return f"net_memif{instance},role={role},socket={port.device},socket-abstract=no{mac}"
     if port.io == "pcap":
         return f"net_pcap{instance},{port.device}"
+    if port.io == RING:
+        return f"ring:{'' if port.device == PLAIN else port.device}"
     return port.device  # pci
 
 
@@ -247,7 +253,14 @@ def _missing(port: TesterPort, what: str, present: list[str]) -> TestbedError:
 
 
 def request_for(
-    port: TesterPort, instance: int, *, mtu: int, frame_octets: int, pool_frames: int
+    port: TesterPort,
+    instance: int,
+    *,
+    mtu: int,
+    frame_octets: int,
+    pool_frames: int,
+    lanes: int = 1,
+    descriptors: int = 2048,
 ) -> dict[str, Any]:
     """What the tester's `attach` needs to know of one port. `mtu` (octets) is the most asked of it."""
 
@@ -258,7 +271,7 @@ def request_for(
         "name": port.name,
         "xdp": port.io == XDP,
         "device_counts": port.io in (*SOCKET_KINDS, PCI),
-        "devargs": device_arguments(port, instance, ring_for(frame_octets)),
+        "devargs": device_arguments(port, instance, ring_for(frame_octets), lanes),
         "netns": port.netns,
         "interface": port.device if port.io in NETDEV_KINDS else None,
         "ipv4": plain(port.ipv4),
@@ -268,14 +281,16 @@ def request_for(
         "peer_mac": port.peer_mac,
         "mtu": mtu,
         # The packet socket's PMD wants buffers of a whole slot.
-        "room": ring_for(frame_octets).slot_octets if port.io == "af_packet" else 0,
+        "room": ring_for(frame_octets).slot_octets if port.io == AF_PACKET else 0,
         "vlan": port.vlan_id or 0,
         "pool_frames": pool_frames,
-        "descriptors": 2048,
+        "descriptors": descriptors,
     }
 
 
-def limits_of(ports: tuple[TesterPort, TesterPort], mtus: list[int]) -> TrafficLimits:
+def limits_of(
+    ports: tuple[TesterPort, TesterPort], mtus: list[int], capabilities: frozenset[Capability]
+) -> TrafficLimits:
     """What both ports carry: the smaller MTU (of interface and device), with Ethernet header and FCS."""
     most = min(min(mtus) + ETHERNET_OCTETS + FCS_OCTETS, MAX_FRAME_OCTETS)
     if ports[0].io == XDP:
@@ -283,5 +298,5 @@ def limits_of(ports: tuple[TesterPort, TesterPort], mtus: list[int]) -> TrafficL
     return TrafficLimits(
         min_frame_octets=64,
         max_frame_octets=most,
-        capabilities=EVERYTHING,
+        capabilities=capabilities,
     )

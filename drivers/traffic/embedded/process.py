@@ -15,6 +15,7 @@ from typing import IO, Any, NoReturn
 
 from bmwg.drivers.traffic.embedded import pci
 from bmwg.drivers.traffic.embedded.build import ensure_built
+from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, check_cpus
 from bmwg.drivers.traffic.embedded.ports import MEMORY_MIB
 from bmwg.drivers.traffic.embedded.protocol import Channel, RefusalError, TesterGoneError, TesterLateError
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
@@ -27,10 +28,11 @@ STOP_DEADLINE_S = 3.0
 class EmbeddedConfig:
     """How the tester is run.
 
-    `cpus` holds the one CPU of its lcore; `watch_cpus` get a watchdog each; `run_dir` receives the program's
+    `cpus` holds the CPU of each lane; `watch_cpus` get a watchdog each; `run_dir` receives the program's
     log; `lab_ports` are interfaces of the initial namespace or PCI addresses that traffic may use.
-    `burst_frames` is the most that leave at once when the sender woke late. `memory_mib` is DPDK's heap.
-    With `pci` its memory is hugepages, as ports need them. `line_rate_bps` is the medium's.
+    `burst_frames` is the most that leave at once when the sender woke late. `memory_mib` is DPDK's heap,
+    `descriptors` are those of each queue. With `pci` its memory is hugepages, as ports need them.
+    `line_rate_bps` is the medium's.
     """
 
     cpus: tuple[int, ...] = (0,)
@@ -39,6 +41,7 @@ class EmbeddedConfig:
     lab_ports: frozenset[str] = frozenset()
     burst_frames: int = 32
     memory_mib: int = MEMORY_MIB
+    descriptors: int = DESCRIPTORS
     drain_quiet_s: float = 0.05
     drain_limit_s: float = 2.0  # rfc2544-23: residual frames within two seconds
     resolve_deadline_s: float = 5.0
@@ -48,19 +51,12 @@ class EmbeddedConfig:
 
     def __post_init__(self) -> None:
         """Refuse what the machine cannot be (TST-23)."""
+        check_cpus(self.cpus)
         online = set(range(os.cpu_count() or 1))
-        for what, cpus in (("cpus", self.cpus), ("watch_cpus", self.watch_cpus)):
-            strange = [cpu for cpu in cpus if cpu not in online]
-            if strange:
-                raise ConfigError(
-                    "TST-23", f"tester {what}", expected=f"CPUs of {sorted(online)}", found=str(strange)
-                )
-        if len(self.cpus) != 1:
+        strange = [cpu for cpu in self.watch_cpus if cpu not in online]
+        if strange:
             raise ConfigError(
-                "TST-23",
-                "tester cpus",
-                expected="one CPU (one lcore serves both ports)",
-                found=str(self.cpus),
+                "TST-23", "tester watch_cpus", expected=f"CPUs of {sorted(online)}", found=str(strange)
             )
         if not 1 <= self.burst_frames <= 64:
             raise ConfigError("TST-23", "tester burst_frames", expected="1..64", found=str(self.burst_frames))
@@ -125,7 +121,8 @@ class TesterProcess:
     def _argv(self, binary: Path, fd: int) -> list[str]:
         memory = ["--no-huge", "--no-shconf", "--no-pci", "-m", str(self._config.memory_mib)]
         eal = [*(pci.EAL if self._config.pci else memory), "--no-telemetry"]
-        eal += ["--lcores", f"0@{self._config.cpus[0]}", "--log-level", "warning"]
+        lanes = ",".join(f"{lane}@{cpu}" for lane, cpu in enumerate(self._config.cpus))
+        eal += ["--lcores", lanes, "--log-level", "warning"]
         watched = {"sut": list(self._config.watch_cpus), "tester": list(self._config.cpus)}
         return [str(binary), str(fd), str(os.getpid()), json.dumps(watched), *eal]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api.protocols import TesterPort
+from bmwg.drivers.traffic.embedded import lanes
 from bmwg.drivers.traffic.embedded.ports import PCI, SOCKET_KINDS, XDP
 from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
 from bmwg.drivers.traffic.renamed import renamed
@@ -149,6 +150,7 @@ def _result(
             auxiliary[f"{port.name}.link_mbps"] = link_mbps
     if spec.loss_times:
         auxiliary["started_ns"] = whole(reply, "started_ns")  # of the machine's monotonic clock
+    auxiliary |= lanes.told(reply)
     for key in ("gaps_over_1ms", "loop_passes", "no_buffer_events"):
         auxiliary[key] = whole(reply, key)
     auxiliary[RESIDUAL_WAIT] = whole(reply, "residual_wait_ns")

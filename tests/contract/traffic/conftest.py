@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 import tester_bed as bed
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
+from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
 
 
 def _lacking() -> str:
@@ -38,6 +39,20 @@ def tester(run_dir):
         pytest.skip(f"lacks {_lacking()}: network namespaces cannot be made")
     last = (os.cpu_count() or 1) - 1
     config = EmbeddedConfig(run_dir=run_dir, watch_cpus=(last,), drain_quiet_s=0.2)
+    with EmbeddedTraffic(config) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def two_lanes(run_dir):
+    """One tester process of two lanes for the tests of a module."""
+    if _lacking():
+        pytest.skip(f"lacks {_lacking()}: network namespaces cannot be made")
+    if (os.cpu_count() or 1) < 2:
+        pytest.skip("lacks a second CPU: two lanes cannot be had")
+    config = EmbeddedConfig(
+        run_dir=run_dir, cpus=(0, 1), memory_mib=memory_for(2, DESCRIPTORS), drain_quiet_s=0.2
+    )
     with EmbeddedTraffic(config) as running:
         yield running
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,13 @@ def spec(**changes):
     return TrialSpec(**({"frame_octets": 64, "load_fps": LOAD_FPS, "duration_s": 0.25} | changes))
 
 
+def lanes_bed(kind, run_dir):
+    if kind == "af_packet":
+        return bed.direct(kind)
+    device = "plain" if kind == "ring" else str(run_dir / "lanes.sock")
+    return nullcontext(bed.linked(kind, (device, device)))
+
+
 @pytest.fixture
 def simulated():
     with SimulatedTraffic(SimulatedConfig()) as driver:
@@ -29,11 +37,18 @@ def simulated():
         yield driver
 
 
-@pytest.fixture(params=["simulated", "xdp", "af_xdp", "af_packet"])
-def driver(request):
-    """Every driver, attached; the embedded one on both its port kinds."""
+@pytest.fixture(params=["simulated", "xdp", "af_xdp", "af_packet", "2 ring", "2 vhost", "2 af_packet"])
+def driver(request, run_dir):
+    """Every driver, attached; the embedded one on its port kinds, with one lane and with two."""
     if request.param == "simulated":
         yield request.getfixturevalue("simulated")
+        return
+    if request.param.startswith("2 "):
+        running = request.getfixturevalue("two_lanes")
+        with lanes_bed(request.param[2:], run_dir) as ports:
+            running.attach(ports)
+            yield running
+            running.detach()
         return
     running = request.getfixturevalue("tester")
     with bed.direct(request.param) as ports:

@@ -224,8 +224,9 @@ def test_nothing_is_left_behind(run_dir, io):
 def test_cpu_that_is_not_there(run_dir):
     with pytest.raises(ConfigError, match="TST-23"):
         EmbeddedConfig(run_dir=run_dir, cpus=(4096,))
-    with pytest.raises(ConfigError, match="TST-23"):
-        EmbeddedConfig(run_dir=run_dir, cpus=(0, 1))
+    for cpus in ((), (0, 0)):  # none, and one for two lanes
+        with pytest.raises(ConfigError, match="TST-23"):
+            EmbeddedConfig(run_dir=run_dir, cpus=cpus)
 
 
 def test_doors_of_the_other_devices():

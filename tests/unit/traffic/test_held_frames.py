@@ -57,6 +57,7 @@ def result_of(io, seen, no_room=0):
         "streams": [stream, None],
         "unassigned_frames": [0, 0],
         "link_mbps": [10_000, 0],
+        "lanes": [{}],
         "wall_time_ns": 2000,
         "residual_wait_ns": 0,
         "real_time": True,

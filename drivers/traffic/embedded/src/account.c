@@ -3,6 +3,7 @@
 
 #include "account.h"
 #include "clock.h"
+#include "crossing.h"
 #include "extra.h"
 #include "neighbour.h"
 
@@ -36,14 +37,30 @@ static bool intact(const struct frame_template *template, const uint8_t *frame, 
 	       memcmp(frame + fill, template->octets + fill, length - fill) == 0;
 }
 
-void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uint32_t length, uint32_t stamp)
+/* Whether the lane that sent it had got so far, that lane looks. */
+static inline __attribute__((always_inline)) void account_of_lanes(struct trial *t, struct stream *s, const uint8_t *frame, uint32_t length, uint32_t offset,
+			     uint64_t sequence, uint32_t stamp_delta)
+{
+	uint64_t lane = sequence >> LANE_SHIFT, own = sequence & ((1ull << LANE_SHIFT) - 1u);
+	uint64_t number = lane_number(own, (uint16_t)lane, t->lanes);
+
+	if (lane >= t->lanes || number >= s->all || !intact(stream_template(s, number), frame, length, offset)) {
+		s->got->corrupt++;
+		return;
+	}
+	crossing_account(t, s, (uint16_t)lane, own, stamp_delta);
+}
+
+/* Compiled twice: a trial of one lane is not to pay for others. */
+static inline __attribute__((always_inline)) void account(struct trial *t, unsigned int port, const uint8_t *frame,
+							  uint32_t length, uint32_t stamp, const bool several)
 {
 	struct stream *s = NULL;
 	const struct signature *signature;
 	bool tagged;
 	int offset;
 
-	for (unsigned int i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < STREAMS; i++)
 		if (t->streams[i].active && t->streams[i].rx == &ports[port])
 			s = &t->streams[i];
 	offset = frame_signature_offset(frame, length, &tagged);
@@ -79,10 +96,24 @@ void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uin
 		t->unassigned[port]++;
 		return;
 	}
+	if (several) {
+		account_of_lanes(t, s, frame, length, (uint32_t)offset, sequence, stamp - signature->stamp);
+		return;
+	}
 	if (sequence >= s->sent || !intact(stream_template(s, sequence), frame, length, (uint32_t)offset)) {
 		s->got->corrupt++;
 		return;
 	}
 	count_sequence(s->got, s->window, &t->expected, sequence,
 		       (uint64_t)((double)(stamp - signature->stamp) * t->ns_per_stamp + 0.5), t->now);
+}
+
+void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uint32_t length, uint32_t stamp)
+{
+	account(t, port, frame, length, stamp, false);
+}
+
+void account_frame_of_lanes(struct trial *t, unsigned int port, const uint8_t *frame, uint32_t length, uint32_t stamp)
+{
+	account(t, port, frame, length, stamp, true);
 }

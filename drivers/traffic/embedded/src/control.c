@@ -13,9 +13,10 @@
 #include "control.h"
 #include "frames.h"
 #include "neighbour.h"
+#include "rss.h"
 #include "trial.h"
 
-#define LINE_LIMIT 65536u
+#define LINE_LIMIT 262144u /* an order that names every source port has 200,000 octets */
 #define IDLE_POLL_MS 2
 
 static char line[LINE_LIMIT];
@@ -31,21 +32,26 @@ static json_t *describe_port(const struct port *p)
 		rte_ether_format_addr(gateway4, sizeof(gateway4), &p->gateway_ipv4.mac);
 	if (p->gateway_ipv6.known)
 		rte_ether_format_addr(gateway6, sizeof(gateway6), &p->gateway_ipv6.mac);
-	return json_pack("{s:s,s:s,s:s,s:s,s:i,s:I}", "name", p->name, "mac", mac, "gateway_ipv4_mac", gateway4,
+	return json_pack("{s:s,s:s,s:s,s:s,s:i,s:I,s:o}", "name", p->name, "mac", mac, "gateway_ipv4_mac", gateway4,
 			 "gateway_ipv6_mac", gateway6, "mtu", (int)p->mtu, "link_mbps",
-			 (json_int_t)port_link_mbps(p));
+			 (json_int_t)port_link_mbps(p), "rss", rss_json(p));
 }
 
 static json_t *do_attach(const json_t *arguments, struct failure *f)
 {
 	const json_t *list = json_object_get(arguments, "ports");
+	json_int_t lanes = json_integer_value(json_object_get(arguments, "lanes"));
 	json_t *out;
 
 	if (json_array_size(list) != PORTS) {
 		failure_set(f, "protocol", "attach: two ports are needed");
 		return NULL;
 	}
-	if (ports_attach(list, json_number_value(json_object_get(arguments, "link_deadline_s")), f))
+	if (lanes < 1 || lanes > (json_int_t)LANES) {
+		failure_set(f, "protocol", "attach: 1 to %u lanes", LANES);
+		return NULL;
+	}
+	if (ports_attach(list, (unsigned int)lanes, json_number_value(json_object_get(arguments, "link_deadline_s")), f))
 		return NULL;
 	out = json_array();
 	for (unsigned int i = 0; i < PORTS; i++)

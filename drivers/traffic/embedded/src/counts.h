@@ -103,6 +103,25 @@ static __attribute__((noinline, unused)) void count_network(struct counts *c, co
 		c->from_network[network]++;
 }
 
+/* The first copy of a frame. `sequence` is its number among all frames of the stream. */
+static inline __attribute__((always_inline)) void count_copy(struct counts *c, const struct expected *e, uint64_t sequence,
+			      uint64_t latency_ns, uint64_t now)
+{
+	c->received++;
+	c->losses.first_received += sequence < e->first;
+	histogram_add(&c->latency, latency_ns);
+	if (e->networks)
+		count_network(c, e, sequence);
+	if (e->tags && sequence >= e->tag_first) {
+		uint64_t number = (sequence - e->tag_first) / e->tag_step;
+
+		if (number < e->tags && number < MAX_TAGS && sequence == e->tag_first + number * e->tag_step) {
+			c->tagged_ns[number] = latency_ns + 1u;
+			c->tagged_at[number] = now;
+		}
+	}
+}
+
 /* A frame of this trial and stream, whole as it was sent, that arrived at `now`. */
 static inline __attribute__((always_inline)) void count_sequence(struct counts *c, uint64_t *window, const struct expected *e, uint64_t sequence,
 				  uint64_t latency_ns, uint64_t now)
@@ -127,19 +146,7 @@ static inline __attribute__((always_inline)) void count_sequence(struct counts *
 		c->reordered++; /* rfc4737-3.3: below the next expected number */
 	}
 	*word = (*word >> 32 == turn >> 32 ? *word : turn) | bit;
-	c->received++;
-	c->losses.first_received += sequence < e->first;
-	histogram_add(&c->latency, latency_ns);
-	if (e->networks)
-		count_network(c, e, sequence);
-	if (e->tags && sequence >= e->tag_first) {
-		uint64_t number = (sequence - e->tag_first) / e->tag_step;
-
-		if (number < e->tags && number < MAX_TAGS && sequence == e->tag_first + number * e->tag_step) {
-			c->tagged_ns[number] = latency_ns + 1u;
-			c->tagged_at[number] = now;
-		}
-	}
+	count_copy(c, e, sequence, latency_ns, now);
 }
 
 #endif

@@ -179,8 +179,11 @@ bool extras_input(unsigned int port, const uint8_t *frame, uint32_t length)
 	for (unsigned int i = 0; i < extra_count; i++)
 		if (extras[i].port == port && extras[i].answers_from &&
 		    udp->src_port == rte_cpu_to_be_16(extras[i].answers_from)) {
-			extras[i].answered++;
-			extras[i].verified += answer_right(&extras[i], (const uint8_t *)(udp + 1), frame + length);
+			/* any lane may get one */
+			__atomic_add_fetch(&extras[i].answered, 1, __ATOMIC_RELAXED);
+			__atomic_add_fetch(&extras[i].verified,
+					   answer_right(&extras[i], (const uint8_t *)(udp + 1), frame + length),
+					   __ATOMIC_RELAXED);
 			return true;
 		}
 	return false;

@@ -21,6 +21,14 @@ struct frame_plan {
 	uint8_t source_ip[16], destination_ip[16]; /* first four octets for IPv4 */
 };
 
+/* Another source port than the template's, for a frame that has one. */
+static inline void frame_port(uint8_t *frame, const struct frame_template *t, uint16_t source_port)
+{
+	if (t->source_port_offset)
+		flow_port_put(t, source_port, 0, (uint16_t *)(frame + t->source_port_offset),
+			      (uint16_t *)(frame + t->checksum_offset));
+}
+
 static inline void frame_sign(uint8_t *frame, const struct frame_template *t, uint16_t trial_stream,
 			      uint64_t sequence, uint32_t stamp)
 {
@@ -32,14 +40,14 @@ static inline void frame_sign(uint8_t *frame, const struct frame_template *t, ui
 
 /* Another destination than the template's, with the checksums that go with it; the frame has an IP header. */
 static inline void frame_address(uint8_t *frame, const struct frame_template *t, const struct destination *to,
-				 uint32_t octets, uint64_t sequence)
+				 uint32_t octets, uint16_t source_port)
 {
 	uint16_t *header = (uint16_t *)(frame + t->header_checksum_offset);
 
 	memcpy(frame + t->destination_offset, to->address, octets);
 	if (t->header_checksum_offset)
 		*header = header_checksum(*header, to->delta);
-	flow_ports(t, sequence, to->delta, (uint16_t *)(frame + t->source_port_offset),
+	flow_port_put(t, source_port, to->delta, (uint16_t *)(frame + t->source_port_offset),
 		   (uint16_t *)(frame + t->checksum_offset));
 }
 

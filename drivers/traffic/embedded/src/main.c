@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bmwg-tester FD PARENT WATCH_CPUS [EAL arguments]: the embedded tester. FD is its end of the control channel, PARENT the
- * process that it dies with, WATCH_CPUS the CPUs to watch, {"sut": [...], "tester": [...]}. One lcore serves both ports.
+ * process that it dies with, WATCH_CPUS the CPUs to watch, {"sut": [...], "tester": [...]}. Each lcore is a lane, which serves both ports.
  * bmwg-tester probe-xdp: prints as a JSON line what the kernel lacks for ports of kind xdp; an empty object if nothing.
  */
 #include <errno.h>

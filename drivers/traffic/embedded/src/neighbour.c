@@ -142,7 +142,6 @@ bool neighbour_input(struct port *p, const uint8_t *frame, uint32_t length)
 		at += sizeof(*tag);
 	}
 	if (type == RTE_ETHER_TYPE_ARP && at + sizeof(struct rte_arp_hdr) <= end) {
-		p->control_frames++;
 		arp_input(p, (const struct rte_arp_hdr *)at, vlan_tci);
 		return true;
 	}
@@ -153,7 +152,6 @@ bool neighbour_input(struct port *p, const uint8_t *frame, uint32_t length)
 		if (ip->proto != IPPROTO_ICMPV6 ||
 		    (nd->type != ND_NEIGHBOR_SOLICIT && nd->type != ND_NEIGHBOR_ADVERT))
 			return false;
-		p->control_frames++;
 		nd_input(p, &eth->src_addr, ip, nd, vlan_tci);
 		return true;
 	}

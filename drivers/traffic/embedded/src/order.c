@@ -71,16 +71,37 @@ static int destinations_read(const json_t *list, struct order *o, struct failure
 	return 0;
 }
 
+/* Every lane has one at least, and not more than there are; each is one that a test frame may have. */
+static int source_ports_check(const struct order *o, struct failure *f)
+{
+	if (json_is_null(o->source_ports))
+		return 0;
+	for (unsigned int s = 0; s < STREAMS; s++)
+		for (uint16_t lane = 0; lane < ports[0].queues; lane++) {
+			const json_t *list = json_array_get(json_array_get(o->source_ports, s), lane);
+
+			if (!json_array_size(list) || json_array_size(list) > MAX_FLOWS)
+				return failure_set(f, "protocol", "trial: source ports that no lane can have");
+			for (size_t i = 0; i < json_array_size(list); i++) {
+				json_int_t port = json_integer_value(json_array_get(list, i));
+
+				if (port < (json_int_t)TEST_SOURCE_PORT || port > 65535)
+					return failure_set(f, "protocol", "trial: source port %lld", port);
+			}
+		}
+	return 0;
+}
+
 int order_read(const json_t *spec, struct order *o, struct failure *f)
 {
 	json_int_t octets, vlan, flows, format, burst;
 	int forward, reverse, loss_times;
-	json_t *mix, *destinations;
+	json_t *mix, *destinations, *source_ports;
 	uint32_t least;
 
 	memset(o, 0, sizeof(*o));
 	if (json_unpack((json_t *)spec, "{s:I,s:I,s:I,s:I,s:I,s:I,s:F,s:b,s:b,s:I,s:F,s:F,s:I,s:F,s:F,s:b,s:I,s:I,s:I,s:I,s:o,"
-					  "s:I,s:I,s:I,s:o,s:I,s:F}",
+					  "s:I,s:I,s:I,s:o,s:I,s:F,s:o}",
 			"number", &o->number, "frame_octets", &octets, "vlan", &vlan, "flows", &flows, "format",
 			&format, "intended", &o->intended, "load_fps", &o->load_fps, "forward", &forward,
 			"reverse", &reverse, "burst_limit", &burst, "drain_quiet_s", &o->quiet_s, "drain_limit_s",
@@ -88,7 +109,7 @@ int order_read(const json_t *spec, struct order *o, struct failure *f)
 			"loss_times", &loss_times, "broadcast_every", &o->broadcast_every, "tag_first",
 			&o->tag_first, "tag_step", &o->tag_step, "tags", &o->tags, "mix", &mix, "networks", &o->networks,
 			"step_bits", &o->step_bits, "seed", &o->seed, "destinations", &destinations,
-			"burst_frames", &o->burst_frames, "burst_fps", &o->burst_fps))
+			"burst_frames", &o->burst_frames, "burst_fps", &o->burst_fps, "source_ports", &source_ports))
 		return failure_set(f, "protocol", "trial: a field is missing or of the wrong type");
 	if (!ports[0].attached || !ports[1].attached)
 		return failure_set(f, "state", "no ports are attached");
@@ -110,6 +131,9 @@ int order_read(const json_t *spec, struct order *o, struct failure *f)
 	o->forward = forward;
 	o->reverse = reverse;
 	o->loss_times = loss_times;
+	o->source_ports = source_ports;
+	if (source_ports_check(o, f))
+		return -1;
 	if (destinations_read(destinations, o, f))
 		return -1;
 	return mix_read(mix, o, least, f);

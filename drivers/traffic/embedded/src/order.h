@@ -23,6 +23,7 @@ struct order {
 	double burst_fps;	 /* within a burst */
 	double load_fps, then_load_fps, late_s, quiet_s, limit_s;
 	uint32_t burst_limit;
+	const json_t *source_ports; /* by stream and lane, lists of them; null: the lanes share the usual ones */
 };
 
 /* Read and check an order; ports must be attached. */

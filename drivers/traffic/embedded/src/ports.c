@@ -18,7 +18,8 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
-#include "ports.h"
+#include "device.h"
+#include "rings.h"
 #include "xdp.h"
 
 #define SEND_BUFFER_OCTETS (16 << 20) /* more than a full transmit ring of jumbo frames takes */
@@ -108,42 +109,9 @@ bool port_on_pci(const struct port *p)
 	return strchr(p->device, ':') != NULL;
 }
 
-static int configure(struct port *p, uint32_t least_room, uint32_t pool_frames, uint32_t descriptors,
-		     struct failure *f)
+static const char *bus_of(const struct port *p)
 {
-	struct rte_eth_conf conf;
-	struct rte_eth_dev_info info;
-	char pool_name[RTE_MEMPOOL_NAMESIZE];
-	uint16_t rx = (uint16_t)descriptors, tx = (uint16_t)descriptors;
-	uint32_t room;
-	int memory = port_on_pci(p) ? rte_eth_dev_socket_id(p->id) : SOCKET_ID_ANY; /* beside the NIC */
-
-	if (rte_eth_dev_info_get(p->id, &info))
-		return failure_set(f, "device", "%s: the device does not describe itself", p->name);
-	if (p->mtu > info.max_mtu)
-		p->mtu = info.max_mtu;
-	room = RTE_PKTMBUF_HEADROOM + p->mtu + RTE_ETHER_HDR_LEN + 2u * RTE_VLAN_HLEN;
-	room = RTE_MAX(room, RTE_MAX(least_room + RTE_PKTMBUF_HEADROOM, (uint32_t)RTE_MBUF_DEFAULT_BUF_SIZE));
-	snprintf(pool_name, sizeof(pool_name), "pool%u", p->id);
-	p->pool = rte_pktmbuf_pool_create(pool_name, pool_frames, 256, 0, (uint16_t)room, memory);
-	if (!p->pool)
-		return failure_set(f, "memory", "%s: %u buffers of %u octets: %s", p->name, pool_frames, room,
-				   rte_strerror(rte_errno));
-	/* net_af_xdp shows the kernel the first piece only; frames of others would vanish without a count. */
-	if (!port_on_pci(p) && p->pool->nb_mem_chunks != 1)
-		return failure_set(f, "memory", "%s: %u buffers lie in %u pieces, expected one", p->name, pool_frames,
-				   p->pool->nb_mem_chunks);
-	memset(&conf, 0, sizeof(conf));
-	if (port_on_pci(p))
-		conf.rxmode.mtu = p->mtu;
-	if (rte_eth_dev_configure(p->id, 1, 1, &conf) ||
-	    rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &rx, &tx) ||
-	    rte_eth_rx_queue_setup(p->id, 0, rx, (unsigned int)memory, NULL, p->pool) ||
-	    rte_eth_tx_queue_setup(p->id, 0, tx, (unsigned int)memory, NULL) || rte_eth_dev_start(p->id))
-		return failure_set(f, "device", "%s: the device cannot be set up (the tester's log says more)",
-				   p->name);
-	rte_eth_promiscuous_enable(p->id);
-	return rte_eth_macaddr_get(p->id, &p->mac) ? failure_set(f, "device", "%s: no MAC address", p->name) : 0;
+	return port_on_pci(p) ? "pci" : "vdev";
 }
 
 static int plug(struct port *p, const json_t *spec, struct failure *f)
@@ -157,14 +125,18 @@ static int plug(struct port *p, const json_t *spec, struct failure *f)
 		return failure_set(f, "protocol", "port: devargs, room, pool_frames and descriptors are needed");
 	if (netns_enter(p))
 		return failure_set(f, "namespace", "%s: %s", p->name, strerror(errno));
-	snprintf(p->device, sizeof(p->device), "%.*s", (int)strcspn(devargs, ","), devargs);
-	result = rte_dev_probe(devargs);
+	if (rings_wanted(devargs)) {
+		result = rings_plug(p, devargs);
+	} else {
+		snprintf(p->device, sizeof(p->device), "%.*s", (int)strcspn(devargs, ","), devargs);
+		result = rte_dev_probe(devargs);
+	}
 	p->plugged = result == 0;
 	if (result || rte_eth_dev_get_port_by_name(p->device, &p->id)) {
 		result = failure_set(f, "device", "%s: no DPDK device from '%s'", p->name, devargs);
 	} else {
 		p->attached = true;
-		result = configure(p, (uint32_t)room, (uint32_t)pool_frames, (uint32_t)descriptors, f);
+		result = device_configure(p, (uint32_t)room, (uint32_t)pool_frames, (uint32_t)descriptors, f);
 	}
 	netns_leave(p);
 	return result;
@@ -263,14 +235,18 @@ static void unplug(struct port *p)
 	if (!p->plugged || netns_enter(p))
 		return;
 	if (p->attached) {
+		rings_let_go(p);
 		rte_eth_promiscuous_disable(p->id);
 		rte_eth_dev_stop(p->id);
 		rte_eth_dev_close(p->id);
 	}
-	rte_eal_hotplug_remove(port_on_pci(p) ? "pci" : "vdev", p->device);
+	rte_eal_hotplug_remove(bus_of(p), p->device);
+	rings_unplug(p);
 	netns_leave(p);
-	rte_mempool_free(p->pool);
-	p->pool = NULL;
+	for (uint16_t queue = 0; queue < p->queues; queue++) {
+		rte_mempool_free(p->pools[queue]);
+		p->pools[queue] = NULL;
+	}
 	p->plugged = p->attached = false;
 }
 
@@ -303,13 +279,16 @@ static int await_link(const struct port *p, double deadline_s, struct failure *f
 	return 0;
 }
 
-int ports_attach(const json_t *specs, double link_deadline_s, struct failure *f)
+int ports_attach(const json_t *specs, unsigned int lanes, double link_deadline_s, struct failure *f)
 {
 	int result = 0;
 
 	ports_detach();
-	for (unsigned int i = 0; i < PORTS && !result; i++)
+	for (unsigned int i = 0; i < PORTS && !result; i++) {
+		ports[i].queues = (uint16_t)lanes;
+		ports[i].step = 1;
 		result = prepare(&ports[i], json_array_get(specs, i), f);
+	}
 	if (!result && ports[0].xdp != ports[1].xdp)
 		result = failure_set(f, "xdp_mixed", "%s and %s: one port kind is xdp and the other is not",
 				     ports[0].name, ports[1].name);
@@ -350,17 +329,20 @@ bool port_send(struct port *p, const void *octets, uint16_t length)
 {
 	struct rte_mbuf *frame;
 	char *data;
+	uint16_t lane, queue;
 
 	if (p->xdp)
 		return send(p->packets, octets, length, 0) == length;
-	frame = rte_pktmbuf_alloc(p->pool);
+	lane = (uint16_t)rte_lcore_id();
+	queue = port_queue(p, lane);
+	frame = rte_pktmbuf_alloc(p->pools[lane]);
 	if (!frame)
 		return false;
 	data = rte_pktmbuf_append(frame, length);
 	if (data) {
 		memcpy(data, octets, length);
 		for (int attempt = 0; attempt < 100; attempt++)
-			if (rte_eth_tx_burst(p->id, 0, &frame, 1) == 1)
+			if (rte_eth_tx_burst(p->id, queue, &frame, 1) == 1)
 				return true;
 	}
 	rte_pktmbuf_free(frame);

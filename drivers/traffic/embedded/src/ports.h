@@ -11,13 +11,25 @@
 #include <rte_mbuf.h>
 
 #define PORTS 2u
+#define LANES 64u /* loops beside each other, each with a queue of its own at every port */
 #define BURST_LIMIT 64u
+#define RSS_KEY_OCTETS 64u
+#define RSS_ENTRIES 512u
 
 struct neighbour {
 	bool wanted;
 	bool known;
 	uint8_t address[16];
 	struct rte_ether_addr mac;
+};
+
+/* Which queue a device puts a frame into: entry `hash % entries` of its table (receive side scaling). */
+struct rss {
+	uint8_t key[RSS_KEY_OCTETS];
+	uint8_t key_octets; /* 0: the device has none, or does not tell it */
+	uint16_t table[RSS_ENTRIES];
+	uint16_t entries;
+	bool ipv4, ipv6; /* whether UDP ports count in the hash */
 };
 
 struct port {
@@ -30,7 +42,9 @@ struct port {
 	uint16_t id;
 	uint16_t vlan;	  /* tag of ARP and ND that we originate; 0: none */
 	uint16_t mtu;	  /* largest that interface and device carry */
-	struct rte_mempool *pool;
+	uint16_t queues; /* to send and to receive, one for each lane */
+	uint16_t step;	 /* from one lane's queue to the next one's */
+	struct rte_mempool *pools[LANES]; /* of each queue */
 	struct rte_ether_addr mac;
 	bool has_ipv4, has_ipv6;
 	uint8_t ipv4[4], ipv6[16];
@@ -46,7 +60,7 @@ struct port {
 	uint64_t ring_dropped; /* by that socket, whose own count begins anew with each look */
 	int segmentation_before; /* ETHTOOL_GTSO before we turned it off; -1: not touched */
 	bool device_counts; /* no interface: its counters are those of DPDK's driver */
-	uint64_t control_frames;
+	struct rss rss;
 };
 
 struct failure {
@@ -63,9 +77,9 @@ int ports_start(struct failure *f);
 /*
  * Read two port descriptions, take the interfaces' segmentation offload off, then plug, configure and start both; on
  * failure nothing is left. The offload is handled for both ports at once: a veth end with an XDP program hides the
- * switch of its peer. The link of a PCI device is waited for.
+ * switch of its peer. The link of a PCI device is waited for. Each port gets `lanes` queues.
  */
-int ports_attach(const json_t *specs, double link_deadline_s, struct failure *f);
+int ports_attach(const json_t *specs, unsigned int lanes, double link_deadline_s, struct failure *f);
 void ports_detach(void);
 /* Counters of the interface, or of a device that no kernel sees, as {"rx_packets": n, ...}; null of others. */
 json_t *port_counters(struct port *p);
@@ -76,7 +90,11 @@ uint32_t port_link_mbps(const struct port *p);
 /* Into and out of a port's network namespace; a port of our own has none to go to. */
 int netns_enter(const struct port *p);
 void netns_leave(const struct port *p);
-/* One frame of our own making (ARP, ND), now. */
+static inline uint16_t port_queue(const struct port *p, uint16_t lane)
+{
+	return (uint16_t)(lane * p->step);
+}
+/* One frame of our own making (ARP, ND), now, by the queue of the lane that calls. */
 bool port_send(struct port *p, const void *octets, uint16_t length);
 
 #endif

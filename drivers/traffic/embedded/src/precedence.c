@@ -11,12 +11,12 @@
 #define BUDGET_SHARE 0.98 /* of what the kernel lets real-time threads have: the watchdogs need some of it */
 #define STRETCHES 16u	  /* remembered; shorter ones than a sixteenth of a second follow each other with pauses */
 
-/* When this thread last had real-time priority, in seconds of CLOCK_MONOTONIC. */
-static struct stretch {
+/* When this thread last had real-time priority, in seconds of CLOCK_MONOTONIC: each lane is on a CPU of its own. */
+static __thread struct stretch {
 	double from, to;
 } stretches[STRETCHES];
-static unsigned int latest;
-static bool raised;
+static __thread unsigned int latest;
+static __thread bool raised;
 
 /*
  * Where the kernel groups tasks by session (autogroup), niceness counts within a group only, so the group gets it as

@@ -139,7 +139,7 @@ static json_t *counters_after(const struct trial *t, const json_t *before)
 }
 
 json_t *result_json(struct trial *t, const struct loop_record *record, const struct pace *pace, uint64_t wall_cycles,
-		     json_t *counters_before)
+		     json_t *counters_before, json_t *lanes)
 {
 	json_t *after = counters_after(t, counters_before);
 	json_t *streams = json_array(), *unassigned = json_array(), *links = json_array();
@@ -151,7 +151,7 @@ json_t *result_json(struct trial *t, const struct loop_record *record, const str
 		json_array_append_new(unassigned, count(t->unassigned[i]));
 		json_array_append_new(links, count(port_link_mbps(&ports[i])));
 	}
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o}", "streams", streams,
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o,s:o}", "streams", streams,
 			 "port_counters_before", counters_before, "port_counters", after,
 			 "unassigned_frames", unassigned, "link_mbps", links,
 			 "largest_gap_ns", count(clock_ns(record->largest_gap)),
@@ -159,5 +159,5 @@ json_t *result_json(struct trial *t, const struct loop_record *record, const str
 			 "no_buffer_events", count(record->no_buffer), "wall_time_ns", count(clock_ns(wall_cycles)),
 			 "residual_wait_ns", count(clock_ns(record->residual)),
 			 "aborted", record->aborted, "real_time", record->real_time, "watchdogs", watchdogs_json(record->started_ns),
-			 "started_ns", count(record->started_ns), "extras", extras_json());
+			 "started_ns", count(record->started_ns), "extras", extras_json(), "lanes", lanes);
 }

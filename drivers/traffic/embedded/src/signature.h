@@ -114,17 +114,29 @@ static inline __attribute__((always_inline)) uint32_t network_drawn(uint64_t see
 }
 
 /*
- * Source port of a flow's frame and the UDP checksum with it, in network order. `delta` is what another destination
- * address than the template's adds to the sum.
+ * The source port and the UDP checksum with it, in network order. `delta` is what another destination address than the
+ * template's adds to the sum.
  */
-static inline __attribute__((always_inline)) void flow_ports(const struct frame_template *t, uint64_t sequence, uint16_t delta,
-							     uint16_t *port, uint16_t *checksum)
+static inline __attribute__((always_inline)) void flow_port_put(const struct frame_template *t, uint16_t source_port,
+								uint16_t delta, uint16_t *port, uint16_t *checksum)
 {
 	uint16_t sum;
 
-	*port = network16((uint16_t)(TEST_SOURCE_PORT + sequence % t->flows));
+	*port = network16(source_port);
 	sum = (uint16_t)~fold16((uint64_t)t->checksum_base + delta + *port);
 	*checksum = sum ? sum : 0xffffu;
+}
+
+/* The source port of the flow that a frame belongs to by its number. */
+static inline __attribute__((always_inline)) uint16_t flow_port(const struct frame_template *t, uint64_t sequence)
+{
+	return (uint16_t)(TEST_SOURCE_PORT + sequence % t->flows);
+}
+
+static inline __attribute__((always_inline)) void flow_ports(const struct frame_template *t, uint64_t sequence, uint16_t delta,
+							     uint16_t *port, uint16_t *checksum)
+{
+	flow_port_put(t, flow_port(t, sequence), delta, port, checksum);
 }
 
 /* The checksum of an IPv4 header after its destination address was changed (rfc1624, equation 3). */

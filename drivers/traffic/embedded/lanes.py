@@ -1,0 +1,180 @@
+"""Lanes: copies of the tester's loop, each on a CPU of its own with a queue of each port; what they need."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from bmwg.drivers.api.protocols import TesterPort
+from bmwg.drivers.traffic.embedded.ports import AF_PACKET, MEMORY_MIB, PCI, RING, SOCKET_KINDS
+from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
+from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
+from bmwg.methodology.trial.capabilities import EVERYTHING, Capability
+
+MOST_LANES = 64  # six bits of the sequence number (src/crossing.h)
+LANE_MIB = 56  # choice: two pools of 8192 buffers of 2.4 kB, and rings to the other lanes
+DESCRIPTORS = 2048
+LANE_KINDS = (AF_PACKET, *SOCKET_KINDS, PCI, RING)
+# What one lane sees and several do not: their order is told by queue, and a burst is spread over them.
+_OF_ONE_LANE = {Capability.LOSS_TIMES, Capability.BROADCAST, Capability.REPEATED_BURSTS}
+_NODES = Path("/sys/devices/system/node")
+_PCI_DEVICES = Path("/sys/bus/pci/devices")
+
+OPTIONS: dict[str, tuple[int, int]] = {
+    "lanes": (1, MOST_LANES),
+    "memory_mib": (64, 65536),
+    "descriptors": (64, 32768),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """`tester.options` of a testbed file for driver embedded; None is the tester's own choice."""
+
+    lanes: int | None = None
+    memory_mib: int | None = None
+    descriptors: int | None = None
+
+
+def read_settings(options: Mapping[str, Any], cpus: Sequence[int], where: str) -> Settings:
+    """Read the options.
+
+    ConfigError TST-27 for an unknown one, a number out of its range, or more lanes than CPUs.
+    """
+    for name, value in options.items():
+        if name not in OPTIONS:
+            near = get_close_matches(name, OPTIONS, 1)
+            raise ConfigError(
+                "TST-27",
+                f"{where}: tester.options.{name}; nothing was started",
+                expected=f"one of {', '.join(OPTIONS)}",
+                found=name,
+                hint=f"did you mean {near[0]}?" if near else "",
+            )
+        least, most = OPTIONS[name]
+        if type(value) is not int or not least <= value <= most:
+            raise ConfigError(
+                "TST-27",
+                f"{where}: tester.options.{name}; nothing was started",
+                expected=f"a whole number from {least} to {most}",
+                found=repr(value),
+            )
+    settings = Settings(**options)
+    if settings.lanes is not None and settings.lanes > len(cpus):
+        raise ConfigError(
+            "TST-27",
+            f"{where}: tester.options.lanes; nothing was started",
+            expected=f"at most one for each CPU of tester.cpus, {len(cpus)}",
+            found=str(settings.lanes),
+            hint="name more CPUs in tester.cpus: each lane has one for itself",
+        )
+    return settings
+
+
+def memory_for(lanes: int, descriptors: int) -> int:
+    """DPDK's memory in MiB for so many lanes and descriptors a queue, where nobody names another."""
+    more = max(1, -(-descriptors // DESCRIPTORS))
+    return MEMORY_MIB + LANE_MIB * (lanes * more - 1)
+
+
+def capabilities_of(lanes: int) -> frozenset[Capability]:
+    """What so many lanes can send and count."""
+    return EVERYTHING if lanes == 1 else EVERYTHING - _OF_ONE_LANE
+
+
+def check_kinds(ports: Sequence[TesterPort], lanes: int) -> None:
+    """Raise ConfigError TST-28 for a kind of port that has one queue, where there are several lanes."""
+    for port in ports:
+        if lanes > 1 and port.io not in LANE_KINDS:
+            raise ConfigError(
+                "TST-28",
+                f"tester port {port.name} ({port.io}): {lanes} lanes; no traffic was sent",
+                expected=f"one lane, or ports of kind {', '.join(LANE_KINDS)}",
+                found=f"{lanes} CPUs in tester.cpus",
+                hint="name one CPU, or set tester.options.lanes to 1",
+            )
+
+
+def check_nodes(ports: Sequence[TesterPort], cpus: Sequence[int]) -> None:
+    """Raise TestbedError TST-32 where one of several lanes is on another NUMA node than a NIC."""
+    if len(cpus) == 1:
+        return
+    for port in ports:
+        node = _number(_PCI_DEVICES / port.device / "numa_node") if port.io == PCI else None
+        if node is None or node < 0:
+            continue
+        away = [cpu for cpu in cpus if not (_NODES / f"node{node}" / f"cpu{cpu}").exists()]
+        if away:
+            raise TestbedError(
+                "TST-32",
+                f"tester port {port.name} ({port.device}): CPUs of its lanes; no traffic was sent",
+                expected=f"CPUs of NUMA node {node}, where this NIC is",
+                found=f"tester.cpus {away} elsewhere",
+                hint=f"its CPUs are in {_NODES}/node{node}/cpulist",
+            )
+
+
+def refused(refusal: RefusalError, ports: Sequence[TesterPort], lanes: int) -> ToolkitError | None:
+    """Return the error for what the tester says of a port's queues; None for any other reason."""
+    name, _, queues = refusal.text.partition(" ")
+    port = next((port for port in ports if port.name == name), ports[0])
+    if refusal.code == "queues":
+        return TestbedError(
+            "TST-28",
+            f"tester port {port.name} ({port.device}): {lanes} lanes; no traffic was sent",
+            expected="a queue to send and one to receive for each lane",
+            found=f"{queues} of each",
+            hint="set tester.options.lanes to no more than that",
+        )
+    if refusal.code == "no_rss":
+        return TestbedError(
+            "TST-29",
+            f"tester port {port.name} ({port.device}): {lanes} lanes; no traffic was sent",
+            expected="a NIC that spreads frames over its queues by their UDP ports (RSS)",
+            found="its driver offers none",
+            hint="set tester.options.lanes to 1: all frames would come to one queue",
+        )
+    return None
+
+
+def told(reply: Mapping[str, Any]) -> dict[str, int]:
+    """What each of several lanes did in a trial, as a result's own figures; nothing of one lane."""
+    entries = reply["lanes"]
+    if not isinstance(entries, list) or not entries:
+        raise nonsense("lanes of a trial", entries)
+    if len(entries) == 1:
+        return {}
+    found = {
+        "lanes": len(entries),
+        "lanes.handed_frames": sum(whole(one, "handed_frames") for one in entries),
+    }
+    for number, one in enumerate(entries):
+        for key in ("sent_frames", "received_frames", "cpu_ns", "largest_gap_ns"):
+            found[f"lane{number}.{key}"] = whole(one, key)
+    return found
+
+
+def check_cpus(cpus: Sequence[int]) -> None:
+    """Raise ConfigError TST-23 for no CPU, one that is named twice, or more than there can be lanes."""
+    if not cpus or len(set(cpus)) != len(cpus) or len(cpus) > MOST_LANES:
+        raise ConfigError(
+            "TST-23",
+            "tester cpus",
+            expected=f"1 to {MOST_LANES} CPUs, one for each lane and none of them twice",
+            found=str(tuple(cpus)),
+        )
+    online = set(range(os.cpu_count() or 1))
+    strange = [cpu for cpu in cpus if cpu not in online]
+    if strange:
+        raise ConfigError("TST-23", "tester cpus", expected=f"CPUs of {sorted(online)}", found=str(strange))
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None

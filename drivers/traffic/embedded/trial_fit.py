@@ -1,0 +1,46 @@
+"""Whether the attached ports can carry a trial's frames; what they cannot is refused before any is sent."""
+
+from __future__ import annotations
+
+from bmwg.drivers.api.protocols import TesterPort, TrafficLimits
+from bmwg.drivers.traffic.embedded.destinations import refuse_undrawable
+from bmwg.drivers.traffic.embedded.ports import min_frame_octets
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.records import FrameFormat, TrialSpec
+from bmwg.methodology.trial.capabilities import refuse_beyond
+
+MAX_FLOWS = 16352  # UDP source ports from 0xc020 up (rfc2544 appendix C.2.6.4)
+
+
+def check_trial(spec: TrialSpec, ports: tuple[TesterPort, TesterPort], limits: TrafficLimits) -> None:
+    """Raise TST-16 (size), TST-17 (flows, addresses, networks) or CAP-01 (what several lanes cannot)."""
+    tagged = spec.vlan_id is not None
+    least = max(limits.min_frame_octets, min_frame_octets(spec.frame_format, tagged))
+    if not least <= spec.frame_octets <= limits.max_frame_octets:
+        raise ConfigError(
+            "TST-16",
+            f"size of {'tagged ' if tagged else ''}{spec.frame_format} frames on {ports[0].io}; "
+            "no traffic was sent",
+            expected=f"{least}..{limits.max_frame_octets} octets",
+            found=str(spec.frame_octets),
+            hint="the lower limit is headers and signature, the upper the MTU of interface and device",
+        )
+    most_flows = 1 if spec.frame_format is FrameFormat.ETHERNET else MAX_FLOWS
+    if spec.flows > most_flows:
+        raise ConfigError(
+            "TST-17",
+            f"flows of {spec.frame_format} frames; no traffic was sent",
+            expected=f"1..{most_flows}",
+            found=str(spec.flows),
+        )
+    for port in ports:
+        family = {FrameFormat.IPV4_UDP: port.ipv4, FrameFormat.IPV6_UDP: port.ipv6}
+        if family.get(spec.frame_format, "none needed") is None:
+            raise ConfigError(
+                "TST-17",
+                f"{spec.frame_format} frames; no traffic was sent",
+                expected="such an address on both ports",
+                found=f"none on {port.name}",
+            )
+    refuse_undrawable(spec, ports)
+    refuse_beyond(spec, limits.capabilities, "embedded")
