@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 from bmwg.drivers.api.protocols import JsonValue, WorkloadDriver
 from bmwg.drivers.api.workload import ONE, Takes
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.kinds.requests.records import KIND, RequestsLoad, RequestsSent
+from bmwg.methodology.kinds.requests.records import KIND, RequestsResult, RequestsSpec
 
 if TYPE_CHECKING:  # the drivers' modules are imported on the clients' node, for the functions that run there
     from bmwg.drivers.workload.row import Row
@@ -24,7 +24,7 @@ class Served:
     port: int
 
 
-class RequestsWorkload(WorkloadDriver[Sequence[Served], RequestsLoad, RequestsSent], Protocol):
+class RequestsWorkload(WorkloadDriver[Sequence[Served], RequestsSpec, RequestsResult], Protocol):
     """What asks proxies for objects, found by a cell's workload among `bmwg.drivers.workload`.
 
     It is made of the row of clients, proxies' machine and server, and of the run's folder. `begins_soon` says
@@ -66,7 +66,7 @@ class OfRequests:
         """Forget whom to ask."""
         self._endpoints = ()
 
-    def learn(self, spec: RequestsLoad, /) -> None:
+    def learn(self, spec: RequestsSpec, /) -> None:
         """Nothing: warming up is a repetition of its own, or part of each."""
 
     def describe(self) -> Mapping[str, JsonValue]:

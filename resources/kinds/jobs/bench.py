@@ -25,7 +25,7 @@ from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
 from bmwg.resources.kinds.jobs import places
 from bmwg.resources.kinds.jobs.line import line_of
-from bmwg.resources.kinds.repeated.bench import RepeatedBench
+from bmwg.resources.kinds.repeated.bed_bench import BedBench
 from bmwg.resources.kinds.repeated.measure import CellExecutions, DeploymentBrokenError, Stand
 from bmwg.resources.run.answers import is_of_cell
 from bmwg.resources.run.guest_record import record_machines_of_pods
@@ -38,7 +38,7 @@ _ROOM_RATIO = 2  # choice: a file that is written anew while the old one goes
 _ROOM_OCTETS = 64 << 20  # choice: what the run itself writes meanwhile
 
 
-class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
+class JobsBench(BedBench[JobsSpec, JobsResult]):
     """The cells of jobs of one run, experiment by experiment."""
 
     kind = JOBS
@@ -149,7 +149,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         found = {}
         for hosting, form in made.items():
             cell = forms[hosting].planned.cell
-            deployment_id = self.new_deployment(cell.path, hosting, str(told["program"]))
+            deployment_id = self.new_deployment(self.kind.name, cell.path, hosting, str(told["program"]))
             evidence: Evidence = {**form.evidence, "workloads": {str(told["program"]): told}}
             self.run.store.add_deployment(deployment_id, evidence)
             record_machines_of_pods(self.run.store, evidence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bmwg.methodology.answers.repeated import of_repetitions
-from bmwg.methodology.kinds.requests.kind import RATE, START
+from bmwg.methodology.kinds.requests.profile import RATE, START
 from bmwg.methodology.records import Outcome, OutcomeType
 
 

@@ -26,7 +26,7 @@ from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, Stre
 from bmwg.methodology.records import GUEST, NOTHING, Cell, Outcome, OutcomeType
 from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
-from bmwg.resources.kinds.repeated.bench import RepeatedBench
+from bmwg.resources.kinds.repeated.bed_bench import BedBench
 from bmwg.resources.kinds.repeated.measure import DeploymentBrokenError, Stand
 from bmwg.resources.kinds.streams import crossings, turns
 from bmwg.resources.kinds.streams.line import line_of
@@ -40,7 +40,7 @@ from bmwg.resources.run.platform import PlatformGuard
 LACKING = "PATH-02"  # of what a path needs; guests tell it only when they stand
 
 
-class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
+class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
     """The cells of streams of one run. All of one deployment are measured while it stands.
 
     Those of a sweep whose forms take turns are measured together, form by form and block by block.
@@ -232,7 +232,7 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
         axes = dict(cell.axes)
         words = [str(axes[AXIS])] if AXIS in axes else []
         words += [cell.hosting] if order.sweep_of(self._profile, cell) else []
-        deployment_id = self.new_deployment(cell.path, *words, cell.network)
+        deployment_id = self.new_deployment(self.kind.name, cell.path, *words, cell.network)
         programs: dict[str, Any] = {name: dict(one.describe()) for name, one in workloads.items()}
         crossed = [one.at for one in between.crossed]
         evidence: Evidence = {**between.evidence, "workloads": programs, "crossed": crossed}
