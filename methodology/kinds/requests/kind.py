@@ -158,8 +158,10 @@ def _beside(
 ) -> tuple[Quantity, ...]:
     """Return what stands beside a mean: the share of failed requests, and percentiles of single ones."""
     failed, asked = judge.failed(executions)
-    name = f"{planned.metric}.failed_ratio"
-    found = (Quantity(metric=name, number=failed / asked, unit="ratio"),) if asked else ()
+    found: tuple[Quantity, ...] = ()
+    if asked:
+        name = f"{planned.metric}.failed_ratio"
+        found = (Quantity(metric=name, number=failed / asked, unit="ratio"),)
     valid = [one.result for one in executions if not one.problems]
     for event, told in (
         ("request", [one.request_ns for one in valid]),
