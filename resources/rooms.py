@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.methodology import offers
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.plan.shards import Work
@@ -140,19 +139,7 @@ class Room(Protocol):
 
 @cache
 def _offered() -> tuple[tuple[Room, ...], Mapping[str, TestbedError]]:
-    found: dict[str, Room] = {}
-    lost: dict[str, TestbedError] = {}
-    for name in offers.names(GROUP):
-        try:
-            room: Room = offers.load(GROUP, name, f"runs of the kind of load {name!r}")
-        except TestbedError as error:
-            lost[name] = error
-            continue
-        if room.kind != name:
-            raise TestbedError(
-                "KIND-01", f"runs of {name!r}", expected="an offer of that name", found=repr(room.kind)
-            )
-        found[name] = room
+    found, lost = kinds.offered(GROUP, "runs of the kind of load", lambda room: room.kind)
     return tuple(found[name] for name in kinds.names() if name in found), {**lost, **kinds.broken()}
 
 

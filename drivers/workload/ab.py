@@ -100,19 +100,8 @@ class AbClients(OfRequests):
             concurrency=spec.clients,
             within_s=spec.within_s,
         )
-        return RequestsResult(
-            asked_requests=spec.asked_requests,
-            requests=ran["requests"],
-            failed=ran["failed"],
-            non_2xx=ran["non_2xx"],
-            body_octets=ran["body_octets"],
-            elapsed_ns=ran["elapsed_ns"],
-            mean_request_ns=ran["elapsed_ns"] * spec.clients // ran["requests"] if ran["requests"] else 0,
-            process_ns=ran["process_ns"],
-            request_ns=ran["latency_ns"],
-            ttfb_ns=ran["ttfb_ns"],
-            faults=(ran["fault"],) if ran["fault"] else (),
-        )
+        mean_ns = ran["elapsed_ns"] * spec.clients // ran["requests"] if ran["requests"] else 0
+        return self.told(ran, spec.asked_requests, mean_request_ns=mean_ns)
 
 
 _NOTHING: dict[str, JsonValue] = {

@@ -164,21 +164,8 @@ class JMeterClients(OfRequests):
             within_s=spec.within_s,
             warm_up_requests=spec.warm_up_requests,
         )
-        return RequestsResult(
-            asked_requests=spec.asked_requests,
-            requests=ran["requests"],
-            failed=ran["failed"],
-            non_2xx=ran["non_2xx"],
-            body_octets=ran["body_octets"],
-            elapsed_ns=ran["elapsed_ns"],
-            mean_request_ns=ran["mean_request_ns"],
-            process_ns=ran["process_ns"],
-            request_ns=ran["latency_ns"],
-            ttfb_ns=ran["ttfb_ns"],
-            warm_up_requests=ran["warm_up_requests"],
-            warm_up_ns=ran["warm_up_ns"],
-            faults=(ran["fault"],) if ran["fault"] else (),
-        )
+        own = ("mean_request_ns", "warm_up_requests", "warm_up_ns")
+        return self.told(ran, spec.asked_requests, **{name: ran[name] for name in own})
 
 
 def run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from bmwg.drivers.api.protocols import JsonValue, WorkloadDriver
 from bmwg.drivers.api.workload import ONE, Takes
@@ -72,6 +72,20 @@ class OfRequests:
     def describe(self) -> Mapping[str, JsonValue]:
         """The clients' place."""
         return {"at": "client node"}
+
+    @staticmethod
+    def told(ran: Mapping[str, JsonValue], asked_requests: int, **more: Any) -> RequestsResult:
+        """Return what a client program on the node told, with what is its own alone."""
+        return RequestsResult(
+            asked_requests=asked_requests,
+            elapsed_ns=ran["elapsed_ns"],
+            process_ns=ran["process_ns"],
+            request_ns=ran["latency_ns"],
+            ttfb_ns=ran["ttfb_ns"],
+            faults=(ran["fault"],) if ran["fault"] else (),
+            **{name: ran[name] for name in ("requests", "failed", "non_2xx", "body_octets") if name in ran},
+            **more,
+        )
 
     @property
     def attached(self) -> tuple[Served, ...]:

@@ -67,16 +67,8 @@ class K6Clients(OfRequests):
             late_ms=spec.late_ms,
             within_s=spec.within_s,
         )
-        return RequestsResult(
-            asked_requests=ran["requests"] + ran["dropped"],
-            requests=ran["requests"],
-            failed=ran["failed"] + ran["late"],
-            elapsed_ns=ran["elapsed_ns"],
-            process_ns=ran["process_ns"],
-            request_ns=ran["latency_ns"],
-            ttfb_ns=ran["ttfb_ns"],
-            faults=(ran["fault"],) if ran["fault"] else (),
-        )
+        counted = {**ran, "failed": ran["failed"] + ran["late"]}
+        return self.told(counted, ran["requests"] + ran["dropped"])
 
 
 def run(

@@ -15,7 +15,6 @@ from bmwg.methodology.cells.neighbours import of as neighbour_of
 from bmwg.methodology.kinds.repeated.kind import ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
 from bmwg.methodology.plan.planning import NO_OPTION
-from bmwg.reports.store import Run
 from bmwg.resources.kinds.repeated.bench import RepeatedBench
 from bmwg.resources.kinds.repeated.measure import CellExecutions
 from bmwg.resources.run.needs import option_mend
@@ -26,11 +25,9 @@ from bmwg.resources.run.platform import PlatformGuard
 class BedBench(RepeatedBench[SpecT, ResultT]):
     """The cells of a kind on a testbed, whose bed is opened for the first of them and closed to rest."""
 
-    def __init__(
-        self, run: OpenRun, *, testbed: Testbed, plan: Sequence[Planned[SpecT]], continued: Run | None
-    ) -> None:
+    def __init__(self, run: OpenRun, *, testbed: Testbed, plan: Sequence[Planned[SpecT]]) -> None:
         self.testbed = testbed
-        super().__init__(run, plan=plan, continued=continued, ports=testbed.lab_ports)
+        super().__init__(run, plan=plan, ports=testbed.lab_ports)
         self._stack = ExitStack()
         self._bed: Bed | None = None
 

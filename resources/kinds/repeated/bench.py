@@ -15,7 +15,6 @@ from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.reports.store import Run
 from bmwg.resources.run.answers import Answers
 from bmwg.resources.run.open_run import OpenRun
 from bmwg.resources.run.platform import PlatformGuard
@@ -31,26 +30,31 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
         run: OpenRun,
         *,
         plan: Sequence[Planned[SpecT]],
-        continued: Run | None,
         ports: Collection[str],
     ) -> None:
         """`ports` are those of this machine that test frames may use."""
         self.run = run
         self.whole_plan = plan
-        self.continued = continued
         self.guard = self.new_guard()
         self.leaks = run.stack.enter_context(LeakWatch(ports))
         self.answers = Answers(run, self.kind.name, lambda one: f"{one.cell.cell_id}: {self.line(one)}")
-        self._deployments = continued.last_deployment if continued else 0
+        self._deployments = run.continued.last_deployment if run.continued else 0
 
     @property
     def mends(self) -> Mapping[str, str]:
         """The line that supplies what a cell lacked, by the id of its outcome."""
         return self.answers.mends
 
-    @abstractmethod
     def line(self, outcome: Outcome) -> str:
         """Say an outcome in one line, without its cell."""
+        if outcome.type is not OutcomeType.MEASURED:
+            return f"{outcome.type.value}  {outcome.reason}"
+        told = {value.metric.removeprefix(f"{outcome.metric}."): value.number for value in outcome.values}
+        return f"measured  {self.figures(outcome, told)}"
+
+    @abstractmethod
+    def figures(self, outcome: Outcome, told: Mapping[str, float]) -> str:
+        """Say the numbers of an answer; `told` has them by the last part of their names."""
 
     @abstractmethod
     def together(self, wanted: Planned[SpecT]) -> list[Planned[SpecT]]:
@@ -108,7 +112,8 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
 
     def recorded(self, planned: Planned[SpecT]) -> list[Execution]:
         """Return the executions that a run which goes on has of a cell."""
-        executions = self.continued.executions if self.continued else ()
+        earlier = self.run.continued
+        executions = earlier.executions if earlier else ()
         return [one for one in executions if one.cell_id == planned.cell.cell_id]
 
     def keep_lacking(self, planned: Planned[SpecT], missing: Missing) -> None:

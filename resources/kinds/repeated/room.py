@@ -140,7 +140,7 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
 
     def begin(self, run: OpenRun) -> RepeatedBench[SpecT, ResultT]:
         """Make the bench; nodes are made when the first cell needs them."""
-        return self.bench(run, testbed=self.testbed, plan=self.plan, continued=self._continued)
+        return self.bench(run, testbed=self.testbed, plan=self.plan)
 
 
 class RepeatedRoom(ABC, Generic[SpecT, ResultT]):

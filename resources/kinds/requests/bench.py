@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,18 +14,18 @@ from bmwg.drivers.testbed.row import RowHost
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.lab_row import open_lab_row
 from bmwg.drivers.workload.row import INTERFACES, Row, open_row
+from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.repeated.profile import Planned, Profile
 from bmwg.methodology.kinds.requests import rate_search
 from bmwg.methodology.kinds.requests.kind import REQUESTS
-from bmwg.methodology.kinds.requests.profile import sizes_octets, start_deadline_s
+from bmwg.methodology.kinds.requests.profile import RATE, START, sizes_octets, start_deadline_s
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.plan import turns
 from bmwg.methodology.records import Outcome
-from bmwg.reports.store import Run, read_run
+from bmwg.reports.store import read_run
 from bmwg.resources.kinds.repeated.bench import RepeatedBench
 from bmwg.resources.kinds.repeated.measure import CellExecutions, DeploymentBrokenError, Stand
 from bmwg.resources.kinds.requests.deployment import Deployment, deployed, start_serving
-from bmwg.resources.kinds.requests.line import line_of
 from bmwg.resources.kinds.requests.machines import Machines
 from bmwg.resources.kinds.requests.measure import measured, served
 from bmwg.resources.kinds.requests.needs import lacking
@@ -53,14 +53,13 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
         machines: Machines,
         vms: VmDriver,
         hosts: Sequence[RowHost] = (),
-        continued: Run | None = None,
     ) -> None:
         self._profile = profile
         self._machines = machines
         self._vms = vms
         self._hosts = hosts  # of a lab's row; none where the row is made on this machine
         self._ports = [port for host in hosts for port in host.ports]
-        super().__init__(run, plan=plan, continued=continued, ports=self._ports)
+        super().__init__(run, plan=plan, ports=self._ports)
         # a continued run has the same names, which stand in its packet filters
         self._token = run.store.header_sha256[:_TOKEN_CHARACTERS]
         folder = run.store.folder.resolve()
@@ -69,11 +68,16 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
     def new_guard(self) -> PlatformGuard:
         """Return what watches the machines of the row."""
         run, staying = self.run, self._ports or INTERFACES
-        return self._machines.guard(run.store, run.display.note, run.machine, self.continued, staying)
+        return self._machines.guard(run.store, run.display.note, run.machine, run.continued, staying)
 
-    def line(self, outcome: Outcome) -> str:
-        """Say an outcome in one line, without its cell."""
-        return line_of(outcome)
+    def figures(self, outcome: Outcome, told: Mapping[str, float]) -> str:
+        """Say a rate, or the mean time of a request or a start."""
+        if outcome.metric == RATE:
+            return f"{told['lossless']} requests/s"
+        half = told.get("half_width_95")
+        spread = f" +/- {half / 1e6:.3f}" if half is not None else ""
+        what = "until it serves" if outcome.metric == START else "a request"
+        return f"{told['mean'] / 1e6:.3f}{spread} ms {what} ({of_repetitions(told)})"
 
     def ensure(self, wanted: Planned[RequestsSpec]) -> None:
         """Measure the block of a cell in its order, up to the cell: hosting forms take turns."""

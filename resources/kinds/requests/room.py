@@ -128,7 +128,6 @@ class RequestsShare:
             machines=self.machines,
             vms=self.vms,
             hosts=self.hosts,
-            continued=self._continued,
         )
 
 
