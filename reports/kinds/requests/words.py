@@ -105,7 +105,7 @@ def form_words(run: Run) -> dict[str, str]:
 
 def on_hosts(run: Run) -> bool:
     """Whether clients, proxies and server were hosts of their own."""
-    return not {"roles", "row"}.isdisjoint(run.testbed)  # a file of roles, or one of before they were named
+    return "roles" in run.testbed
 
 
 def where_words(run: Run) -> str:

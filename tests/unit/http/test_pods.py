@@ -201,7 +201,7 @@ def test_options_come_from_the_testbed_file_and_later_from_the_header(tmp_path: 
     assert list(written) == ["bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan"]
     kept = [replace(one, dut_cpus=()) for one in load_testbed().networks if one.name in written]
     assert list(networks_of_header({"networks": written})) == kept  # CPUs are of `pods`, not of an option
-    assert networks_of_header({"name": "a run from before"}) == ()
+    assert networks_of_header({"name": "a row of hosts"}) == ()
 
 
 def _bed(tmp_path: Path, runtime: str) -> Path:

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.unit.http import made as cells
 from tests.unit.http import modelled as rates
 
+from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.drivers.workload import open_loop
 from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.kinds.requests import rate_search
+from bmwg.methodology.kinds.requests import profile, rate_search
 from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.reports.kinds.requests.answers import answers_of
+from bmwg.reports.store import RunStore, read_run
+from bmwg.resources.kinds.repeated.measure import CellExecutions, DeploymentBrokenError
+from bmwg.resources.kinds.requests import bench as bench_module
+from bmwg.resources.kinds.requests.bench import RequestsBench
 
 SETTINGS = {
     "min_rps": 10,
@@ -69,6 +78,52 @@ def test_a_search_that_a_broken_deployment_ended_counts_no_trial_of_it() -> None
     assert bounds == answered(whole)[1]
 
 
+class NoLeaks(LeakWatch):
+    """A watch over no interface."""
+
+    def begin(self) -> None:
+        """Look nowhere."""
+
+
+def test_a_bench_searches_anew_on_a_new_deployment_and_the_journal_says_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first deployment breaks in its third repetition; what the journal holds is asked for again."""
+    count = 0
+
+    def measured(deployment: Any, clients: Any, spec: RequestsSpec) -> RequestsResult:
+        nonlocal count
+        count += 1
+        due = spec.intended
+        lost = max(0, due - round(400 * spec.duration_s))
+        return RequestsResult(asked_requests=due, requests=due, failed=lost, probes=cells.RIGHT)
+
+    monkeypatch.setattr(bench_module, "measured", measured)
+    quick = profile.load("quick")
+    planned = next(one for one in quick.plan() if one.spec.search and one.spec.form == "native")
+    with RunStore.create(tmp_path, "r", cells.header(quick, [planned])) as store:
+        executions = CellExecutions(REQUESTS, planned, store)
+        clients = SimpleNamespace(warms_up_itself=False)
+        bench: Any = SimpleNamespace(_stage=SimpleNamespace(clients=lambda _: clients), leaks=NoLeaks())
+        breaking: Any = SimpleNamespace(fault=lambda: "the proxy has ended" if count == 3 else None)
+        with pytest.raises(DeploymentBrokenError):
+            RequestsBench._measure_cell(bench, executions, breaking, "native-1")
+        standing: Any = SimpleNamespace(fault=lambda: None)
+        RequestsBench._measure_cell(bench, executions, standing, "native-2")
+        answer = executions.answer()
+        store.add_outcome(answer)
+        store.close(None, "complete")
+    assert answer.type is OutcomeType.MEASURED
+    assert 360 < answer.values[0].number <= 400 < answer.values[1].number
+    assert answer.trials == tuple(range(1, count + 1))
+    run = read_run(tmp_path / "r")
+    assert [one.body.spec["number"] for one in run.executions] == list(range(1, count + 1))
+    assert {one.body.spec["rate_rps"] for one in run.executions} >= {answer.values[0].number}
+    assert REQUESTS.answer(run.profile, answer, run.executions, ()) == answer
+    (told,) = answers_of(run)
+    assert (told.values["lossless"], told.values["lossy"]) == tuple(one.number for one in answer.values)
+
+
 def test_a_limit_outside_the_loads_is_no_number() -> None:
     assert answered(made(9000))[0].type is OutcomeType.AT_CEILING
     below, bounds = answered(made(1))
@@ -109,11 +164,11 @@ UNSEEN = {
 }
 
 
-@pytest.mark.parametrize("profile", ["quick", "paper"])
+@pytest.mark.parametrize("name_of", ["quick", "paper"])
 @pytest.mark.parametrize("name", MISLEADING)
-def test_a_proxy_that_misleads_has_no_wrong_number(name: str, profile: str) -> None:
+def test_a_proxy_that_misleads_has_no_wrong_number(name: str, name_of: str) -> None:
     """Of 200 each, quick had 139 wrong after an overload, 50 in two states, 125 with a quarter lossy."""
-    found = rates.counted(MISLEADING[name], rates.planned_by(profile), cases=200, seed=1601)
-    assert found.wrong <= UNSEEN.get((profile, name), 2)
+    found = rates.counted(MISLEADING[name], rates.planned_by(name_of), cases=200, seed=1601)
+    assert found.wrong <= UNSEEN.get((name_of, name), 2)
     if name in ("steady", "soft knee", "late in an overload", "half the rate in its first 2 s"):
         assert found.plain == 200
