@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
+from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.answers.repeated import Repetitions, Tried
 from bmwg.methodology.kinds.repeated.kind import MEASURED
@@ -21,6 +22,23 @@ from bmwg.resources.run.open_run import open_run
 from bmwg.resources.run.settings import Settings
 
 RIGHT = ((200, True), (200, True))  # probes before and after
+
+
+class Watch(LeakWatch):
+    """A watch over no interface, which has seen nothing, or a test frame outside."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        super().__init__()
+        self.error = error
+
+    def begin(self) -> None:
+        """Look nowhere."""
+
+    def check(self) -> int:
+        """Have seen it."""
+        if self.error is not None:
+            raise self.error
+        return 0
 
 
 def opened(settings: Settings, selected: Collection[str]) -> RequestsBench:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from tests.unit.http import made
 
-from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.requests import profile
 from bmwg.methodology.kinds.requests.kind import REQUESTS
@@ -35,13 +34,6 @@ from bmwg.resources.kinds.repeated.measure import CellExecutions, Stand
 from bmwg.schemas.validation import problems_of
 
 AT = "2026-01-31T08:00:00.000000Z"
-
-
-class NoLeaks(LeakWatch):
-    """A watch over no interface."""
-
-    def begin(self) -> None:
-        """Look nowhere."""
 
 
 @pytest.fixture
@@ -204,7 +196,7 @@ def test_numbers_have_their_digits_and_no_exponent(number: float, told: str) -> 
 
 def stand(results: list[RequestsResult]) -> Stand[RequestsSpec, RequestsResult]:
     """A deployment whose repetitions come to these, one after the other."""
-    return Stand(deployment_id="native-1", run=lambda spec: results.pop(0), leaks=NoLeaks())
+    return Stand(deployment_id="native-1", run=lambda spec: results.pop(0), leaks=made.Watch())
 
 
 def test_a_cell_whose_time_is_over_ends_with_the_least_it_needs_and_says_so(tmp_path: Path) -> None:

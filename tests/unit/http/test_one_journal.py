@@ -44,28 +44,11 @@ def run_of(folder: Path, name: str, mean_ns: int) -> Run:
     return read_run(folder / name)
 
 
-class Leaking(LeakWatch):
-    """A watch that has seen a test frame outside, or nothing."""
-
-    def __init__(self, error: Exception | None) -> None:
-        super().__init__()
-        self.error = error
-
-    def begin(self) -> None:
-        """Look nowhere."""
-
-    def check(self) -> int:
-        """Have seen one."""
-        if self.error is not None:
-            raise self.error
-        return 0
-
-
 def test_a_fault_and_the_answer_that_rests_on_it_tell_no_address(tmp_path: Path) -> None:
     with RunStore.create(tmp_path, "r", made.header(QUICK, [NATIVE])) as store:
         cell = CellExecutions(REQUESTS, NATIVE, store)
         fault = made.result(NATIVE.spec, 5, faults=(f"no route to {ADDRESS}:3128",))
-        cell.run(Stand(deployment_id="native-1", run=lambda spec: fault, leaks=Leaking(None)))
+        cell.run(Stand(deployment_id="native-1", run=lambda spec: fault, leaks=made.Watch()))
         answer = cell.answer()
     assert len(cell.done) == NATIVE.asked.max_invalid + 1
     assert answer.type is OutcomeType.INVALID
@@ -113,7 +96,7 @@ def test_a_test_frame_outside_ends_the_run_and_is_no_fault_of_a_repetition(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searches: bool
 ) -> None:
     planned = next(one for one in QUICK.plan() if (one.spec.search is not None) is searches)
-    outside = Leaking(TestbedError("ISO-03", "a test frame was seen"))
+    outside = made.Watch(TestbedError("ISO-03", "a test frame was seen"))
     told = made.result(planned.spec, 1_000_000, asked_requests=10, requests=10)
     monkeypatch.setattr(bench_module, "measured", lambda *_: told)
     with RunStore.create(tmp_path, "r", made.header(QUICK, [planned])) as store:

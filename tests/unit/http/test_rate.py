@@ -11,7 +11,6 @@ import pytest
 from tests.unit.http import made as cells
 from tests.unit.http import modelled as rates
 
-from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.drivers.workload import open_loop
 from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.errors import DriverError
@@ -78,13 +77,6 @@ def test_a_search_that_a_broken_deployment_ended_counts_no_trial_of_it() -> None
     assert bounds == answered(whole)[1]
 
 
-class NoLeaks(LeakWatch):
-    """A watch over no interface."""
-
-    def begin(self) -> None:
-        """Look nowhere."""
-
-
 def test_a_bench_searches_anew_on_a_new_deployment_and_the_journal_says_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +96,7 @@ def test_a_bench_searches_anew_on_a_new_deployment_and_the_journal_says_the_same
     with RunStore.create(tmp_path, "r", cells.header(quick, [planned])) as store:
         executions = CellExecutions(REQUESTS, planned, store)
         clients = SimpleNamespace(warms_up_itself=False)
-        bench: Any = SimpleNamespace(_stage=SimpleNamespace(clients=lambda _: clients), leaks=NoLeaks())
+        bench: Any = SimpleNamespace(_stage=SimpleNamespace(clients=lambda _: clients), leaks=cells.Watch())
         breaking: Any = SimpleNamespace(fault=lambda: "the proxy has ended" if count == 3 else None)
         with pytest.raises(DeploymentBrokenError):
             RequestsBench._measure_cell(bench, executions, breaking, "native-1")
