@@ -12,6 +12,8 @@ import statistics
 import subprocess
 import tempfile
 import time
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from ending import end_in_order
@@ -19,14 +21,18 @@ from holding import keep_awake
 
 from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.drivers.workload import ab
 from bmwg.drivers.workload.row import Row, open_row
-from bmwg.methodology.kinds.requests.profile import Planned, load
-from bmwg.methodology.kinds.requests.records import HttpCell, Repetition, Workload
+from bmwg.methodology.answers.repeated import Repetitions
+from bmwg.methodology.kinds.repeated.profile import Planned
+from bmwg.methodology.kinds.requests.kind import REQUESTS as KIND
+from bmwg.methodology.kinds.requests.profile import PROCESSING, cell_of, load
+from bmwg.methodology.kinds.requests.records import RequestsSpec, Workload
 from bmwg.reports.store import RunStore
+from bmwg.resources.kinds.repeated.measure import CellExecutions, Stand
 from bmwg.resources.kinds.requests.deployment import deployed
-from bmwg.resources.kinds.requests.measure import CellRuns, served
-from bmwg.resources.kinds.requests.measure import record as recorded
+from bmwg.resources.kinds.requests.measure import measured, served
 from bmwg.resources.kinds.requests.room import header_by
 
 REQUESTS, OCTETS, TIMES = 10_000, 1000, 5
@@ -55,27 +61,24 @@ def main() -> None:
     """Measure and print."""
     held = keep_awake()
     end_in_order()
-    cell = HttpCell(
+    spec = RequestsSpec(
         experiment="one_client",
         workload=Workload.AB,
         form="native",
-        proxies=1,
         object_octets=OCTETS,
         clients=1,
-        cache=False,
-        stress_cpus=0,
+        asked_requests=REQUESTS,
+        within_s=120,
     )
     planned = Planned(
         test_id="HP-ONE-1",
-        cell=cell,
-        requests=REQUESTS,
-        warm_up_requests=0,
-        repetitions=1,
-        max_invalid=0,
-        deadline_s=120,
+        metric=PROCESSING,
+        cell=cell_of(spec),
+        spec=spec,
+        asked=Repetitions(wanted=1, least=1, max_invalid=0),
     )
     hand, hand_life, ours, ours_wall = [], [], [], []
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, ExitStack() as opened:
         folder = Path(name)
         kept = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
         with open_row(folder, kept, f"harness-{os.getpid()}", sizes_octets=[OCTETS]) as row:
@@ -86,19 +89,18 @@ def main() -> None:
                 header = header_by(load("quick"), {}, {}, {}, [planned])
                 store = RunStore.create(folder / "results", "harness", header)
 
-                def record(repetition: Repetition) -> int:
-                    return recorded(store, planned, repetition)
-
+                watch = opened.enter_context(LeakWatch())
+                stand = Stand(deployment_id="d", run=partial(measured, made, clients), leaks=watch)
                 by_hand(row, made.endpoints[0])  # warm-up
                 for _ in range(TIMES):
                     own, life = by_hand(row, made.endpoints[0])
                     hand.append(own)
                     hand_life.append(life)
-                    runs = CellRuns(planned, record, clients=lambda: clients)
+                    runs = CellExecutions(KIND, planned, store)
                     began = time.monotonic()
-                    runs.run(made, "d")
+                    runs.run(stand)
                     ours_wall.append(time.monotonic() - began)
-                    ours.append(runs.done[-1][1].elapsed_ns / 1e9)
+                    ours.append(runs.done[-1].result.elapsed_ns / 1e9)
                 store.close(None, "complete")
     report = {
         "kept_awake": held,

@@ -11,12 +11,13 @@ from collections.abc import Callable
 
 from bmwg.methodology.mlrsearch import engine
 from bmwg.methodology.mlrsearch.classify import goal_result, trial_outputs
-from bmwg.methodology.mlrsearch.goal import ControllerInput, SearchGoal, rfc2544_goal
+from bmwg.methodology.mlrsearch.goal import rfc2544_goal
 from bmwg.methodology.search import tst009
 from bmwg.methodology.search.tst009 import Tst009Goal
 from bmwg.methodology.simulated_devices.algorithms import bisect, mlrsearch, verify_loss
 from bmwg.methodology.simulated_devices.bench import ModelBench
 from bmwg.methodology.simulated_devices.device import HardLimit
+from bmwg.methodology.simulated_devices.page import two_goals
 from bmwg.methodology.trial.traffic import Traffic
 
 TRIALS = 100_000
@@ -92,20 +93,7 @@ def main() -> None:
     figures["replay 100,000 trials of TST009 searches"] = timed(
         lambda: [tst009.legal_next(kept, goal) for _ in range(TRIALS // len(kept))]
     )
-    partial = SearchGoal(
-        name="partial",
-        goal_final_trial_duration_s=60.0,
-        goal_duration_sum_s=60.0,
-        goal_loss_ratio=0.005,
-        goal_exceed_ratio=0.0,
-        goal_initial_trial_duration_s=1.0,
-    )
-    wanted = ControllerInput(
-        goals=(rfc2544_goal(), partial),
-        offer=Traffic(frame_octets=64),
-        min_load_fps=10_000,
-        max_load_fps=1_500_000,
-    )
+    wanted = two_goals()
     found = engine.search(ModelBench(device=HardLimit(limit_fps=400_000), seed=1).measure, wanted)
 
     def replay() -> None:

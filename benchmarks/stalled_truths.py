@@ -1,9 +1,9 @@
 """Known truths under stalls: how often a search gives a plain number, and how far it is from the truth.
 
-Models only, no traffic (`methodology.models.stalled` says what they imitate and what not). Devices with a
-hard limit; a CPU goes away 0, 1, 5 and 10 times a second for 1 to 20 ms, and more seldom in trials of 60 s.
-Prints JSON: for each policy, CPU, rate and search the share of plain numbers, the wrong ones among them, and
-the relative error of the others.
+Models only, no traffic (`tests/unit/methodology/stalled.py` says what they imitate and what not). Devices
+with a hard limit; a CPU goes away 0, 1, 5 and 10 times a second for 1 to 20 ms, and more seldom in trials of
+60 s. Prints JSON: for each policy, CPU, rate and search the share of plain numbers, the wrong ones among
+them, and the relative error of the others.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from tests.unit.methodology.stalled import StalledBench, StallLaw
+
 from bmwg.methodology.benchmarks.statistics import median
 from bmwg.methodology.profiles import load_profile
-from bmwg.methodology.records import OutcomeType, TrialSpec, Validity
+from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.simulated_devices.algorithms import Algorithm, bisect, mlrsearch, verify_loss
-from bmwg.methodology.simulated_devices.attribution import attribution
 from bmwg.methodology.simulated_devices.device import HardLimit
-from bmwg.methodology.simulated_devices.stalled import StalledBench, StallLaw
 from bmwg.methodology.simulated_devices.study import holds
-from bmwg.methodology.trial.judging import JudgedTrial, StallEvidence
+from bmwg.methodology.trial.judging import StallEvidence
 
 RATES = (0.0, 1.0, 5.0, 10.0)
 FULL_RATES = (0.0, 0.001, 0.01, 1.0)  # a trial of 60 s meets one in 17, every second, and each of them
@@ -39,55 +38,9 @@ FULL: dict[str, Algorithm] = {
     "TST009": verify_loss(trials=2),
     "MLRsearch": mlrsearch(),
 }
-AWAY = (Validity.TESTER_STALLED, Validity.HOST_STALLED)
 
 
-class Attributing(StalledBench):
-    """Judges a trial that would be set aside by what it lost outside the windows of its stalls."""
-
-    depth_frames = 256
-    most_covered = 0.25
-
-    def measure(self, spec: TrialSpec) -> JudgedTrial:
-        """Run one trial; what it lost within its windows counts as received."""
-        trial = super().measure(replace(spec, loss_times=True))
-        result = replace(trial.result, spec=spec)
-        found = attribution(trial.result, depth_frames=self.depth_frames)
-        if trial.validity in AWAY and found is not None and found.covered_ratio <= self.most_covered:
-            (stream,) = result.streams
-            stream = replace(stream, received_frames=stream.received_frames + found.masked_frames)
-            trial = replace(
-                trial, validity=Validity.VALID, reason="", result=replace(result, streams=(stream,))
-            )
-        else:
-            trial = replace(trial, result=result)
-        self.trials[-1] = trial
-        return trial
-
-
-class Controlled(Attributing):
-    """The same, and an answer is refused when stalls grow with the load."""
-
-
-CONTROLS = 20  # trials of 0.2 s at the lowest load of the search: 20 stalls, where neighbours make 5 a second
-LOWEST_FPS = 10_000
-LEAST_RATIO = 0.5  # of the stalls a second at the answer, to be seen at the lowest load
-
-
-def grows_with_load(bench: StalledBench, lower_fps: int, spec: TrialSpec) -> bool:
-    """Whether CPUs were gone much more often at the loads of the answer than at the lowest one."""
-    high = [one for one in bench.trials if one.result.spec.load_fps >= lower_fps]
-    low = [bench.measure(replace(spec, load_fps=LOWEST_FPS)) for _ in range(CONTROLS)]
-    (gone_low, low_s), (gone_high, high_s) = (_absences(one) for one in (low, high))
-    return gone_low / low_s < LEAST_RATIO * gone_high / high_s
-
-
-def _absences(trials: Sequence[JudgedTrial]) -> tuple[int, float]:
-    watches = [watch for one in trials if one.result.disturbance for watch in one.result.disturbance.watches]
-    return sum(watch.absences for watch in watches), sum(one.result.spec.duration_s for one in trials)
-
-
-def row(search: Algorithm, policy: Any, laws: dict[str, StallLaw], cases: int, bench: type) -> dict[str, Any]:
+def row(search: Algorithm, policy: Any, laws: dict[str, StallLaw], cases: int) -> dict[str, Any]:
     """Run one search on so many devices."""
     dice = random.Random(17)
     errors: list[float] = []
@@ -96,13 +49,10 @@ def row(search: Algorithm, policy: Any, laws: dict[str, StallLaw], cases: int, b
     for seed in range(cases):
         limit = dice.randint(60_000, 600_000)
         device = HardLimit(limit_fps=limit)
-        made = bench(device=device, carries_fps=limit, seed=seed, policy=policy, **laws)
+        made = StalledBench(device=device, carries_fps=limit, seed=seed, policy=policy, **laws)
         found = search.answer(made)
         trials.append(float(found.trials))
         if found.type is OutcomeType.MEASURED and found.lower_fps is not None:
-            spec = made.trials[-1].result.spec
-            if bench is Controlled and grows_with_load(made, found.lower_fps, spec):
-                continue
             plain += 1
             truth = min([limit, *(law.above_fps for law in laws.values() if law.above_fps)])
             wrong += not holds(found, truth, search)
@@ -126,15 +76,12 @@ def main() -> None:
     quick, full = load_profile("quick").policy, load_profile("rfc2544").policy
     by_cpu = replace(quick, stall_evidence=StallEvidence.CPU, max_stall_ns=1_000_000)
     scenes = {
-        "quick": (quick, QUICK, StalledBench),
-        "quick, evidence of a CPU": (by_cpu, QUICK, StalledBench),
-        "quick, attributed": (quick, QUICK, Attributing),
-        "quick, evidence of a CPU, attributed": (by_cpu, QUICK, Attributing),
-        "quick, attributed with control": (quick, QUICK, Controlled),
-        "rfc2544": (full, FULL, StalledBench),
+        "quick": (quick, QUICK),
+        "quick, evidence of a CPU": (by_cpu, QUICK),
+        "rfc2544": (full, FULL),
     }
     table: dict[str, Any] = {}
-    for name, (policy, searches, bench) in scenes.items():
+    for name, (policy, searches) in scenes.items():
         for cpu in ("sut", "generator", "both", "together"):
             for rate in FULL_RATES if policy is full else RATES:
                 law = StallLaw(per_s=rate)
@@ -144,22 +91,19 @@ def main() -> None:
                 if chosen.only not in key or (cpu != "sut" and not rate):
                     continue
                 table[key] = {
-                    one: row(search, policy, laws, chosen.cases, bench) for one, search in searches.items()
+                    one: row(search, policy, laws, chosen.cases) for one, search in searches.items()
                 }
         caused = StallLaw(per_s=5.0, above_fps=200_000)  # the load takes the CPU away, above a third of it
         for cpu in ("sut", "generator"):
             key = f"{name} / {cpu} / 5 a second, by loads above 200,000 frames/s"
             if chosen.only in key:
                 table[key] = {
-                    one: row(search, policy, {cpu: caused}, chosen.cases, bench)
-                    for one, search in searches.items()
+                    one: row(search, policy, {cpu: caused}, chosen.cases) for one, search in searches.items()
                 }
         key = f"{name} / sut / 4 a second, and one by loads above 200,000 frames/s"
         if chosen.only in key:  # a fifth of the stalls are the load's own doing
             laws = {"sut": StallLaw(per_s=4.0), "together": StallLaw(per_s=1.0, above_fps=200_000)}
-            table[key] = {
-                one: row(search, policy, laws, chosen.cases, bench) for one, search in searches.items()
-            }
+            table[key] = {one: row(search, policy, laws, chosen.cases) for one, search in searches.items()}
     print(json.dumps({"benchmark": "stalled_truths", "cases": chosen.cases, "table": table}, indent=1))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from bmwg.methodology import offers
-from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.kinds import registry
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding, Rule
 from bmwg.reports.render.blocks import Block
@@ -53,12 +53,8 @@ def _of_run(run: Run) -> tuple[Room, ...]:
 
 @cache
 def _room(name: str) -> Room:
-    room: Room = offers.load(GROUP, name, f"reports of the kind of load {name!r}")
-    if room.kind != name:
-        raise TestbedError(
-            "KIND-01", f"reports of {name!r}", expected="an offer of that name", found=repr(room.kind)
-        )
-    return room
+    found: Room = registry.offer(GROUP, name, "reports of the kind of load", lambda room: room.kind)
+    return found
 
 
 def told(run: Run) -> bool:

@@ -6,14 +6,12 @@ otherwise, RUN-05 kinds of load that have no run together.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from bmwg.drivers.testbed.hosts import HostSpec
-from bmwg.methodology import offers
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.plan.shards import Work
@@ -141,19 +139,7 @@ class Room(Protocol):
 
 @cache
 def _offered() -> tuple[tuple[Room, ...], Mapping[str, TestbedError]]:
-    found: dict[str, Room] = {}
-    lost: dict[str, TestbedError] = {}
-    for name in offers.names(GROUP):
-        try:
-            room: Room = offers.load(GROUP, name, f"runs of the kind of load {name!r}")
-        except TestbedError as error:
-            lost[name] = error
-            continue
-        if room.kind != name:
-            raise TestbedError(
-                "KIND-01", f"runs of {name!r}", expected="an offer of that name", found=repr(room.kind)
-            )
-        found[name] = room
+    found, lost = kinds.offered(GROUP, "runs of the kind of load", lambda room: room.kind)
     return tuple(found[name] for name in kinds.names() if name in found), {**lost, **kinds.broken()}
 
 

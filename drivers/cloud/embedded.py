@@ -197,13 +197,13 @@ def _cabled(node: NamespaceNode, host: NamespaceNode, number: int) -> str:
     return own
 
 
-def _wait_for_hosts(cloud: EmbeddedCloud, within_s: float = _HOSTS_DEADLINE_S) -> None:
+def _wait_for_hosts(cloud: EmbeddedCloud) -> None:
     """Wait until Nova lists its compute hosts, which it does once they are in a cell, and Neutron its agents.
 
     A server that is asked for earlier ends in ERROR. Raises TestbedError CLOUD-02.
     """
     client = Client(auth=cloud.auth, netns=cloud.netns)
-    end_s = time.monotonic() + within_s
+    end_s = time.monotonic() + _HOSTS_DEADLINE_S
     found = ""
     while True:
         hosts: list[str] = []
@@ -221,7 +221,7 @@ def _wait_for_hosts(cloud: EmbeddedCloud, within_s: float = _HOSTS_DEADLINE_S) -
             raise TestbedError(
                 "CLOUD-02",
                 "the embedded OpenStack has not all of its compute hosts",
-                expected=f"{wanted} hypervisors and network agents within {within_s:g} s",
+                expected=f"{wanted} hypervisors and network agents within {_HOSTS_DEADLINE_S:g} s",
                 found=fault or found,
                 hint=f"their own words are below {cloud.work}/logs",
             )

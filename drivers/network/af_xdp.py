@@ -47,7 +47,7 @@ class AfXdpNetwork(CniNetwork):
     hands_over: ClassVar[str] = AF_XDP
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
-        options = Options(spec, f"networks.{spec.name}.options")
+        options = Options(spec)
         self._busy_poll = options.switch("busy_poll", default=False)
         options.finish()
         plugged = replace(spec, conflist=_CONFLIST, plugin_dir=spec.plugin_dir or "/usr/lib/cni")

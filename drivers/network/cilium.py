@@ -51,7 +51,7 @@ class CiliumNetwork(CniNetwork):
                 found=", ".join(given),
                 hint="another plugin's configuration takes `driver: cni`",
             )
-        options = Options(spec, f"{where}.options")
+        options = Options(spec)
         self.interface = options.text("interface", default="under0")
         options.finish()
         configured = replace(

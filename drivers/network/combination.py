@@ -44,7 +44,7 @@ class CombinedNetwork(NetworkDefaults):
     hands_over: ClassVar[str] = COMBINED
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
-        options = Options(spec, f"networks.{spec.name}.options")
+        options = Options(spec)
         self._halves: dict[str, NetworkDriver] = {}
         for axis, model in _MODELS.items():
             key = axis.replace("-", "_")

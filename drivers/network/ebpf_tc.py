@@ -35,7 +35,7 @@ class TcRedirectNetwork(NetdevHandover):
     plugin_dir = ""
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
-        options = Options(spec, f"networks.{spec.name}.options")
+        options = Options(spec)
         self._mtu_octets = options.count("mtu_octets", default=1500, least=576, most=65535)
         options.finish()
         self.spec = spec

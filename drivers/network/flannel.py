@@ -46,7 +46,7 @@ class FlannelNetwork(CniNetwork):
                 found=", ".join(given),
                 hint="another plugin's configuration takes `driver: cni`",
             )
-        options = Options(spec, f"{where}.options")
+        options = Options(spec)
         self.backend = options.choice("backend", flannel.BACKENDS)
         self.interface = options.text("interface", default="under0")
         options.finish()

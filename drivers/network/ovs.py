@@ -45,7 +45,7 @@ class OvsNetwork(NetdevHandover):
     on_one_node: ClassVar[str] = "a bridge of Open vSwitch (netdev)"  # joins pods of one node as well
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
-        options = Options(spec, f"networks.{spec.name}.options")
+        options = Options(spec)
         self.join = options.choice("join", (VLAN, VXLAN))
         self._tag = options.count("vlan", default=_TAG, least=1, most=4094) if self.join == VLAN else 0
         self._vni = (

@@ -45,7 +45,7 @@ class OvsDpdkNetwork(NetworkDefaults):
     hands_over: ClassVar[str] = VHOST_USER
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
-        options = Options(spec, f"networks.{spec.name}.options")
+        options = Options(spec)
         pmd_cpus = options.cpus("pmd_cpus", default=spec.dut_cpus[:1] or (0,), among=spec.dut_cpus)
         self._in_pod = options.text("socket_dir", default=IN_POD)
         self._config: dict[str, Any] = {

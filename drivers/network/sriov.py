@@ -102,7 +102,7 @@ class SriovNetwork(CniNetwork):
 
 def count_of(spec: NetworkSpec) -> int:
     """Return how many functions a NIC is to make; ConfigError NET-04 for any other setting."""
-    options = Options(spec, f"networks.{spec.name}.options")
+    options = Options(spec)
     count = options.count("virtual_functions", default=1, least=1, most=_MOST)
     options.finish()
     return count

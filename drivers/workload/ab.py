@@ -17,7 +17,7 @@ from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.hosting import programs
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
 from bmwg.methodology.errors import DriverError, TestbedError
-from bmwg.methodology.kinds.requests.records import RequestsLoad, RequestsSent
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 
 PACKAGES = ("apache2-utils",)
 PROGRAMS = {"ab": PACKAGES[0]}
@@ -88,7 +88,7 @@ class AbClients(OfRequests):
         mend = f"apt-get install --no-install-recommends {package}"
         return Missing(what=name, reason=f"no `{name}` in PATH", mend=mend)
 
-    def run(self, spec: RequestsLoad, /) -> RequestsSent:
+    def run(self, spec: RequestsSpec, /) -> RequestsResult:
         """Ask the endpoint through one ab."""
         (proxy,) = self.attached
         ran = self._row.client.call_within(
@@ -96,23 +96,12 @@ class AbClients(OfRequests):
             run,
             proxy=f"{proxy.address}:{proxy.port}",
             url=self._row.url(spec.object_octets),
-            requests=spec.requests,
+            requests=spec.asked_requests,
             concurrency=spec.clients,
             within_s=spec.within_s,
         )
-        return RequestsSent(
-            asked_requests=spec.requests,
-            requests=ran["requests"],
-            failed=ran["failed"],
-            non_2xx=ran["non_2xx"],
-            body_octets=ran["body_octets"],
-            elapsed_ns=ran["elapsed_ns"],
-            mean_request_ns=ran["elapsed_ns"] * spec.clients // ran["requests"] if ran["requests"] else 0,
-            process_ns=ran["process_ns"],
-            request_ns=ran["latency_ns"],
-            ttfb_ns=ran["ttfb_ns"],
-            faults=(ran["fault"],) if ran["fault"] else (),
-        )
+        mean_ns = ran["elapsed_ns"] * spec.clients // ran["requests"] if ran["requests"] else 0
+        return self.told(ran, spec.asked_requests, mean_request_ns=mean_ns)
 
 
 _NOTHING: dict[str, JsonValue] = {

@@ -22,7 +22,7 @@ from bmwg.drivers.api.workload import Takes
 from bmwg.drivers.workload import apache, tools
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.kinds.requests.records import RequestsLoad, RequestsSent
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 
 _CALL_MARGIN_S = 30.0
 _NS_PER_MS = 1_000_000
@@ -151,7 +151,7 @@ class JMeterClients(OfRequests):
         """Tell whether the clients' node has JMeter."""
         return tools.missing(self._row.client, "jmeter")
 
-    def run(self, spec: RequestsLoad, /) -> RequestsSent:
+    def run(self, spec: RequestsSpec, /) -> RequestsResult:
         """Ask the endpoints through one JMeter."""
         ran = self._row.client.call_within(
             spec.within_s + _CALL_MARGIN_S,
@@ -159,26 +159,13 @@ class JMeterClients(OfRequests):
             proxies=[[proxy.address, proxy.port] for proxy in self.attached],
             url=self._row.url(spec.object_octets),
             octets=spec.object_octets,
-            requests=spec.requests,
+            requests=spec.asked_requests,
             clients=spec.clients,
             within_s=spec.within_s,
             warm_up_requests=spec.warm_up_requests,
         )
-        return RequestsSent(
-            asked_requests=spec.requests,
-            requests=ran["requests"],
-            failed=ran["failed"],
-            non_2xx=ran["non_2xx"],
-            body_octets=ran["body_octets"],
-            elapsed_ns=ran["elapsed_ns"],
-            mean_request_ns=ran["mean_request_ns"],
-            process_ns=ran["process_ns"],
-            request_ns=ran["latency_ns"],
-            ttfb_ns=ran["ttfb_ns"],
-            warm_up_requests=ran["warm_up_requests"],
-            warm_up_ns=ran["warm_up_ns"],
-            faults=(ran["fault"],) if ran["fault"] else (),
-        )
+        own = ("mean_request_ns", "warm_up_requests", "warm_up_ns")
+        return self.told(ran, spec.asked_requests, **{name: ran[name] for name in own})
 
 
 def run(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from bmwg.drivers.api.protocols import JsonValue, WorkloadDriver
 from bmwg.drivers.api.workload import ONE, Takes
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.kinds.requests.records import KIND, RequestsLoad, RequestsSent
+from bmwg.methodology.kinds.requests.records import KIND, RequestsResult, RequestsSpec
 
 if TYPE_CHECKING:  # the drivers' modules are imported on the clients' node, for the functions that run there
     from bmwg.drivers.workload.row import Row
@@ -24,7 +24,7 @@ class Served:
     port: int
 
 
-class RequestsWorkload(WorkloadDriver[Sequence[Served], RequestsLoad, RequestsSent], Protocol):
+class RequestsWorkload(WorkloadDriver[Sequence[Served], RequestsSpec, RequestsResult], Protocol):
     """What asks proxies for objects, found by a cell's workload among `bmwg.drivers.workload`.
 
     It is made of the row of clients, proxies' machine and server, and of the run's folder. `begins_soon` says
@@ -66,12 +66,26 @@ class OfRequests:
         """Forget whom to ask."""
         self._endpoints = ()
 
-    def learn(self, spec: RequestsLoad, /) -> None:
+    def learn(self, spec: RequestsSpec, /) -> None:
         """Nothing: warming up is a repetition of its own, or part of each."""
 
     def describe(self) -> Mapping[str, JsonValue]:
         """The clients' place."""
         return {"at": "client node"}
+
+    @staticmethod
+    def told(ran: Mapping[str, JsonValue], asked_requests: int, **more: Any) -> RequestsResult:
+        """Return what a client program on the node told, with what is its own alone."""
+        return RequestsResult(
+            asked_requests=asked_requests,
+            elapsed_ns=ran["elapsed_ns"],
+            process_ns=ran["process_ns"],
+            request_ns=ran["latency_ns"],
+            ttfb_ns=ran["ttfb_ns"],
+            faults=(ran["fault"],) if ran["fault"] else (),
+            **{name: ran[name] for name in ("requests", "failed", "non_2xx", "body_octets") if name in ran},
+            **more,
+        )
 
     @property
     def attached(self) -> tuple[Served, ...]:

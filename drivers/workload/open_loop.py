@@ -19,7 +19,7 @@ from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.workload import tools
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
 from bmwg.methodology.errors import DriverError, TestbedError
-from bmwg.methodology.kinds.requests.records import RequestsLoad, RequestsSent
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 
 _CALL_MARGIN_S = 30.0
 _NS_PER_MS = 1_000_000
@@ -53,10 +53,9 @@ class K6Clients(OfRequests):
         """Tell whether the clients' node has k6."""
         return tools.missing(self._row.client, "k6")
 
-    def run(self, spec: RequestsLoad, /) -> RequestsSent:
+    def run(self, spec: RequestsSpec, /) -> RequestsResult:
         """Offer the endpoint so many requests per second."""
         (proxy,) = self.attached
-        assert spec.rate_rps is not None  # it offers a rate
         ran = self._row.client.call_within(
             spec.within_s + _CALL_MARGIN_S,
             run,
@@ -68,16 +67,8 @@ class K6Clients(OfRequests):
             late_ms=spec.late_ms,
             within_s=spec.within_s,
         )
-        return RequestsSent(
-            asked_requests=ran["requests"] + ran["dropped"],
-            requests=ran["requests"],
-            failed=ran["failed"] + ran["late"],
-            elapsed_ns=ran["elapsed_ns"],
-            process_ns=ran["process_ns"],
-            request_ns=ran["latency_ns"],
-            ttfb_ns=ran["ttfb_ns"],
-            faults=(ran["fault"],) if ran["fault"] else (),
-        )
+        counted = {**ran, "failed": ran["failed"] + ran["late"]}
+        return self.told(counted, ran["requests"] + ran["dropped"])
 
 
 def run(

@@ -23,7 +23,7 @@ from bmwg.drivers.workload import probe as workload_probe
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload, Served
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.kinds.requests.records import RequestsLoad, RequestsSent
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 
 CLIENTS = ("198.18.64.1", "198.18.64.254")
 _CLIENT_NETWORK = "198.18.64.0/24"
@@ -50,14 +50,14 @@ def request_of(url: str, *, last: bool) -> bytes:
     return "\r\n".join([f"GET {url} HTTP/1.1", *words, "", ""]).encode("ascii")
 
 
-def counted_of(sent: HttpSent, object_octets: int) -> RequestsSent:
+def counted_of(sent: HttpSent, object_octets: int) -> RequestsResult:
     """What one load came to. Late answers are among the failed ones.
 
     `body_octets` are those received less the heads that right answers have; what is not an answer counts in.
     """
     load = sent.load
     if sent.reading is None:
-        return RequestsSent(asked_requests=load.requests, faults=(sent.fault,))
+        return RequestsResult(asked_requests=load.requests, faults=(sent.fault,))
     clients = sent.reading.clients
     heads = (load.response_octets - load.requests_per_connection * object_octets) * clients.established
     generator = {
@@ -73,7 +73,7 @@ def counted_of(sent: HttpSent, object_octets: int) -> RequestsSent:
         "frames_lost_by_trex": sent.own_loss,
         **clients.errors,
     }
-    return RequestsSent(
+    return RequestsResult(
         asked_requests=load.requests,
         requests=sent.begun,
         unsent_requests=sent.unsent,
@@ -108,12 +108,12 @@ class AstfClients(OfRequests):
         super().attach(endpoints)
         self._started()
 
-    def run(self, spec: RequestsLoad, /) -> RequestsSent:
+    def run(self, spec: RequestsSpec, /) -> RequestsResult:
         """Offer so many requests per second to the endpoint."""
         (proxy,) = self.attached
         tester = self._started()  # it may have been lost with the load before
         url = self._row.url(spec.object_octets)
-        per, rate_rps = spec.requests_per_connection, spec.rate_rps or 0
+        per, rate_rps = spec.requests_per_connection, spec.rate_rps
         requests = {request_of(url, last=True): 1}
         if per > 1:
             requests = {request_of(url, last=False): per - 1, **requests}

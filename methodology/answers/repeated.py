@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from bmwg.methodology.answers.order_statistics import MedianInterval, median_interval
 from bmwg.methodology.answers.student import Interval, likeness
@@ -23,13 +23,14 @@ DEPLOYMENTS = "deployments"  # how the number of them is named behind a metric, 
 class Tried(Generic[R]):
     """One repetition by its number in the journal. `problems` say why it is no measurement, if it is none.
 
-    `deployment` is the id of what it ran on (empty: nobody told).
+    `deployment` is the id of what it ran on (empty: nobody told), `spec` what its kind asked for.
     """
 
     seq: int
     result: R
     problems: tuple[str, ...] = ()
     deployment: str = ""
+    spec: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ STORE-03 a kind that nothing registers, KIND-01 what is offered calls itself oth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -19,22 +19,35 @@ from bmwg.schemas import load as schema
 GROUP = "bmwg.kinds"
 
 
+def offer(group: str, name: str, subject: str, called: Callable[[Any], str]) -> Any:
+    """Import what a kind offers in a group; TestbedError KIND-01 where it calls itself otherwise."""
+    found = offers.load(group, name, f"{subject} {name!r}")
+    if called(found) != name:
+        raise TestbedError(
+            "KIND-01", f"{subject} {name!r}", expected="an offer of that name", found=repr(called(found))
+        )
+    return found
+
+
+def offered(
+    group: str, subject: str, called: Callable[[Any], str]
+) -> tuple[dict[str, Any], dict[str, TestbedError]]:
+    """Return all that is offered in a group by name, and why the rest cannot be imported. KIND-01."""
+    found: dict[str, Any] = {}
+    broken: dict[str, TestbedError] = {}
+    for name in offers.names(group):
+        try:
+            found[name] = offer(group, name, subject, called)
+        except TestbedError as error:
+            if error.error_id == "KIND-01":
+                raise
+            broken[name] = error
+    return found, broken
+
+
 @cache
 def _offered() -> tuple[Mapping[str, Kind], Mapping[str, TestbedError]]:
-    found: dict[str, Kind] = {}
-    broken: dict[str, TestbedError] = {}
-    for name in offers.names(GROUP):
-        try:
-            one: Kind = offers.load(GROUP, name, f"kind of load {name!r}")
-        except TestbedError as error:
-            broken[name] = error
-            continue
-        if one.name != name:
-            raise TestbedError(
-                "KIND-01", f"kind of load {name!r}", expected="an offer of that name", found=repr(one.name)
-            )
-        found[name] = one
-    return found, broken
+    return offered(GROUP, "kind of load", lambda one: one.name)
 
 
 def kinds() -> Mapping[str, Kind]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import back_to_back
 from bmwg.methodology.benchmarks.back_to_back import LONGEST_BURST_S, RFC2544_REPETITIONS, BurstGoal
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.remarks import is_plain_load, load_remark
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell
@@ -18,7 +18,7 @@ NAME = "back_to_back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackToBack:
+class BackToBack(OneMetric):
     """Searches one after the other; the throughput of the cell corrects the buffer time.
 
     The maximum rate is the medium's (RFC 9004 5), and the tester's qualified load on the same kind of port
@@ -29,20 +29,11 @@ class BackToBack:
     name: str = NAME
     needs_throughput: bool = True
     reads_latency: bool = False
-    modifier: str = ""
-    families: tuple[str, ...] = (back_to_back.METRIC,)
+    metric: str = back_to_back.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell but the wire, at the sizes that the profile may list."""
         return not cell.qualifies_tester and wanted_size(profile, NAME, cell)
-
-    def recorded_as(self, profile: Profile, cell: Cell) -> str:
-        """One metric for all searches."""
-        return back_to_back.METRIC
-
-    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
-        """One outcome holds the average with its spread, and the buffer times."""
-        return (back_to_back.METRIC,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """Halvings of each search, half of them verified; bursts get short soon."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import burst_interval
 from bmwg.methodology.benchmarks.burst_interval import BURST_FRAMES, METRIC, Bursty, least_load_fps
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
 from bmwg.methodology.measurements.throughput import bisection_trials
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION
@@ -18,7 +18,7 @@ SETTINGS = "burst_interval"  # of all sizes in a profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BurstInterval:
+class BurstInterval(OneMetric):
     """A bisection over the mean load of bursts of one size.
 
     Frames of a burst have the least gap of the medium; where it has no rate, that of the tester's qualified
@@ -28,7 +28,6 @@ class BurstInterval:
     burst_frames: int
     needs_throughput: bool = False
     reads_latency: bool = False
-    modifier: str = ""
 
     @property
     def name(self) -> str:
@@ -40,22 +39,9 @@ class BurstInterval:
         """The metric with the frames of a burst."""
         return f"{METRIC}.{self.burst_frames}"
 
-    @property
-    def families(self) -> tuple[str, ...]:
-        """Its metric."""
-        return (self.metric,)
-
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell but the wire, at the sizes that the profile may list."""
         return not cell.qualifies_tester and wanted_size(profile, SETTINGS, cell)
-
-    def recorded_as(self, profile: Profile, cell: Cell) -> str:
-        """Its metric."""
-        return self.metric
-
-    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
-        """Its metric alone; the interval that lost frames stands beside the one that lost none."""
-        return (self.metric,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """One bisection."""

@@ -16,7 +16,7 @@ from bmwg.methodology.benchmarks.delay_variation import (
     STREAM_S,
     StreamsGoal,
 )
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.remarks import held_to_load, load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, TrialSpec
@@ -25,26 +25,17 @@ NAME = "delay_variation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pdv:
+class Pdv(OneMetric):
     """Equal streams one after the other; the answer is the median over them."""
 
     name: str = NAME
     needs_throughput: bool = True
     reads_latency: bool = True
-    modifier: str = ""
-    families: tuple[str, ...] = (PDV_METRIC,)
+    metric: str = PDV_METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell, at the sizes that the profile may list."""
         return wanted_size(profile, NAME, cell)
-
-    def recorded_as(self, profile: Profile, cell: Cell) -> str:
-        """One metric."""
-        return PDV_METRIC
-
-    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
-        """One outcome."""
-        return (PDV_METRIC,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All streams."""
@@ -66,26 +57,17 @@ class Pdv:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ipdv:
+class Ipdv(OneMetric):
     """The same streams with their last frames tagged, as trials of their own."""
 
     name: str = "ipdv"
     needs_throughput: bool = True
     reads_latency: bool = False
-    modifier: str = ""
-    families: tuple[str, ...] = (SAMPLE_METRIC,)
+    metric: str = SAMPLE_METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell, at the sizes that the profile may list."""
         return wanted_size(profile, NAME, cell)
-
-    def recorded_as(self, profile: Profile, cell: Cell) -> str:
-        """One metric."""
-        return SAMPLE_METRIC
-
-    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
-        """One outcome."""
-        return (SAMPLE_METRIC,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All streams."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bmwg.methodology.benchmarks import frame_loss
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell
 
@@ -14,26 +14,17 @@ NAME = "frame_loss"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrameLoss:
+class FrameLoss(OneMetric):
     """One ladder; its 100 % is the medium's rate, the tester's qualified load where the medium has none."""
 
     name: str = NAME
     needs_throughput: bool = False
     reads_latency: bool = False
-    modifier: str = ""
-    families: tuple[str, ...] = (frame_loss.METRIC,)
+    metric: str = frame_loss.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell but the wire, at the sizes that the profile may list."""
         return not cell.qualifies_tester and wanted_size(profile, NAME, cell)
-
-    def recorded_as(self, profile: Profile, cell: Cell) -> str:
-        """One metric for the whole curve."""
-        return frame_loss.METRIC
-
-    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
-        """One outcome holds the whole curve."""
-        return (frame_loss.METRIC,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """At most all loads of the ladder."""

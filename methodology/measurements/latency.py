@@ -7,33 +7,24 @@ from dataclasses import dataclass, replace
 from bmwg.methodology.answers import latency
 from bmwg.methodology.benchmarks import delay_variation
 from bmwg.methodology.benchmarks.delay_variation import StreamsGoal
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AllFramesLatency:
+class AllFramesLatency(OneMetric):
     """Streams one after the other, each repeated only while it is not valid."""
 
     name: str = "latency"
     needs_throughput: bool = True
     reads_latency: bool = True
-    modifier: str = ""
-    families: tuple[str, ...] = (latency.METRIC,)
+    metric: str = latency.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """The frame sizes that the profile lists for latency."""
         return cell.frame_octets in profile.latency.frame_octets
-
-    def recorded_as(self, profile: Profile, cell: Cell) -> str:
-        """The family of its percentiles."""
-        return latency.METRIC
-
-    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
-        """One outcome holds all percentiles."""
-        return (latency.METRIC,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All streams, of the tester's own latency at each load."""

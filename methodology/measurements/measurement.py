@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
@@ -111,6 +111,31 @@ class Measurement(Protocol):
     def measure(self, asked: Asked) -> Answered:
         """Measure one cell; an exception of `asked.trial` is kept in the answer."""
         ...
+
+
+class OneMetric:
+    """What a measurement of one metric is: each trial is recorded as it, and its one outcome is of it."""
+
+    __slots__ = ()
+    modifier: str = ""
+
+    if TYPE_CHECKING:  # a field or a property of the measurement; a dataclass would take this for its default
+
+        @property
+        def metric(self) -> str: ...  # noqa: D102
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Its metric."""
+        return (self.metric,)
+
+    def recorded_as(self, profile: Profile, cell: Cell) -> str:
+        """Its metric."""
+        return self.metric
+
+    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
+        """Its metric alone."""
+        return (self.metric,)
 
 
 def settings(profile: Profile, name: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.answers import throughput
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.measurements.throughput import bisection_trials
 from bmwg.methodology.profiles import Profile
@@ -22,7 +22,7 @@ BROADCAST_EVERY = 99  # rfc2544-11.1: one in a hundred of all frames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Modified:
+class Modified(OneMetric):
     """The bisection of RFC 2544 26.1 while something else goes on.
 
     `modifier` is the name under which the DUT's side of it is known (empty: the tester does it alone).
@@ -49,22 +49,9 @@ class Modified:
         """The metric with the code."""
         return f"{METRIC}.{self.code}"
 
-    @property
-    def families(self) -> tuple[str, ...]:
-        """Its metric."""
-        return (self.metric,)
-
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Where a router forwards (or a bridge, by `functions`), at the sizes that the profile may list."""
         return cell.function in self.functions and wanted_size(profile, "modifiers", cell)
-
-    def recorded_as(self, profile: Profile, cell: Cell) -> str:
-        """Its metric."""
-        return self.metric
-
-    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
-        """One outcome."""
-        return (self.metric,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """As a throughput."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import recovery
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import NOTHING, POD, Cell, Outcome, TrialSpec
@@ -19,7 +19,7 @@ _REDUCED_S = 60.0  # choice: as long as the overload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recovery:
+class Recovery(OneMetric):
     """Overload, then half of it, in one trial; the last lost frame tells the time.
 
     Before each such trial half of the overload is offered alone, from rest and for as long: what loses frames
@@ -29,20 +29,11 @@ class Recovery:
     name: str = "recovery"
     needs_throughput: bool = True
     reads_latency: bool = True  # and so the times of losses
-    modifier: str = ""
-    families: tuple[str, ...] = (recovery.RECOVERY_METRIC,)
+    metric: str = recovery.RECOVERY_METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell but the wire, at the sizes that the profile may list."""
         return not cell.qualifies_tester and wanted_size(profile, self.name, cell)
-
-    def recorded_as(self, profile: Profile, cell: Cell) -> str:
-        """One metric."""
-        return recovery.RECOVERY_METRIC
-
-    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
-        """One outcome with the average and its spread."""
-        return (recovery.RECOVERY_METRIC,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All repetitions."""
@@ -89,14 +80,13 @@ class Recovery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reset:
+class Reset(OneMetric):
     """One kind of reset amid a constant load; what was lost tells how long the DUT was away."""
 
     kind: str
     functions: tuple[str, ...] = ()  # only with these functions; empty: with any
     needs_throughput: bool = True
     reads_latency: bool = True
-    modifier: str = ""
 
     @property
     def name(self) -> str:
@@ -108,24 +98,11 @@ class Reset:
         """The metric of RFC 6201 with what was reset."""
         return f"{recovery.RESET_METRIC}.{self.kind}"
 
-    @property
-    def families(self) -> tuple[str, ...]:
-        """Its metric."""
-        return (self.metric,)
-
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Where there is such a thing to reset, at the sizes that the profile may list."""
         able = cell.hosting == POD and cell.function != NOTHING
         able = able and (not self.functions or cell.function in self.functions)
         return able and wanted_size(profile, "reset", cell)
-
-    def recorded_as(self, profile: Profile, cell: Cell) -> str:
-        """Its metric."""
-        return self.metric
-
-    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
-        """One outcome with the average and its spread."""
-        return (self.metric,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All repetitions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks import soak
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, TrialSpec
@@ -16,26 +16,17 @@ _LOAD_PERCENT = 90  # choice: below the throughput, so that loss is an event and
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SoakMeasurement:
+class SoakMeasurement(OneMetric):
     """The series at the throughput of the same cell."""
 
     name: str = NAME
     needs_throughput: bool = True
     reads_latency: bool = True
-    modifier: str = ""
-    families: tuple[str, ...] = (soak.METRIC,)
+    metric: str = soak.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell but the wire, at the sizes that the profile may list."""
         return not cell.qualifies_tester and wanted_size(profile, NAME, cell)
-
-    def recorded_as(self, profile: Profile, cell: Cell) -> str:
-        """One metric for the series."""
-        return soak.METRIC
-
-    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
-        """One outcome for the series."""
-        return (soak.METRIC,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All intervals; none is repeated."""

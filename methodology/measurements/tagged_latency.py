@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from bmwg.methodology.answers.latency import RFC2544_METRIC
 from bmwg.methodology.benchmarks import tagged_latency
 from bmwg.methodology.benchmarks.tagged_latency import RFC8219_TAGS, STREAM_S, STREAMS, StreamsGoal
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.remarks import held_to_load, load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell
@@ -16,7 +16,7 @@ _NAME = "tagged_latency"  # both have the streams of these settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaggedLatency:
+class TaggedLatency(OneMetric):
     """Streams one after the other, each with `tags` tagged frames from its middle on, 60 s at most."""
 
     name: str
@@ -24,24 +24,10 @@ class TaggedLatency:
     metric: str
     needs_throughput: bool = True
     reads_latency: bool = False
-    modifier: str = ""
-
-    @property
-    def families(self) -> tuple[str, ...]:
-        """Its metric."""
-        return (self.metric,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell, at the sizes that the profile may list."""
         return wanted_size(profile, _NAME, cell)
-
-    def recorded_as(self, profile: Profile, cell: Cell) -> str:
-        """Its metric."""
-        return self.metric
-
-    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
-        """One outcome."""
-        return (self.metric,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All streams."""

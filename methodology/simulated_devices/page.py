@@ -285,7 +285,8 @@ def _covered(cases: int, seed: int) -> tuple[Block, ...]:
     )
 
 
-def _two_goals(cases: int, seed: int) -> Table:
+def two_goals() -> ControllerInput:
+    """Return what is asked for where a search has the goals of 0 and of 0.5 % loss."""
     partial = SearchGoal(
         name="partial",
         goal_final_trial_duration_s=60.0,
@@ -294,12 +295,16 @@ def _two_goals(cases: int, seed: int) -> Table:
         goal_exceed_ratio=0.0,
         goal_initial_trial_duration_s=1.0,
     )
-    wanted = ControllerInput(
+    return ControllerInput(
         goals=(rfc2544_goal(), partial),
         offer=Traffic(frame_octets=FRAME_OCTETS),
         min_load_fps=MIN_LOAD_FPS,
         max_load_fps=MAX_LOAD_FPS,
     )
+
+
+def _two_goals(cases: int, seed: int) -> Table:
+    wanted = two_goals()
     dice = random.Random(f"{seed} two goals")
     both: list[float] = []
     twice: list[float] = []

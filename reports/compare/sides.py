@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bmwg.methodology.errors import ConfigError, ToolkitError
+from bmwg.methodology.errors import ConfigError
 from bmwg.reports.store import Run, read_run
 from bmwg.reports.store.read import RUN_FILE
 
@@ -20,11 +20,10 @@ class Side:
     runs: tuple[Run, ...]
 
 
-def read_side(name: str, place: str, *, left_out: list[ToolkitError] | None = None) -> Side:
+def read_side(name: str, place: str) -> Side:
     """Read a side: a run's folder, a folder of run folders, or several of either joined by commas.
 
-    Raises ConfigError CMP-02 when there is no run, or one twice; and as `read_run` does, unless there is a
-    list `left_out`, which takes it.
+    Raises ConfigError CMP-02 when there is no run, or one twice; and as `read_run` does.
     """
     folders: list[Path] = []
     for part in place.split(","):
@@ -40,15 +39,7 @@ def read_side(name: str, place: str, *, left_out: list[ToolkitError] | None = No
             expected=f"a run folder, a folder of 1..{MAX_RUNS} run folders, or several joined by commas",
             found=f"{len(folders)} runs",
         )
-    runs = []
-    for folder in folders:
-        try:
-            runs.append(read_run(folder))
-        except ToolkitError as error:
-            if left_out is None:
-                raise
-            left_out.append(error)
-    runs.sort(key=lambda run: (run.started_at, run.run_id))
+    runs = sorted(map(read_run, folders), key=lambda run: (run.started_at, run.run_id))
     check_once(runs)
     return Side(name=name, runs=tuple(runs))
 

@@ -83,11 +83,10 @@ def _problem(rule_id: str, where: str, expected: str, found: str) -> Finding:
     return Finding(rule_id=rule_id, clause="", where=where, expected=expected, found=found)
 
 
-def verify_union(union: Union, keep: Path | None = None) -> dict[int, Verified]:
+def verify_union(union: Union) -> dict[int, Verified]:
     """Verify each run that counts, by shard; what was verified before is not verified again."""
     return {
-        number: verified(one.place, union.fleet.shard(number).tests, keep)
-        for number, one in union.counting.items()
+        number: verified(one.place, union.fleet.shard(number).tests) for number, one in union.counting.items()
     }
 
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Execution
+from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule, shown
@@ -29,7 +30,8 @@ _NAMED = 5
 class Line:
     """A repetition as the journal tells it: its stamp, what it lasted (0 where its kind does not tell).
 
-    `others_ns` is what repetitions of other cells lasted since the one before it: cells may take turns.
+    `others_ns` is what repetitions of other cells lasted since the one before it: cells may take turns. A
+    warm-up takes its time, and no part in an answer (`measured`).
     """
 
     at: str
@@ -37,6 +39,7 @@ class Line:
     valid: bool
     deployment_id: str
     others_ns: int = 0
+    measured: bool = True
 
 
 def room_ns(lines: Sequence[Line]) -> int:
@@ -61,13 +64,14 @@ def _took_s(lines: Sequence[Line]) -> float:
 
 def incomplete(lines: Sequence[Line], asked: Repetitions) -> tuple[str, str] | None:
     """Return what was due and what is there, where repetitions are missing or too many; None where right."""
-    good = sum(one.valid for one in lines)
+    measured = [one for one in lines if one.measured]
+    good = sum(one.valid for one in measured)
     if good >= asked.wanted:
-        if sum(one.valid for one in lines[:-1]) >= asked.wanted:
-            return f"{asked.wanted} valid repetitions, and none after them", f"{good} of {len(lines)}"
+        if sum(one.valid for one in measured[:-1]) >= asked.wanted:
+            return f"{asked.wanted} valid repetitions, and none after them", f"{good} of {len(measured)}"
         return None
-    if len(lines) - good > asked.max_invalid:
-        return f"at most {asked.max_invalid} repetitions that are not valid", f"{len(lines) - good}"
+    if len(measured) - good > asked.max_invalid:
+        return f"at most {asked.max_invalid} repetitions that are not valid", f"{len(measured) - good}"
     expected = f"{asked.wanted} valid repetitions, or {asked.limit_s:g} s"
     if (took_s := _took_s(lines)) < asked.limit_s - _ENDED_S:
         return expected, f"{good} in {took_s:.1f} s"
@@ -120,6 +124,7 @@ def _lines_by_cell(evidence: Evidence, load: str) -> dict[str, list[Line]]:
                 valid=one.validity is Validity.VALID,
                 deployment_id=one.deployment_id,
                 others_ns=all_ns - before_ns.get(one.cell_id, all_ns),
+                measured=one.phase == MEASURED,
             )
             found.setdefault(one.cell_id, []).append(line)
             all_ns += wall_ns
@@ -153,7 +158,7 @@ def _fewer(cells: Mapping[str, Sequence[Line]], asked: Mapping[str, Repetitions]
     """Name the cells that ended at their limit of time: the first repetition may have been taken out."""
     found = []
     for cell_id, mine in cells.items():
-        good, wanted = sum(one.valid for one in mine), asked[cell_id].wanted
+        good, wanted = sum(one.valid and one.measured for one in mine), asked[cell_id].wanted
         if asked[cell_id].least <= good < wanted:
             found.append(f"{shown(cell_id)} ({good} of {wanted})")
     if found:

@@ -8,16 +8,15 @@ import subprocess
 
 import pytest
 from tests.contract.http_support import needs_docker, needs_guest, needs_http
+from tests.unit.http import made
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.requests import profile as profiles
-from bmwg.methodology.kinds.requests.profile import HttpProfile
 from bmwg.methodology.kinds.requests.profile import load as load_profile
 from bmwg.methodology.kinds.requests.profile import test_id as name_of_test
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.kinds.requests.answers import answers_of
-from bmwg.reports.store import read_run
-from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.run.settings import Settings
 from bmwg.schemas.validation import problems
 
@@ -40,31 +39,33 @@ def plan(form, experiment):
     if experiment == "one_client":
         entry |= {"objects": OBJECTS, "warm_up_requests": 0}
     data |= {"experiments": [entry], "repetitions": 2, "slow_repetitions": 2, "least_repetitions": 2}
-    return HttpProfile(name="tiny", data=data)
+    return profiles.PROFILES.of(data)
 
 
 def measured(folder, monkeypatch, form, acts, experiment="one_client"):
     """Run the plan; each act is done on the proxies' machine after the first repetition of its object."""
-    left = dict(acts)
-    record = HttpBench._record
+    left, benches = dict(acts), []
+    append = RunStore.append
 
-    def acting(self, planned, repetition):
-        seq = record(self, planned, repetition)
-        octets = next((one for one in left if f"/{one}o/" in repetition.cell_id), None)
+    def acting(self, **line):
+        seq = append(self, **line)
+        octets = next((one for one in left if f"/{one}o/" in line["cell_id"]), None)
         if octets is not None:
-            command = ["nsenter", f"--target={self._stage.row().proxy.pid}", "--net", "--mount", "sh", "-c"]
+            proxy = benches[0]._stage.row().proxy
+            command = ["nsenter", f"--target={proxy.pid}", "--net", "--mount", "sh", "-c"]
             subprocess.run([*command, left.pop(octets)[0]], check=True, timeout=10)
         return seq
 
-    monkeypatch.setattr(HttpBench, "_record", acting)
+    monkeypatch.setattr(RunStore, "append", acting)
     monkeypatch.setattr(profiles, "load", lambda name, forms: plan(form, experiment))
     tag = name_of_test(experiment, form)
-    bench = HttpBench.open(Settings(results=folder, run_id="r"), {tag})
+    bench = made.opened(Settings(results=folder, run_id="r"), {tag})
+    benches.append(bench)
     try:
         bench.begin_suite("the run")
         found = bench.outcomes(tag)
     finally:
-        bench.close()
+        bench.run.close()
     assert left == {}
     return found
 
@@ -82,7 +83,9 @@ def test_each_change_makes_its_own_cell_invalid_by_name(tmp_path, monkeypatch):
 
     run = read_run(tmp_path / "r")
     read = answers_of(run)
-    assert [(one.type, one.reason) for one in read] == [(one.type, one.reason) for one in found.values()]
+    assert [(one.outcome.type, one.outcome.reason) for one in read] == [
+        (one.type, one.reason) for one in found.values()
+    ]
     assert problems(dict(run.platform), "platform") == []
     assert [look["suite"] for look in run.platform["doctor"]] == ["the run"]
     (places,) = run.platform["records"].values()
@@ -110,13 +113,13 @@ def test_what_other_forms_leave_on_the_node_is_no_drift(tmp_path, monkeypatch):
     for stress, entry in enumerate(chosen):  # in the second with load: another deployment of the same name
         entry |= {"forms": list(forms), "objects": OBJECTS[:1], "warm_up_requests": 0, "stress_cpus": stress}
     data |= {"experiments": chosen, "repetitions": 2, "least_repetitions": 2}
-    monkeypatch.setattr(profiles, "load", lambda name, forms: HttpProfile(name="tiny", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: profiles.PROFILES.of(data))
     tags = {(entry["id"], form): name_of_test(entry["id"], form) for entry in chosen for form in forms}
-    bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), set(tags.values()))
+    bench = made.opened(Settings(results=tmp_path, run_id="r"), set(tags.values()))
     try:
         found = [one for tag in tags.values() for one in bench.outcomes(tag)]
     finally:
-        bench.close()
+        bench.run.close()
     assert [one.reason for one in found if one.type is not OutcomeType.MEASURED] == []
     platform = read_run(tmp_path / "r").platform
     assert platform["drift"] == []

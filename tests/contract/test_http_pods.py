@@ -20,6 +20,7 @@ from tests.contract.http_support import (
     row_with_ledger,
     soon,
 )
+from tests.unit.http import made
 
 from bmwg.drivers.hosting import cgroups, inside, process, routing
 from bmwg.drivers.hosting.instance import Hosting, Limits
@@ -31,11 +32,9 @@ from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.requests import profile as profiles
-from bmwg.methodology.kinds.requests.profile import HttpProfile
 from bmwg.methodology.records import ENGINES, OutcomeType
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import read_run
-from bmwg.resources.kinds.requests.bench import HttpBench
 from bmwg.resources.kinds.requests.deployment import start_serving
 from bmwg.resources.run.settings import Settings
 
@@ -310,12 +309,12 @@ def test_a_run_of_starts_by_docker_says_so_in_header_record_and_report(
     data: dict[str, Any] = json.loads(json.dumps(profiles.load("quick").data))
     data["experiments"] = [one for one in data["experiments"] if one["id"] == "start"]
     data |= {"repetitions": 2, "slow_repetitions": 2, "least_repetitions": 2}
-    monkeypatch.setattr(profiles, "load", lambda name, forms: HttpProfile(name="quick", data=data))
-    bench = HttpBench.open(Settings(testbed=file, results=tmp_path, run_id="r"), {"HP-POD-1"})
+    monkeypatch.setattr(profiles, "load", lambda name, forms: profiles.PROFILES.of(data))
+    bench = made.opened(Settings(testbed=file, results=tmp_path, run_id="r"), {"HP-POD-1"})
     try:
         answers = bench.outcomes("HP-POD-1")
     finally:
-        bench.close()
+        bench.run.close()
     (answer,) = answers
     assert answer.type is OutcomeType.MEASURED, answer
     run = read_run(tmp_path / "r")

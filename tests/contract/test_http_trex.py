@@ -11,7 +11,7 @@ from bmwg.drivers.places import forms
 from bmwg.drivers.traffic.trex.config import DIR_VARIABLE
 from bmwg.drivers.workload.trex_astf import AstfClients
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.kinds.requests.records import RequestsLoad
+from bmwg.methodology.kinds.requests.records import RequestsSpec, Workload
 from bmwg.resources.kinds.requests.deployment import deployed
 from bmwg.resources.kinds.requests.measure import served
 
@@ -26,7 +26,8 @@ pytestmark = [
 
 
 def load(octets, rate_rps, per=1):
-    return RequestsLoad(
+    return RequestsSpec(
+        workload=Workload.TREX_ASTF,
         object_octets=octets,
         clients=1,
         within_s=60,
@@ -55,14 +56,14 @@ def stand(tmp_path_factory):
 def test_every_request_is_answered_as_squid_counts_it(stand, octets, per, rate_rps):
     clients, deployment = stand
     (before,) = deployment.counters()
-    found = clients.run(load(octets, rate_rps, per)).as_fields()
+    found = clients.run(load(octets, rate_rps, per))
     (after,) = deployment.counters()
     due = 2 * rate_rps
-    assert found["faults"] == ()
-    assert (found["asked_requests"], found["requests"]) == (due, due)
-    assert found["generator"]["answers"] == due, found
-    assert found["body_octets"] == due * octets, found
-    assert found["generator"]["connections_established"] == due / per
+    assert found.faults == ()
+    assert (found.asked_requests, found.requests) == (due, due)
+    assert found.generator["answers"] == due, found
+    assert found.body_octets == due * octets, found
+    assert found.generator["connections_established"] == due / per
     kinds = 1 if per == 1 else 2  # each is asked by the kernel, two to five times before and once after
     own = after["server.all.requests"] - before["server.all.requests"] - due
     assert 3 * kinds <= own <= 6 * kinds

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from tests.contract.awake_support import gone, requests_of, spinners_of
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
+from tests.unit.http import made
 
 from bmwg.drivers.hosting import probe
 from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.watch import awake
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.requests import profile as profiles
-from bmwg.methodology.kinds.requests.profile import HttpProfile, load
-from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.methodology.kinds.requests.profile import load
+from bmwg.resources.kinds.requests.bench import RequestsBench
 from bmwg.resources.run.settings import Settings
 
 pytestmark = [
@@ -42,8 +43,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return found
 
 
-def opened(lab: LabHosts, folder: Path) -> HttpBench:
-    return HttpBench.open(Settings(results=folder, run_id="r", testbed=lab.testbed), set())
+def opened(lab: LabHosts, folder: Path) -> RequestsBench:
+    return made.opened(Settings(results=folder, run_id="r", testbed=lab.testbed), set())
 
 
 @pytest.mark.parametrize("asked", ["pm_qos", "spin", "none"])
@@ -52,7 +53,7 @@ def test_each_host_holds_it_before_any_record_and_until_the_run_ends(
 ) -> None:
     before = awake.current()  # what the suite holds
     data = {**load("quick").data, "keep_awake": asked}
-    monkeypatch.setattr(profiles, "load", lambda name, forms: HttpProfile(name="quick", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: profiles.PROFILES.of(data))
     with lab_hosts(tmp_path / "lab", monkeypatch) as lab:
         bench = opened(lab, tmp_path)
         try:
@@ -69,7 +70,7 @@ def test_each_host_holds_it_before_any_record_and_until_the_run_ends(
             assert [len(each) for each in spinners] == [len(told["cpus"]) for told in answers]
             bench.begin_suite("a suite")
         finally:
-            bench.close()
+            bench.run.close()
         assert awake.current() == before
         assert gone([*pids, *(pid for each in spinners for pid in each)])
     assert sorted(node for node, function in calls if function == HOLD) == sorted(f"{r}/host" for r in ROLES)
@@ -93,4 +94,4 @@ def test_a_host_that_is_lost_is_not_measured_on_without_it(
         with pytest.raises(ToolkitError, match="NODE-03"):
             hosts["server"].call(probe.identify)
         assert requests_of(pid) == 0
-        bench.close()
+        bench.run.close()

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import pytest
 from tests.contract.http_support import needs_docker, needs_guest, needs_http
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
+from tests.unit.http import made
 
 from bmwg.methodology.kinds.requests import profile as profiles
-from bmwg.methodology.kinds.requests.profile import HttpProfile
 from bmwg.methodology.kinds.requests.profile import load as load_profile
 from bmwg.methodology.kinds.requests.profile import test_id as name_of_test
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.store import Run, read_run
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
-from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.kinds.requests.bench import RequestsBench
 from bmwg.resources.run.settings import Settings
 
 pytestmark = [pytest.mark.quiet, *needs_http, needs_sshd]  # a guest without KVM takes a CPU
@@ -52,7 +52,7 @@ def make_tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = next(one for one in data["experiments"] if one["id"] == EXPERIMENT)
     entry |= {"objects": OBJECTS, "pod_octets": [1000], "warm_up_requests": 0}
     data |= {"experiments": [entry], "repetitions": 2, "slow_repetitions": 2, "least_repetitions": 2}
-    monkeypatch.setattr(profiles, "load", lambda name, forms: HttpProfile(name="tiny", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: profiles.PROFILES.of(data))
 
 
 @pytest.fixture
@@ -60,12 +60,12 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     make_tiny(monkeypatch)
 
 
-def opened(lab: LabHosts, folder: Path, *forms: str) -> HttpBench:
+def opened(lab: LabHosts, folder: Path, *forms: str) -> RequestsBench:
     tags = {name_of_test(EXPERIMENT, form) for form in forms}
-    return HttpBench.open(Settings(results=folder, run_id="r", testbed=lab.testbed), tags)
+    return made.opened(Settings(results=folder, run_id="r", testbed=lab.testbed), tags)
 
 
-def answer(bench: HttpBench, form: str) -> Outcome:
+def answer(bench: RequestsBench, form: str) -> Outcome:
     (found,) = bench.outcomes(name_of_test(EXPERIMENT, form))
     return found
 
@@ -112,7 +112,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
             for form in (*forms, NO_FORM_HERE):
                 answers[form] = answer(bench, form)
         finally:
-            bench.close()
+            bench.run.close()
         seen.append({name: lab.interfaces(name) for name in lab.nodes})
         yield Whole(read_run(folder / "r"), answers, seen)
 
@@ -177,7 +177,7 @@ def test_a_host_that_is_lost_makes_its_cell_invalid_and_nothing_hangs(
     finally:
         killer.join()
         with pytest.raises(ExceptionGroup):
-            bench.close()
+            bench.run.close()
     assert found.type is OutcomeType.INVALID
     # where the deployment is made anew: the ports of these hosts are virtual, and ended with the node
     assert found.reason.startswith((f"NODE-03 node {role}", "LINK-01 interface eth"))
@@ -195,6 +195,6 @@ def test_a_cable_that_is_down_is_named_before_any_request(lab: LabHosts, tmp_pat
     try:
         found = answer(bench, "native")
     finally:
-        bench.close()
+        bench.run.close()
     assert found.type is OutcomeType.INVALID
     assert "LINK-01" in found.reason

@@ -24,7 +24,7 @@ RUNNER = f"""
     import json, sys
     from robot.run import run_cli
     from bmwg.methodology.kinds.requests import profile
-    from bmwg.methodology.kinds.requests.profile import HttpProfile, load
+    from bmwg.methodology.kinds.requests.profile import PROFILES, load
     data = json.loads(json.dumps(load("quick").data))
     data["experiments"] = [entry for entry in data["experiments"] if entry["id"] == "resources"]
     data["experiments"][0] |= {{
@@ -33,7 +33,7 @@ RUNNER = f"""
     }}
     data |= {{"name": "tiny", "cell_limit_s": 600}}
     data |= dict.fromkeys(("repetitions", "slow_repetitions", "least_repetitions"), {REPETITIONS})
-    profile.load = lambda name, forms: HttpProfile(name="tiny", data=data)
+    profile.load = lambda name, forms: PROFILES.of(data)
     named = [word for test_id in sys.argv[4::2] for word in ("--include", f"id:{{test_id}}")]
     run_cli(["--outputdir", sys.argv[1], *named, sys.argv[2]])
 """

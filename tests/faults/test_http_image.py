@@ -8,6 +8,7 @@ import pytest
 from tests.contract.http_support import labelled, needs_guest, needs_http
 from tests.contract.image_support import needs_images, needs_mmdebstrap, small_image, squid_image
 from tests.faults.test_http_runs import tiny
+from tests.unit.http import made
 
 from bmwg.drivers.hosting.guest_image import examine
 from bmwg.drivers.testbed.file import embedded_file
@@ -17,7 +18,6 @@ from bmwg.methodology.kinds.requests.profile import test_id as name_of_test
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
-from bmwg.resources.kinds.requests.bench import HttpBench
 from bmwg.resources.run.settings import Settings
 
 pytestmark = [*needs_http, *needs_guest, *needs_images, pytest.mark.slow]
@@ -40,20 +40,20 @@ def file_with(folder: Path, image: Path) -> Path:
 def test_a_run_goes_on_with_its_image_and_with_no_other_and_the_report_names_it(tmp_path: Path) -> None:
     image = squid_image()
     testbed = file_with(tmp_path, image)
-    HttpBench.open(Settings(results=tmp_path, run_id="r", testbed=testbed), {TEST_ID}).close()
+    made.opened(Settings(results=tmp_path, run_id="r", testbed=testbed), {TEST_ID}).run.close()
     folder = tmp_path / "r"
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     for other in (file_with(tmp_path, small_image(tmp_path)), None):
         with pytest.raises(ConfigError) as caught:
-            HttpBench.open(Settings(results=tmp_path, continue_run="r", testbed=other), {TEST_ID})
+            made.opened(Settings(results=tmp_path, continue_run="r", testbed=other), {TEST_ID})
         assert caught.value.error_id == "IMAGE-09"
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
-    bench = HttpBench.open(Settings(results=tmp_path, continue_run="r", testbed=testbed), {TEST_ID})
+    bench = made.opened(Settings(results=tmp_path, continue_run="r", testbed=testbed), {TEST_ID})
     try:
         (answer,) = bench.outcomes(TEST_ID)
     finally:
-        bench.close()
+        bench.run.close()
     assert answer.type is OutcomeType.MEASURED, answer
     run = read_run(folder)
     found = examine(str(image))
@@ -73,12 +73,12 @@ def test_a_run_goes_on_with_its_image_and_with_no_other_and_the_report_names_it(
 
 def test_an_image_without_the_program_is_told_for_each_cell_and_leaves_nothing(tmp_path: Path) -> None:
     testbed = file_with(tmp_path, small_image(tmp_path))
-    bench = HttpBench.open(Settings(results=tmp_path, run_id="r", testbed=testbed), {TEST_ID})
+    bench = made.opened(Settings(results=tmp_path, run_id="r", testbed=testbed), {TEST_ID})
     try:
-        token = bench._opened_row().place.token
+        token = bench._stage.row().place.token
         (answer,) = bench.outcomes(TEST_ID)
     finally:
-        bench.close()
+        bench.run.close()
     assert answer.type is OutcomeType.INVALID
     assert "IMAGE-08" in answer.reason
     assert "no squid in the image small.raw" in answer.reason
@@ -88,12 +88,12 @@ def test_an_image_without_the_program_is_told_for_each_cell_and_leaves_nothing(t
 def test_an_image_that_is_gone_when_its_cell_comes_is_not_assessed(tmp_path: Path) -> None:
     image = small_image(tmp_path)
     testbed = file_with(tmp_path, image)
-    bench = HttpBench.open(Settings(results=tmp_path, run_id="r", testbed=testbed), {TEST_ID})
+    bench = made.opened(Settings(results=tmp_path, run_id="r", testbed=testbed), {TEST_ID})
     image.unlink()
     try:
         (answer,) = bench.outcomes(TEST_ID)
     finally:
-        bench.close()
+        bench.run.close()
     assert answer.type is OutcomeType.NOT_ASSESSED
     assert "disk image small.raw: IMAGE-01" in answer.reason
     assert "image" in bench.mends[answer.outcome_id]

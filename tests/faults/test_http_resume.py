@@ -10,7 +10,7 @@ from tests.contract.http_support import needs_docker, needs_guest, needs_http
 from tests.faults import support
 from tests.faults.http_killed import REPETITIONS, killed_run, lines_of
 
-from bmwg.methodology.kinds.requests.judge import MEASURED
+from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.kinds.requests.answers import answers_of
 from bmwg.reports.store import read_run
@@ -37,8 +37,8 @@ def test_a_killed_run_goes_on_from_its_journal(tmp_path: Path) -> None:
     assert ended.status == "complete"
     assert len(ended.interruptions) == 1
     (answer,) = answers_of(ended)
-    assert answer.type is OutcomeType.MEASURED
-    assert len(answer.repetitions) == REPETITIONS
+    assert answer.outcome.type is OutcomeType.MEASURED
+    assert len(answer.outcome.trials) == REPETITIONS
     assert (run / "trials.jsonl.torn-1").read_bytes() == CUT_OFF
     again = support.bmwg(tmp_path, "resume", str(run))
     assert again.returncode != 0
@@ -60,9 +60,12 @@ def test_what_is_made_anew_for_a_run_that_goes_on_is_no_drift(tmp_path: Path, fo
     assert done.returncode == 0, done.stdout + done.stderr
     ended = read_run(run)
     answers = answers_of(ended)
-    assert [(answer.type, answer.reason) for answer in answers] == [(OutcomeType.MEASURED, "")] * len(forms)
+    assert [(one.outcome.type, one.outcome.reason) for one in answers] == [(OutcomeType.MEASURED, "")] * len(
+        forms
+    )
     assert ended.platform["drift"] == []
-    last = [json.loads(line) for line in lines_of(run) if f"/{forms[-1]}/".encode() in line]
+    broken_off = json.loads(before[-1])["cell"]  # forms take turns in an order that the run draws
+    last = [json.loads(line) for line in lines_of(run) if json.loads(line)["cell"] == broken_off]
     assert len({line["deployment"] for line in last}) == 2
     first_id, again_id = dict.fromkeys(line["deployment"] for line in last)
     assert {one["equal_to"] for one in ended.platform["records"][again_id].values()} <= {

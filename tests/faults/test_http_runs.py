@@ -22,20 +22,20 @@ from tests.contract.http_support import (
     needs_libvirt,
     needs_pods,
 )
+from tests.unit.http import made
 
 from bmwg.drivers.hosting import cgroups, process
 from bmwg.drivers.testbed.file import embedded_file
 from bmwg.drivers.undo import ledger
 from bmwg.drivers.workload import ab, tools
+from bmwg.methodology.kinds.repeated.profile import Profile
 from bmwg.methodology.kinds.requests import profile as profiles
-from bmwg.methodology.kinds.requests.profile import HttpProfile
 from bmwg.methodology.kinds.requests.profile import load as load_profile
 from bmwg.methodology.kinds.requests.profile import test_id as name_of_test
-from bmwg.methodology.kinds.requests.records import FORMS
+from bmwg.methodology.kinds.requests.records import FORMS, RequestsSpec
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.kinds.requests.answers import answers_of
 from bmwg.reports.store import read_run
-from bmwg.resources.kinds.requests.bench import HttpBench
 from bmwg.resources.run.settings import Settings
 
 pytestmark = needs_http
@@ -43,14 +43,14 @@ LIBVIRT = "vms: {driver: libvirt}"
 _LIBVIRT_MARKS = [*needs_guest, needs_libvirt, pytest.mark.slow]
 
 
-def tiny(form: str, *, requests: int) -> HttpProfile:
+def tiny(form: str, *, requests: int) -> Profile[RequestsSpec]:
     """One cell on one form, two repetitions."""
     data: dict[str, Any] = json.loads(json.dumps(load_profile("quick").data))
     first = data["experiments"][0]
     forms = [form] if form in FORMS else ["native"]  # a pod is planned by its network option
     first |= {"objects": [{"octets": 1000, "requests": requests}], "forms": forms, "warm_up_requests": 0}
     data |= {"experiments": [first], "repetitions": 2, "max_invalid": 2}
-    return HttpProfile(name="tiny", data=data)
+    return profiles.PROFILES.of(data)
 
 
 def words_of(pid: int) -> list[bytes]:
@@ -101,18 +101,18 @@ def test_what_is_killed_in_mid_run_is_an_invalid_repetition_and_a_new_deployment
     testbed.write_text(f"{embedded_file().read_text()}\n{vms}\n")
     monkeypatch.setattr(profiles, "load", lambda name, forms: tiny(form, requests=requests))
     test_id = name_of_test("one_client", form)
-    bench = HttpBench.open(Settings(results=tmp_path, run_id="r", testbed=testbed), {test_id})
+    bench = made.opened(Settings(results=tmp_path, run_id="r", testbed=testbed), {test_id})
     try:
         bench._stage.set(form)
         row = bench._stage.row()
         killed: list[int] = []
-        thread = kill_under_load(program, bench._owner, killed)
+        thread = kill_under_load(program, bench.run.owner, killed)
         answers = bench.outcomes(test_id)
         thread.join(5)
         assert killed
         assert [answer.type for answer in answers] == [OutcomeType.MEASURED], answers
     finally:
-        bench.close()
+        bench.run.close()
     lines = [json.loads(line) for line in (tmp_path / "r" / "trials.jsonl").read_text().splitlines()]
     broken = [line for line in lines if line["faults"]]
     assert broken, "the kill fell between repetitions"
@@ -126,11 +126,11 @@ def test_a_client_program_that_is_absent_is_not_assessed_with_the_line_that_supp
 ) -> None:
     monkeypatch.setattr(profiles, "load", lambda name, forms: tiny("native", requests=10))
     monkeypatch.setattr(ab, "PROGRAMS", {"no-such-program": "apache2-utils"})
-    bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {"HP-ONE-1"})
+    bench = made.opened(Settings(results=tmp_path, run_id="r"), {"HP-ONE-1"})
     try:
         (answer,) = bench.outcomes("HP-ONE-1")
     finally:
-        bench.close()
+        bench.run.close()
     assert answer.type is OutcomeType.NOT_ASSESSED
     mend = bench.mends[answer.outcome_id]
     assert "apt-get install" in mend
@@ -193,18 +193,18 @@ def test_a_rate_is_searched_recorded_and_found_again_from_the_journal(
     entry = next(e for e in data["experiments"] if e["id"] == "request_rate")
     entry["rate"] |= {"max_rps": 40, "duration_s": 1, "max_latency_ms": 2000}
     data |= {"experiments": [entry]}
-    monkeypatch.setattr(profiles, "load", lambda name, forms: HttpProfile(name="tiny", data=data))
-    bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {"HP-RATE-1"})
+    monkeypatch.setattr(profiles, "load", lambda name, forms: profiles.PROFILES.of(data))
+    bench = made.opened(Settings(results=tmp_path, run_id="r"), {"HP-RATE-1"})
     try:
         (answer,) = bench.outcomes("HP-RATE-1")
     finally:
-        bench.close()
+        bench.run.close()
     assert answer.type in (OutcomeType.AT_CEILING, OutcomeType.MEASURED), answer
     assert len(answer.trials) >= 2
     run = read_run(tmp_path / "r")
     (again,) = answers_of(run)
     rates = [value.number for value in answer.values]
-    assert (again.type, again.rate_rps, again.repetitions) == (
+    assert (again.outcome.type, again.values.get("lossless"), again.outcome.trials) == (
         answer.type,
         rates[0] if rates else None,
         answer.trials,

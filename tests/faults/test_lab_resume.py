@@ -41,6 +41,6 @@ def test_a_killed_run_leaves_nothing_on_its_hosts_and_goes_on(
         ended = read_run(run)
         assert ended.status == "complete"
         (answer,) = answers_of(ended)
-        assert (answer.type, len(answer.repetitions)) == (OutcomeType.MEASURED, REPETITIONS)
+        assert (answer.outcome.type, len(answer.outcome.trials)) == (OutcomeType.MEASURED, REPETITIONS)
         assert [found.rule_id for found in verify_folder(run).findings] == []
         assert {"eth7", "eth8"} <= lab.interfaces("two").keys()

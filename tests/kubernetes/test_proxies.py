@@ -27,7 +27,7 @@ from bmwg.drivers.workload import ab, squid
 from bmwg.drivers.workload.row import open_row
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.requests import judge
-from bmwg.methodology.kinds.requests.records import Workload
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.resources.kinds.requests.deployment import deployed, start_serving
 from bmwg.resources.kinds.requests.measure import _shares
 
@@ -58,6 +58,9 @@ def place(row):
     assert made.probe() is None
     with made as entered:
         yield entered
+
+
+AB = RequestsSpec(workload=Workload.AB, object_octets=1000, clients=1)
 
 
 def asked(row, endpoint, *, requests):
@@ -96,12 +99,12 @@ def test_requests_to_the_service_are_counted_by_its_pods_and_one_that_went_past_
         shares = _shares(first, before, deployment.counters())
         assert sum(shares) == requests
         assert all(shares)
-        assert judge.astray(workload=Workload.AB, shares=shares, requests=requests) == ()
+        assert judge.astray(AB, RequestsResult(shares=shares, requests=requests)) == ()
 
         first, before = deployment.counters(), deployment.counters()
         requests = asked(opened, deployment.asked[0], requests=20) + asked(opened, None, requests=5)
         shares = _shares(first, before, deployment.counters())
-        (found,) = judge.astray(workload=Workload.AB, shares=shares, requests=requests)
+        (found,) = judge.astray(AB, RequestsResult(shares=shares, requests=requests))
         assert "20 requests crossed the 3 proxies, 25 are the client's" in found
 
         cpu_ns, memory_octets = deployment.usage()

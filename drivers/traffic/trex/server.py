@@ -186,10 +186,10 @@ class Server:
             hint=f"its log: {self.log_path}",
         )
 
-    def last_lines(self, count: int = 8) -> list[str]:
+    def last_lines(self) -> list[str]:
         """The end of its log."""
         text = self.log_path.read_bytes()[-8192:].decode("utf-8", "replace")
-        return [line.strip() for line in text.splitlines() if line.strip()][-count:]
+        return [line.strip() for line in text.splitlines() if line.strip()][-8:]
 
     def stop(self) -> None:
         """End it in order (SIGINT), then at once; remove what DPDK leaves of it."""

@@ -16,7 +16,7 @@ from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.trial.judging import Assessment
 
-MEASURED = "measured"  # the phase of every execution
+MEASURED, WARM_UP = "measured", "warm_up"  # phases: an answer rests on measured executions alone
 
 
 class Result(Protocol):
@@ -114,7 +114,7 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
         """Return an execution as a repetition of its cell, on a deployment."""
         found = self.assessed(spec, result)
         problems = () if found.validity is Validity.VALID else (found.reason,)
-        return Tried(seq=seq, result=result, problems=problems, deployment=deployment_id)
+        return Tried(seq=seq, result=result, problems=problems, deployment=deployment_id, spec=spec)
 
     def retried(self, execution: Execution) -> Tried[ResultT]:
         """Return the same of a line of the journal."""
@@ -210,11 +210,22 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
         planned = self.planned_by(profile).get(stated.cell.cell_id)
         if planned is None:
             raise ValueError(f"{stated.cell.cell_id}: not planned by the profile")
+        return self.replayed(planned, stated, executions, changes)
+
+    def replayed(
+        self,
+        planned: Planned[SpecT],
+        stated: Outcome,
+        executions: Sequence[Execution],
+        changes: Sequence[Change],
+    ) -> Outcome:
+        """Return the same for a cell by its plan. Raises ValueError."""
         if not stated.trials:
             if stated.type not in (OutcomeType.INVALID, OutcomeType.NOT_ASSESSED):
                 raise ValueError(f"{stated.cell.cell_id}: {stated.type} without an execution")
             return self.without_execution(planned, stated.type, stated.reason)
-        found = self.answered(planned, [self.retried(one) for one in executions])
+        measured = [one for one in executions if one.phase == MEASURED]
+        found = self.answered(planned, [self.retried(one) for one in measured])
         if not changes:
             return found
         return replace(found, type=OutcomeType.INVALID, values=(), quality=(), reason=reason(changes))

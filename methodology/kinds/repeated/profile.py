@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.cells import neighbours
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.plan.plan_size import bounded
 from bmwg.methodology.profiles.profile_files import ProfileFiles
 from bmwg.methodology.records import Cell
@@ -51,13 +51,24 @@ SpecT = TypeVar("SpecT", bound=Spec)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned(Generic[SpecT]):
-    """A cell with its test, what each of its executions asks for, and how many are wanted."""
+    """A cell with its test, what each of its executions asks for, and how many are wanted.
+
+    Of a kind whose options take turns (`plan.turns`), `deployment` is what has to stand for it and `block`
+    what it has in common with the cells that it is compared with.
+    """
 
     test_id: str
     metric: str
     cell: Cell
     spec: SpecT
     asked: Repetitions
+    deployment: Hashable = None
+    block: Hashable = None
+
+    @property
+    def key(self) -> str:
+        """The id of its cell, of which each run has one answer."""
+        return self.cell.cell_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +142,12 @@ class Profiles(Generic[SpecT]):
         """Read a profile, or a file. Raises ConfigError, ToolkitBug for a wrong file of our own."""
         data = self._files.read(name)
         if found := self.wrong(data):
-            raise self._files.refusal(name, found)
+            raise self.refusal(name, found)
         return self.of(data)
+
+    def refusal(self, name: str, found: str) -> ToolkitError:
+        """Return the error for a wrong content; the toolkit's own file is a bug of the toolkit."""
+        return self._files.refusal(name, found)
 
     def of_header(self, data: Mapping[str, Any]) -> Profile[SpecT]:
         """Return the profile of a run that goes on. Raises ConfigError for one that cannot be planned by."""

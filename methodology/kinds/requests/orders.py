@@ -13,8 +13,7 @@ from enum import StrEnum
 
 from bmwg.methodology.answers.student import Difference, contrast, difference
 from bmwg.methodology.kinds.requests.profile import EXPERIMENTS
-from bmwg.methodology.kinds.requests.records import SLOW_FORMS, HttpAnswer, HttpCell, Workload
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.kinds.requests.records import SLOW_FORMS, RequestsSpec, Workload
 
 _CONTAINERS = ("docker_routed", "docker_nat")
 _FASTER_FIRST = (  # documents 000 and 001: who needs less time
@@ -24,6 +23,14 @@ _FASTER_FIRST = (  # documents 000 and 001: who needs less time
     ("vm_para", "vm_full"),  # document 001
 )
 CACHED = {"one_client_cached": "one_client", "ten_clients_cached": "ten_clients"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """The mean time of a request (ns) in each valid repetition of a measured cell."""
+
+    cell: RequestsSpec
+    values: Sequence[float]
 
 
 class Shown(StrEnum):
@@ -38,7 +45,7 @@ class Shown(StrEnum):
 class Order:
     """A claim that `first` needs less time than `second`. `gap` is second less first, ns, None: not told."""
 
-    cell: HttpCell
+    cell: RequestsSpec
     first: str
     second: str
     gap: Difference | None
@@ -57,7 +64,7 @@ class Saving:
     of the experiment's smallest one (None for the smallest itself): above zero, the smallest gains more.
     """
 
-    cell: HttpCell
+    cell: RequestsSpec
     log_ratio: Difference
     beyond_smallest: Difference | None
 
@@ -75,9 +82,9 @@ class Saving:
 _SHOWN = {1: Shown.HOLDS, 0: Shown.OPEN, -1: Shown.CONTRADICTED}
 
 
-def orders(outcomes: Sequence[HttpAnswer]) -> tuple[Order, ...]:
+def orders(measured: Sequence[Times]) -> tuple[Order, ...]:
     """Return every claim on the order of the forms for which both cells have a time."""
-    timed = [one for one in _timed(outcomes) if one.cell.workload is not Workload.START]
+    timed = [one for one in _sorted(measured) if one.cell.workload is not Workload.START]
     by_place = {(_place(one.cell), one.cell.form): one for one in timed}
     found = []
     for place in dict.fromkeys(_place(one.cell) for one in timed):
@@ -90,9 +97,9 @@ def orders(outcomes: Sequence[HttpAnswer]) -> tuple[Order, ...]:
     return tuple(found)
 
 
-def savings(outcomes: Sequence[HttpAnswer]) -> tuple[Saving, ...]:
+def savings(measured: Sequence[Times]) -> tuple[Saving, ...]:
     """Return what the cache saved for each cell that was measured with and without it."""
-    timed = _timed(outcomes)
+    timed = _sorted(measured)
     logs = {(*_place(one.cell), one.cell.form): [math.log(value) for value in one.values] for one in timed}
     found = []
     smallest: dict[tuple[str, int, str], int] = {}
@@ -116,12 +123,12 @@ def savings(outcomes: Sequence[HttpAnswer]) -> tuple[Saving, ...]:
     return tuple(found)
 
 
-def _timed(outcomes: Sequence[HttpAnswer]) -> list[HttpAnswer]:
-    """Return the answers with a time, experiment by experiment and from the smallest object on."""
+def _sorted(measured: Sequence[Times]) -> list[Times]:
+    """Return what has a time, experiment by experiment and from the smallest object on."""
     known = list(EXPERIMENTS)
-    found = [one for one in outcomes if one.type is OutcomeType.MEASURED and one.time and min(one.values) > 0]
+    found = [one for one in measured if min(one.values) > 0]
     return sorted(found, key=lambda one: (known.index(one.cell.experiment), one.cell.object_octets))
 
 
-def _place(cell: HttpCell) -> tuple[str, int, int]:
+def _place(cell: RequestsSpec) -> tuple[str, int, int]:
     return cell.experiment, cell.proxies, cell.object_octets

@@ -6,17 +6,21 @@ Ids: HPROF-01 no such profile, HPROF-02 its file is wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.answers.repeated import Repetitions
-from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, FORMS, SLOW_FORMS, HttpCell, Workload
-from bmwg.methodology.plan.plan_size import bounded
-from bmwg.methodology.profiles.profile_files import ProfileFiles
-from bmwg.methodology.records import POD_PREFIX
-from bmwg.methodology.trial.keep_awake import KeepAwake
-from bmwg.schemas.validation import Problem, near_name, problems
+from bmwg.methodology.kinds.repeated.profile import Planned, Profile, Profiles
+from bmwg.methodology.kinds.requests.records import (
+    CLUSTER_FORMS,
+    FORMS,
+    KIND,
+    SLOW_FORMS,
+    RequestsSpec,
+    Workload,
+)
+from bmwg.methodology.records import NOTHING, POD, POD_PREFIX, Cell
+from bmwg.schemas.validation import Problem, near_name
 
 EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
     "one_client": "ONE",
@@ -31,98 +35,31 @@ EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
 }
 # Network options with a test of their own, in its id's order; of other options all share the next number.
 _POD_TESTS = ("bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan")
-_KEEP_AWAKE = "keep_awake"
+FORMAT = "http_profile/1.0"
+SCHEMA = "http_profile"
+PATH = "client-proxy-server"
+FUNCTION = "squid"
+PROCESSING, START, RATE = "processing_time", "start_time", "transaction_rate"
+METRICS = (PROCESSING, START, RATE)
+_AXES = ("experiment", "workload", "proxies", "object_octets", "clients", "cache", "stress_cpus")
 TEST_IDS = "HP-"  # how the id of every test of these suites begins
 OTHER_FORMS = f"{TEST_IDS}OTHER-1"  # the test of each form that does not come with the toolkit
-_FILES = ProfileFiles("HPROF-01", "HPROF-02", "bmwg.methodology.kinds.requests.profiles", "HTTP proxy suites")
 OTHER_PODS = f"{POD_PREFIX}other"  # stands in a suite for every option without a test of its own
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """A cell with its test and the numbers of its procedure.
-
-    A cell that has run for `cell_limit_s` ends with `least_repetitions` valid ones.
-    """
-
-    test_id: str
-    cell: HttpCell
-    requests: int
-    warm_up_requests: int
-    repetitions: int
-    max_invalid: int
-    deadline_s: float
-    least_repetitions: int = 0  # 0: all of them
-    cell_limit_s: float = math.inf
-    rate: Mapping[str, Any] | None = None
-
-    @property
-    def least(self) -> int:
-        """How many valid repetitions make an answer."""
-        return self.least_repetitions or self.repetitions
-
-    @property
-    def key(self) -> str:
-        """The id of its cell, of which each run has one answer."""
-        return self.cell.cell_id
-
-    @property
-    def deployment(self) -> tuple[object, ...]:
-        """What must stand: as the cell says, and nothing where its start is what is measured."""
-        return (*self.cell.deployment, self.cell.workload is Workload.START)
-
-    @property
-    def block(self) -> tuple[object, ...]:
-        """What it is compared by: all objects of an experiment, on each hosting form in turn."""
-        return (self.cell.experiment, self.cell.proxies, self.cell.cache, self.cell.stress_cpus)
-
-    @property
-    def asked(self) -> Repetitions:
-        """How many repetitions are run, and when it is enough."""
-        return Repetitions(
-            wanted=self.repetitions,
-            least=self.least,
-            max_invalid=self.max_invalid,
-            limit_s=self.cell_limit_s,
-        )
+def with_networks(profile: Profile[RequestsSpec], names: Sequence[str]) -> Profile[RequestsSpec]:
+    """Return the profile with a form for each of these network options, where it measures pods."""
+    return PROFILES.of({**profile.data, "networks": list(names)})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpProfile:
-    """A profile; `data` is its file, as the run's header keeps it."""
+def sizes_octets(profile: Profile[RequestsSpec]) -> list[int]:
+    """Every object size that a profile needs."""
+    return sorted({planned.spec.object_octets for planned in profile.plan()})
 
-    name: str
-    data: Mapping[str, Any]
 
-    @property
-    def keep_awake(self) -> KeepAwake:
-        """What keeps CPUs from halting in its runs. A run from before there was the key held nothing."""
-        return KeepAwake(self.data.get(_KEEP_AWAKE, KeepAwake.NONE))
-
-    def plan(self) -> tuple[Planned, ...]:
-        """Return every cell, experiment by experiment, form by form. ConfigError PRF-10 for too many."""
-        each = (
-            planned for experiment in self.data["experiments"] for planned in _cells(self.data, experiment)
-        )
-        return tuple(bounded(each))
-
-    def with_networks(self, names: Sequence[str]) -> HttpProfile:
-        """Return the profile with a form for each of these network options, where it measures pods."""
-        return replace(self, data={**self.data, "networks": list(names)})
-
-    @property
-    def sizes_octets(self) -> list[int]:
-        """Every object size that the profile needs."""
-        return sorted({planned.cell.object_octets for planned in self.plan()})
-
-    def start_deadline_s(self, form: str) -> float:
-        """How long an instance may take until it serves."""
-        return float(self.data["start_deadline_s"]["slow" if form in SLOW_FORMS else "fast"])
-
-    def settings(self, experiment: str) -> Mapping[str, Any]:
-        """The entry of an experiment."""
-        found: Mapping[str, Any] = next(e for e in self.data["experiments"] if e["id"] == experiment)
-        return found
+def start_deadline_s(profile: Profile[RequestsSpec], form: str) -> float:
+    """How long an instance may take until it serves."""
+    return float(profile.data["start_deadline_s"]["slow" if form in SLOW_FORMS else "fast"])
 
 
 def test_id(experiment: str, form: str) -> str:
@@ -135,27 +72,55 @@ def test_id(experiment: str, form: str) -> str:
     return f"{TEST_IDS}{EXPERIMENTS[experiment]}-{ours.index(form) + 1}" if form in ours else OTHER_FORMS
 
 
-names = _FILES.names
+def cell_of(spec: RequestsSpec) -> Cell:
+    """Return the cell of what a repetition asks for: `experiment/form/proxies/object_octets/clients`."""
+    pod = spec.form.startswith(POD_PREFIX)
+    told = {name: getattr(spec, name) for name in _AXES}
+    return Cell(
+        kind=KIND,
+        path=PATH,
+        hosting=POD if pod else spec.form,
+        function=FUNCTION,
+        network=spec.form.removeprefix(POD_PREFIX) if pod else NOTHING,
+        axes=tuple((name, int(it) if isinstance(it, int) else str(it)) for name, it in told.items()),
+        name="/".join(
+            (
+                spec.experiment,
+                spec.form,
+                f"{spec.proxies}p",
+                f"{spec.object_octets}o",
+                f"{spec.clients}c",
+            )
+        ),
+    )
 
 
-def load(name: str, *, forms: Collection[str] | None = None) -> HttpProfile:
+def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
+    """Return the cell of what a run's files say of it. Raises ValueError."""
+    told = axes["axes"]
+    if sorted(told) != sorted(_AXES):
+        raise ValueError(f"axes: expected {', '.join(_AXES)}, found {', '.join(told)}")
+    form = f"{POD_PREFIX}{axes['network']}" if axes["hosting"] == POD else axes["hosting"]
+    typed = {"workload": Workload(told["workload"]), "cache": bool(told["cache"]), "form": form}
+    return cell_of(RequestsSpec(**{**told, **typed}))
+
+
+def metric_of(workload: Workload) -> str:
+    """Return the metric that a cell is measured for."""
+    if workload.is_open_loop:
+        return RATE
+    return START if workload is Workload.START else PROCESSING
+
+
+def load(name: str, *, forms: Collection[str] | None = None) -> Profile[RequestsSpec]:
     """Read a profile that comes with the toolkit, or a file; `forms` are those that are installed.
 
-    Raises ConfigError HPROF-01, and HPROF-02 as `parsed`.
+    Raises ConfigError HPROF-01, and HPROF-02 (a ToolkitBug for a file of ours).
     """
-    return parsed(_FILES.read(name), name, forms=forms)
-
-
-def parsed(data: Mapping[str, Any], name: str, *, forms: Collection[str] | None = None) -> HttpProfile:
-    """Return the profile that a file holds; one that does not say what keeps CPUs awake asks for pm_qos.
-
-    The profile that a run's header keeps is not for this: it is `HttpProfile(data=...)` as it stands. Raises
-    HPROF-02: ConfigError for a file of the user's, ToolkitBug for one of ours.
-    """
-    found = problems(data, "http_profile") or _not_installed(data, forms)
-    if found:
-        raise _FILES.refusal(name, str(found[0]))
-    return HttpProfile(name=data["name"], data={_KEEP_AWAKE: KeepAwake.PM_QOS.value, **data})
+    found = PROFILES.load(name)
+    if absent := _not_installed(found.data, forms):
+        raise PROFILES.refusal(name, str(absent[0]))
+    return found
 
 
 def _not_installed(data: Mapping[str, Any], forms: Collection[str] | None) -> list[Problem]:
@@ -172,46 +137,65 @@ def _not_installed(data: Mapping[str, Any], forms: Collection[str] | None) -> li
     ]
 
 
-def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Planned]:
-    made = []
-    pods = [f"{POD_PREFIX}{name}" for name in profile.get("networks", ()) if "pod_octets" in experiment]
-    for form in (*experiment.get("forms", FORMS), *pods):
-        slow = form in SLOW_FORMS
-        repetitions = experiment.get("repetitions", profile["repetitions"])
-        if slow:
-            repetitions = min(repetitions, profile.get("slow_repetitions", repetitions))
-        for proxies in (
-            experiment.get("slow_proxies", experiment["proxies"]) if slow else experiment["proxies"]
-        ):
-            for item in experiment["objects"]:
-                requests = item.get("slow_requests", item["requests"]) if slow else item["requests"]
-                if requests == 0 or (form in pods and item["octets"] not in experiment["pod_octets"]):
-                    continue
-                cell = HttpCell(
-                    experiment=experiment["id"],
-                    workload=Workload(experiment["workload"]),
-                    form=form,
-                    proxies=proxies,
-                    object_octets=item["octets"],
-                    clients=experiment["clients"],
-                    cache=experiment["cache"],
-                    stress_cpus=experiment.get("stress_cpus", profile["stress_cpus"]),
-                )
-                made.append(
-                    Planned(
-                        test_id=test_id(experiment["id"], form),
-                        cell=cell,
-                        requests=requests,
-                        warm_up_requests=min(experiment.get("warm_up_requests", 0), requests),
-                        repetitions=repetitions,
-                        max_invalid=profile["max_invalid"],
-                        deadline_s=float(profile["deadline_s"]),
-                        least_repetitions=min(profile.get("least_repetitions", repetitions), repetitions),
-                        cell_limit_s=float(profile.get("cell_limit_s", math.inf)),
-                        rate=_rate(profile, experiment, slow=slow),
-                    )
-                )
-    return made
+def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[RequestsSpec]]:
+    """Yield every cell, experiment by experiment, form by form."""
+    for experiment in profile["experiments"]:
+        pods = [f"{POD_PREFIX}{name}" for name in profile.get("networks", ()) if "pod_octets" in experiment]
+        for form in (*experiment.get("forms", FORMS), *pods):
+            slow = form in SLOW_FORMS
+            several = experiment.get("slow_proxies", experiment["proxies"]) if slow else experiment["proxies"]
+            for proxies in several:
+                for item in experiment["objects"]:
+                    requests = item.get("slow_requests", item["requests"]) if slow else item["requests"]
+                    if requests and (form not in pods or item["octets"] in experiment["pod_octets"]):
+                        yield _planned(profile, experiment, form, proxies, item["octets"], requests)
+
+
+def _planned(
+    profile: Mapping[str, Any],
+    experiment: Mapping[str, Any],
+    form: str,
+    proxies: int,
+    object_octets: int,
+    requests: int,
+) -> Planned[RequestsSpec]:
+    slow = form in SLOW_FORMS
+    search = _rate(profile, experiment, slow=slow)
+    spec = RequestsSpec(
+        experiment=experiment["id"],
+        workload=Workload(experiment["workload"]),
+        form=form,
+        proxies=proxies,
+        object_octets=object_octets,
+        clients=experiment["clients"],
+        cache=experiment["cache"],
+        stress_cpus=experiment.get("stress_cpus", profile["stress_cpus"]),
+        asked_requests=requests,
+        warm_up_requests=min(experiment.get("warm_up_requests", 0), requests),
+        within_s=float(profile["deadline_s"]),
+        late_ms=search["max_latency_ms"] if search else 0.0,
+        requests_per_connection=(search or {}).get("requests_per_connection", 1),
+        search=search,
+    )
+    repetitions = experiment.get("repetitions", profile["repetitions"])
+    if slow:
+        repetitions = min(repetitions, profile.get("slow_repetitions", repetitions))
+    stands = (proxies, spec.cache, spec.stress_cpus)
+    return Planned(
+        test_id=test_id(experiment["id"], form),
+        metric=metric_of(spec.workload),
+        cell=cell_of(spec),
+        spec=spec,
+        asked=Repetitions(
+            wanted=repetitions,
+            least=min(profile.get("least_repetitions", repetitions), repetitions),
+            max_invalid=profile["max_invalid"],
+            limit_s=float(profile.get("cell_limit_s", math.inf)),
+        ),
+        # of a start nothing stands; it is compared with all objects of its experiment, on each form in turn
+        deployment=(form, *stands, spec.workload is Workload.START),
+        block=(spec.experiment, *stands),
+    )
 
 
 def _rate(
@@ -224,3 +208,13 @@ def _rate(
     settings = {key: value for key, value in found.items() if key != "slow_max_rps"}
     settings["indicative"] = profile["indicative"]
     return settings | ({"max_rps": found["slow_max_rps"]} if slow and "slow_max_rps" in found else {})
+
+
+PROFILES = Profiles(
+    "HPROF-01",
+    "HPROF-02",
+    suites="HTTP proxy suites",
+    schema=SCHEMA,
+    folder="bmwg.methodology.kinds.requests.profiles",
+    cells=_plan,
+)

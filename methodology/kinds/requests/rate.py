@@ -8,45 +8,24 @@ Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bmwg.methodology.kinds.requests.records import Repetition
+from bmwg.methodology.kinds.requests.records import UNIT, RequestsResult, RequestsSpec
 from bmwg.methodology.records import Validity
 from bmwg.methodology.trial.judging import Assessment
-
-UNIT = "requests/s"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateSpec:
-    """One repetition of an open loop as the search asks for it: `load` requests per second for a time."""
-
-    load: int
-    duration_s: float
-    unit: str = UNIT
-
-    @property
-    def intended(self) -> int:
-        """Requests that are due."""
-        return max(1, round(self.load * self.duration_s))
-
-    @property
-    def words(self) -> str:
-        """All of it in words."""
-        return f"{self.load} {UNIT} for {self.duration_s:g} s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRate:
-    """What the search offers: requests at a rate."""
+    """What the search offers: requests at a rate, all else as the cell has it."""
 
+    of: RequestsSpec
     unit: str = UNIT
     thing: str = "request"
 
-    def spec(self, load: int, duration_s: float) -> RateSpec:
+    def spec(self, load: int, duration_s: float) -> RequestsSpec:
         """Return the repetition at a rate for a time."""
-        return RateSpec(load=load, duration_s=duration_s)
+        return replace(self.of, rate_rps=load, duration_s=duration_s, asked_requests=0, search=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +33,7 @@ class RateTrial:
     """A recorded repetition of an open loop, as searches read trials (`search.offer.Tried`)."""
 
     seq: int
-    spec: RateSpec
+    spec: RequestsSpec
     validity: Validity
     reason: str
     sent: int
@@ -91,36 +70,30 @@ class RateTrial:
         return (self.sent - self.lost) / self.spec.duration_s
 
 
-def judged(seq: int, repetition: Repetition, spec: RateSpec) -> RateTrial:
+def judged(seq: int, result: RequestsResult, spec: RequestsSpec) -> RateTrial:
     """Return a repetition as a trial of the search."""
-    good = max(0, repetition.requests - repetition.failed)
-    fault = "; ".join(repetition.faults)
-    found = assessed(
-        asked_requests=repetition.asked_requests,
-        unsent_requests=repetition.unsent_requests,
-        probes=repetition.probes,
-    )
-    if fault:
-        found = Assessment(validity=Validity.FAULT, reason=fault)
+    found = assessed(result)
     return RateTrial(
         seq=seq,
         spec=spec,
         validity=found.validity,
         reason=found.reason,
-        sent=repetition.asked_requests,
-        lost=repetition.asked_requests - good,
+        sent=result.asked_requests,
+        lost=result.asked_requests - max(0, result.requests - result.failed),
     )
 
 
-def assessed(*, asked_requests: int, unsent_requests: int, probes: Sequence[tuple[int, bool]]) -> Assessment:
-    """Say whether a repetition of an open loop without a fault may be part of a bound."""
-    bad = [status for status, right in probes if status != 200 or not right]
+def assessed(result: RequestsResult) -> Assessment:
+    """Say whether a repetition of an open loop may be part of a bound."""
+    if result.faults:
+        return Assessment(validity=Validity.FAULT, reason="; ".join(result.faults))
+    bad = [status for status, right in result.probes if status != 200 or not right]
     if bad:
         reason = f"the probes beside it were not answered rightly: status {bad[0]}"
         return Assessment(validity=Validity.FAULT, reason=reason)
-    if not asked_requests:
+    if not result.asked_requests:
         return Assessment(validity=Validity.FAULT)
-    if unsent_requests:
-        reason = f"{unsent_requests} of {asked_requests} requests not offered as asked"
+    if result.unsent_requests:
+        reason = f"{result.unsent_requests} of {result.asked_requests} requests not offered as asked"
         return Assessment(validity=Validity.SENT_SHORT, reason=reason)
     return Assessment(validity=Validity.VALID)

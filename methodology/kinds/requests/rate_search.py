@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bmwg.methodology.kinds.requests.judge import MEASURED, percentiles
-from bmwg.methodology.kinds.requests.rate import RateSpec, RateTrial, RequestRate, judged
-from bmwg.methodology.kinds.requests.records import HttpAnswer, HttpCell, Repetition
+from bmwg.methodology.answers.repeated import Tried
+from bmwg.methodology.kinds.requests.rate import RateTrial, RequestRate, judged
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search import bisection, steadiness
 from bmwg.methodology.search.closing import PHASE, Ended, joined, named
@@ -25,7 +25,7 @@ from bmwg.methodology.search.contradictions import contradiction
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.stepwise import Procedure, run, valid_trial
 
-Measure = Callable[[RateSpec], tuple[int, Repetition]]
+Measure = Callable[[RequestsSpec], Tried[RequestsResult]]
 INDICATIVE_CHECKS = 12  # choice: what loses in a quarter of its trials passes them in 3 of 100 searches
 LONGER = 5  # choice: times a trial of the search; of a buffer that holds one, a fifth is left
 LONG_ENOUGH_S = 60.0  # rfc2544-24: no trial after the search is longer
@@ -33,10 +33,17 @@ RESTS = 2  # choice: an upper bound that passes by luck does so half of the time
 _TRIED_AGAIN = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
 
 
-def goal(settings: Mapping[str, Any]) -> ThroughputGoal:
-    """Return what the search is to find, from a profile's `rate` entry; loads are requests per second."""
+def settings_of(spec: RequestsSpec) -> Mapping[str, Any]:
+    """Return how the rate of a planned cell is looked for: a profile's `rate` entry."""
+    assert spec.search is not None  # of a cell whose loads follow from each other
+    return spec.search
+
+
+def goal(spec: RequestsSpec) -> ThroughputGoal:
+    """Return what the search of a planned cell is to find; loads are requests per second."""
+    settings = settings_of(spec)
     return ThroughputGoal(
-        offer=RequestRate(),
+        offer=RequestRate(of=spec),
         duration_s=float(settings["duration_s"]),
         min_load_fps=settings["min_rps"],
         max_load_fps=settings["max_rps"],
@@ -52,14 +59,14 @@ def below(goal: ThroughputGoal) -> float:
     return max(steadiness.BELOW, goal.relative_width / 2)
 
 
-def search(measure: Measure, settings: Mapping[str, Any]) -> SearchResult:
+def search(measure: Measure, planned: RequestsSpec) -> SearchResult:
     """Search and try again what was found; `measure` runs and records one repetition."""
-    wanted = goal(settings)
+    wanted, settings = goal(planned), settings_of(planned)
     taken: list[RateTrial] = []
 
-    def one(spec: RateSpec) -> Any:
-        seq, repetition = measure(spec)
-        taken.append(judged(seq, repetition, spec))
+    def one(spec: RequestsSpec) -> Any:
+        tried = measure(spec)
+        taken.append(judged(tried.seq, tried.result, spec))
         return taken[-1]
 
     found = bisection.search(one, wanted)
@@ -165,44 +172,32 @@ def _valid(goal: ThroughputGoal, load: int, duration_s: float) -> Procedure[Any]
     return (yield from valid_trial(spec, PHASE, max_repeats=goal.max_repeats, short_limit=goal.short_limit))
 
 
-def outcome(
-    cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], settings: Mapping[str, Any]
-) -> HttpAnswer:
-    """Answer a cell from its recorded repetitions, by the search run again over them."""
-    mine = [(seq, rep) for seq, rep in repetitions if rep.cell_id == cell.cell_id and rep.phase == MEASURED]
-    # a deployment that broke ends its search; the next one begins anew
-    last = mine[-1][1].deployment if mine else ""
-    left = iter([(seq, rep) for seq, rep in mine if rep.deployment == last])
+def replayed(planned: RequestsSpec, executions: Sequence[Tried[RequestsResult]]) -> SearchResult:
+    """Return what recorded repetitions say, by the search run again over them.
 
-    def recorded(spec: RateSpec) -> tuple[int, Repetition]:
-        seq, repetition = next(left)
-        if (repetition.rate_rps, repetition.duration_s) != (spec.load, spec.duration_s):
-            raise ValueError(
-                f"repetition {seq}: {repetition.rate_rps}/s for {repetition.duration_s} s, the search asks"
-                f" for {spec.words}"
-            )
-        return seq, repetition
+    A deployment that broke ends its search, and the next one begins anew.
+    """
+    last = executions[-1].deployment if executions else ""
+    left = iter([one for one in executions if one.deployment == last])
 
-    found = search(recorded, settings)
-    numbers = tuple(seq for seq, _ in mine)
-    if found.type is OutcomeType.MEASURED and found.lower is not None:
-        at_bound = [rep for seq, rep in mine if seq in found.lower.trials]
-        return HttpAnswer(
-            cell=cell,
-            type=found.type,
-            requests=at_bound[-1].asked_requests,
-            rate_rps=found.lower.load_fps,
-            upper_rps=found.upper.load_fps if found.upper else None,
-            request_ns=percentiles([at_bound[-1].request_ns]),
-            ttfb_ns=percentiles([at_bound[-1].ttfb_ns]),
-            repetitions=numbers,
-            quality=found.quality,
-        )
-    reason = found.reason
+    def recorded(spec: RequestsSpec) -> Tried[RequestsResult]:
+        tried = next(left)
+        asked = tried.spec
+        if (asked.rate_rps, asked.duration_s) != (spec.rate_rps, spec.duration_s):
+            raise ValueError(f"repetition {tried.seq}: {asked.words}, the search asks for {spec.words}")
+        return tried
+
+    return search(recorded, planned)
+
+
+def why_not(found: SearchResult, planned: RequestsSpec) -> str:
+    """Say why a search gave no rate; empty where it gave one."""
+    if found.type is OutcomeType.MEASURED:
+        return ""
     if found.type is OutcomeType.TESTER_LIMITED and found.lower is not None:
-        reason = f"{reason}; no request was lost up to {found.lower.load_fps} requests/s"
-    reason = reason or {
+        return f"{found.reason}; no request was lost up to {found.lower.load_fps} requests/s"
+    settings = settings_of(planned)
+    return found.reason or {
         OutcomeType.AT_CEILING: f"no request lost up to {settings['max_rps']} requests/s, the highest load",
         OutcomeType.AT_FLOOR: f"requests were lost at {settings['min_rps']} requests/s, the lowest load",
     }.get(found.type, "")
-    return HttpAnswer(cell=cell, type=found.type, repetitions=numbers, reason=reason, quality=found.quality)

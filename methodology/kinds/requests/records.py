@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
-
-from bmwg.methodology.answers.order_statistics import MedianInterval
-from bmwg.methodology.answers.student import Interval
-from bmwg.methodology.records import OutcomeType
 
 KIND = "requests"  # the kind of load
 FORMS = ("native", "docker_routed", "docker_nat", "vm_full", "vm_para")  # in the documents' order
 # pods of a cluster, of which the documents say nothing: one, and so many behind a Service
 CLUSTER_FORMS = ("kubernetes", "kubernetes_service")
 SLOW_FORMS = frozenset({"vm_full", "vm_para"})
+UNIT = "requests/s"
+_KEPT = ("workload", "object_octets", "clients", "number", "asked_requests", "rate_rps", "duration_s")
 
 
 class Workload(StrEnum):
@@ -34,102 +32,91 @@ class Workload(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpCell:
-    """One thing that is measured. `clients` ask at the same time; `stress_cpus` load the proxies' machine."""
+class RequestsSpec:
+    """One repetition as asked for, of objects of one size by `clients` that ask at the same time.
 
-    experiment: str
-    workload: Workload
-    form: str
-    proxies: int
-    object_octets: int
-    clients: int
-    cache: bool
-    stress_cpus: int
-
-    @property
-    def cell_id(self) -> str:
-        """`experiment/form/proxies/object_octets/clients`, stable: journal and outcomes refer to it."""
-        parts = (self.experiment, self.form, f"{self.proxies}p", f"{self.object_octets}o", f"{self.clients}c")
-        return "/".join(parts)
-
-    @property
-    def deployment(self) -> tuple[str, int, bool, int]:
-        """What must stand: cells of one deployment are measured on the same instances."""
-        return (self.form, self.proxies, self.cache, self.stress_cpus)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestsLoad:
-    """What clients are to ask for once, of objects of one size.
-
-    A closed loop asks for `requests` by `clients` at the same time, after `warm_up_requests` where it warms
-    up itself. An open loop has `rate_rps` requests per second for `duration_s`, of which one that is not
+    A closed loop asks for `asked_requests`, after `warm_up_requests` where the client program warms up
+    itself. An open loop has `rate_rps` requests per second for `duration_s`, of which one that is not
     answered `late_ms` after it was due counts as late; `requests_per_connection` of them follow each other on
     a connection. The client program has `within_s` for all of it.
+
+    `search` says how the highest rate is looked for, in a plan alone: the loads of such a cell follow from
+    each other. What stands for it: so many `proxies` in hosting form `form`, their machine loaded by
+    `stress_cpus`. The journal holds what is in `as_builtins`, since the cell has the rest; `number` counts
+    the repetitions of a cell, warm-ups among them, 0 in a plan.
     """
 
+    workload: Workload
     object_octets: int
     clients: int
-    within_s: float
-    requests: int = 0
-    warm_up_requests: int = 0
-    rate_rps: int | None = None
+    asked_requests: int = 0
+    rate_rps: int = 0
     duration_s: float = 0.0
+    number: int = 0
+    experiment: str = ""
+    form: str = ""
+    proxies: int = 1
+    cache: bool = False
+    stress_cpus: int = 0
+    warm_up_requests: int = 0
+    within_s: float = 0.0
     late_ms: float = 0.0
     requests_per_connection: int = 1
+    search: Mapping[str, Any] | None = None
+
+    @property
+    def load(self) -> int:
+        """The rate, as a search reads it."""
+        return self.rate_rps
+
+    @property
+    def unit(self) -> str:
+        """The unit of the rate."""
+        return UNIT
+
+    @property
+    def intended(self) -> int:
+        """Requests that are due at the rate."""
+        return max(1, round(self.rate_rps * self.duration_s))
+
+    @property
+    def words(self) -> str:
+        """Rate and time in words."""
+        return f"{self.rate_rps} {UNIT} for {self.duration_s:g} s"
+
+    def as_builtins(self) -> dict[str, Any]:
+        """Return what the journal holds: of a closed loop no rate."""
+        told = {name: getattr(self, name) for name in _KEPT}
+        rate = {"rate_rps": self.rate_rps or None, "duration_s": self.duration_s or None}
+        return {**told, "workload": self.workload.value, **rate}
+
+    @classmethod
+    def from_builtins(cls, data: Mapping[str, Any]) -> RequestsSpec:
+        """Read what `as_builtins` gave."""
+        rate = {"rate_rps": data["rate_rps"] or 0, "duration_s": data["duration_s"] or 0.0}
+        return cls(**{**data, "workload": Workload(data["workload"]), **rate})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestsSent:
-    """What clients counted of one load: the fields of a `Repetition` that they can tell."""
+class RequestsResult:
+    """One repetition as it was. The client's driver tells all but what the proxies tell of themselves.
 
-    asked_requests: int
-    requests: int = 0
-    failed: int = 0
-    non_2xx: int = 0
-    body_octets: int = 0
-    elapsed_ns: int = 0
-    mean_request_ns: int = 0
-    process_ns: int = 0
-    request_ns: Mapping[str, int] = field(default_factory=dict)
-    ttfb_ns: Mapping[str, int] = field(default_factory=dict)
-    warm_up_requests: int = 0
-    warm_up_ns: int = 0
-    unsent_requests: int = 0
-    generator: Mapping[str, int] = field(default_factory=dict)
-    faults: tuple[str, ...] = ()
-
-    def as_fields(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repetition:
-    """One repetition as it was, and as asked for.
-
-    `elapsed_ns` is what the client program itself took for all requests, `process_ns` its whole life and
-    `wall_ns` the repetition with its probes. `request_ns` holds percentiles of single requests and `ttfb_ns`
-    those to the first octet. `probes` are the requests before and after whose bodies were hashed:
-    `[status, right body]`. `cpu_share` is CPU time of the proxy instances per `elapsed_ns`, 1: one CPU
-    (None: the client's own start would stand in it, and an idle guest uses CPU time too);
-    `memory_octets` what they hold after it. `hits` of `proxied` requests came from the cache (None: not
-    told). `faults` are sentences; a repetition with one proves nothing. `rate_rps` is the load of an open
-    loop in requests per second, offered for `duration_s`, whose `failed` holds late ones too.
-    `warm_up_requests` are those that the same client program sent before, for `warm_up_ns`: in none of the
-    other numbers but `hits` and `proxied`.
-    `host` is what else the machine did meanwhile, as beside the trials of frames; `platform` what the line
-    is bound to of platform.json: looks of the doctor and changes until then, and the hash.
-    `unsent_requests` were due and not offered as asked by the generator's own fault. `generator` holds what
-    it counted by itself, errors by their names, where it is TRex. `shares` are the requests that each proxy
-    behind one address counted, in the order of the deployment's instances (None: clients ask each by
-    its own).
+    `asked_requests` are those that were asked for, of an open loop those that were due; the journal holds
+    them with what was asked. `elapsed_ns` is what the client program itself took for all requests,
+    `process_ns` its whole life and `wall_ns` the repetition with its probes. `request_ns` holds percentiles
+    of single requests and `ttfb_ns` those to the first octet. `probes` are the requests before and after
+    whose bodies were hashed: `[status, right body]`. `cpu_share` is CPU time of the proxy instances per
+    `elapsed_ns`, 1: one CPU (None: the client's own start would stand in it, and an idle guest uses CPU time
+    too); `memory_octets` what they hold after it. `hits` of `proxied` requests came from the cache (None: not
+    told). `faults` are sentences; a repetition with one proves nothing. `failed` of an open loop holds late
+    requests too. `warm_up_requests` are those that the same client program sent before, for `warm_up_ns`: in
+    none of the other numbers but `hits` and `proxied`. `unsent_requests` were due and not offered as asked by
+    the generator's own fault. `generator` holds what it counted by itself, errors by their names, where it is
+    TRex. `shares` are the requests that each proxy behind one address counted, in the order of the
+    deployment's instances (None: clients ask each by its own).
     """
 
-    cell_id: str
-    number: int
-    phase: str  # warm_up or measured
-    asked_requests: int
+    asked_requests: int = 0
     requests: int = 0
     failed: int = 0
     non_2xx: int = 0
@@ -146,48 +133,24 @@ class Repetition:
     hits: int | None = None
     proxied: int | None = None
     faults: tuple[str, ...] = ()
-    deployment: str = ""
-    rate_rps: int | None = None
-    duration_s: float | None = None
     warm_up_requests: int = 0
     warm_up_ns: int = 0
-    host: Mapping[str, int] = field(default_factory=dict)
-    platform: Mapping[str, Any] | None = None
     unsent_requests: int = 0
     generator: Mapping[str, int] = field(default_factory=dict)
     shares: tuple[int, ...] | None = None
 
+    def as_builtins(self) -> dict[str, Any]:
+        """Return what the journal holds of it beside faults and what was asked for."""
+        told = asdict(self)
+        for name in ("faults", "asked_requests", *(("shares",) if self.shares is None else ())):
+            del told[name]
+        lists = {name: list(told[name]) for name in ("shares",) if name in told}
+        return {**told, **lists, "probes": [list(one) for one in self.probes]}
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpAnswer:
-    """The answer for one cell, with all that its repetitions tell.
-
-    `time` is of one request (ns), over the valid repetitions, `total` that of all requests of a repetition as
-    the documents print it (document 000); `values` are the means behind `time`, kept for comparisons.
-    `failed_ratio` (0..1) is of the requests of all repetitions, those set aside for failed ones as well.
-    `request_ns` and `ttfb_ns` have, for each percentile of single requests, the median of the repetitions'
-    and its interval; of an open loop that of its last trial at the rate alone.
-    `rate_rps` is the highest load of an open loop at which nothing was lost, `upper_rps` the lowest at which
-    something was. `reason` says why, for all types but MEASURED. `deployments` is on how many the valid
-    repetitions ran (None: not told).
-    """
-
-    cell: HttpCell
-    type: OutcomeType
-    requests: int = 0
-    time: Interval | None = None
-    total: Interval | None = None
-    cpu_share: Interval | None = None
-    memory_octets: Interval | None = None
-    hit_ratio: float | None = None
-    failed_ratio: float | None = None
-    request_ns: Mapping[str, MedianInterval] = field(default_factory=dict)
-    ttfb_ns: Mapping[str, MedianInterval] = field(default_factory=dict)
-    values: tuple[float, ...] = ()
-    rate_rps: int | None = None
-    upper_rps: int | None = None
-    repetitions: tuple[int, ...] = ()
-    deployments: int | None = None
-    reason: str = ""
-    mend: str = ""
-    quality: tuple[str, ...] = ()
+    @classmethod
+    def from_builtins(cls, data: Mapping[str, Any], faults: Sequence[str] = ()) -> RequestsResult:
+        """Read what `as_builtins` gave."""
+        told = {**data, "probes": tuple((status, right) for status, right in data["probes"])}
+        if "shares" in told:
+            told["shares"] = tuple(told["shares"])
+        return cls(**told, faults=tuple(faults))

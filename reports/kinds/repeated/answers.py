@@ -30,6 +30,11 @@ class Answered(Generic[SpecT, ResultT]):
     by_number: Mapping[int, ResultT]
 
     @property
+    def spec(self) -> SpecT:
+        """What each of its executions asks for."""
+        return self.planned.spec
+
+    @property
     def measured(self) -> bool:
         """Whether there is a number."""
         return self.outcome.type is OutcomeType.MEASURED

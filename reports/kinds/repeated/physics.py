@@ -29,12 +29,14 @@ _MISJUDGED = "VER-03"
 class Physics(Generic[SpecT, ResultT]):
     """What a kind's executions tell of their time and of their counts.
 
-    `lasted` are stretches that lie within an execution, `counts` limits on what it counted.
+    `lasted` are stretches that lie within an execution, `counts` limits on what it counted. Where
+    `answers_invalid`, what invalid executions counted is part of answers as well.
     """
 
     kind: RepeatedKind[SpecT, ResultT]
     lasted: Callable[[SpecT, ResultT], Sequence[Within]]
     counts: Callable[[SpecT, ResultT], Iterator[Count]]
+    answers_invalid: bool = False
 
     def lines(self, evidence: Evidence) -> Iterator[tuple[str, SpecT, ResultT]]:
         """Yield each execution of the kind, with where it stands."""
@@ -51,6 +53,7 @@ class Physics(Generic[SpecT, ResultT]):
         of all.
         """
         changed = any(finding.rule_id == _MISJUDGED for finding in evidence.findings)
+        of_all = changed or self.answers_invalid
         found = []
         for one in evidence.executions:
             if one.body.kind == self.kind.name:
@@ -63,7 +66,7 @@ class Physics(Generic[SpecT, ResultT]):
                         duration_ns=result.wall_ns,
                         lasted=tuple(self.lasted(spec, result)),
                         counts=tuple(self.counts(spec, result))
-                        if changed or one.validity is Validity.VALID
+                        if of_all or one.validity is Validity.VALID
                         else (),
                     )
                 )

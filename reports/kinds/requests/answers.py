@@ -2,52 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from bmwg.methodology.answers.repeated import Tried
+from bmwg.methodology.answers.student import Difference, Interval, difference, interval
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.kinds.requests import kind as requests
-from bmwg.methodology.kinds.requests.records import HttpAnswer, Repetition
+from bmwg.methodology.kinds.repeated.kind import MEASURED
+from bmwg.methodology.kinds.requests import rate_search
+from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 from bmwg.methodology.record.drift import named_drift
+from bmwg.methodology.records import Outcome
+from bmwg.reports.kinds.repeated import answers
 from bmwg.reports.store import Run
 
-
-def has_answers(run: Run) -> bool:
-    """Tell whether a run holds HTTP experiments."""
-    cells = (*(one.cell for one in run.plan), *(one.cell for one in run.outcomes))
-    return any(cell.kind == requests.NAME for cell in cells)
+Answered = answers.Answered[RequestsSpec, RequestsResult]
 
 
-def repetitions_of(run: Run) -> tuple[tuple[int, Repetition], ...]:
-    """Return the repetitions of a run, each with the number of its line."""
-    return tuple(
-        (one.seq, requests.repetition_of(one)) for one in run.executions if one.body.kind == requests.NAME
-    )
-
-
-def answers_of(run: Run) -> tuple[HttpAnswer, ...]:
-    """Return the answers of a run in the plan's order, each computed from its repetitions.
+def answers_of(run: Run) -> tuple[Answered, ...]:
+    """Return the answers of a run in the plan's order, each as its repetitions say.
 
     Raises ConfigError STORE-07 for one that these contradict.
     """
-    run = run.of_load(requests.NAME)
-    stated = {one.cell.cell_id: one for one in run.outcomes if one.cell.kind == requests.NAME}
-    repetitions = repetitions_of(run)
-    planned = requests.planned_by(run.profile) if stated else {}
+    run = run.of_load(REQUESTS.name)
     found = []
-    for cell_id in (one.cell.cell_id for one in run.plan if one.cell.cell_id in stated):
-        outcome = stated[cell_id]
-        changes = [
-            change
-            for name in (outcome.outcome_id, cell_id)  # by the second in runs from before the one journal
-            for change in named_drift(run.platform, name)
-        ]
-        mend = run.mends.get(outcome.outcome_id, "")
+    for one in answers.answers_of(run, REQUESTS):
+        stated = one.outcome
+        mine = [each for each in run.executions if each.cell_id == stated.cell.cell_id]
+        changes = named_drift(run.platform, stated.outcome_id)
         try:
-            answer = requests.details(planned.get(cell_id), outcome, repetitions, changes, mend)
+            computed = REQUESTS.replayed(one.planned, stated, mine, changes)
         except ValueError as error:
-            raise _contradiction(run, f"{cell_id} from its repetitions", str(error)) from error
-        if (answer.type, answer.repetitions) != (outcome.type, outcome.trials):
-            raise _contradiction(run, f"{cell_id} as its repetitions say: {answer.type}", outcome.type)
-        found.append(answer)
+            raise _contradiction(run, f"{stated.outcome_id} from its repetitions", str(error)) from error
+        if _numbers(computed) != _numbers(stated):
+            expected = f"{stated.outcome_id} as its repetitions say: {computed.type}"
+            raise _contradiction(run, expected, f"{stated.type}, or other numbers")
+        found.append(replace(one, outcome=computed))
     return tuple(found)
+
+
+def _numbers(outcome: Outcome) -> tuple[object, ...]:
+    return outcome.type, outcome.trials, outcome.values
 
 
 def _contradiction(run: Run, expected: str, found: str) -> ConfigError:
@@ -58,3 +53,32 @@ def _contradiction(run: Run, expected: str, found: str) -> ConfigError:
         found=found,
         hint="one of the files was changed after the run",
     )
+
+
+def times(one: Answered) -> list[float]:
+    """Return the mean time of a request (ns) in each valid repetition; nothing of what has no such mean."""
+    return [float(each.mean_request_ns) for each in one.results] if "mean" in one.values else []
+
+
+def time(one: Answered) -> Interval | None:
+    """Return the mean time of a request with its interval, ns; None where there is none."""
+    return interval(found) if (found := times(one)) else None
+
+
+def compared(a: Answered, b: Answered) -> Difference | None:
+    """Compare two cells' times of a request (Welch); None when one has no number or both do not vary."""
+    return difference(times(a), times(b))
+
+
+def tried(run: Run, one: Answered) -> list[Tried[RequestsResult]]:
+    """Return the measured repetitions of a cell, those set aside among them."""
+    mine = (each for each in run.executions if each.cell_id == one.outcome.cell.cell_id)
+    return [REQUESTS.retried(each) for each in mine if each.phase == MEASURED]
+
+
+def at_rate(run: Run, one: Answered) -> RequestsResult | None:
+    """Return the last trial that the rate of an answer rests on; None without a rate."""
+    repetitions = tried(run, one)
+    bound = rate_search.replayed(one.planned.spec, repetitions).lower if one.measured else None
+    found = [each.result for each in repetitions if bound is not None and each.seq in bound.trials]
+    return found[-1] if found else None

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology.answers.repeated import within
+from bmwg.methodology.answers.repeated import DEPLOYMENTS, within
 from bmwg.methodology.kinds.requests.profile import EXPERIMENTS
-from bmwg.methodology.kinds.requests.records import FORMS, SLOW_FORMS, HttpAnswer, Workload
-from bmwg.methodology.records import POD_PREFIX, OutcomeType
-from bmwg.reports.kinds.requests.answers import answers_of, has_answers
+from bmwg.methodology.kinds.requests.records import FORMS, KIND, SLOW_FORMS, Workload
+from bmwg.methodology.records import POD_PREFIX
+from bmwg.reports.kinds.repeated.answers import has_answers
+from bmwg.reports.kinds.requests.answers import Answered, answers_of, time
 from bmwg.reports.kinds.requests.words import accelerator, forms_of, several_proxies, shape, shape_words
 from bmwg.reports.render.drawing import INK, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.guest import guest_words
@@ -41,15 +42,15 @@ def plot_name(experiment: str) -> str:
 
 def http_plots(run: Run) -> tuple[Plot, ...]:
     """Draw every experiment that has a number. Raises ConfigError as `answers_of`."""
-    if not has_answers(run):
+    if not has_answers(run, KIND):
         return ()
-    outcomes = answers_of(run)
+    answers = answers_of(run)
     titles = {entry["id"]: entry.get("title", entry["id"]) for entry in run.profile.get("experiments", [])}
-    kinds = kinds_of(run, {outcome.cell.form for outcome in outcomes if _bar(outcome) is not None})
+    kinds = kinds_of(run, {one.spec.form for one in answers if _bar(one) is not None})
     made = (
         _chart(experiment, titles.get(experiment, experiment), kinds, guest_words(run), mine)
         for experiment in EXPERIMENTS
-        if (mine := [outcome for outcome in outcomes if outcome.cell.experiment == experiment])
+        if (mine := [one for one in answers if one.spec.experiment == experiment])
     )
     return tuple(plot for plot in made if plot is not None)
 
@@ -59,24 +60,24 @@ def kinds_of(run: Run, forms: Collection[str]) -> str:
     return "/".join(sorted({accelerator(run, form) for form in SLOW_FORMS & set(forms)}))
 
 
-def _chart(experiment: str, name: str, kinds: str, guest: str, outcomes: Sequence[HttpAnswer]) -> Plot | None:
-    bars = {(shape(o.cell), o.cell.form): bar for o in outcomes if (bar := _bar(o)) is not None}
+def _chart(experiment: str, name: str, kinds: str, guest: str, answers: Sequence[Answered]) -> Plot | None:
+    bars = {(shape(o.spec), o.spec.form): bar for o in answers if (bar := _bar(o)) is not None}
     if not bars:
         return None
-    used = forms_of(outcomes)
+    used = forms_of(answers)
     columns = [[form for form in used if (form in SLOW_FORMS) is slow] for slow in (False, True)]
     columns = [column for column in columns if column]
-    shapes = sorted({shape(o.cell) for o in outcomes})
-    answered = {(shape(o.cell), o.cell.form) for o in outcomes}
+    shapes = sorted({shape(o.spec) for o in answers})
+    answered = {(shape(o.spec), o.spec.form) for o in answers}
     rows = {
         place: max(sum((place, form) in answered for form in column) for column in columns)
         for place in shapes
     }
     heights = [_PANEL_INCHES + _BAR_INCHES * rows[place] for place in shapes]
-    several = several_proxies(outcomes)
-    words = {shape(o.cell): shape_words(o.cell, proxies=several) for o in outcomes}
-    rates = outcomes[0].cell.workload.is_open_loop
-    started = outcomes[0].cell.workload is Workload.START
+    several = several_proxies(answers)
+    words = {shape(o.spec): shape_words(o.spec, proxies=several) for o in answers}
+    rates = answers[0].spec.workload.is_open_loop
+    started = answers[0].spec.workload is Workload.START
     slow_word = f"VM ({kinds})"
 
     def draw(figure: Any) -> None:
@@ -97,18 +98,19 @@ def _chart(experiment: str, name: str, kinds: str, guest: str, outcomes: Sequenc
     what = (
         "Highest rates with nothing failed or late, requests/s; whiskers end at the lowest with a loss."
         if rates
-        else f"Means with 95 % intervals by Student's t{_within(outcomes)}, from zero."
+        else f"Means with 95 % intervals by Student's t{_within(answers)}, from zero."
     )
     several_scales = " Each panel has a scale of its own." if len(shapes) * len(columns) > 1 else ""
-    lacking = sum(outcome.type is not OutcomeType.MEASURED for outcome in outcomes)
+    lacking = sum(not one.measured for one in answers)
     without = f" {lacking} cells without a number have no bar." if lacking else ""
     size = (5.2, sum(heights) + 0.1)
     return draw_plot(plot_name(experiment), name, f"{what}{several_scales}{without}", size, draw)
 
 
-def _within(outcomes: Sequence[HttpAnswer]) -> str:
+def _within(answers: Sequence[Answered]) -> str:
     """Say that whiskers are within the deployments of a bar, where one of them is of no more."""
-    alike = [one for one in outcomes if one.time is not None and within(one.time.count, one.deployments)]
+    told = [one.values for one in answers if "mean" in one.values]
+    alike = [one for one in told if within(one["repetitions"], one.get(DEPLOYMENTS))]
     return ", each within the deployments that the table names" if alike else ""
 
 
@@ -117,17 +119,16 @@ def _short(form: str) -> str:
     return _SHORT.get(form, pod)
 
 
-def _bar(outcome: HttpAnswer) -> tuple[float, float, float] | None:
+def _bar(answer: Answered) -> tuple[float, float, float] | None:
     """Return value and both whiskers' lengths, None without a number."""
-    if outcome.type is not OutcomeType.MEASURED:
+    if "lossless" in answer.values:
+        rate = answer.values["lossless"]
+        return float(rate), 0.0, float(answer.values.get("lossy", rate) - rate)
+    found = time(answer)
+    if found is None:
         return None
-    if outcome.rate_rps is not None:
-        upper = outcome.upper_rps if outcome.upper_rps is not None else outcome.rate_rps
-        return float(outcome.rate_rps), 0.0, float(upper - outcome.rate_rps)
-    if outcome.time is None:
-        return None
-    half = outcome.time.half_width or 0.0
-    return outcome.time.mean, min(half, outcome.time.mean), half
+    half = found.half_width or 0.0
+    return found.mean, min(half, found.mean), half
 
 
 def _panel(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, HttpAnswer, Repetition
+from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS
+from bmwg.reports.kinds.requests.answers import Answered, tried
 from bmwg.reports.kinds.requests.option_table import limits_words
 from bmwg.reports.kinds.requests.words import shape_words
 from bmwg.reports.render.blocks import Block, paragraph, table, title
@@ -15,12 +16,7 @@ from bmwg.reports.store import Run
 _DIGITS = 19  # of a digest, `sha256:` with it; platform.json has all of it
 
 
-def cluster_section(
-    run: Run,
-    outcomes: Sequence[HttpAnswer],
-    repetitions: Sequence[tuple[int, Repetition]],
-    words: Mapping[str, str],
-) -> list[Block]:
+def cluster_section(run: Run, answers: Sequence[Answered], words: Mapping[str, str]) -> list[Block]:
     """Return the tables; nothing for a run without a deployment on a cluster."""
     rows = list(dict.fromkeys(_rows(run, words)))
     if not rows:
@@ -35,7 +31,7 @@ def cluster_section(
         *title("Pods of Kubernetes", 2),
         *paragraph(about),
         *table(head, rows),
-        *_share_table(outcomes, dict(repetitions), words),
+        *_share_table(run, answers, words),
     ]
 
 
@@ -70,13 +66,11 @@ def _pod(instance: Mapping[str, Any]) -> tuple[str, str, str]:
     return limits_words(instance.get("limits") or {}), asked, str(pod.get("image_digest") or NONE)[:_DIGITS]
 
 
-def _share_table(
-    outcomes: Sequence[HttpAnswer], repetitions: Mapping[int, Repetition], words: Mapping[str, str]
-) -> list[Block]:
+def _share_table(run: Run, answers: Sequence[Answered], words: Mapping[str, str]) -> list[Block]:
     """Return what each proxy behind one address had of the clients' requests, by their own counters."""
     rows = []
-    for outcome in outcomes:
-        mine = [repetitions[seq] for seq in outcome.repetitions if seq in repetitions]
+    for answer in answers:
+        mine = [one.result for one in tried(run, answer)]
         shares = [one.shares for one in mine if one.shares is not None]
         if not shares or len({len(one) for one in shares}) > 1:
             continue
@@ -85,8 +79,8 @@ def _share_table(
         idle = max(sum(count == 0 for count in one) for one in shares)
         rows.append(
             [
-                shape_words(outcome.cell, proxies=True),
-                words[outcome.cell.form],
+                shape_words(answer.spec, proxies=True),
+                words[answer.spec.form],
                 whole(client),
                 whole(sum(each)),
                 f"{min(each)} / {max(each)}",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bmwg.methodology.kinds.requests import judge
-from bmwg.methodology.kinds.requests.records import Repetition
+from bmwg.methodology.kinds.kind import Body, Execution
+from bmwg.methodology.kinds.repeated.kind import MEASURED
+from bmwg.methodology.kinds.requests.records import KIND
 from bmwg.reports.render.blocks import Block, fold, table
 from bmwg.reports.render.text import NONE, percent, whole
 
@@ -26,20 +27,22 @@ _OF_SEVERAL = "Clients', proxies' and server's host together during the repetiti
 
 
 def host_table(
-    repetitions: Sequence[Repetition], words: Mapping[str, str], *, several: bool = False
+    executions: Sequence[Execution], words: Mapping[str, str], *, several: bool = False
 ) -> list[Block]:
     """Return the table, folded away; empty for a run whose repetitions have no samples.
 
     Shares are of one CPU over the repetitions' whole time, so two busy CPUs are 200 %. `several`: the samples
     are those of three hosts together.
     """
-    sampled = [one for one in repetitions if one.phase == judge.MEASURED and one.host and one.wall_ns]
+    forms: dict[str, list[Body]] = {form: [] for form in words}
+    for one in executions:
+        if one.phase == MEASURED and one.body.kind == KIND and one.body.host and _wall_ns(one.body):
+            forms.setdefault(one.cell_id.split("/")[1], []).append(one.body)
     rows = []
-    for form in words:
-        mine = [one for one in sampled if one.cell_id.split("/")[1] == form]
-        if not mine:
+    for form, mine in forms.items():
+        if not mine or form not in words:
             continue
-        shares = [one.host["host.steal_ns"] / one.wall_ns for one in mine if "host.steal_ns" in one.host]
+        shares = [body.host["host.steal_ns"] / _wall_ns(body) for body in _told(mine, "host.steal_ns")]
         stolen = _share(mine, "host.steal_ns")
         rows.append(
             [
@@ -58,16 +61,20 @@ def host_table(
     return fold(f"What else the {whose} did during the repetitions", found)
 
 
-def _told(mine: Sequence[Repetition], name: str) -> list[Repetition]:
+def _wall_ns(body: Body) -> int:
+    return int(body.result["wall_ns"])
+
+
+def _told(mine: Sequence[Body], name: str) -> list[Body]:
     return [one for one in mine if name in one.host]
 
 
-def _share(mine: Sequence[Repetition], name: str) -> str:
+def _share(mine: Sequence[Body], name: str) -> str:
     told = _told(mine, name)
-    whole_ns = sum(one.wall_ns for one in told)
+    whole_ns = sum(_wall_ns(one) for one in told)
     return percent(sum(one.host[name] for one in told) / whole_ns, 1) if whole_ns else NONE
 
 
-def _sum(mine: Sequence[Repetition], name: str) -> str:
+def _sum(mine: Sequence[Body], name: str) -> str:
     told = _told(mine, name)
     return whole(sum(one.host[name] for one in told)) if told else NONE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology.kinds.requests.records import HttpAnswer
 from bmwg.methodology.records import POD_PREFIX
+from bmwg.reports.kinds.requests.answers import Answered
 from bmwg.reports.kinds.requests.words import digits
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.text import NONE
@@ -16,9 +16,9 @@ _HASH_DIGITS = 12  # enough to tell two apart; platform.json has all of it
 _MEBI = 1 << 20
 
 
-def option_section(run: Run, outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[Block]:
+def option_section(run: Run, answers: Sequence[Answered], words: Mapping[str, str]) -> list[Block]:
     """Return the table of the options that pods stood with; nothing for a run without pods."""
-    forms = list(dict.fromkeys(o.cell.form for o in outcomes if o.cell.form.startswith(POD_PREFIX)))
+    forms = list(dict.fromkeys(o.spec.form for o in answers if o.spec.form.startswith(POD_PREFIX)))
     rows = [row for form in forms for row in dict.fromkeys(_rows(run, form, words[form]))]
     if not rows:
         return []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bmwg.methodology.answers.student import Difference
-from bmwg.methodology.kinds.requests.orders import Saving, Shown, orders, savings
-from bmwg.methodology.kinds.requests.records import HttpAnswer
+from bmwg.methodology.kinds.requests.orders import Saving, Shown, Times, orders, savings
+from bmwg.reports.kinds.requests.answers import Answered, times
 from bmwg.reports.kinds.requests.words import digits, several_proxies, shape_words
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.text import NONE, percent
@@ -15,10 +15,12 @@ _TOO_FEW = "too few repetitions to tell"
 
 
 def order_section(
-    outcomes: Sequence[HttpAnswer], words: Mapping[str, str], titles: Mapping[str, str]
+    answers: Sequence[Answered], words: Mapping[str, str], titles: Mapping[str, str]
 ) -> list[Block]:
     """Return both tables below one title; nothing when no two forms have a time."""
-    found, saved = orders(outcomes), savings(outcomes)
+    timed = [one for one in answers if times(one)]
+    measured = [Times(cell=one.spec, values=times(one)) for one in timed]
+    found, saved = orders(measured), savings(measured)
     if not found and not saved:
         return []
     about = (
@@ -35,7 +37,7 @@ def order_section(
         open_ones = sum(order.shown is None for order in found)
         told += f", {_TOO_FEW}: {open_ones}" if open_ones else ""
         lines += paragraph(f"Of {len(found)} comparisons of forms {told}.")
-    several = several_proxies([one for one in outcomes if one.time])
+    several = several_proxies(timed)
     rows = [
         [
             titles.get(order.cell.experiment, order.cell.experiment),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from bmwg.methodology.answers.order_statistics import CONFIDENCE, MedianInterval
-from bmwg.methodology.answers.repeated import within
-from bmwg.methodology.answers.student import Interval
+from bmwg.methodology.answers.order_statistics import CONFIDENCE
+from bmwg.methodology.answers.repeated import DEPLOYMENTS, within
+from bmwg.methodology.answers.student import Interval, interval
 from bmwg.methodology.kinds.requests import judge
 from bmwg.methodology.kinds.requests.profile import EXPERIMENTS
-from bmwg.methodology.kinds.requests.records import FORMS, SLOW_FORMS, HttpAnswer, HttpCell, Workload
-from bmwg.methodology.records import OutcomeType
-from bmwg.reports.kinds.requests.answers import answers_of, has_answers, repetitions_of
+from bmwg.methodology.kinds.requests.records import FORMS, KIND, SLOW_FORMS, RequestsSpec, Workload
+from bmwg.reports.kinds.repeated.answers import has_answers, without_numbers
+from bmwg.reports.kinds.requests.answers import Answered, answers_of, at_rate, compared, time
 from bmwg.reports.kinds.requests.charts import plot_name
 from bmwg.reports.kinds.requests.cluster_table import cluster_section
 from bmwg.reports.kinds.requests.host_table import host_table
@@ -29,8 +29,7 @@ from bmwg.reports.kinds.requests.words import (
     where_words,
 )
 from bmwg.reports.published.figures import tables
-from bmwg.reports.render.blocks import Block, paragraph, role, table, title
-from bmwg.reports.render.common_columns import badge
+from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.text import NONE, nanoseconds, number_of, percent, sequence
 from bmwg.reports.store import Run
 
@@ -41,6 +40,7 @@ _PUBLISHED_FORMS = {
     "vm_full": "kvm",
 }
 _MEBI = 1 << 20
+_SHOWN = ("p50", "p95", "p99")
 
 
 def http_section(run: Run, figure: Callable[[str], list[Block]] = lambda name: []) -> list[Block]:
@@ -48,31 +48,32 @@ def http_section(run: Run, figure: Callable[[str], list[Block]] = lambda name: [
 
     `figure` gives a plot by its name, none where the form of the report shows none.
     """
-    if not has_answers(run):
+    if not has_answers(run, KIND):
         return []
-    outcomes = answers_of(run)
+    answers = answers_of(run)
     lines = title("HTTP proxy by hosting form")
-    if not outcomes:
+    if not answers:
         return [*lines, *paragraph("The run holds no answer.")]
     lines += _where(run)
     words = form_words(run)
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment in EXPERIMENTS:
-        mine = [outcome for outcome in outcomes if outcome.cell.experiment == experiment]
+        mine = [one for one in answers if one.spec.experiment == experiment]
         if mine:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
-            lines += paragraph(_conditions(mine[0].cell, entry.get("source", "")))
-            lines += _rates(mine, words) if mine[0].cell.workload.is_open_loop else _times(mine, words)
+            lines += paragraph(_conditions(mine[0].spec, entry.get("source", "")))
+            lines += _rates(run, mine, words) if mine[0].spec.workload.is_open_loop else _times(mine, words)
             lines += figure(plot_name(experiment))
             lines += _comparison(mine, words, entry.get("published", ""))
-            if mine[0].cell.workload is not Workload.START and not mine[0].cell.workload.is_open_loop:
+            if mine[0].spec.workload is not Workload.START and not mine[0].spec.workload.is_open_loop:
                 lines += _details(mine, words)
     titles = {name: entry.get("title", name) for name, entry in about.items()}
-    lines += option_section(run, outcomes, words)
-    lines += cluster_section(run, outcomes, repetitions_of(run), words)
-    lines += [*order_section(outcomes, words, titles), *_without(outcomes)]
-    return [*lines, *host_table([one for _, one in repetitions_of(run)], words, several=on_hosts(run))]
+    lines += option_section(run, answers, words)
+    lines += cluster_section(run, answers, words)
+    lines += order_section(answers, words, titles)
+    lines += without_numbers(run, answers, "HTTP experiments")
+    return [*lines, *host_table(run.executions, words, several=on_hosts(run))]
 
 
 def http_summary(run: Run) -> str:
@@ -80,12 +81,12 @@ def http_summary(run: Run) -> str:
 
     Raises ConfigError as `answers_of`.
     """
-    if not has_answers(run):
+    if not has_answers(run, KIND):
         return ""
-    outcomes = answers_of(run)
-    repetitions = len({number for outcome in outcomes for number in outcome.repetitions})
-    forms = "; ".join(form_words(run)[form] for form in forms_of(outcomes)) or "no hosting form"
-    counted = f"{number_of(len(outcomes), 'answer')} from {number_of(repetitions, 'repetition')}"
+    answers = answers_of(run)
+    repetitions = len({number for one in answers for number in one.outcome.trials})
+    forms = "; ".join(form_words(run)[form] for form in forms_of(answers)) or "no hosting form"
+    counted = f"{number_of(len(answers), 'answer')} from {number_of(repetitions, 'repetition')}"
     told = f"{counted} of HTTP experiments on {forms}"
     return f"{told}; {where_words(run)}"
 
@@ -98,7 +99,7 @@ def _where(run: Run) -> list[Block]:
     return paragraph(told)
 
 
-def _conditions(cell: HttpCell, source: str) -> str:
+def _conditions(cell: RequestsSpec, source: str) -> str:
     parts = [f"After {source}." if source else ""]
     if cell.workload is not Workload.START:
         clients = "1 client" if cell.clients == 1 else f"{cell.clients} clients at the same time"
@@ -116,13 +117,13 @@ def _conditions(cell: HttpCell, source: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _times(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[Block]:
+def _times(answers: Sequence[Answered], words: Mapping[str, str]) -> list[Block]:
     """Return the table of times: a row a size, a column a hosting form; the other way for many forms."""
-    several = several_proxies(outcomes)
-    by_shape = {(shape(o.cell), o.cell.form): o for o in outcomes}
-    used = forms_of(outcomes)
-    shapes = {shape(o.cell): shape_words(o.cell, proxies=several) for o in outcomes}
-    started = outcomes[0].cell.workload is Workload.START
+    several = several_proxies(answers)
+    by_shape = {(shape(o.spec), o.spec.form): o for o in answers}
+    used = forms_of(answers)
+    shapes = {shape(o.spec): shape_words(o.spec, proxies=several) for o in answers}
+    started = answers[0].spec.workload is Workload.START
     caption = "Time until it serves" if started else "Mean processing time of a request"
     if len(used) > len(FORMS):  # with pods: too many for columns
         head = ["hosting form", *(shapes[place] for place in sorted(shapes))]
@@ -137,37 +138,41 @@ def _times(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[Blo
     return table(head, rows, caption)
 
 
-def _rates(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[Block]:
+def _rates(run: Run, answers: Sequence[Answered], words: Mapping[str, str]) -> list[Block]:
     """Return the highest rate without a lost request of each form, and what is known without one."""
-    rows = [
-        [
-            words[outcome.cell.form],
-            shape_words(outcome.cell, proxies=False),
-            badge(outcome.type),
-            f"{outcome.rate_rps} requests/s" if outcome.rate_rps is not None else outcome.reason,
-            f"{outcome.upper_rps} requests/s" if outcome.upper_rps is not None else NONE,
-            _percentiles(outcome.request_ns),
-            sequence(outcome.repetitions),
-            "; ".join(outcome.quality) or NONE,
-        ]
-        for outcome in outcomes
-    ]
+    rows = []
+    for one in answers:
+        rate, upper, trial = one.values.get("lossless"), one.values.get("lossy"), at_rate(run, one)
+        told = trial.request_ns if trial else {}
+        rows.append(
+            [
+                words[one.spec.form],
+                shape_words(one.spec, proxies=False),
+                one.type_cell,
+                f"{rate} requests/s" if rate is not None else one.outcome.reason,
+                f"{upper} requests/s" if upper is not None else NONE,
+                " / ".join(_milliseconds(told[name]) for name in _SHOWN if name in told) or NONE,
+                sequence(one.outcome.trials),
+                "; ".join(one.outcome.quality) or NONE,
+            ]
+        )
     head = ["hosting form", "object", "type", "highest rate with nothing failed or late", "lowest with some"]
     head += ["request p50 / p95 / p99 in one trial at that rate", "trials", "remarks"]
     return table(head, rows, "HTTP transactions per second (constant rate of arrivals)")
 
 
-def _time(outcome: HttpAnswer | None) -> str:
-    if outcome is None:
+def _time(one: Answered | None) -> str:
+    if one is None:
         return NONE
-    if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
-        return badge(outcome.type)
-    count = f"n\u00a0=\u00a0{outcome.time.count}"
-    return f"{_spread(outcome.time, 1e6)} ms ({', '.join(filter(None, (count, _within(outcome))))})"
+    found = time(one)
+    if found is None:
+        return one.type_cell
+    count = f"n\u00a0=\u00a0{found.count}"
+    return f"{_spread(found, 1e6)} ms ({', '.join(filter(None, (count, _within(one))))})"
 
 
-def _within(outcome: HttpAnswer) -> str:
-    return within(outcome.time.count, outcome.deployments) if outcome.time is not None else ""
+def _within(one: Answered) -> str:
+    return within(one.values["repetitions"], one.values.get(DEPLOYMENTS))
 
 
 def _spread(found: Interval, divisor: float) -> str:
@@ -175,34 +180,35 @@ def _spread(found: Interval, divisor: float) -> str:
     return f"{digits(found.mean / divisor, 4)}{half}"
 
 
-def _comparison(outcomes: Sequence[HttpAnswer], words: Mapping[str, str], published: str) -> list[Block]:
+def _comparison(answers: Sequence[Answered], words: Mapping[str, str], published: str) -> list[Block]:
     """Return each form against native: ratio of means, what the statistics show, and the published ratio."""
-    native = {shape(o.cell): o for o in outcomes if o.cell.form == "native"}
-    several = several_proxies(outcomes)
+    native = {shape(o.spec): o for o in answers if o.spec.form == "native"}
+    several = several_proxies(answers)
     rows = []
-    for outcome in outcomes:
-        base = native.get(shape(outcome.cell))
-        if base is None or outcome is base or not outcome.time or not base.time or not base.time.mean:
+    for one in answers:
+        base = native.get(shape(one.spec))
+        mine, its = time(one), time(base) if base is not None else None
+        if base is None or one is base or not mine or not its or not its.mean:
             continue
-        shown = judge.compared(outcome, base)
+        shown = compared(one, base)
         rows.append(
             [
-                shape_words(outcome.cell, proxies=several),
-                words[outcome.cell.form],
-                f"{outcome.time.mean / base.time.mean:.3f}",
-                _shown(shown.sign) if shown else "too few repetitions to tell",
-                _published(published, outcome.cell),
+                shape_words(one.spec, proxies=several),
+                words[one.spec.form],
+                f"{mine.mean / its.mean:.3f}",
+                _sign_words(shown.sign) if shown else "too few repetitions to tell",
+                _published(published, one.spec),
             ]
         )
     head = ["object", "hosting form", "time of native's", "at 95 % (Welch), of these deployments"]
     return table([*head, "published ratio"], rows, "Ratio to native")
 
 
-def _shown(sign: int) -> str:
+def _sign_words(sign: int) -> str:
     return {-1: "faster than native", 0: "no difference shown", 1: "slower than native"}[sign]
 
 
-def _published(table_id: str, cell: HttpCell) -> str:
+def _published(table_id: str, cell: RequestsSpec) -> str:
     known = tables().get(table_id)
     if known is None:
         return NONE
@@ -213,25 +219,29 @@ def _published(table_id: str, cell: HttpCell) -> str:
     return f"{figure.mean / base.mean:.3f}{machine}" if base and figure and base.mean else NONE
 
 
-def _details(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[Block]:
+def _details(answers: Sequence[Answered], words: Mapping[str, str]) -> list[Block]:
     rows = []
-    several = several_proxies(outcomes)
-    for outcome in outcomes:
-        if outcome.type is not OutcomeType.MEASURED or outcome.total is None:
+    several = several_proxies(answers)
+    for one in answers:
+        if not one.measured:
             continue
-        cpu, memory = outcome.cpu_share, outcome.memory_octets
+        total = interval([float(each.elapsed_ns) for each in one.results])
+        memory = interval([float(each.memory_octets) for each in one.results])
+        shares = [each.cpu_share for each in one.results if each.cpu_share is not None]
+        cpu = interval(shares) if len(shares) == len(one.results) else None
+        hits = judge.hit_ratio(one.results)
         rows.append(
             [
-                shape_words(outcome.cell, proxies=several),
-                words[outcome.cell.form],
-                f"{_spread(outcome.total, 1e9)} s for {outcome.requests} {_within(outcome)}".rstrip(),
-                _percentiles(outcome.request_ns),
-                _percentiles(outcome.ttfb_ns),
+                shape_words(one.spec, proxies=several),
+                words[one.spec.form],
+                f"{_spread(total, 1e9)} s for {one.spec.asked_requests} {_within(one)}".rstrip(),
+                _percentiles(one, "request"),
+                _percentiles(one, "first_octet"),
                 f"{_spread(cpu, 0.01)} %" if cpu else NONE,
-                f"{_spread(memory, _MEBI)} MiB" if memory else NONE,
-                percent(outcome.hit_ratio, 1) if outcome.hit_ratio is not None else NONE,
-                sequence(outcome.repetitions),
-                "; ".join(outcome.quality) or NONE,
+                f"{_spread(memory, _MEBI)} MiB",
+                percent(hits, 1) if hits is not None else NONE,
+                sequence(one.outcome.trials),
+                "; ".join(one.outcome.quality) or NONE,
             ]
         )
     head = ["object", "hosting form", "all requests", "request p50 / p95 / p99"]
@@ -241,33 +251,21 @@ def _details(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[B
     return table(head, rows, said)
 
 
-def _percentiles(found: Mapping[str, MedianInterval]) -> str:
-    return " / ".join(_percentile(found[name]) for name in ("p50", "p95", "p99") if name in found) or NONE
+def _percentiles(one: Answered, event: str) -> str:
+    told = (_percentile(one, f"{event}.{name}") for name in _SHOWN if f"{event}.{name}.median" in one.values)
+    return " / ".join(told) or NONE
 
 
-def _percentile(found: MedianInterval) -> str:
+def _percentile(one: Answered, name: str) -> str:
     """Return a percentile with its interval, and what that covers where it is less than 90 %."""
-    if found.count < 2:
-        return _milliseconds(found.median)
-    covers = f", {found.covers:.0%}" if found.covers < CONFIDENCE else ""
-    ends = f"{_milliseconds(found.low)} to {_milliseconds(found.high)}"
-    return f"{_milliseconds(found.median)} ({ends}{covers})"
+    median, low, high, covered = (
+        one.values[f"{name}.{part}"] for part in ("median", "median_low", "median_high", "median_covers")
+    )
+    if one.values["repetitions"] < 2:
+        return _milliseconds(median)
+    covers = f", {covered:.0%}" if covered < CONFIDENCE else ""
+    return f"{_milliseconds(median)} ({_milliseconds(low)} to {_milliseconds(high)}{covers})"
 
 
 def _milliseconds(time_ns: float) -> str:
     return nanoseconds(time_ns) if time_ns else "< 1\u00a0ms"  # ab and JMeter tell whole ones, k6 never zero
-
-
-def _without(outcomes: Sequence[HttpAnswer]) -> list[Block]:
-    """Return the cells without a number, with reason and the line that supplies what was missing."""
-    rows = [
-        [
-            outcome.cell.cell_id,
-            badge(outcome.type),
-            outcome.reason,
-            role("command", outcome.mend) if outcome.mend else NONE,
-        ]
-        for outcome in outcomes
-        if outcome.type is not OutcomeType.MEASURED
-    ]
-    return table(["cell", "type", "reason", "what supplies it"], rows, "HTTP cells without a number")

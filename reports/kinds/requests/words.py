@@ -9,11 +9,11 @@ from bmwg.methodology.kinds.requests.records import (
     CLUSTER_FORMS,
     FORMS,
     SLOW_FORMS,
-    HttpAnswer,
-    HttpCell,
+    RequestsSpec,
     Workload,
 )
 from bmwg.methodology.records import POD_PREFIX
+from bmwg.reports.kinds.requests.answers import Answered
 from bmwg.reports.render.guest import guest_words
 from bmwg.reports.render.text import whole
 from bmwg.reports.store import Run
@@ -105,7 +105,7 @@ def form_words(run: Run) -> dict[str, str]:
 
 def on_hosts(run: Run) -> bool:
     """Whether clients, proxies and server were hosts of their own."""
-    return not {"roles", "row"}.isdisjoint(run.testbed)  # a file of roles, or one of before they were named
+    return "roles" in run.testbed
 
 
 def where_words(run: Run) -> str:
@@ -115,12 +115,12 @@ def where_words(run: Run) -> str:
     return "clients, proxies and server on one machine, whose CPUs they share"
 
 
-def shape(cell: HttpCell) -> tuple[int, int]:
+def shape(cell: RequestsSpec) -> tuple[int, int]:
     """What tells the rows of an experiment apart: the object's size and the number of proxies."""
     return cell.object_octets, cell.proxies
 
 
-def shape_words(cell: HttpCell, *, proxies: bool) -> str:
+def shape_words(cell: RequestsSpec, *, proxies: bool) -> str:
     """Name the row of a cell, with the number of proxies where it varies."""
     if cell.workload is Workload.START:
         return "start until serving"
@@ -128,14 +128,14 @@ def shape_words(cell: HttpCell, *, proxies: bool) -> str:
     return f"{size}, {cell.proxies} prox{'y' if cell.proxies == 1 else 'ies'}" if proxies else size
 
 
-def several_proxies(outcomes: Sequence[HttpAnswer]) -> bool:
+def several_proxies(answers: Sequence[Answered]) -> bool:
     """Whether the number of proxies varies."""
-    return len({outcome.cell.proxies for outcome in outcomes}) > 1
+    return len({one.spec.proxies for one in answers}) > 1
 
 
-def forms_of(outcomes: Sequence[HttpAnswer]) -> list[str]:
+def forms_of(answers: Sequence[Answered]) -> list[str]:
     """Return the hosting forms of some answers in the documents' order, pods after the containers."""
-    found = list(dict.fromkeys(outcome.cell.form for outcome in outcomes))
+    found = list(dict.fromkeys(one.spec.form for one in answers))
     pods = [form for form in found if form.startswith(POD_PREFIX)]
     known = [form for form in (*FORMS, *CLUSTER_FORMS) if form in found]
     others = [form for form in found if form not in (*known, *pods)]

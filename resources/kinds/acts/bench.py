@@ -15,13 +15,13 @@ from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.records import NOTHING, VM, Cell, Outcome
-from bmwg.resources.kinds.acts.line import line_of
-from bmwg.resources.kinds.repeated.bench import RepeatedBench
+from bmwg.resources.kinds.acts.line import figures_of
+from bmwg.resources.kinds.repeated.bed_bench import BedBench
 from bmwg.resources.kinds.repeated.measure import Stand
 from bmwg.resources.run.guest_record import record_machine
 
 
-class ActsBench(RepeatedBench[ActsSpec, ActsResult]):
+class ActsBench(BedBench[ActsSpec, ActsResult]):
     """The cells of acts of one run, one after the other."""
 
     kind = ACTS
@@ -31,9 +31,9 @@ class ActsBench(RepeatedBench[ActsSpec, ActsResult]):
         """Servers want the testbed's provider of machines to stand."""
         return any(one.cell.hosting == VM for one in self.whole_plan)
 
-    def line(self, outcome: Outcome) -> str:
-        """Say an outcome in one line, without its cell."""
-        return line_of(outcome)
+    def figures(self, outcome: Outcome, told: Mapping[str, float]) -> str:
+        """Say times in the units of their experiment."""
+        return figures_of(outcome, told)
 
     def together(self, wanted: Planned[ActsSpec]) -> list[Planned[ActsSpec]]:
         """Return the cell alone: each has a ground of its own."""
@@ -52,7 +52,7 @@ class ActsBench(RepeatedBench[ActsSpec, ActsResult]):
             self.keep_lacking(planned, missing)
             return
         executions = self.executions(planned)
-        deployment_id = self.new_deployment(planned.cell.path, planned.cell.network)
+        deployment_id = self.new_deployment(self.kind.name, planned.cell.path, planned.cell.network)
         evidence = self._rehearsed(ground, workload)
         self.run.store.add_deployment(deployment_id, evidence)
 

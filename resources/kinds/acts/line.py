@@ -7,32 +7,29 @@ from collections.abc import Mapping
 from bmwg.methodology.answers.order_statistics import CONFIDENCE
 from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.acts.experiments import POLICY, Answer, of_cell
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.records import Outcome
 
 
-def line_of(outcome: Outcome) -> str:
-    """Say an outcome in one line."""
-    if outcome.type is not OutcomeType.MEASURED:
-        return f"{outcome.type.value}  {outcome.reason}"
-    told = {value.metric.removeprefix(f"{outcome.metric}."): value.number for value in outcome.values}
+def figures_of(outcome: Outcome, told: Mapping[str, float]) -> str:
+    """Say the numbers of an answer in one line."""
     half = told.get("half_width_95")
     count = f"({of_repetitions(told)})"
     answer = of_cell(outcome.cell).answer
     if answer is Answer.RATE:
         spread = f" +/- {half * 60:.2f}" if half is not None else ""
-        return f"measured  {told['mean'] * 60:.2f}{spread} pods made and removed per minute {count}"
+        return f"{told['mean'] * 60:.2f}{spread} pods made and removed per minute {count}"
     if outcome.metric == POLICY.metric:
         stopped, again = (_ms(told, name) for name in ("", "removal."))
-        return f"measured  in force after {stopped}, median; lifted after {again} {count}"
+        return f"in force after {stopped}, median; lifted after {again} {count}"
     if answer is Answer.OUTAGES:
         out, first = (_ms(told, name) for name in ("", "first_frame."))
         lost = f"{told['lost_frames.median']:.0f} frames lost"
-        return f"measured  outage {out}, median, {lost}; first frame by the other pod after {first} {count}"
+        return f"outage {out}, median, {lost}; first frame by the other pod after {first} {count}"
     ms = {name: told[name] / 1e6 for name in ("median", "median_low", "median_high", "removal.median")}
     spread = f"({ms['median_low']:.0f} to {ms['median_high']:.0f}{_covers(told, '')})"
     until = "until all forward" if answer is Answer.BATCHES else "to the first frame"
     gone = f"removed in {ms['removal.median']:.0f} ms"
-    return f"measured  {ms['median']:.0f} ms {until}, median {spread}; {gone} {count}"
+    return f"{ms['median']:.0f} ms {until}, median {spread}; {gone} {count}"
 
 
 def _ms(told: Mapping[str, float], name: str) -> str:

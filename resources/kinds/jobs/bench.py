@@ -15,17 +15,17 @@ from bmwg.drivers.record.deployment import take_place
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.watch.liveness import Liveness
 from bmwg.drivers.workload.of_jobs import JobPlace, JobsWorkload
+from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.order import experiment_of, next_up
+from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.records import BAREMETAL, Outcome, OutcomeType
-from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
 from bmwg.resources.kinds.jobs import places
-from bmwg.resources.kinds.jobs.line import line_of
-from bmwg.resources.kinds.repeated.bench import RepeatedBench
+from bmwg.resources.kinds.repeated.bed_bench import BedBench
 from bmwg.resources.kinds.repeated.measure import CellExecutions, DeploymentBrokenError, Stand
 from bmwg.resources.run.answers import is_of_cell
 from bmwg.resources.run.guest_record import record_machines_of_pods
@@ -34,11 +34,12 @@ from bmwg.resources.run.outcomes import one_line
 from bmwg.resources.run.platform import PlatformGuard
 
 Executions = CellExecutions[JobsSpec, JobsResult]
+_SCALES = {OCTETS_PER_S: (1e6, "MB/s"), FLOP_PER_S: (1e9, "Gflop/s")}
 _ROOM_RATIO = 2  # choice: a file that is written anew while the old one goes
 _ROOM_OCTETS = 64 << 20  # choice: what the run itself writes meanwhile
 
 
-class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
+class JobsBench(BedBench[JobsSpec, JobsResult]):
     """The cells of jobs of one run, experiment by experiment."""
 
     kind = JOBS
@@ -49,19 +50,22 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         *,
         testbed: Testbed,
         plan: Sequence[Planned[JobsSpec]],
-        continued: Run | None,
         seed: int,
         translated: bool = False,
     ) -> None:
-        super().__init__(run, testbed=testbed, plan=plan, continued=continued)
+        super().__init__(run, testbed=testbed, plan=plan)
         self._seed = seed
         self._unmade = False  # whether a form of the experiment could not be made
         self._translated = translated
         self._guards: dict[str, PlatformGuard] = {BAREMETAL: self.guard}
 
-    def line(self, outcome: Outcome) -> str:
-        """Say an outcome in one line, without its cell."""
-        return line_of(outcome)
+    def figures(self, outcome: Outcome, told: Mapping[str, float]) -> str:
+        """Say the mean of a job's first figure."""
+        unit = next(iter(EXPERIMENTS[outcome.metric].figures.values()))
+        scale, word = _SCALES.get(unit, (1.0, unit))
+        half = told.get("half_width_95")
+        spread = f" +/- {half / scale:.1f}" if half is not None else ""
+        return f"{told['mean'] / scale:.1f}{spread} {word} ({of_repetitions(told)})"
 
     def together(self, wanted: Planned[JobsSpec]) -> list[Planned[JobsSpec]]:
         """Return the cells of the experiment beside one neighbour: its forms take turns."""
@@ -149,7 +153,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         found = {}
         for hosting, form in made.items():
             cell = forms[hosting].planned.cell
-            deployment_id = self.new_deployment(cell.path, hosting, str(told["program"]))
+            deployment_id = self.new_deployment(self.kind.name, cell.path, hosting, str(told["program"]))
             evidence: Evidence = {**form.evidence, "workloads": {str(told["program"]): told}}
             self.run.store.add_deployment(deployment_id, evidence)
             record_machines_of_pods(self.run.store, evidence)

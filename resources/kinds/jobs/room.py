@@ -45,7 +45,6 @@ class JobsShare(RepeatedShare[JobsSpec, JobsResult]):
             run,
             testbed=self.testbed,
             plan=self.plan,
-            continued=self._continued,
             seed=self._seed,
             translated=bool(self.profile.data.get("translated_guests")),
         )

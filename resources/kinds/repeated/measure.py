@@ -13,7 +13,7 @@ from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.methodology.answers.repeated import Tried, repeated
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.kind import Execution
-from bmwg.methodology.kinds.repeated.kind import MEASURED, RepeatedKind, ResultT
+from bmwg.methodology.kinds.repeated.kind import MEASURED, WARM_UP, RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
 from bmwg.methodology.records import Outcome
 from bmwg.reports.store import RunStore
@@ -30,6 +30,15 @@ class DeploymentBrokenError(Exception):
 @contextmanager
 def _alone() -> Iterator[dict[str, int]]:
     yield {}
+
+
+@contextmanager
+def _counts_here() -> Iterator[dict[str, int]]:
+    first, found = sample(), dict[str, int]()
+    try:
+        yield found
+    finally:
+        found |= host_counts(between(first, sample()))
 
 
 def _unbroken() -> str | None:
@@ -49,7 +58,8 @@ class Stand(Generic[SpecT, ResultT]):
 class CellExecutions(Generic[SpecT, ResultT]):
     """The executions of one cell. `recorded` are those that a run which goes on has of it already.
 
-    `beside` is entered for each execution: its neighbour works meanwhile, and the counts of that are told.
+    `beside` is entered for each execution: its neighbour works meanwhile, and the counts of that are told;
+    `host` tells what the machines did meanwhile, this one unless said.
     """
 
     def __init__(
@@ -59,12 +69,15 @@ class CellExecutions(Generic[SpecT, ResultT]):
         store: RunStore,
         recorded: Sequence[Execution] = (),
         beside: Callable[[], AbstractContextManager[dict[str, int]]] = _alone,
+        host: Callable[[], AbstractContextManager[dict[str, int]]] = _counts_here,
     ) -> None:
         self._beside = beside
+        self._host = host
         self.planned = planned
         self._kind = kind
         self._store = store
-        self.done: list[Tried[ResultT]] = [kind.retried(one) for one in recorded]
+        self.done: list[Tried[ResultT]] = [kind.retried(one) for one in recorded if one.phase == MEASURED]
+        self._number = len(recorded)
         self._began_s = time.monotonic()
 
     @property
@@ -76,23 +89,31 @@ class CellExecutions(Generic[SpecT, ResultT]):
         """Return what the executions say."""
         return self._kind.answered(self.planned, self.done)
 
-    def run(self, stand: Stand[SpecT, ResultT]) -> None:
-        """Run what is left. Raises DeploymentBrokenError, and what ends the run."""
+    def run(self, stand: Stand[SpecT, ResultT], warm_up: SpecT | None = None) -> None:
+        """Run what is left, after a warm-up. Raises DeploymentBrokenError, and what ends the run."""
         self._began_s = time.monotonic()
+        if warm_up is not None:
+            self.once(stand, warm_up, WARM_UP)
         repeated(lambda: self.once(stand), self.planned.asked, self._took_s, self.done)
 
     def _took_s(self) -> float:
         return time.monotonic() - self._began_s
 
-    def once(self, stand: Stand[SpecT, ResultT]) -> Tried[ResultT]:
-        """Run and record the next one. Raises DeploymentBrokenError after that, and what ends the run."""
+    def once(
+        self, stand: Stand[SpecT, ResultT], asked: SpecT | None = None, phase: str = MEASURED
+    ) -> Tried[ResultT]:
+        """Run and record the next one, as planned unless `asked` says otherwise.
+
+        Raises DeploymentBrokenError after that, and what ends the run.
+        """
         kind, planned = self._kind, self.planned
-        spec = replace(planned.spec, number=len(self.done) + 1)
+        self._number += 1
+        spec = replace(asked or planned.spec, number=self._number)
         stand.leaks.begin()
-        began_ns, host = time.monotonic_ns(), sample()
-        neighbour: dict[str, int] = {}
+        began_ns = time.monotonic_ns()
+        host, neighbour = dict[str, int](), dict[str, int]()
         try:
-            with self._beside() as neighbour:
+            with self._host() as host, self._beside() as neighbour:
                 result = stand.run(spec)
         except ToolkitError as error:
             if not is_of_cell(error):
@@ -112,15 +133,17 @@ class CellExecutions(Generic[SpecT, ResultT]):
             deployment_id=stand.deployment_id,
             metric=planned.metric,
             test_id=planned.test_id,
-            phase=MEASURED,
-            body=kind.body_of(spec, result, {**dict(host_counts(between(host, sample()))), **neighbour}),
+            phase=phase,
+            body=kind.body_of(spec, result, {**host, **neighbour}),
             validity=found.validity,
             reason=found.reason,
         )
-        self.done.append(kind.tried(seq, spec, result, stand.deployment_id))
+        tried = kind.tried(seq, spec, result, stand.deployment_id)
+        if phase == MEASURED:
+            self.done.append(tried)
         if fault:
             raise DeploymentBrokenError(fault)
-        return self.done[-1]
+        return tried
 
 
 def _fault(stand: Stand[SpecT, ResultT]) -> str | None:

@@ -20,7 +20,7 @@ from bmwg.methodology.plan.shards import Pieces, Work
 from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.resources.kinds.repeated.bench import RepeatedBench
-from bmwg.resources.rooms import PlanAsked
+from bmwg.resources.rooms import PlanAsked, Share
 from bmwg.resources.run.early import require_drivers
 from bmwg.resources.run.header import header_of
 from bmwg.resources.run.open_run import OpenRun
@@ -139,14 +139,14 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
 
     def begin(self, run: OpenRun) -> RepeatedBench[SpecT, ResultT]:
         """Make the bench; nodes are made when the first cell needs them."""
-        return self.bench(run, testbed=self.testbed, plan=self.plan, continued=self._continued)
+        return self.bench(run, testbed=self.testbed, plan=self.plan)
 
 
 class RepeatedRoom(ABC, Generic[SpecT, ResultT]):
     """The kind as runs know it."""
 
     of: RepeatedKind[SpecT, ResultT]
-    opened: Callable[..., RepeatedShare[SpecT, ResultT]]
+    opened: Callable[[Settings, Collection[str], Run | None], Share]
     test_ids: ClassVar[tuple[str, ...]]  # how the ids of its tests begin
 
     @property
@@ -170,10 +170,14 @@ class RepeatedRoom(ABC, Generic[SpecT, ResultT]):
         """Return those with ids of the kind's suites."""
         return frozenset(test_id for test_id in selected if test_id.startswith(self.test_ids))
 
+    def planned(self, wanted: PlanAsked) -> Collection[Planned[SpecT]]:
+        """Return all that the profile plans; refuses what a run would refuse of the testbed file."""
+        require_drivers(load_testbed(wanted.testbed))
+        return self.of.profiles.load(wanted.profile).plan()
+
     def schedule(self, wanted: PlanAsked, tests: Collection[str]) -> Schedule:
         """Return each cell with its executions, and what all of them take."""
-        require_drivers(load_testbed(wanted.testbed))
-        mine = [one for one in self.of.profiles.load(wanted.profile).plan() if one.test_id in tests]
+        mine = [one for one in self.planned(wanted) if one.test_id in tests]
         known = [self.estimate_s(one) for one in mine]
         cells = (
             ScheduledCell(
@@ -194,8 +198,6 @@ class RepeatedRoom(ABC, Generic[SpecT, ResultT]):
             notes=(self.whole(mine),),
         )
 
-    def share(
-        self, settings: Settings, selected: Collection[str], continued: Run | None
-    ) -> RepeatedShare[SpecT, ResultT]:
+    def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
         """Return the share of the kind."""
         return self.opened(settings, selected, continued)

@@ -2,262 +2,230 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from bmwg.drivers.hosting.instance import Hosting, VmDriver
+from bmwg.drivers.hosting.instance import VmDriver
 from bmwg.drivers.record.deployment import take_row
 from bmwg.drivers.testbed.hosts import HostSpec
-from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.lab_row import open_lab_row
 from bmwg.drivers.workload.row import INTERFACES, Row, open_row
-from bmwg.methodology.kinds.requests.kind import NAME, repetition_of, without_repetition
-from bmwg.methodology.kinds.requests.profile import HttpProfile, Planned
-from bmwg.methodology.kinds.requests.records import Repetition, Workload
+from bmwg.methodology.answers.repeated import of_repetitions
+from bmwg.methodology.kinds.repeated.profile import Planned, Profile
+from bmwg.methodology.kinds.requests import rate_search
+from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.profile import RATE, START, sizes_octets, start_deadline_s
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.plan import turns
-from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.reports.store import Run, read_run
-from bmwg.resources import rooms
+from bmwg.methodology.records import Outcome
+from bmwg.reports.store import read_run
+from bmwg.resources.kinds.repeated.bench import RepeatedBench
+from bmwg.resources.kinds.repeated.measure import CellExecutions, DeploymentBrokenError, Stand
 from bmwg.resources.kinds.requests.deployment import Deployment, deployed, start_serving
-from bmwg.resources.kinds.requests.line import line_of
-from bmwg.resources.kinds.requests.measure import CellRuns, DeploymentBrokenError, record, served, start_runs
+from bmwg.resources.kinds.requests.measure import measured, served
 from bmwg.resources.kinds.requests.needs import lacking
 from bmwg.resources.kinds.requests.stage import Stage
 from bmwg.resources.kinds.requests.testbed_part import networks_of_header, runtime_of_header
-from bmwg.resources.run.answers import Answers
 from bmwg.resources.run.deployment_identity import Records
-from bmwg.resources.run.open_run import OpenRun, open_run
-from bmwg.resources.run.settings import Settings
+from bmwg.resources.run.open_run import OpenRun
+from bmwg.resources.run.platform import PlatformGuard
 
+Executions = CellExecutions[RequestsSpec, RequestsResult]
 _TOKEN_CHARACTERS = 6  # choice: with a bridge's prefix and suffix it fits an interface's name
 
 
-class HttpBench:
-    """The cells of a run. Nodes and forms are made when the first cell needs them."""
+class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
+    """The cells of requests of one run. Nodes and forms are made when the first cell needs them."""
+
+    kind = REQUESTS
 
     def __init__(
         self,
         run: OpenRun,
         *,
-        profile: HttpProfile,
-        plan: Sequence[Planned],
+        profile: Profile[RequestsSpec],
+        plan: Sequence[Planned[RequestsSpec]],
         vms: VmDriver,
         hosts: Sequence[HostSpec] = (),
-        continued: Run | None = None,
     ) -> None:
-        ports = [port for host in hosts for port in host.ports]
-        self._run = run
-        self.display = run.display
         self._profile = profile
-        self._plan = plan
-        self._store = run.store
-        self._ledger = run.ledger
-        self._owner = run.owner
-        self._guard = run.machines.guard(
-            run.store, run.display.note, run.machine, continued, ports or INTERFACES
-        )
-        self._leaks = run.stack.enter_context(LeakWatch(ports))
-        # a continued run has the same names, which stand in its packet filters
-        self._token = run.store.header_sha256[:_TOKEN_CHARACTERS]
         self._machines = run.machines
         self._vms = vms
         self._hosts = hosts  # of a lab's row; none where the row is made on this machine
-        self._stage = Stage(
-            self._row_of_this_run, run.ledger, run.store.folder.resolve(), self._guard.forget_nodes
-        )
-        self._continued = continued
-        self._answers = Answers(run, NAME, lambda one: f"{one.cell.cell_id}: {line_of(one)}")
-        self._deployments = continued.last_deployment if continued else 0
+        self._ports = [port for host in hosts for port in host.ports]
+        super().__init__(run, plan=plan, ports=self._ports)
+        # a continued run has the same names, which stand in its packet filters
+        self._token = run.store.header_sha256[:_TOKEN_CHARACTERS]
+        folder = run.store.folder.resolve()
+        self._stage = Stage(self._row_of_this_run, run.ledger, folder, self.guard.forget_nodes)
 
-    @property
-    def run_id(self) -> str:
-        """The run's id, which is the name of its folder."""
-        return self._store.run_id
+    def new_guard(self) -> PlatformGuard:
+        """Return what watches the machines of the row."""
+        run, staying = self.run, self._ports or INTERFACES
+        return self._machines.guard(run.store, run.display.note, run.machine, run.continued, staying)
 
-    @property
-    def mends(self) -> Mapping[str, str]:
-        """The line that supplies what a cell lacked, by the id of its outcome."""
-        return self._answers.mends
+    def figures(self, outcome: Outcome, told: Mapping[str, float]) -> str:
+        """Say a rate, or the mean time of a request or a start."""
+        if outcome.metric == RATE:
+            return f"{told['lossless']} requests/s"
+        half = told.get("half_width_95")
+        spread = f" +/- {half / 1e6:.3f}" if half is not None else ""
+        what = "until it serves" if outcome.metric == START else "a request"
+        return f"{told['mean'] / 1e6:.3f}{spread} ms {what} ({of_repetitions(told)})"
 
-    @classmethod
-    def open(cls, settings: Settings, selected: Collection[str]) -> HttpBench:
-        """Open a run of these tests of requests alone; raises what `open_run` raises."""
-        (_, bench) = open_run(settings, selected, only=[rooms.room(NAME)]).benches[NAME]
-        assert isinstance(bench, cls)
-        return bench
+    def ensure(self, wanted: Planned[RequestsSpec]) -> None:
+        """Measure the block of a cell in its order, up to the cell: hosting forms take turns."""
+        for planned in self.whole_plan:
+            if planned.block == wanted.block and wanted.key not in self.answers:
+                super().ensure(planned)
 
-    def line(self, outcome: Outcome) -> str:
-        """Say an outcome in one line, without its cell."""
-        return line_of(outcome)
+    def together(self, wanted: Planned[RequestsSpec]) -> list[Planned[RequestsSpec]]:
+        """Return the neighbours of a cell in the plan that share its deployment."""
+        return list(turns.visit(self.whole_plan, wanted))
 
-    def begin_suite(self, suite: str) -> None:
-        """Have the doctor look, once before each suite."""
-        self._guard.begin_suite(suite)
-
-    def outcomes(self, test_id: str) -> list[Outcome]:
-        """Answer one test: an outcome for each of its cells, measured now unless it stands already.
-
-        Hosting forms take turns: those that come before this one in its block of the plan are measured first.
-        """
-        mine = [one for one in self._plan if one.test_id == test_id]
-        for planned in mine:
-            self._ensure(planned)
-        return [self._answers[planned.cell.cell_id] for planned in mine]
-
-    def _ensure(self, wanted: Planned) -> None:
-        """Measure the block of a cell in its order, up to the cell, unless that is answered already."""
-        while wanted.key not in self._answers:  # each pass gives at least one answer more
-            block = (one for one in self._plan if one.block == wanted.block)
-            together = turns.visit(self._plan, next(one for one in block if one.key not in self._answers))
-            self._measure_together([one for one in together if one.key not in self._answers])
-
-    def _measure_together(self, group: list[Planned]) -> None:
-        """Measure cells of one deployment, whatever becomes of each."""
-        with self._answers.measuring(lambda why: self._fail(group, why)):
-            self._measure_group(group)
-
-    def _fail(self, group: Sequence[Planned], why: str) -> None:
-        for planned in group:
-            if planned.key not in self._answers:
-                self._answers.keep(without_repetition(planned, OutcomeType.INVALID, why))
-        self._run.attempt(self._stage.close)  # a node may be lost: the next cells have new ones
-
-    def _measure_group(self, group: list[Planned]) -> None:
+    def measure(self, group: list[Planned[RequestsSpec]]) -> None:
         """Measure cells of one deployment; one that breaks is made anew for what is left."""
-        form = group[0].cell.form
+        form = group[0].spec.form
         self._stage.set(form)
-        lack = lacking(self._stage, group)
-        if lack is not None:
+        if lack := lacking(self._stage, [planned.spec for planned in group]):
             for planned in group:
-                why = f"{lack.what}: {lack.reason}"
-                self._answers.keep(without_repetition(planned, OutcomeType.NOT_ASSESSED, why), lack.mend)
+                self.keep_lacking(planned, lack)
             return
-        if group[0].cell.workload is Workload.START:
-            for planned in group:
-                self._measure_start(planned, self._stage.hosting())
+        left = [self.executions(planned) for planned in group]
+        if group[0].spec.workload is Workload.START:
+            for one in left:
+                self._measure_start(one)
             return
-        left = [self._runs(planned) for planned in group]
         broken = 0
         while left:
             try:
-                self._measure_on_one(left, self._stage.hosting())
+                self._measure_on_one(left)
             except DeploymentBrokenError as error:
-                self.display.note(f"{form}: {error}; a new deployment is made")
+                self.run.display.note(f"{form}: {error}; a new deployment is made")
                 broken += 1
-                if left[0].ended or broken > left[0].planned.max_invalid:
-                    self._keep_judged(left.pop(0), self._guard.judged_after_break)
-                self._run.attempt(self._stage.close)
+                planned = left[0].planned
+                whole = planned.spec.search is None and left[0].ended  # a search begins anew
+                if whole or broken > planned.asked.max_invalid:
+                    self.keep_judged(left.pop(0), self.guard.judged_after_break)
+                self.run.attempt(self._stage.close)
 
-    def _measure_on_one(self, left: list[CellRuns], hosting: Hosting) -> None:
+    def _measure_on_one(self, left: list[Executions]) -> None:
         """Measure what is left on one deployment, in order, taking each away when it is done."""
-        cell = left[0].planned.cell
-        self._deployments += 1
-        deployment_id = f"{cell.form}-{cell.proxies}-{'cache' if cell.cache else 'plain'}-{self._deployments}"
+        spec = left[0].planned.spec
+        cache = "cache" if spec.cache else "plain"
+        deployment_id = self.new_deployment(spec.form, str(spec.proxies), cache)
         row = self._stage.row()
         with deployed(
             row,
-            hosting,
-            proxies=cell.proxies,
-            cache=cell.cache,
-            stress_cpus=cell.stress_cpus,
-            deadline_s=self._profile.start_deadline_s(cell.form),
+            self._stage.hosting(),
+            proxies=spec.proxies,
+            cache=spec.cache,
+            stress_cpus=spec.stress_cpus,
+            deadline_s=start_deadline_s(self._profile, spec.form),
         ) as deployment:
-            evidence = deployment.describe()
-            evidence["workloads"] = self._workloads(left, deployment)
-            self._store.add_deployment(deployment_id, evidence)
-            goes_on = any(runs.done for runs in left if runs.planned.rate is None)  # a search begins anew
-            with self._guard.watched(deployment_id, evidence, lambda: self._taken(row), goes_on=goes_on):
+            evidence = {**deployment.describe(), "workloads": self._workloads(left, deployment)}
+            self.run.store.add_deployment(deployment_id, evidence)
+            goes_on = any(one.done for one in left if one.planned.spec.search is None)
+            with self.guard.watched(deployment_id, evidence, lambda: self._taken(row), goes_on=goes_on):
                 while left:
-                    if left[0].planned.rate is not None:
-                        left[0].find_rate(deployment, deployment_id)
-                    else:
-                        left[0].run(deployment, deployment_id)
-                    self._keep_judged(left.pop(0), self._guard.judged)
+                    self._measure_cell(left[0], deployment, deployment_id)
+                    self.keep_judged(left.pop(0), self.guard.judged)
 
-    def _workloads(self, left: Sequence[CellRuns], deployment: Deployment) -> dict[str, Any]:
+    def _measure_cell(self, executions: Executions, deployment: Deployment, deployment_id: str) -> None:
+        """Search for a rate, or run what is left after a warm-up. Raises DeploymentBrokenError."""
+        spec = executions.planned.spec
+        clients = self._stage.clients(spec.workload.value)
+        stand = Stand(
+            deployment_id=deployment_id,
+            run=partial(measured, deployment, clients),
+            leaks=self.leaks,
+            fault=deployment.fault,
+        )
+        if spec.search is not None:
+            found = rate_search.search(lambda asked: executions.once(stand, asked), spec)
+            if found.error is not None:
+                raise found.error
+            return
+        warms_up = spec.warm_up_requests and not clients.warms_up_itself
+        executions.run(stand, replace(spec, asked_requests=spec.warm_up_requests) if warms_up else None)
+
+    def _workloads(self, left: Sequence[Executions], deployment: Deployment) -> dict[str, Any]:
         """Attach what will ask the instances; names, versions and settings, by name."""
         told = {}
-        for name in dict.fromkeys(one.planned.cell.workload.value for one in left):
+        for name in dict.fromkeys(one.planned.spec.workload.value for one in left):
             clients = self._stage.clients(name)
             clients.attach(served(deployment))
             told[name] = dict(clients.describe())
         return told
 
-    def _measure_start(self, planned: Planned, hosting: Hosting) -> None:
-        row = self._stage.row()
-        program = squid.program(cache=planned.cell.cache)
-        deadline_s = self._profile.start_deadline_s(planned.cell.form)
+    def _measure_start(self, executions: Executions) -> None:
+        row, hosting, spec = self._stage.row(), self._stage.hosting(), executions.planned.spec
+        program = squid.program(cache=spec.cache)
+        deadline_s = start_deadline_s(self._profile, spec.form)
+        of_form = {"hosting": dict(hosting.describe())}
+        told = False
 
-        def once(number: int) -> int:
+        def once(spec: RequestsSpec) -> RequestsResult:
+            nonlocal told
             instances: list[dict[str, Any]] = []
             try:
                 instance, took_ns = start_serving(row, hosting, program, 0, deadline_s)
                 instances = [dict(instance.describe())]
                 instance.stop()
-                return took_ns
             finally:
                 if not told:  # of the first of them, before anything is recorded of it; all are alike
-                    told.append({**of_form(), "instances": instances})
-                    self._store.add_deployment(deployment_id, told[0])
+                    told = True
+                    described = {"hosting": dict(hosting.describe()), "instances": instances}
+                    self.run.store.add_deployment(deployment_id, described)
+            return RequestsResult(asked_requests=1, requests=1, elapsed_ns=took_ns, mean_request_ns=took_ns)
 
-        def of_form() -> dict[str, Any]:
-            return {"hosting": dict(hosting.describe())}
-
-        runs = self._runs(planned)
-        told: list[dict[str, Any]] = []
-        self._deployments += 1
-        deployment_id = f"{planned.cell.form}-start-{self._deployments}"
-        goes_on = bool(runs.done)
-        with self._guard.watched(deployment_id, of_form(), lambda: self._taken(row), goes_on=goes_on):
-            start_runs(runs, once, deployment_id)
-            self._keep_judged(runs, self._guard.judged)
+        deployment_id = self.new_deployment(spec.form, "start")
+        goes_on = bool(executions.done)
+        with self.guard.watched(deployment_id, of_form, lambda: self._taken(row), goes_on=goes_on):
+            executions.run(Stand(deployment_id=deployment_id, run=once, leaks=self.leaks))
+            self.keep_judged(executions, self.guard.judged)
 
     def _taken(self, row: Row) -> Records:
         return take_row(row)
 
     def _row_of_this_run(self) -> AbstractContextManager[Row]:
+        run = self.run
         common: dict[str, Any] = {
-            "sizes_octets": self._profile.sizes_octets,
+            "sizes_octets": sizes_octets(self._profile),
             "token": self._token,
             "vms": self._vms,
         }
         if self._hosts:
-            return open_lab_row(self._hosts, self._machines.hosts, self._ledger, self._owner, **common)
-        run_dir = self._store.folder.resolve()
-        testbed = read_run(self._store.folder).of_load(NAME).testbed
+            return open_lab_row(self._hosts, self._machines.hosts, run.ledger, run.owner, **common)
+        folder = run.store.folder
+        testbed = read_run(folder).of_load(self.kind.name).testbed
         common |= {"networks": networks_of_header(testbed), "runtime": runtime_of_header(testbed)}
-        return open_row(run_dir, self._ledger, self._owner, **common)
+        return open_row(folder.resolve(), run.ledger, run.owner, **common)
 
-    def _runs(self, planned: Planned) -> CellRuns:
-        """Return the runs of a cell, with what a run that goes on has of them already."""
-        recorded = [
-            (one.seq, repetition_of(one))
-            for one in (self._continued.executions if self._continued else ())
-            if one.cell_id == planned.cell.cell_id
-        ]
-        return CellRuns(
-            planned,
-            lambda repetition: self._record(planned, repetition),
-            recorded,
-            lambda: self._stage.clients(planned.cell.workload.value),
-            self._machines,
-            self._leaks,
-        )
+    def executions(self, planned: Planned[RequestsSpec]) -> Executions:
+        """Return the repetitions of a cell, with what a run that goes on has of them already."""
+        return CellExecutions(self.kind, planned, self.run.store, self.recorded(planned), host=self._counted)
 
-    def _record(self, planned: Planned, repetition: Repetition) -> int:
-        return record(self._store, planned, repetition)
+    @contextmanager
+    def _counted(self) -> Iterator[dict[str, int]]:
+        """What all machines of the row did meanwhile."""
+        first, found = self._machines.sample(), dict[str, int]()
+        try:
+            yield found
+        finally:
+            found |= self._machines.counts(first)
 
-    def _keep_judged(self, runs: CellRuns, judged: Callable[[Sequence[Outcome]], list[Outcome]]) -> None:
+    def keep_judged(
+        self, executions: Executions, judged: Callable[[Sequence[Outcome]], list[Outcome]]
+    ) -> None:
         """Keep what a cell's repetitions say, or that the platform changed in its stretch."""
-        outcome = runs.answer()
-        self._answers.keep(judged([outcome])[0] if outcome.trials else outcome)
+        outcome = executions.answer()
+        self.answers.keep(judged([outcome])[0] if outcome.trials else outcome)
 
     def rest(self) -> None:
         """Remove nodes and hosting forms; whoever asks next gets new ones."""
         self._stage.close()
-
-    def close(self) -> None:
-        """Close the run."""
-        self._run.close()

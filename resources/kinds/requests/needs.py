@@ -9,17 +9,16 @@ from bmwg.drivers.hosting import programs as hosting_programs
 from bmwg.drivers.places.machine import VmHosting
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import ConfigError, TestbedError
-from bmwg.methodology.kinds.requests.profile import Planned
-from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, Workload
+from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, RequestsSpec, Workload
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.resources.kinds.requests.stage import Stage
 
 _APT = "apt-get install --no-install-recommends"
 
 
-def lacking(stage: Stage, group: Sequence[Planned]) -> Missing | None:
+def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
     """Return the first thing that is missing, with the line that supplies it; None when all is there."""
-    form = group[0].cell.form
+    form = group[0].form
     try:
         row = stage.row()
         if row.hosts and (form.startswith(POD_PREFIX) or form in CLUSTER_FORMS):
@@ -39,15 +38,14 @@ def lacking(stage: Stage, group: Sequence[Planned]) -> Missing | None:
     # of an image, into which only its machine can look
     own_programs = isinstance(hosting, VmHosting) and hosting.root == "image"
     asked = [] if own_programs else [(row.proxy, {squid.PACKAGES[0]: squid.PACKAGES[0]})]
-    if any(planned.cell.stress_cpus for planned in group):
+    if any(spec.stress_cpus for spec in group):
         asked.append((row.proxy, {"stress-ng": "stress-ng"}))
     for node, programs in asked:
         absent = node.call(hosting_programs.available, programs=programs)
         if absent:
             name, package = absent[0]
             return Missing(what=name, reason=f"no `{name}` in PATH", mend=f"{_APT} {package}")
-    workloads = dict.fromkeys(planned.cell.workload for planned in group)
-    for workload in workloads:
+    for workload in dict.fromkeys(spec.workload for spec in group):
         if workload is not Workload.START and (lack := stage.clients(workload.value).probe()):
             return lack
     return None

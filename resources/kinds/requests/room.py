@@ -10,17 +10,17 @@ from typing import Any
 from bmwg.drivers import registry
 from bmwg.drivers.testbed.row import PROXY, row_hosts
 from bmwg.drivers.undo.locks import claims_here
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.kinds.repeated.profile import Planned, Profile
 from bmwg.methodology.kinds.requests import profile as profiles
-from bmwg.methodology.kinds.requests.kind import METRICS, NAME, cell_of, metric_of
 from bmwg.methodology.kinds.requests.kind import REQUESTS as KIND
-from bmwg.methodology.kinds.requests.profile import HttpProfile, Planned
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 from bmwg.methodology.plan import turns
 from bmwg.methodology.plan.shards import Pieces, Work
 from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.reports.store.run import CABLES
-from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.kinds.repeated.room import RepeatedRoom
+from bmwg.resources.kinds.requests.bench import RequestsBench
 from bmwg.resources.kinds.requests.testbed_part import KEY as NETWORKS
 from bmwg.resources.kinds.requests.testbed_part import (
     PODS,
@@ -31,17 +31,16 @@ from bmwg.resources.kinds.requests.testbed_part import (
 from bmwg.resources.kinds.requests.vms import KEY as VMS
 from bmwg.resources.kinds.requests.vms import header_of as vms_kept
 from bmwg.resources.kinds.requests.vms import vms_of_header, vms_of_testbed
-from bmwg.resources.rooms import PlanAsked, Room, Share
+from bmwg.resources.rooms import PlanAsked, Room
 from bmwg.resources.run.header import header_of
 from bmwg.resources.run.open_run import OpenRun
-from bmwg.resources.run.schedule import Schedule, ScheduledCell
 from bmwg.resources.run.settings import Settings
 
 
 class RequestsShare:
     """What HTTP experiments ask of a run. With a run that goes on, the profile and machines of its header.
 
-    Raises ConfigError HPROF-01, and what `profile_of_header`, `vms_of_testbed` and `vms_of_header` raise.
+    Raises ConfigError HPROF-01, HPROF-02, and what `vms_of_testbed` and `vms_of_header` raise.
     """
 
     traffic_s = 0.0  # how long requests take follows from the servers' speed
@@ -52,7 +51,7 @@ class RequestsShare:
         self._pods: dict[str, Any] = {}
         self._seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
         if continued is not None:
-            self.profile, self._row = profile_of_header(continued), continued.testbed
+            self.profile, self._row = KIND.profiles.of_header(continued.profile), continued.testbed
             planned_before = {one.cell.cell_id for one in continued.plan}
             plan = [one for one in self.profile.plan() if one.key in planned_before]
             recorded = [one.cell.cell_id for one in continued.plan]
@@ -61,12 +60,11 @@ class RequestsShare:
         else:
             self._networks = networks_of_testbed(settings)
             self._pods = pods_of_testbed(settings)
-            self.profile = profiles.load(settings.profile, forms=registry.forms()).with_networks(
-                list(self._networks)
-            )
+            written = profiles.load(settings.profile, forms=registry.forms())
+            self.profile = profiles.with_networks(written, list(self._networks))
             plan = [one for one in self.profile.plan() if one.test_id in selected]
             self.plan = list(turns.interleaved(plan, self._seed))
-            self.vms = vms_of_testbed(settings, {one.cell.form for one in self.plan})
+            self.vms = vms_of_testbed(settings, {one.spec.form for one in self.plan})
             self._row = row_of_testbed(settings)
         self.hosts = row_hosts(self._row)
 
@@ -111,68 +109,46 @@ class RequestsShare:
         """The proxies' host."""
         return PROXY if self.hosts else ""
 
-    def begin(self, run: OpenRun) -> HttpBench:
+    def begin(self, run: OpenRun) -> RequestsBench:
         """Make the bench; nodes and forms are made when the first cell needs them."""
-        return HttpBench(
+        return RequestsBench(
             run,
             profile=self.profile,
             plan=self.plan,
             vms=self.vms,
             hosts=self.hosts,
-            continued=self._continued,
         )
 
 
-class _Requests:
+class _Requests(RepeatedRoom[RequestsSpec, RequestsResult]):
     """The kind as runs know it."""
 
-    kind = NAME
+    of = KIND
+    opened = RequestsShare
+    test_ids = (profiles.TEST_IDS,)
 
-    def tests(self, selected: Collection[str]) -> frozenset[str]:
-        """Return those with ids of the HTTP experiments."""
-        return frozenset(test_id for test_id in selected if test_id.startswith(profiles.TEST_IDS))
-
-    def schedule(self, wanted: PlanAsked, tests: Collection[str]) -> Schedule:
-        """Return the cells with requests and repetitions: their time is not known before."""
+    def planned(self, wanted: PlanAsked) -> Collection[Planned[RequestsSpec]]:
+        """Return all that the profile plans with the testbed file's network options."""
         networks = list(networks_of_testbed(Settings(testbed=wanted.testbed)))
-        plan = profiles.load(wanted.profile, forms=registry.forms()).with_networks(networks).plan()
-        mine = [planned for planned in plan if planned.test_id in tests]
-        cells = (
-            ScheduledCell(
-                test_id=planned.test_id,
-                metric=metric_of(planned.cell),
-                cell_id=planned.cell.cell_id,
-                words=f"{planned.requests} requests, {planned.repetitions} repetitions",
-            )
-            for planned in mine
-        )
+        profile = profiles.load(wanted.profile, forms=registry.forms())
+        return profiles.with_networks(profile, networks).plan()
+
+    def load(self, planned: Planned[RequestsSpec]) -> str:
+        """Say how many requests, and how often; their time is not known before."""
+        return f"{planned.spec.asked_requests} requests, {planned.asked.wanted} repetitions"
+
+    def whole(self, planned: Collection[Planned[RequestsSpec]]) -> str:
+        """Say why nobody knows how long all of them take."""
         how_long = "how long they take follows from the servers' speed"
-        return Schedule(
-            kind=NAME,
-            profile=wanted.profile,
-            cells=tuple(cells),
-            left_out=tuple(sorted(set(tests) - {planned.test_id for planned in mine})),
-            notes=(f"{len(mine)} cells of HTTP experiments; {how_long}.",),
-        )
-
-    def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
-        """Return the share of requests."""
-        return RequestsShare(settings, selected, continued)
-
-
-def profile_of_header(run: Run) -> HttpProfile:
-    """Return the profile that a run keeps. Raises ConfigError HPROF-02."""
-    if wrong := KIND.wrong_profile(run.profile):
-        raise ConfigError("HPROF-02", "run.json: profile", expected="one of its schema", found=wrong)
-    return HttpProfile(name=run.profile["name"], data=run.profile)
+        return f"{len(planned)} cells of HTTP experiments; {how_long}."
 
 
 def header_by(
-    profile: HttpProfile,
+    profile: Profile[RequestsSpec],
     networks: Mapping[str, Any],
     vms: Mapping[str, Any],
     row: Mapping[str, Any],
-    plan: Sequence[Planned] = (),
+    plan: Sequence[Planned[RequestsSpec]] = (),
     order_seed: int | None = None,
     *,
     pods: Mapping[str, Any] | None = None,
@@ -188,11 +164,8 @@ def header_by(
             **({VMS: vms} if vms else {}),
         },
         profile=profile.data,
-        plan=tuple(
-            PlannedCell(test_id=one.test_id, metric=metric_of(one.cell), cell=cell_of(one.cell))
-            for one in plan
-        ),
-        families=METRICS,
+        plan=tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in plan),
+        families=KIND.families,
         medium_kind=CABLES if row else "veth",
         order_seed=order_seed,
     )

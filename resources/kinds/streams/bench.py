@@ -16,20 +16,19 @@ from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.watch.isolation import require_closed
 from bmwg.drivers.watch.liveness import Liveness
 from bmwg.drivers.workload.of_streams import StreamsWorkload
+from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.cells.vnics import AXIS
 from bmwg.methodology.errors import TestbedError, ToolkitError
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS
-from bmwg.methodology.kinds.streams.profile import TRANSLATED
+from bmwg.methodology.kinds.streams.profile import GOODPUT, OPERATION, TRANSLATED
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Way
 from bmwg.methodology.records import GUEST, NOTHING, Cell, Outcome, OutcomeType
-from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
-from bmwg.resources.kinds.repeated.bench import RepeatedBench
+from bmwg.resources.kinds.repeated.bed_bench import BedBench
 from bmwg.resources.kinds.repeated.measure import DeploymentBrokenError, Stand
 from bmwg.resources.kinds.streams import crossings, turns
-from bmwg.resources.kinds.streams.line import line_of
 from bmwg.resources.kinds.streams.turns import Executions
 from bmwg.resources.run.answers import is_of_cell
 from bmwg.resources.run.guest_record import record_machines_of_pods
@@ -37,10 +36,11 @@ from bmwg.resources.run.open_run import OpenRun
 from bmwg.resources.run.outcomes import one_line
 from bmwg.resources.run.platform import PlatformGuard
 
+_UNITS = {GOODPUT: (1e6, "Mbit/s"), OPERATION: (1e6, "ms an operation")}
 LACKING = "PATH-02"  # of what a path needs; guests tell it only when they stand
 
 
-class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
+class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
     """The cells of streams of one run. All of one deployment are measured while it stands.
 
     Those of a sweep whose forms take turns are measured together, form by form and block by block.
@@ -54,19 +54,22 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
         *,
         testbed: Testbed,
         plan: Sequence[Planned[StreamsSpec]],
-        continued: Run | None,
         profile: Mapping[str, Any],
         seed: int,
     ) -> None:
-        super().__init__(run, testbed=testbed, plan=plan, continued=continued)
+        super().__init__(run, testbed=testbed, plan=plan)
         self._profile = profile
         self._seed = seed
         self._unmade = False  # whether a form of the sweep could not be made
         self._guards: dict[tuple[str, str], PlatformGuard] = {}
 
-    def line(self, outcome: Outcome) -> str:
-        """Say an outcome in one line, without its cell."""
-        return line_of(outcome)
+    def figures(self, outcome: Outcome, told: Mapping[str, float]) -> str:
+        """Say goodput with what was lost, or the mean time of a round trip or an operation."""
+        scale, unit = _UNITS.get(outcome.metric, (1e3, "us there and back"))
+        half = told.get("half_width_95")
+        spread = f" +/- {half / scale:.1f}" if half is not None else ""
+        lost = f", {told['lost_ratio']:.2%} lost" if "lost_ratio" in told else ""
+        return f"{told['mean'] / scale:.1f}{spread} {unit}{lost} ({of_repetitions(told)})"
 
     def together(self, wanted: Planned[StreamsSpec]) -> list[Planned[StreamsSpec]]:
         """Return the cells of its deployment, or of its sweep where the sweep's forms take turns."""
@@ -232,7 +235,7 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
         axes = dict(cell.axes)
         words = [str(axes[AXIS])] if AXIS in axes else []
         words += [cell.hosting] if order.sweep_of(self._profile, cell) else []
-        deployment_id = self.new_deployment(cell.path, *words, cell.network)
+        deployment_id = self.new_deployment(self.kind.name, cell.path, *words, cell.network)
         programs: dict[str, Any] = {name: dict(one.describe()) for name, one in workloads.items()}
         crossed = [one.at for one in between.crossed]
         evidence: Evidence = {**between.evidence, "workloads": programs, "crossed": crossed}

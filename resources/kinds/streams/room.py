@@ -49,7 +49,6 @@ class StreamsShare(RepeatedShare[StreamsSpec, StreamsResult]):
             run,
             testbed=self.testbed,
             plan=self.plan,
-            continued=self._continued,
             profile=self.profile.data,
             seed=self._seed,
         )

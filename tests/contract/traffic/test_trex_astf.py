@@ -18,9 +18,10 @@ from bmwg.drivers.traffic.trex.config import DIR_VARIABLE, TrexConfig, TrexOptio
 from bmwg.drivers.traffic.trex.driver import TrexTraffic
 from bmwg.drivers.traffic.trex.server import Server
 from bmwg.drivers.workload.trex_astf import counted_of
+from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds.requests import rate, rate_search
-from bmwg.methodology.kinds.requests.records import Repetition
+from bmwg.methodology.kinds.requests.records import RequestsSpec, Workload
 from bmwg.methodology.records import OutcomeType
 
 FOLDER = os.environ.get(DIR_VARIABLE, "")
@@ -120,9 +121,7 @@ def test_sending_takes_as_long_as_it_was_seen_to(wire):
 def test_a_rate_beyond_it_is_never_called_held(wire):
     sent = wire.offer(replace(PLAIN, connections=8_000, connections_per_s=1_000_000.0))
     assert sent.unsent > 0
-    assert (
-        rate.judged(1, recorded(sent, 1_000_000), rate_search.goal(SETTINGS).spec(1_000_000)).valid is False
-    )
+    assert rate.judged(1, counted_of(sent, 1000), PLANNED).valid is False
 
 
 def test_what_it_cannot_offer_is_refused(wire):
@@ -152,12 +151,7 @@ SETTINGS = {
 }
 
 
-def recorded(sent, spec):
-    """A load over a wire as a repetition of the HTTP experiments, probes left out."""
-    told = counted_of(sent, 1000).as_fields()
-    return Repetition(
-        cell_id="c", number=1, phase="measured", rate_rps=spec.load, duration_s=spec.duration_s, **told
-    )
+PLANNED = RequestsSpec(workload=Workload.TREX_ASTF, object_octets=1000, clients=1, search=SETTINGS)
 
 
 def test_the_search_finds_a_forwarder_that_admits_so_many_connections(tmp_path):
@@ -173,11 +167,11 @@ def test_the_search_finds_a_forwarder_that_admits_so_many_connections(tmp_path):
             sent = tester.offer(load)
             tried.append((rate_rps, sent.failed, sent.unsent, sent.beginning_ns, sent.fault, sent.reading))
             time.sleep(0.5)  # the bucket fills again
-            return len(tried), recorded(sent, spec)
+            return Tried(seq=len(tried), result=counted_of(sent, 1000), spec=spec)
 
-        found = rate_search.search(measure, SETTINGS)
+        found = rate_search.search(measure, PLANNED)
         for _ in range(2):  # on a machine that others use, a load may hold once and not again
-            found = rate_search.search(measure, SETTINGS) if found.type is OutcomeType.UNSTABLE else found
+            found = rate_search.search(measure, PLANNED) if found.type is OutcomeType.UNSTABLE else found
         assert found.type is OutcomeType.MEASURED, tried
         assert found.lower.load_fps <= 215 <= found.upper.load_fps * 1.1, tried
         assert found.lower.load_fps >= 150, tried

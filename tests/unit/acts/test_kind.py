@@ -15,7 +15,7 @@ from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.registry import kind
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import OutcomeType, Validity
-from bmwg.resources.kinds.acts.line import line_of
+from bmwg.resources.kinds.acts.bench import ActsBench
 from bmwg.schemas.validation import problems
 
 QUICK = profile.PROFILES.load("quick")
@@ -326,7 +326,7 @@ def test_the_answer_of_policies_is_their_delay_and_that_of_lifting_them() -> Non
     assert told["policy_programming.median"] == 64 * MS
     assert told["policy_programming.removal.median"] == 40 * MS
     assert told["policy_programming.rules_written.median"] == 63 * MS
-    assert "in force after 64.0 ms" in line_of(ACTS.answered(POLICY, done))
+    assert "in force after 64.0 ms" in ActsBench.__new__(ActsBench).line(ACTS.answered(POLICY, done))
     assert POLICY.cell.cell_id == "p2p/none/ptp/policy/5x/100-others"
     assert dict(POLICY.cell.axes)["policies"] == 100
 
@@ -338,7 +338,10 @@ def test_a_hundred_pods_in_a_row_are_one_execution_whose_answer_has_a_rate_and_n
     outcome = ACTS.answered(planned, [ACTS.tried(1, asked, result(1500, cycles=100))])
     assert outcome.type is OutcomeType.MEASURED
     assert values(outcome)["pod_churn.mean"] == pytest.approx(100 / (99 * 2.3 + 2.2))
-    assert line_of(outcome) == "measured  26.10 pods made and removed per minute (n = 1)"
+    assert (
+        ActsBench.__new__(ActsBench).line(outcome)
+        == "measured  26.10 pods made and removed per minute (n = 1)"
+    )
 
 
 def test_a_thousand_policies_stand_behind_a_profile_of_their_own() -> None:
@@ -432,8 +435,8 @@ def test_the_answer_of_drains_is_their_outage_beside_the_frames_that_were_lost()
         "ratio",
     ]
     assert "node_drain.removal.median" not in told
-    assert "outage 804.0 ms" in line_of(outcome)
-    assert "804 frames lost" in line_of(outcome)
+    assert "outage 804.0 ms" in ActsBench.__new__(ActsBench).line(outcome)
+    assert "804 frames lost" in ActsBench.__new__(ActsBench).line(outcome)
     assert DRAIN.cell.cell_id == "pvp-service/udp-relay/none/drain/2x"
     lossless = both_ways(**NO_LOSS)
     second = replace(lossless.lives[1], received_frames=1800, steps={})

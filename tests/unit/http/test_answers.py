@@ -7,15 +7,21 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.unit.http import made
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.requests import profile
-from bmwg.methodology.kinds.requests.kind import REQUESTS, body_of, repetition_of
-from bmwg.methodology.kinds.requests.profile import Planned
-from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, FORMS, HttpCell, Repetition, Workload
+from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.records import (
+    CLUSTER_FORMS,
+    FORMS,
+    RequestsResult,
+    RequestsSpec,
+    Workload,
+)
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.kinds.requests import charts, words
 from bmwg.reports.kinds.requests.answers import answers_of
@@ -24,57 +30,20 @@ from bmwg.reports.render.report import write_report
 from bmwg.reports.render.rst import restructured
 from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.read import JOURNAL_FILE
-from bmwg.resources.kinds.requests.measure import CellRuns
+from bmwg.resources.kinds.repeated.measure import CellExecutions, Stand
 from bmwg.schemas.validation import problems_of
 
 AT = "2026-01-31T08:00:00.000000Z"
-
-
-def planned(form: str) -> Planned:
-    cell = HttpCell(
-        experiment="one_client",
-        workload=Workload.AB,
-        form=form,
-        proxies=1,
-        object_octets=1000,
-        clients=1,
-        cache=False,
-        stress_cpus=0,
-    )
-    return Planned(
-        test_id=profile.test_id("one_client", form),
-        cell=cell,
-        requests=10,
-        warm_up_requests=0,
-        repetitions=2,
-        max_invalid=0,
-        deadline_s=10,
-    )
-
-
-def repetition(cell: HttpCell, mean_ns: int) -> Repetition:
-    return Repetition(
-        cell_id=cell.cell_id,
-        number=1,
-        phase="measured",
-        asked_requests=10,
-        requests=10,
-        body_octets=10_000,
-        elapsed_ns=mean_ns * 10,
-        mean_request_ns=mean_ns,
-        probes=((200, True), (200, True)),
-        deployment="native-1",
-    )
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run with a number for native and Docker, and nothing to try a machine with."""
     two = made.shortened(profile.load("quick"), repetitions=2, least_repetitions=2)
-    plan = [planned(form) for form in FORMS]
+    plan = [made.planned(made.spec(form)) for form in FORMS]
     store = RunStore.create(tmp_path, "r1", made.header(two, plan))
     for entry, base in zip(plan[:2], (1_000_000, 1_500_000), strict=False):
-        made.answer(store, entry, [repetition(entry.cell, base + more) for more in (0, 10_000)])
+        made.answer(store, entry, [made.result(entry.spec, base + more) for more in (0, 10_000)])
     for entry in plan[2:]:
         made.not_assessed(store, entry, "no QEMU", "apt-get install qemu")
     store.close(None, "complete")
@@ -83,10 +52,10 @@ def run(tmp_path: Path) -> Path:
 
 def test_answers_are_computed_from_the_journal(run: Path) -> None:
     found = answers_of(read_run(run))
-    assert [outcome.type for outcome in found] == [OutcomeType.MEASURED] * 2 + [OutcomeType.NOT_ASSESSED] * 3
-    assert found[0].time is not None
-    assert found[0].time.mean == 1_005_000
-    assert found[0].repetitions == (1, 2)
+    types = [one.outcome.type for one in found]
+    assert types == [OutcomeType.MEASURED] * 2 + [OutcomeType.NOT_ASSESSED] * 3
+    assert found[0].values["mean"] == 1_005_000
+    assert found[0].outcome.trials == (1, 2)
 
 
 def test_a_changed_line_is_refused(run: Path) -> None:
@@ -119,29 +88,28 @@ def test_an_answer_whose_platform_changed_is_invalid_by_name(run: Path) -> None:
     document["outcomes"][0] |= {"type": "invalid", "values": []}
     (run / "run.json").write_text(json.dumps(document))
     found = answers_of(read_run(run))
-    assert (found[0].type, found[1].type) == (OutcomeType.INVALID, OutcomeType.MEASURED)
-    assert "proxy: nic/nic0/mtu_octets: 1500 -> 1400" in found[0].reason
-    assert (found[0].time, found[0].repetitions) == (None, (1, 2))
+    assert [one.outcome.type for one in found[:2]] == [OutcomeType.INVALID, OutcomeType.MEASURED]
+    assert "proxy: nic/nic0/mtu_octets: 1500 -> 1400" in found[0].outcome.reason
+    assert (found[0].values, found[0].outcome.trials) == ({}, (1, 2))
 
 
 def test_the_page_tells_what_the_machine_did_meanwhile() -> None:
-    cell = planned("native").cell
+    spec = made.spec()
     words = {form: form.upper() for form in FORMS}
-    told = [
-        replace(
-            repetition(cell, 1_000_000),
-            wall_ns=100_000_000,
-            host={"host.steal_ns": steal, "host.softirq_ns": 5_000_000, "host.backlog_dropped": 2},
-        )
-        for steal in (0, 20_000_000)
-    ]
-    warm_up = replace(told[1], phase="warm_up", host={"host.steal_ns": 90_000_000})
-    text = restructured(host_table([*told, warm_up], words))
+
+    def told(steal: int, phase: str = "measured", **host: int) -> Any:
+        sampled = {"host.steal_ns": steal, "host.softirq_ns": 5_000_000, "host.backlog_dropped": 2, **host}
+        body = REQUESTS.body_of(spec, made.result(spec, 1_000_000, wall_ns=100_000_000), sampled)
+        return SimpleNamespace(body=body, cell_id=made.planned(spec).key, phase=phase)
+
+    text = restructured(host_table([told(0), told(20_000_000), told(90_000_000, "warm_up")], words))
     assert "NATIVE" in text
     assert "10\u00a0% / 20\u00a0%" in text  # of all, and most in one
     assert "5\u00a0%" in text
     assert "DOCKER" not in text
-    assert host_table([replace(told[0], host={})], words) == []
+    silent = told(0)
+    silent.body = replace(silent.body, host={})
+    assert host_table([silent], words) == []
 
 
 def test_an_answer_that_its_repetitions_do_not_give_is_refused(run: Path) -> None:
@@ -175,7 +143,7 @@ def test_the_page_shows_all_forms_in_one_table_and_no_number_without_one(run: Pa
 
 
 def test_profiles_keep_to_their_schema_and_forms() -> None:
-    for name in profile.names():
+    for name in profile.PROFILES.names():
         plan = profile.load(name).plan()
         ids = [entry.cell.cell_id for entry in plan]
         assert len(ids) == len(set(ids))
@@ -186,12 +154,12 @@ def test_profiles_keep_to_their_schema_and_forms() -> None:
             "paper": {*FORMS, "kubernetes_service"},
             "service": {"native", "docker_routed", *CLUSTER_FORMS},
         }
-        assert {entry.cell.form for entry in plan} == only.get(name, {*FORMS, *CLUSTER_FORMS})
+        assert {entry.spec.form for entry in plan} == only.get(name, {*FORMS, *CLUSTER_FORMS})
         for entry in plan:
-            if entry.cell.workload is Workload.JMETER:
-                assert entry.requests % entry.cell.clients == 0
-                assert entry.cell.clients % entry.cell.proxies == 0
-                assert entry.warm_up_requests % entry.cell.clients == 0
+            if entry.spec.workload is Workload.JMETER:
+                assert entry.spec.asked_requests % entry.spec.clients == 0
+                assert entry.spec.clients % entry.spec.proxies == 0
+                assert entry.spec.warm_up_requests % entry.spec.clients == 0
 
 
 def test_an_unknown_profile_names_a_near_one() -> None:
@@ -202,13 +170,13 @@ def test_an_unknown_profile_names_a_near_one() -> None:
 
 
 def test_repetitions_survive_the_journal() -> None:
-    rep = replace(repetition(planned("native").cell, 5), hits=3, proxied=4, faults=("x",), ttfb_ns={"p50": 1})
-    body = body_of(rep, planned("native").cell)
+    spec = made.spec(number=1)
+    one = made.result(spec, 5, hits=3, proxied=4, faults=("x",), ttfb_ns={"p50": 1})
+    body = REQUESTS.body_of(spec, one, {})
     assert problems_of({"spec": body.spec, "result": body.result}, REQUESTS.schema) == []
-    line = SimpleNamespace(
-        body=body, cell_id=rep.cell_id, phase=rep.phase, deployment_id=rep.deployment, platform=None
-    )
-    assert repetition_of(line) == rep  # type: ignore[arg-type]
+    assert REQUESTS.result_of(body) == one
+    back = REQUESTS.spec_of(body)
+    assert (back.workload, back.asked_requests, back.rate_rps, back.number) == (Workload.AB, 10, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -226,42 +194,64 @@ def test_numbers_have_their_digits_and_no_exponent(number: float, told: str) -> 
     assert words.digits(number) == told
 
 
-def test_a_cell_whose_time_is_over_ends_with_the_least_it_needs_and_says_so() -> None:
-    entry = replace(planned("native"), repetitions=5, least_repetitions=3, cell_limit_s=0.0)
-    written = iter(range(1, 10))
-    runs = CellRuns(entry, lambda rep: next(written))
-    for number in range(3):
-        assert not runs.ended
-        runs.keep(repetition(entry.cell, 1_000_000 + number))
-    assert runs.ended
-    answer = runs.answer()
+def stand(results: list[RequestsResult]) -> Stand[RequestsSpec, RequestsResult]:
+    """A deployment whose repetitions come to these, one after the other."""
+    return Stand(deployment_id="native-1", run=lambda spec: results.pop(0), leaks=made.Watch())
+
+
+def test_a_cell_whose_time_is_over_ends_with_the_least_it_needs_and_says_so(tmp_path: Path) -> None:
+    entry = made.planned(made.spec(), wanted=5, least=3, limit_s=0.0)
+    came = [made.result(entry.spec, 1_000_000 + number) for number in range(5)]
+    with RunStore.create(tmp_path, "r", made.header(profile.load("quick"), [entry])) as store:
+        cell = CellExecutions(REQUESTS, entry, store)
+        cell.run(stand(came))
+    assert len(came) == 2
+    answer = cell.answer()
     assert answer.type is OutcomeType.MEASURED
     assert answer.quality[0] == "3 valid repetitions of the 5 that were planned"
-    patient = CellRuns(replace(entry, cell_limit_s=60.0), lambda rep: 1, runs.done)
-    assert patient.answer().type is OutcomeType.MEASURED
-    assert len(patient.done) == 3
-    assert not patient.ended
+    patient = replace(entry, asked=replace(entry.asked, limit_s=60.0))
+    assert REQUESTS.answered(patient, cell.done).type is OutcomeType.MEASURED
+    assert not patient.asked.ended(cell.done, 0.0)
 
 
 def test_a_cell_with_fewer_valid_repetitions_than_it_needs_is_invalid() -> None:
-    entry = replace(planned("native"), repetitions=5, least_repetitions=3, max_invalid=2)
-    runs = CellRuns(entry, lambda rep: 1)
-    for faults in ((), ("gone",), ("gone",), (), ("gone",)):
-        runs.keep(replace(repetition(entry.cell, 1_000_000), faults=faults))
-    assert runs.ended
-    assert runs.answer().type is OutcomeType.INVALID
+    entry = made.planned(made.spec(), wanted=5, least=3, max_invalid=2)
+    came = [
+        made.result(entry.spec, 1_000_000, faults=faults)
+        for faults in ((), ("gone",), ("gone",), (), ("gone",))
+    ]
+    done = made.tried(entry.spec, came)
+    assert entry.asked.ended(done, 0.0)
+    assert REQUESTS.answered(entry, done).type is OutcomeType.INVALID
+
+
+def test_a_warm_up_is_written_and_takes_no_part(tmp_path: Path) -> None:
+    entry = made.planned(made.spec())
+    warm_up = made.spec(asked_requests=3)
+    came = [made.result(warm_up, 9_000_000), *(made.result(entry.spec, 1_000_000 + n) for n in range(2))]
+    with RunStore.create(tmp_path, "r", made.header(profile.load("quick"), [entry])) as store:
+        cell = CellExecutions(REQUESTS, entry, store)
+        cell.run(stand(came), warm_up)
+        store.close(None, "complete")
+    assert cell.answer().trials == (2, 3)
+    lines = read_run(tmp_path / "r").executions
+    assert [(one.phase, one.body.spec["number"]) for one in lines] == [
+        ("warm_up", 1),
+        ("measured", 2),
+        ("measured", 3),
+    ]
 
 
 def test_virtual_machines_get_their_own_numbers_and_a_paper_run_all_of_them() -> None:
     quick = profile.load("quick").plan()
-    rates = {entry.cell.form: entry.rate["max_rps"] for entry in quick if entry.rate}
+    rates = {entry.spec.form: entry.spec.search["max_rps"] for entry in quick if entry.spec.search}
     assert rates["vm_full"] == rates["vm_para"] < rates["native"]
-    assert all("slow_max_rps" not in entry.rate for entry in quick if entry.rate)
+    assert all("slow_max_rps" not in entry.spec.search for entry in quick if entry.spec.search)
     for entry in quick:
-        assert 2 <= entry.least_repetitions <= entry.repetitions
+        assert 2 <= entry.asked.least <= entry.asked.wanted
     for entry in profile.load("paper").plan():
-        assert entry.least_repetitions == entry.repetitions == 10
-        assert entry.cell_limit_s == math.inf
+        assert entry.asked.least == entry.asked.wanted == 10
+        assert entry.asked.limit_s == math.inf
 
 
 def test_a_machine_that_libvirt_started_is_named_with_versions_and_accelerator(run: Path) -> None:

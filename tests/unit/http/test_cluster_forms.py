@@ -18,8 +18,8 @@ from bmwg.drivers.places import forms
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.requests import judge, profile
-from bmwg.methodology.kinds.requests.kind import REQUESTS, body_of, cell_of, http_cell, repetition_of
-from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, HttpCell, Repetition, Workload
+from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, Workload
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.kinds.requests.answers import answers_of
 from bmwg.reports.render.report import write_report
@@ -30,34 +30,21 @@ from bmwg.resources.kinds.requests.deployment import Deployment
 from bmwg.resources.kinds.requests.needs import lacking
 from bmwg.schemas.validation import problems
 
-CELL = HttpCell(
+SPEC = made.spec(
+    "kubernetes_service",
     experiment="many_proxies",
     workload=Workload.JMETER,
-    form="kubernetes_service",
     proxies=4,
-    object_octets=1000,
     clients=64,
     cache=True,
-    stress_cpus=0,
-)
-GOOD = Repetition(
-    cell_id=CELL.cell_id,
-    number=1,
-    phase="measured",
     asked_requests=128,
-    requests=128,
-    body_octets=128_000,
-    elapsed_ns=640_000_000,
-    mean_request_ns=5_000_000,
-    probes=((200, True), (200, True)),
-    warm_up_requests=64,
-    shares=(60, 40, 52, 40),
 )
+GOOD = made.result(SPEC, 5_000_000, warm_up_requests=64, shares=(60, 40, 52, 40))
 
 
 def test_a_repetition_whose_requests_all_crossed_a_proxy_is_one() -> None:
-    assert judge.problems(GOOD, CELL) == ()
-    assert REQUESTS.assess(body_of(GOOD, CELL)).validity is Validity.VALID
+    assert judge.problems(SPEC, GOOD) == ()
+    assert REQUESTS.assessed(SPEC, GOOD).validity is Validity.VALID
 
 
 @pytest.mark.parametrize(
@@ -73,27 +60,26 @@ def test_a_request_that_crossed_no_proxy_makes_the_repetition_inconsistent(
     shares: tuple[int, ...], words: str
 ) -> None:
     bad = replace(GOOD, shares=shares)
-    (found,) = judge.problems(bad, CELL)
+    (found,) = judge.problems(SPEC, bad)
     assert words in found
-    told = REQUESTS.assess(body_of(bad, CELL))
+    told = REQUESTS.assessed(SPEC, bad)
     assert told.validity is Validity.INCONSISTENT
     assert words in told.reason
 
 
 def test_forms_whose_clients_ask_each_proxy_have_no_shares_in_the_journal() -> None:
-    body = body_of(replace(GOOD, shares=None), CELL)
+    body = REQUESTS.body_of(replace(SPEC, number=1), replace(GOOD, shares=None), {})
     assert "shares" not in body.result
     assert problems({"spec": body.spec, "result": body.result}, "requests") == []
 
 
 def test_shares_survive_the_journal() -> None:
-    body = body_of(GOOD, CELL)
+    body = REQUESTS.body_of(replace(SPEC, number=1), GOOD, {})
     assert problems({"spec": body.spec, "result": body.result}, "requests") == []
-    execution = SimpleNamespace(
-        body=body, platform=None, cell_id=CELL.cell_id, phase="measured", deployment_id=""
-    )
-    assert repetition_of(execution) == GOOD  # type: ignore[arg-type]
-    assert http_cell(cell_of(CELL)) == CELL
+    assert REQUESTS.result_of(body) == GOOD
+    cell = profile.cell_of(SPEC)
+    axes = {"axes": dict(cell.axes), "hosting": cell.hosting, "network": cell.network}
+    assert REQUESTS.cell(axes) == cell
 
 
 def counted(*requests: int) -> list[dict[str, int]]:
@@ -232,7 +218,7 @@ def test_the_forms_are_made_by_name_and_touch_nothing(form: str) -> None:
 @pytest.mark.parametrize("form", CLUSTER_FORMS)
 def test_on_the_hosts_of_a_row_they_are_not_assessed_by_name(form: str) -> None:
     stage: Any = SimpleNamespace(row=lambda: SimpleNamespace(hosts={"proxy": object()}))
-    found = lacking(stage, [SimpleNamespace(cell=SimpleNamespace(form=form))])  # type: ignore[list-item]
+    found = lacking(stage, [made.spec(form)])
     assert found is not None
     assert "hosts of a row" in found.reason
 
@@ -253,11 +239,11 @@ def test_without_the_clusters_programs_a_form_says_what_builds_them() -> None:
 def test_each_has_a_test_of_its_own_and_its_axis_is_the_number_of_proxies() -> None:
     assert profile.test_id("many_proxies", "kubernetes_service") == "HP-MANY-7"
     assert profile.test_id("start", "kubernetes") == "HP-START-6"
-    plan = [one for one in profile.load("service").plan() if one.cell.form == "kubernetes_service"]
-    assert [one.cell.proxies for one in plan] == [1, 2, 4, 8, 16, 32]
-    documents = [one for one in profile.load("paper").plan() if one.cell.experiment == "many_proxies"]
+    plan = [one for one in profile.load("service").plan() if one.spec.form == "kubernetes_service"]
+    assert [one.spec.proxies for one in plan] == [1, 2, 4, 8, 16, 32]
+    documents = [one for one in profile.load("paper").plan() if one.spec.experiment == "many_proxies"]
     by_form = {
-        form: [one.cell.proxies for one in documents if one.cell.form == form]
+        form: [one.spec.proxies for one in documents if one.spec.form == form]
         for form in ("docker_routed", "kubernetes_service")
     }
     assert by_form["docker_routed"] == by_form["kubernetes_service"] == [1, 2, 4, 8, 16, 32]
@@ -284,31 +270,23 @@ def hosted(form: str, proxies: int) -> dict[str, Any]:
 def run(tmp_path: Path) -> Path:
     """A run with an answer for 2 proxies, and with one for 4 where a repetition's requests went elsewhere."""
     two = made.shortened(profile.load("service"), repetitions=2, least_repetitions=2)
-    plan = [one for one in two.plan() if one.cell.form == "kubernetes_service" and one.cell.proxies in (2, 4)]
+    plan = [one for one in two.plan() if one.spec.form == "kubernetes_service" and one.spec.proxies in (2, 4)]
     store = RunStore.create(tmp_path, "r1", made.header(two, plan))
     for planned, shares in zip(plan, (((160, 160), (160, 160)), ((80,) * 4, (0,) * 4)), strict=True):
-        cell = planned.cell
-        store.add_deployment(f"{cell.form}-{cell.proxies}", hosted(cell.form, cell.proxies))
-        repetitions = [
-            replace(
-                GOOD,
-                cell_id=cell.cell_id,
-                asked_requests=256,
-                requests=256,
-                body_octets=256 * cell.object_octets,
-                deployment=f"{cell.form}-{cell.proxies}",
-                shares=one,
-                mean_request_ns=5_000_000 + 1000 * number,
-            )
+        of = planned.spec
+        deployment = f"{of.form}-{of.proxies}"
+        store.add_deployment(deployment, hosted(of.form, of.proxies))
+        results = [
+            made.result(of, 5_000_000 + 1000 * number, warm_up_requests=64, shares=one)
             for number, one in enumerate(shares)
         ]
-        made.answer(store, planned, repetitions)
+        made.answer(store, planned, results, deployment)
     store.close(None, "complete")
     return store.folder
 
 
 def test_the_page_tells_cluster_limits_and_what_each_proxy_counted(run: Path) -> None:
-    good, bad = answers_of(read_run(run))
+    good, bad = (one.outcome for one in answers_of(read_run(run)))
     assert good.type is OutcomeType.MEASURED
     assert bad.type is OutcomeType.INVALID
     assert "0 requests crossed the 4 proxies, 320 are the client's" in bad.reason

@@ -5,11 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from tests.unit.http import made
 
 from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.places.machine import VmHosting
-from bmwg.methodology.kinds.requests.records import Workload
+from bmwg.methodology.kinds.requests.records import RequestsSpec, Workload
 from bmwg.resources.kinds.requests.needs import lacking
 
 
@@ -41,16 +42,15 @@ def stage(driver: str, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return SimpleNamespace(row=lambda: row, probed=lambda: form, clients=lambda name: None)
 
 
-def planned() -> list[SimpleNamespace]:
-    cell = SimpleNamespace(form="vm_para", stress_cpus=0, workload=Workload.START)
-    return [SimpleNamespace(cell=cell)]
+def asked() -> list[RequestsSpec]:
+    return [made.spec("vm_para", workload=Workload.START)]
 
 
 def test_a_server_of_a_cloud_needs_no_squid_of_its_host(monkeypatch) -> None:
-    assert lacking(stage("openstack", monkeypatch), planned()) is None
+    assert lacking(stage("openstack", monkeypatch), asked()) is None
 
 
 def test_a_guest_with_the_hosts_own_root_needs_it(monkeypatch) -> None:
-    found = lacking(stage("qemu", monkeypatch), planned())
+    found = lacking(stage("qemu", monkeypatch), asked())
     assert found.what == "squid"
     assert "apt-get install" in found.mend

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
@@ -13,11 +14,9 @@ from tests.unit.http import made
 from bmwg.cli.main import main
 from bmwg.drivers.undo import locks
 from bmwg.drivers.watch.isolation import LeakWatch
-from bmwg.drivers.workload.ab import AbClients
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds.requests import profile
-from bmwg.methodology.kinds.requests.profile import Planned
-from bmwg.methodology.kinds.requests.records import Repetition
+from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.compare import compare, comparison_page
 from bmwg.reports.compare.screen import comparison_screen
@@ -25,8 +24,9 @@ from bmwg.reports.compare.sides import Side
 from bmwg.reports.render.rst import restructured
 from bmwg.reports.store import Run, RunStore, read_run
 from bmwg.reports.verify.verify import verify_folder
-from bmwg.resources.kinds.requests.bench import HttpBench
-from bmwg.resources.kinds.requests.measure import CellRuns, record
+from bmwg.resources.kinds.repeated.measure import CellExecutions, Stand
+from bmwg.resources.kinds.requests import bench as bench_module
+from bmwg.resources.kinds.requests.bench import RequestsBench
 from bmwg.resources.run import open_run
 from bmwg.resources.run.settings import Settings
 
@@ -35,37 +35,22 @@ QUICK = profile.load("quick")
 NATIVE = next(one for one in QUICK.plan() if one.test_id == "HP-ONE-1")
 
 
-def repetition(planned: Planned, number: int, mean_ns: int, **changes: Any) -> Repetition:
-    fields: dict[str, Any] = {
-        "cell_id": planned.cell.cell_id,
-        "number": number,
-        "phase": "measured",
-        "asked_requests": planned.requests,
-        "requests": planned.requests,
-        "body_octets": planned.requests * planned.cell.object_octets,
-        "elapsed_ns": mean_ns * planned.requests,
-        "mean_request_ns": mean_ns,
-        "probes": ((200, True), (200, True)),
-        "deployment": "native-1",
-    }
-    return Repetition(**{**fields, **changes})
-
-
 def run_of(folder: Path, name: str, mean_ns: int) -> Run:
     """A run of one cell whose repetitions take about this long."""
     with RunStore.create(folder, name, made.header(QUICK, [NATIVE])) as store:
         store.add_deployment("native-1", {})
-        kept = [repetition(NATIVE, number, mean_ns + 1000 * number) for number in range(1, 6)]
+        kept = [made.result(NATIVE.spec, mean_ns + 1000 * number) for number in range(1, 6)]
         made.answer(store, NATIVE, kept)
     return read_run(folder / name)
 
 
 def test_a_fault_and_the_answer_that_rests_on_it_tell_no_address(tmp_path: Path) -> None:
     with RunStore.create(tmp_path, "r", made.header(QUICK, [NATIVE])) as store:
-        runs = CellRuns(NATIVE, partial(record, store, NATIVE))
-        for number in range(NATIVE.max_invalid + 1):
-            runs.keep(repetition(NATIVE, number + 1, 5, faults=(f"no route to {ADDRESS}:3128",)))
-        answer = runs.answer()
+        cell = CellExecutions(REQUESTS, NATIVE, store)
+        fault = made.result(NATIVE.spec, 5, faults=(f"no route to {ADDRESS}:3128",))
+        cell.run(Stand(deployment_id="native-1", run=lambda spec: fault, leaks=made.Watch()))
+        answer = cell.answer()
+    assert len(cell.done) == NATIVE.asked.max_invalid + 1
     assert answer.type is OutcomeType.INVALID
     assert "no route to <address>" in answer.reason
     assert ADDRESS not in (tmp_path / "r" / "trials.jsonl").read_text()
@@ -101,56 +86,44 @@ def test_cpus_are_reserved_before_anything_is_made(here: Path) -> None:
     cpu = max(os.sched_getaffinity(0))
     places = {"lock_dir": here / "locks", "index_dir": here / "index"}
     with locks.reserve_claims(locks.claims_here([cpu]), **places), pytest.raises(TestbedError) as caught:
-        HttpBench.open(Settings(profile="guest", results=here / "results", run_id="r"), set())
+        made.opened(Settings(profile="guest", results=here / "results", run_id="r"), set())
     assert caught.value.error_id == "LOCK-01"
     assert not (here / "results").exists()
 
 
-class Leaking(LeakWatch):
-    """A watch that has seen a test frame outside."""
-
-    def begin(self) -> None:
-        """Look nowhere."""
-
-    def check(self) -> NoReturn:
-        """Have seen one."""
-        raise TestbedError("ISO-03", "a test frame was seen")
-
-
-class Nothing:
-    """A deployment of which nothing answers."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise TestbedError("NODE-03", f"no {name}")
-
-    def fault(self) -> None:
-        """Stand as far as anybody can tell."""
-
-
-def test_a_test_frame_outside_ends_the_run_and_is_no_fault_of_a_repetition(tmp_path: Path) -> None:
-    written: list[Repetition] = []
-    clients = AbClients(None, tmp_path)  # type: ignore[arg-type]
-    keep: Any = lambda one: written.append(one) or 1  # noqa: E731
-    runs = CellRuns(NATIVE, keep, clients=lambda: clients, leaks=Leaking())
-    with pytest.raises(TestbedError, match="ISO-03"):
-        runs.run(Nothing(), "native-1")  # type: ignore[arg-type]
-    assert written == []
+@pytest.mark.parametrize("searches", [False, True])
+def test_a_test_frame_outside_ends_the_run_and_is_no_fault_of_a_repetition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searches: bool
+) -> None:
+    planned = next(one for one in QUICK.plan() if (one.spec.search is not None) is searches)
+    outside = made.Watch(TestbedError("ISO-03", "a test frame was seen"))
+    told = made.result(planned.spec, 1_000_000, asked_requests=10, requests=10)
+    monkeypatch.setattr(bench_module, "measured", lambda *_: told)
+    with RunStore.create(tmp_path, "r", made.header(QUICK, [planned])) as store:
+        bench: Any = SimpleNamespace(
+            _stage=SimpleNamespace(clients=lambda name: SimpleNamespace(warms_up_itself=True)), leaks=outside
+        )
+        standing: Any = SimpleNamespace(fault=lambda: None)
+        cell = CellExecutions(REQUESTS, planned, store)
+        with pytest.raises(TestbedError, match="ISO-03"):
+            RequestsBench._measure_cell(bench, cell, standing, "native-1")
+    assert read_run(tmp_path / "r").executions == ()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, as the run itself")
 def test_a_leak_stops_the_bench_with_no_answer(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def leaking(self: HttpBench, group: object) -> NoReturn:
-        assert isinstance(self._leaks, LeakWatch)
+    def leaking(self: RequestsBench, group: object) -> NoReturn:
+        assert isinstance(self.leaks, LeakWatch)
         raise TestbedError("ISO-03", "a test frame was seen")
 
-    monkeypatch.setattr(HttpBench, "_measure_group", leaking)
+    monkeypatch.setattr(RequestsBench, "measure", leaking)
     settings = Settings(profile="guest", results=here / "results", run_id="r")
     tags = {one.test_id for one in profile.load("guest").plan()}
     test_id = min(tags)
-    bench = HttpBench.open(settings, {test_id})
+    bench = made.opened(settings, {test_id})
     with pytest.raises(TestbedError, match="ISO-03"):
         bench.outcomes(test_id)
-    bench.close()
+    bench.run.close()
     run = read_run(here / "results" / "r")
     assert (run.status, run.outcomes) == ("interrupted", ())
 

@@ -6,43 +6,15 @@ import math
 import statistics
 
 import pytest
+from tests.unit.http import made
 
-from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.answers.student import contrast, difference, quantile
-from bmwg.methodology.kinds.requests import judge
-from bmwg.methodology.kinds.requests.orders import Shown, orders, savings
-from bmwg.methodology.kinds.requests.records import HttpAnswer, HttpCell, Repetition, Workload
+from bmwg.methodology.kinds.requests.orders import Shown, Times, orders, savings
 
 
-def measured(
-    experiment: str, form: str, octets: int, means_us: list[float], *, cache: bool = False
-) -> HttpAnswer:
-    cell = HttpCell(
-        experiment=experiment,
-        workload=Workload.AB,
-        form=form,
-        proxies=1,
-        object_octets=octets,
-        clients=1,
-        cache=cache,
-        stress_cpus=0,
-    )
-    reps = [
-        Repetition(
-            cell_id=cell.cell_id,
-            number=number,
-            phase="measured",
-            asked_requests=1,
-            requests=1,
-            body_octets=octets,
-            elapsed_ns=round(mean * 1000),
-            mean_request_ns=round(mean * 1000),
-            probes=((200, True), (200, True)),
-        )
-        for number, mean in enumerate(means_us)
-    ]
-    asked = Repetitions(wanted=len(reps), least=len(reps), max_invalid=0)
-    return judge.outcome(cell, list(enumerate(reps, start=1)), asked=asked)
+def measured(experiment: str, form: str, octets: int, means_us: list[float], *, cache: bool = False) -> Times:
+    cell = made.spec(form, experiment=experiment, object_octets=octets, cache=cache)
+    return Times(cell=cell, values=[float(round(mean * 1000)) for mean in means_us])
 
 
 def test_each_claim_of_order_is_told_as_its_interval_says() -> None:

@@ -13,12 +13,12 @@ from tests.unit.http import made
 from bmwg.drivers.places import forms
 from bmwg.drivers.places.pod import conflist_sha256
 from bmwg.drivers.testbed.file import embedded_file, load_testbed
-from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.kinds.requests import judge, profile
-from bmwg.methodology.kinds.requests.orders import orders, savings
-from bmwg.methodology.kinds.requests.profile import OTHER_PODS, HttpProfile
-from bmwg.methodology.kinds.requests.records import FORMS, HttpAnswer, Repetition
+from bmwg.methodology.kinds.repeated.profile import Profile
+from bmwg.methodology.kinds.requests import profile
+from bmwg.methodology.kinds.requests.orders import Times, orders, savings
+from bmwg.methodology.kinds.requests.profile import OTHER_PODS
+from bmwg.methodology.kinds.requests.records import FORMS, RequestsSpec
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.kinds.requests import option_table
 from bmwg.reports.kinds.requests.answers import answers_of
@@ -38,14 +38,14 @@ from bmwg.schemas.validation import problems
 AT = "2026-01-31T08:00:00.000000Z"
 
 
-def with_pods(name: str = "quick", *options: str) -> HttpProfile:
-    return profile.load(name).with_networks(options or ("bridge", "ptp", "cilium"))
+def with_pods(name: str = "quick", *options: str) -> Profile[RequestsSpec]:
+    return profile.with_networks(profile.load(name), options or ("bridge", "ptp", "cilium"))
 
 
 def test_profiles_of_the_documents_measure_pods_and_that_of_trex_none() -> None:
     measured = {
-        name: {one.cell.experiment for one in with_pods(name).plan() if one.cell.form.startswith(POD_PREFIX)}
-        for name in profile.names()
+        name: {one.spec.experiment for one in with_pods(name).plan() if one.spec.form.startswith(POD_PREFIX)}
+        for name in profile.PROFILES.names()
     }
     both = {"one_client", "start"}
     assert measured == {
@@ -60,19 +60,20 @@ def test_profiles_of_the_documents_measure_pods_and_that_of_trex_none() -> None:
 
 @pytest.mark.parametrize("name", ["guest", "paper", "quick"])
 def test_a_profile_measures_pods_by_each_option_where_it_names_their_objects(name: str) -> None:
-    made = with_pods(name)
-    assert problems(made.data, "http_profile") == []
-    pods = [entry for entry in made.plan() if entry.cell.form.startswith(POD_PREFIX)]
-    assert {entry.cell.form for entry in pods} == {"pod_bridge", "pod_ptp", "pod_cilium"}
+    used = with_pods(name)
+    assert problems(used.data, "http_profile") == []
+    pods = [entry for entry in used.plan() if entry.spec.form.startswith(POD_PREFIX)]
+    assert {entry.spec.form for entry in pods} == {"pod_bridge", "pod_ptp", "pod_cilium"}
     native = {
-        replace(entry.cell, form="pod_ptp").cell_id: entry
-        for entry in made.plan()
-        if entry.cell.form == "native"
+        profile.cell_of(replace(entry.spec, form="pod_ptp")).cell_id: entry
+        for entry in used.plan()
+        if entry.spec.form == "native"
     }
-    for entry in (one for one in pods if one.cell.form == "pod_ptp"):  # the procedure is native's own
+    for entry in (one for one in pods if one.spec.form == "pod_ptp"):  # the procedure is native's own
         other = native[entry.cell.cell_id]
-        assert replace(entry, test_id=other.test_id, cell=other.cell) == other
-    assert [entry for entry in made.plan() if entry not in pods] == list(profile.load(name).plan())
+        assert replace(entry.spec, form=other.spec.form) == other.spec
+        assert entry.asked == other.asked
+    assert [entry for entry in used.plan() if entry not in pods] == list(profile.load(name).plan())
 
 
 def test_an_option_has_its_test_and_all_others_share_one() -> None:
@@ -84,35 +85,11 @@ def test_an_option_has_its_test_and_all_others_share_one() -> None:
     assert embedded == {f"HP-POD-{number}" for number in range(1, 7)}  # each has a test of its own
 
 
-def outcome(form: str, means_ns: tuple[int, ...]) -> HttpAnswer:
-    cell = next(
-        entry.cell
-        for entry in with_pods("quick", "bridge", "ipvlan").plan()
-        if (entry.cell.form, entry.cell.experiment) == (form, "one_client")
-    )
-    asked = Repetitions(wanted=len(means_ns), least=len(means_ns), max_invalid=0)
-    found = list(enumerate((repetition(cell, mean) for mean in means_ns), start=1))
-    return judge.outcome(cell, found, asked=asked)
-
-
-def repetition(cell: Any, mean_ns: int) -> Repetition:
-    return Repetition(
-        cell_id=cell.cell_id,
-        number=1,
-        phase="measured",
-        asked_requests=10,
-        requests=10,
-        body_octets=10 * cell.object_octets,
-        elapsed_ns=mean_ns * 10,
-        mean_request_ns=mean_ns,
-        probes=((200, True), (200, True)),
-        deployment=f"{cell.form}-1",
-    )
-
-
 def test_no_claim_of_the_documents_has_a_pod_in_it() -> None:
     times = {"native": 1000, "docker_routed": 1100, "pod_bridge": 5000, "vm_full": 9000}
-    found = [outcome(form, (mean, mean + 9, mean + 4)) for form, mean in times.items()]
+    found = [
+        Times(cell=made.spec(form), values=[float(mean), mean + 9, mean + 4]) for form, mean in times.items()
+    ]
     claims = orders(found)
     assert {(claim.first, claim.second) for claim in claims} == {
         ("native", "docker_routed"),
@@ -122,7 +99,8 @@ def test_no_claim_of_the_documents_has_a_pod_in_it() -> None:
 
 
 def test_pods_stand_between_containers_and_virtual_machines() -> None:
-    shown = [outcome(form, (1000, 1001)) for form in ("vm_full", "pod_ipvlan", "native", "pod_bridge")]
+    forms = ("vm_full", "pod_ipvlan", "native", "pod_bridge")
+    shown: list[Any] = [SimpleNamespace(spec=made.spec(form)) for form in forms]
     assert forms_of(shown) == ["native", "pod_ipvlan", "pod_bridge", "vm_full"]
 
 
@@ -166,18 +144,18 @@ def run(tmp_path: Path) -> Path:
     plan = [
         entry
         for entry in two.plan()
-        if (entry.cell.experiment, entry.cell.object_octets) == ("one_client", 1000)
+        if (entry.spec.experiment, entry.spec.object_octets) == ("one_client", 1000)
     ]
-    assert [entry.cell.form for entry in plan] == [*FORMS, "kubernetes", "pod_bridge", "pod_ipvlan"]
+    assert [entry.spec.form for entry in plan] == [*FORMS, "kubernetes", "pod_bridge", "pod_ipvlan"]
     store = RunStore.create(tmp_path, "r1", made.header(two, plan))
     for number, entry in enumerate(plan):
-        if entry.cell.form == "pod_ipvlan":
+        if entry.spec.form == "pod_ipvlan":
             made.not_assessed(store, entry, "no ipvlan", "modprobe ipvlan")
             continue
-        store.add_deployment(f"{entry.cell.form}-1", hosted(entry.cell.form.removeprefix(POD_PREFIX)))
-        made.answer(
-            store, entry, [repetition(entry.cell, 1_000_000 * (number + 1) + more) for more in (0, 10_000)]
-        )
+        store.add_deployment(f"{entry.spec.form}-1", hosted(entry.spec.form.removeprefix(POD_PREFIX)))
+        base_ns = 1_000_000 * (number + 1)
+        results = [made.result(entry.spec, base_ns + more) for more in (0, 10_000)]
+        made.answer(store, entry, results, f"{entry.spec.form}-1")
     store.close(None, "complete")
     return store.folder
 
@@ -223,7 +201,7 @@ def test_options_come_from_the_testbed_file_and_later_from_the_header(tmp_path: 
     assert list(written) == ["bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan"]
     kept = [replace(one, dut_cpus=()) for one in load_testbed().networks if one.name in written]
     assert list(networks_of_header({"networks": written})) == kept  # CPUs are of `pods`, not of an option
-    assert networks_of_header({"name": "a run from before"}) == ()
+    assert networks_of_header({"name": "a row of hosts"}) == ()
 
 
 def _bed(tmp_path: Path, runtime: str) -> Path:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
+from tests.unit.http import made as cells
+from tests.unit.http import modelled as rates
 
 from bmwg.drivers.workload import open_loop
+from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.kinds.requests import modelled as rates
-from bmwg.methodology.kinds.requests import rate_search
-from bmwg.methodology.kinds.requests.rate import RateSpec
-from bmwg.methodology.kinds.requests.records import HttpCell, Repetition, Workload
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.kinds.requests import profile, rate_search
+from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
+from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.reports.kinds.requests.answers import answers_of
+from bmwg.reports.store import RunStore, read_run
+from bmwg.resources.kinds.repeated.measure import CellExecutions, DeploymentBrokenError
+from bmwg.resources.kinds.requests import bench as bench_module
+from bmwg.resources.kinds.requests.bench import RequestsBench
 
 SETTINGS = {
     "min_rps": 10,
@@ -20,75 +32,105 @@ SETTINGS = {
     "max_latency_ms": 500,
     "max_repeats": 1,
 }
-CELL = HttpCell(
-    experiment="request_rate",
-    workload=Workload.OPEN_LOOP,
-    form="native",
-    proxies=1,
-    object_octets=1000,
-    clients=1,
-    cache=False,
-    stress_cpus=0,
-)
+PLANNED = cells.planned(cells.spec(experiment="request_rate", workload=Workload.OPEN_LOOP, search=SETTINGS))
 
 
-def made(limit_rps: int, broken_at: int = 0) -> list[tuple[int, Repetition]]:
+def made(limit_rps: int, broken_at: int = 0) -> list[Tried[RequestsResult]]:
     """Search over a proxy that loses what is above its limit; return what was recorded."""
-    recorded: list[tuple[int, Repetition]] = []
+    recorded: list[Tried[RequestsResult]] = []
 
-    def measure(spec: RateSpec) -> tuple[int, Repetition]:
-        rate_rps, due = spec.load, spec.intended
-        recorded.append(
-            (
-                len(recorded) + 1,
-                Repetition(
-                    cell_id=CELL.cell_id,
-                    number=len(recorded) + 1,
-                    phase="measured",
-                    asked_requests=due,
-                    requests=due,
-                    failed=max(0, due - round(limit_rps * spec.duration_s)),
-                    probes=((200, True), (200, True)),
-                    faults=("the proxy has ended",) if len(recorded) + 1 == broken_at else (),
-                    deployment="d1",
-                    rate_rps=rate_rps,
-                    duration_s=spec.duration_s,
-                ),
-            )
+    def measure(spec: RequestsSpec) -> Tried[RequestsResult]:
+        seq, due = len(recorded) + 1, spec.intended
+        result = RequestsResult(
+            asked_requests=due,
+            requests=due,
+            failed=max(0, due - round(limit_rps * spec.duration_s)),
+            probes=cells.RIGHT,
+            faults=("the proxy has ended",) if seq == broken_at else (),
         )
+        recorded.append(REQUESTS.tried(seq, spec, result, "d1"))
         return recorded[-1]
 
-    rate_search.search(measure, SETTINGS)
+    rate_search.search(measure, PLANNED.spec)
     return recorded
+
+
+def answered(recorded: list[Tried[RequestsResult]]) -> tuple[Outcome, dict[str, float]]:
+    """Return an answer, and its bounds by name."""
+    found = REQUESTS.answered(PLANNED, recorded)
+    return found, {one.metric.removeprefix("transaction_rate."): one.number for one in found.values}
 
 
 @pytest.mark.parametrize("limit_rps", [37, 400, 1777])
 def test_the_limit_is_found_and_the_outcome_follows_from_the_record(limit_rps: int) -> None:
-    found = rate_search.outcome(CELL, made(limit_rps), SETTINGS)
+    found, bounds = answered(made(limit_rps))
     assert found.type is OutcomeType.MEASURED
-    assert found.rate_rps is not None
-    assert found.upper_rps is not None
-    assert found.rate_rps <= limit_rps < found.upper_rps
-    assert found.upper_rps - found.rate_rps <= 0.05 * found.upper_rps
+    assert bounds["lossless"] <= limit_rps < bounds["lossy"]
+    assert bounds["lossy"] - bounds["lossless"] <= 0.05 * bounds["lossy"]
+
+
+def test_a_search_that_a_broken_deployment_ended_counts_no_trial_of_it() -> None:
+    broken = [replace(one, deployment="d0") for one in made(400, broken_at=3)]
+    whole = [replace(one, seq=one.seq + len(broken)) for one in made(400)]
+    found, bounds = answered([*broken, *whole])
+    assert found.trials == tuple(one.seq for one in (*broken, *whole))
+    assert bounds == answered(whole)[1]
+
+
+def test_a_bench_searches_anew_on_a_new_deployment_and_the_journal_says_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first deployment breaks in its third repetition; what the journal holds is asked for again."""
+    count = 0
+
+    def measured(deployment: Any, clients: Any, spec: RequestsSpec) -> RequestsResult:
+        nonlocal count
+        count += 1
+        due = spec.intended
+        lost = max(0, due - round(400 * spec.duration_s))
+        return RequestsResult(asked_requests=due, requests=due, failed=lost, probes=cells.RIGHT)
+
+    monkeypatch.setattr(bench_module, "measured", measured)
+    quick = profile.load("quick")
+    planned = next(one for one in quick.plan() if one.spec.search and one.spec.form == "native")
+    with RunStore.create(tmp_path, "r", cells.header(quick, [planned])) as store:
+        executions = CellExecutions(REQUESTS, planned, store)
+        clients = SimpleNamespace(warms_up_itself=False)
+        bench: Any = SimpleNamespace(_stage=SimpleNamespace(clients=lambda _: clients), leaks=cells.Watch())
+        breaking: Any = SimpleNamespace(fault=lambda: "the proxy has ended" if count == 3 else None)
+        with pytest.raises(DeploymentBrokenError):
+            RequestsBench._measure_cell(bench, executions, breaking, "native-1")
+        standing: Any = SimpleNamespace(fault=lambda: None)
+        RequestsBench._measure_cell(bench, executions, standing, "native-2")
+        answer = executions.answer()
+        store.add_outcome(answer)
+        store.close(None, "complete")
+    assert answer.type is OutcomeType.MEASURED
+    assert 360 < answer.values[0].number <= 400 < answer.values[1].number
+    assert answer.trials == tuple(range(1, count + 1))
+    run = read_run(tmp_path / "r")
+    assert [one.body.spec["number"] for one in run.executions] == list(range(1, count + 1))
+    assert {one.body.spec["rate_rps"] for one in run.executions} >= {answer.values[0].number}
+    assert REQUESTS.answer(run.profile, answer, run.executions, ()) == answer
+    (told,) = answers_of(run)
+    assert (told.values["lossless"], told.values["lossy"]) == tuple(one.number for one in answer.values)
 
 
 def test_a_limit_outside_the_loads_is_no_number() -> None:
-    assert rate_search.outcome(CELL, made(9000), SETTINGS).type is OutcomeType.AT_CEILING
-    below = rate_search.outcome(CELL, made(1), SETTINGS)
-    assert below.type is OutcomeType.AT_FLOOR
-    assert below.rate_rps is None
+    assert answered(made(9000))[0].type is OutcomeType.AT_CEILING
+    below, bounds = answered(made(1))
+    assert (below.type, bounds) == (OutcomeType.AT_FLOOR, {})
 
 
 def test_a_repetition_with_a_fault_ends_the_search_without_a_number() -> None:
-    found = rate_search.outcome(CELL, made(400, broken_at=3), SETTINGS)
-    assert found.type is OutcomeType.INVALID
-    assert found.rate_rps is None
+    found, bounds = answered(made(400, broken_at=3))
+    assert (found.type, bounds) == (OutcomeType.INVALID, {})
     assert "the proxy has ended" in found.reason
 
 
 def test_a_record_of_another_order_gives_no_number() -> None:
     shuffled = made(400)[::-1]
-    assert rate_search.outcome(CELL, shuffled, SETTINGS).type is OutcomeType.INVALID
+    assert answered(shuffled)[0].type is OutcomeType.INVALID
 
 
 def test_summary_of_k6() -> None:
@@ -114,11 +156,11 @@ UNSEEN = {
 }
 
 
-@pytest.mark.parametrize("profile", ["quick", "paper"])
+@pytest.mark.parametrize("name_of", ["quick", "paper"])
 @pytest.mark.parametrize("name", MISLEADING)
-def test_a_proxy_that_misleads_has_no_wrong_number(name: str, profile: str) -> None:
+def test_a_proxy_that_misleads_has_no_wrong_number(name: str, name_of: str) -> None:
     """Of 200 each, quick had 139 wrong after an overload, 50 in two states, 125 with a quarter lossy."""
-    found = rates.counted(MISLEADING[name], rates.settings_of(profile), cases=200, seed=1601)
-    assert found.wrong <= UNSEEN.get((profile, name), 2)
+    found = rates.counted(MISLEADING[name], rates.planned_by(name_of), cases=200, seed=1601)
+    assert found.wrong <= UNSEEN.get((name_of, name), 2)
     if name in ("steady", "soft knee", "late in an overload", "half the rate in its first 2 s"):
         assert found.plain == 200

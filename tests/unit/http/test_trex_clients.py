@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.unit.http import made as cells
 
 from bmwg.drivers.traffic.trex.astf_counts import HttpReading, SideCounts
 from bmwg.drivers.traffic.trex.astf_load import HttpExchange, HttpLoad
 from bmwg.drivers.traffic.trex.astf_sent import HttpSent
 from bmwg.drivers.workload import probe
 from bmwg.drivers.workload import trex_astf as astf
+from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.requests import profile, rate, rate_search
-from bmwg.methodology.kinds.requests.kind import REQUESTS, body_of
-from bmwg.methodology.kinds.requests.rate import RateSpec
-from bmwg.methodology.kinds.requests.records import HttpCell, Repetition, Workload
+from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.schemas.validation import problems_of
 
@@ -30,16 +32,7 @@ SETTINGS = {
     "max_latency_ms": 500,
     "max_repeats": 1,
 }
-CELL = HttpCell(
-    experiment="request_rate",
-    workload=Workload.TREX_ASTF,
-    form="native",
-    proxies=1,
-    object_octets=1000,
-    clients=1,
-    cache=False,
-    stress_cpus=0,
-)
+PLANNED = cells.planned(cells.spec(experiment="request_rate", workload=Workload.TREX_ASTF, search=SETTINGS))
 LOAD = HttpLoad(
     exchanges=(HttpExchange(request=b"GET / HTTP/1.1\r\n\r\n", response_octets=1200, times=2),),
     port=3128,
@@ -63,97 +56,79 @@ def sent(**counts: int) -> HttpSent:
 
 
 def test_a_load_without_loss_is_a_whole_repetition() -> None:
-    found = astf.counted_of(sent(), object_octets=1000).as_fields()
-    assert (found["asked_requests"], found["requests"], found["failed"]) == (200, 200, 0)
-    assert found["body_octets"] == 200 * 1000
-    assert found["unsent_requests"] == 0
-    assert found["faults"] == ()
-    assert found["generator"]["connections_established"] == 100
+    found = astf.counted_of(sent(), object_octets=1000)
+    assert (found.asked_requests, found.requests, found.failed) == (200, 200, 0)
+    assert found.body_octets == 200 * 1000
+    assert found.unsent_requests == 0
+    assert found.faults == ()
+    assert found.generator["connections_established"] == 100
 
 
 def test_late_answers_are_failed_ones_and_said_apart() -> None:
-    found = astf.counted_of(sent(late=3), object_octets=1000).as_fields()
-    assert found["failed"] == 3
-    assert found["generator"]["late_answers"] == 3
+    found = astf.counted_of(sent(late=3), object_octets=1000)
+    assert found.failed == 3
+    assert found.generator["late_answers"] == 3
 
 
 def test_a_lost_server_is_a_fault_and_no_count() -> None:
-    found = astf.counted_of(
-        HttpSent(load=LOAD, reading=None, fault="TRex was lost"), object_octets=1000
-    ).as_fields()
-    assert found["faults"] == ("TRex was lost",)
-    assert found["requests"] == 0
+    found = astf.counted_of(HttpSent(load=LOAD, reading=None, fault="TRex was lost"), object_octets=1000)
+    assert found.faults == ("TRex was lost",)
+    assert found.requests == 0
 
 
 def test_a_repetition_of_trex_is_kept_whole_in_the_journal() -> None:
-    one = Repetition(
-        cell_id="c",
-        number=1,
-        phase="measured",
-        rate_rps=100,
-        probes=((200, True),),
-        **astf.counted_of(sent(), object_octets=1000).as_fields(),
-    )
-    body = body_of(one, CELL)
+    one = replace(astf.counted_of(sent(), object_octets=1000), probes=((200, True),))
+    body = REQUESTS.body_of(replace(PLANNED.spec, rate_rps=100, number=1), one, {})
     whole = {"spec": body.spec, "result": json.loads(json.dumps(body.result))}
     assert problems_of(whole, REQUESTS.schema) == []
     assert whole["result"]["generator"] == one.generator
     assert whole["result"]["unsent_requests"] == one.unsent_requests
 
 
-def made(proxy_rps: int, trex_rps: int) -> list[tuple[int, Repetition]]:
+def made(proxy_rps: int, trex_rps: int) -> list[Tried[RequestsResult]]:
     """Search over a proxy that loses above one rate with a generator that is short above another."""
-    recorded: list[tuple[int, Repetition]] = []
+    recorded: list[Tried[RequestsResult]] = []
 
-    def measure(spec: RateSpec) -> tuple[int, Repetition]:
-        rate_rps, due = spec.load, spec.intended
-        seq = len(recorded) + 1
-        one = Repetition(
-            cell_id=CELL.cell_id,
-            number=seq,
-            phase="measured",
+    def measure(spec: RequestsSpec) -> Tried[RequestsResult]:
+        due = spec.intended
+        one = RequestsResult(
             asked_requests=due,
             requests=due,
             failed=max(0, due - round(proxy_rps * spec.duration_s)),
-            unsent_requests=5 if rate_rps > trex_rps else 0,
-            probes=((200, True), (200, True)),
-            deployment="d1",
-            rate_rps=rate_rps,
-            duration_s=spec.duration_s,
+            unsent_requests=5 if spec.rate_rps > trex_rps else 0,
+            probes=cells.RIGHT,
         )
-        recorded.append((seq, one))
+        recorded.append(REQUESTS.tried(len(recorded) + 1, spec, one, "d1"))
         return recorded[-1]
 
-    rate_search.search(measure, SETTINGS)
+    rate_search.search(measure, PLANNED.spec)
     return recorded
 
 
 def test_a_generator_above_the_proxy_does_not_hide_its_limit() -> None:
-    found = rate_search.outcome(CELL, made(proxy_rps=300, trex_rps=600), SETTINGS)
+    found = REQUESTS.answered(PLANNED, made(proxy_rps=300, trex_rps=600))
     assert found.type is OutcomeType.MEASURED
-    assert found.rate_rps is not None
-    assert 250 < found.rate_rps <= 300
+    assert 250 < found.values[0].number <= 300
 
 
 def test_a_generator_below_the_proxy_is_said_and_no_number_of_the_proxy() -> None:
-    found = rate_search.outcome(CELL, made(proxy_rps=600, trex_rps=300), SETTINGS)
+    found = REQUESTS.answered(PLANNED, made(proxy_rps=600, trex_rps=300))
     assert found.type is OutcomeType.TESTER_LIMITED
-    assert found.rate_rps is None
+    assert found.values == ()
     assert "no request was lost up to" in found.reason
     assert "frames" not in found.reason
 
 
 def test_a_short_repetition_is_never_a_bound() -> None:
     recorded = made(proxy_rps=600, trex_rps=300)
-    short = next(one for _, one in recorded if one.unsent_requests)
-    spec = rate_search.goal(SETTINGS).spec(short.rate_rps or 0)
-    assert rate.judged(1, short, spec).validity is Validity.SENT_SHORT
+    short = next(one for one in recorded if one.result.unsent_requests)
+    assert rate.judged(1, short.result, short.spec).validity is Validity.SENT_SHORT
 
 
 def test_the_profile_asks_for_trex_on_every_form() -> None:
     plan = profile.load("trex").plan()
-    assert {planned.cell.workload for planned in plan} == {Workload.TREX_ASTF}
-    assert all(not planned.cell.cache for planned in plan)  # a cache writes heads of changing length
+    assert {planned.spec.workload for planned in plan} == {Workload.TREX_ASTF}
+    assert all(not planned.spec.cache for planned in plan)  # a cache writes heads of changing length
     assert Workload.TREX_ASTF.is_open_loop
     assert not Workload.AB.is_open_loop
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.http import made
 
 from bmwg.drivers.undo import locks
-from bmwg.methodology.kinds.requests.kind import answer_of, outcome_of
-from bmwg.methodology.kinds.requests.profile import Planned, load
-from bmwg.methodology.kinds.requests.records import Repetition
+from bmwg.methodology.kinds.repeated.profile import Planned
+from bmwg.methodology.kinds.requests.profile import load
+from bmwg.methodology.kinds.requests.records import RequestsSpec
 from bmwg.methodology.plan import turns
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
-from bmwg.resources.kinds.requests.bench import HttpBench
-from bmwg.resources.kinds.requests.measure import record
+from bmwg.resources.kinds.requests.bench import RequestsBench
 from bmwg.resources.run import open_run
 from bmwg.resources.run.settings import Settings
 
@@ -27,13 +27,13 @@ EXPERIMENTS = {"one_client": "HP-ONE", "one_client_cached": "HP-CACHED", "hundre
 TESTS = frozenset(f"{name}-{number}" for name in EXPERIMENTS.values() for number in (1, 2, 3))
 
 
-def planned() -> list[Planned]:
+def planned() -> list[Planned[RequestsSpec]]:
     return [one for one in load("quick").plan() if one.test_id in TESTS]
 
 
 def stretches(plan: Any) -> list[tuple[str, str]]:
     """Return experiment and form of each stretch of a plan."""
-    return [key for key, _ in groupby((one.cell.experiment, one.cell.form) for one in plan)]
+    return [key for key, _ in groupby((one.spec.experiment, one.spec.form) for one in plan)]
 
 
 def test_each_experiment_has_every_form_once_in_an_order_of_its_own() -> None:
@@ -41,7 +41,7 @@ def test_each_experiment_has_every_form_once_in_an_order_of_its_own() -> None:
     for seed in range(5):
         mixed = turns.interleaved(planned(), seed)
         assert sorted(one.key for one in mixed) == sorted(one.key for one in planned())
-        assert [name for name, _ in groupby(one.cell.experiment for one in mixed)] == [
+        assert [name for name, _ in groupby(one.spec.experiment for one in mixed)] == [
             "one_client",
             "hundred_clients",
             "one_client_cached",
@@ -59,30 +59,23 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     places = {"lock_dir": tmp_path / "locks", "index_dir": tmp_path / "index"}
     monkeypatch.setattr(open_run, "reserve_claims", partial(locks.reserve_claims, **places))
 
-    def group_measured(self: HttpBench, group: list[Planned]) -> None:
-        self._deployments += 1
-        deployment = f"{group[0].cell.form}-{self._deployments}"
-        self._store.add_deployment(deployment, {})
+    def group_measured(self: RequestsBench, group: list[Planned[RequestsSpec]]) -> None:
+        deployment = self.new_deployment(group[0].spec.form)
+        self.run.store.add_deployment(deployment, {})
         for one in group:
-            told = []
-            for number in range(1, one.repetitions + 1):
-                mean_ns = 1_000_000 + 1000 * number
-                repetition = Repetition(
-                    cell_id=one.cell.cell_id,
-                    number=number,
-                    phase="measured",
-                    asked_requests=one.requests,
-                    requests=one.requests,
-                    body_octets=one.requests * one.cell.object_octets,
-                    elapsed_ns=mean_ns * one.requests,
-                    mean_request_ns=mean_ns,
-                    probes=((200, True), (200, True)),
-                    deployment=deployment,
+            told = [
+                made.record(
+                    self.run.store,
+                    one,
+                    number,
+                    made.result(one.spec, 1_000_000 + 1000 * number),
+                    deployment,
                 )
-                told.append((record(self._store, one, repetition), repetition))
-            self._answers.keep(outcome_of(answer_of(one, told), one.test_id))
+                for number in range(1, one.asked.wanted + 1)
+            ]
+            self.answers.keep(self.kind.answered(one, told))
 
-    monkeypatch.setattr(HttpBench, "_measure_group", group_measured)
+    monkeypatch.setattr(RequestsBench, "measure", group_measured)
     return tmp_path
 
 
@@ -92,18 +85,18 @@ def first_trials(folder: Path) -> list[str]:
 
 
 def test_a_run_measures_in_the_order_that_it_recorded_and_goes_on_in_it(here: Path) -> None:
-    bench = HttpBench.open(Settings(results=here, run_id="made", order_seed=3), TESTS)
-    order = [one.key for one in bench._plan]
+    bench = made.opened(Settings(results=here, run_id="made", order_seed=3), TESTS)
+    order = [one.key for one in bench.whole_plan]
     assert order == [one.key for one in turns.interleaved(planned(), 3)]
     assert order != [one.key for one in turns.interleaved(planned(), 4)]
     bench.outcomes("HP-HUNDRED-3")
-    bench.close()
+    bench.run.close()
     assert json.loads((here / "made" / "run.json").read_text())["order_seed"] == 3
-    going_on = HttpBench.open(Settings(results=here, continue_run="made", order_seed=99), TESTS)
-    assert [one.key for one in going_on._plan] == order
+    going_on = made.opened(Settings(results=here, continue_run="made", order_seed=99), TESTS)
+    assert [one.key for one in going_on.whole_plan] == order
     for test_id in sorted(TESTS):
         going_on.outcomes(test_id)
-    going_on.close()
+    going_on.run.close()
     told = read_run(here / "made")
     assert told.order_seed == 3
     assert sorted(first_trials(told.folder)) == sorted(order)
@@ -117,10 +110,10 @@ def test_a_run_measures_in_the_order_that_it_recorded_and_goes_on_in_it(here: Pa
 
 
 def test_the_order_of_a_run_is_held_against_its_seed_and_its_trials(here: Path) -> None:
-    bench = HttpBench.open(Settings(results=here, run_id="made", order_seed=3), TESTS)
+    bench = made.opened(Settings(results=here, run_id="made", order_seed=3), TESTS)
     for number in (1, 2, 3):
         bench.outcomes(f"HP-ONE-{number}")
-    bench.close()
+    bench.run.close()
     file = here / "made" / "run.json"
     run = json.loads(file.read_text("ascii"))
     seeds = {

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.unit.http import made
 from tests.unit.http.test_answers import run  # noqa: F401 - a fixture
 
 from bmwg.drivers.hosting.guest_image import examine
@@ -15,7 +16,6 @@ from bmwg.drivers.testbed.file import embedded_file, load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.kinds.requests import words
 from bmwg.reports.store import Run, read_run
-from bmwg.resources.kinds.requests.bench import HttpBench
 from bmwg.resources.kinds.requests.vms import header_of, vms_of_header, vms_of_testbed
 from bmwg.resources.run import open_run
 from bmwg.resources.run.settings import Settings
@@ -62,7 +62,7 @@ def test_a_run_with_a_missing_image_ends_before_anything_is_made(
     settings = settings_of(tmp_path, "{driver: libvirt, image: none.qcow2}")
     monkeypatch.setattr(open_run, "open_display", lambda _: pytest.fail("something was begun"))
     with pytest.raises(ConfigError) as caught:
-        HttpBench.open(settings, {"HP-ONE-5"})
+        made.opened(settings, {"HP-ONE-5"})
     assert caught.value.error_id == "IMAGE-01"
     assert not settings.results.exists()
 

@@ -14,7 +14,6 @@ ROLES = {"client": "one", "dut": "two", "origin": "three"}
     [
         ({"name": "embedded"}, "on one machine"),
         ({"name": "lab", "roles": ROLES}, "on three hosts"),
-        ({"name": "lab of before", "row": {}}, "on three hosts"),
     ],
 )
 def test_where_the_parts_were_is_read_from_the_testbed(testbed, said) -> None:

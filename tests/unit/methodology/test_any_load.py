@@ -3,6 +3,7 @@
 import pytest
 
 from bmwg.methodology.kinds.requests.rate import RateTrial, RequestRate
+from bmwg.methodology.kinds.requests.records import RequestsSpec, Workload
 from bmwg.methodology.mlrsearch import engine
 from bmwg.methodology.mlrsearch.goal import ControllerInput, rfc2544_goal
 from bmwg.methodology.records import OutcomeType, Validity
@@ -12,6 +13,7 @@ from bmwg.methodology.search.stepwise import UnexpectedTrialError
 from bmwg.methodology.search.tst009 import Tst009Goal
 
 TRUTH = 12_345  # requests/s
+OFFER = RequestRate(of=RequestsSpec(workload=Workload.OPEN_LOOP, object_octets=1000, clients=1))
 
 
 class Proxy:
@@ -39,7 +41,7 @@ class Proxy:
 
 def bisected(**changes):
     fields = {
-        "offer": RequestRate(),
+        "offer": OFFER,
         "duration_s": 2.0,
         "min_load_fps": 100,
         "max_load_fps": 100_000,
@@ -82,7 +84,7 @@ def test_what_is_no_plain_number_is_said_in_requests(proxy, kind):
 
 
 def tst(**changes):
-    fields = {"offer": RequestRate(), "duration_s": 2.0, "step_fps": 100, "max_load_fps": 100_000}
+    fields = {"offer": OFFER, "duration_s": 2.0, "step_fps": 100, "max_load_fps": 100_000}
     return Tst009Goal(**{**fields, **changes})
 
 
@@ -96,9 +98,7 @@ def test_tst009_finds_it_within_the_step():
 
 def test_mlrsearch_finds_it_within_its_width():
     proxy = Proxy()
-    wanted = ControllerInput(
-        goals=(rfc2544_goal(),), offer=RequestRate(), min_load_fps=1000, max_load_fps=100_000
-    )
+    wanted = ControllerInput(goals=(rfc2544_goal(),), offer=OFFER, min_load_fps=1000, max_load_fps=100_000)
     found = engine.search(proxy, wanted)
     (result,) = found.results
     assert result.regular, result.reason
@@ -108,7 +108,7 @@ def test_mlrsearch_finds_it_within_its_width():
 
 def test_what_was_found_is_tried_again_in_requests():
     again = closing.Closing(
-        offer=RequestRate(),
+        offer=OFFER,
         load=TRUTH,
         half=TRUTH // 2,
         duration_s=2.0,

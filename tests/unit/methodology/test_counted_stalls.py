@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.unit.methodology.stalled import StalledBench, StallLaw
 
 from bmwg.methodology.answers import throughput
 from bmwg.methodology.answers.believed import believed
@@ -22,7 +23,6 @@ from bmwg.methodology.records import (
 )
 from bmwg.methodology.simulated_devices.algorithms import Algorithm, bisect, mlrsearch, verify_loss
 from bmwg.methodology.simulated_devices.device import HardLimit
-from bmwg.methodology.simulated_devices.stalled import StalledBench, StallLaw
 from bmwg.methodology.trial.counted_stalls import remark, stalled
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.trial.judging import JudgedTrial, TrialPolicy

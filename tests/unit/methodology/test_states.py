@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from tests.unit.methodology.stalled import StalledBench, StallLaw
 
 from bmwg.methodology.profiles import builtin_names, load_profile
 from bmwg.methodology.records import Cell, OutcomeType, Validity
@@ -14,7 +15,6 @@ from bmwg.methodology.search.stepwise import run
 from bmwg.methodology.simulated_devices.algorithms import bisect, mlrsearch, verify_loss
 from bmwg.methodology.simulated_devices.bench import ModelBench
 from bmwg.methodology.simulated_devices.device import HardLimit, SlowStart, SoftKnee
-from bmwg.methodology.simulated_devices.stalled import StalledBench, StallLaw
 from bmwg.methodology.simulated_devices.study import holds
 from bmwg.methodology.simulated_devices.unruly import Bistable
 from bmwg.methodology.trial.traffic import Traffic

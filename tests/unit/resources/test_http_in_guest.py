@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.unit.http.made import opened
 
 from bmwg.drivers.hosting import guest_run, mounts
 from bmwg.reports.store import read_run
-from bmwg.resources.kinds.requests.bench import HttpBench
 from bmwg.resources.run.settings import Settings
 
 MACHINE = {
@@ -32,8 +32,8 @@ def in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 
 
 def run_of_nothing(results: Path) -> Path:
-    bench = HttpBench.open(Settings(profile="guest", results=results, run_id="r1"), set())
-    bench.close()
+    bench = opened(Settings(profile="guest", results=results, run_id="r1"), set())
+    bench.run.close()
     return results / "r1"
 
 

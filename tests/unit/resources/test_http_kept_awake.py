@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.http import made
 
 from bmwg.drivers.watch import awake
 from bmwg.drivers.watch.awake import Awake
 from bmwg.methodology.kinds.requests import profile as profiles
-from bmwg.methodology.kinds.requests.profile import HttpProfile, load
+from bmwg.methodology.kinds.requests.profile import load
 from bmwg.methodology.trial.keep_awake import Held, KeepAwake
-from bmwg.resources.kinds.requests.bench import HttpBench
 from bmwg.resources.run import open_run
+from bmwg.resources.run.open_run import OpenRun
 from bmwg.resources.run.settings import Settings
 
 REFUSED = "no such device here"
@@ -38,11 +39,11 @@ def at_records(monkeypatch: pytest.MonkeyPatch) -> list[Held | None]:
 
 def of_profile(monkeypatch: pytest.MonkeyPatch, asked: KeepAwake) -> None:
     data = {**load("guest").data, "keep_awake": asked.value}
-    monkeypatch.setattr(profiles, "load", lambda name, forms: HttpProfile(name="guest", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name, forms: profiles.PROFILES.of(data))
 
 
-def opened(tmp_path: Path) -> HttpBench:
-    return HttpBench.open(Settings(profile="guest", results=tmp_path, run_id="r1"), set())
+def opened(tmp_path: Path) -> OpenRun:
+    return made.opened(Settings(profile="guest", results=tmp_path, run_id="r1"), set()).run
 
 
 def test_both_records_are_taken_while_it_is_held(

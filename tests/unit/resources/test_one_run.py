@@ -9,15 +9,15 @@ from tests.unit.checker.runs import machine
 
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.kinds.requests import judge, profile
-from bmwg.methodology.kinds.requests.kind import without_repetition
-from bmwg.methodology.kinds.requests.records import Repetition
+from bmwg.methodology.kinds.requests import profile
+from bmwg.methodology.kinds.requests.records import RequestsResult
 from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.resources import rooms
-from bmwg.resources.kinds.requests.bench import HttpBench
+from bmwg.resources.kinds.repeated.measure import Stand
+from bmwg.resources.kinds.requests.bench import RequestsBench
 from bmwg.resources.kinds.requests.room import RequestsShare
 from bmwg.resources.run import open_run
 from bmwg.resources.run.settings import Settings
@@ -32,10 +32,10 @@ def no_proxy(monkeypatch):
 
     def lacking(self, group):
         for planned in group:
-            lacks = without_repetition(planned, OutcomeType.NOT_ASSESSED, "origin server: no such program")
-            self._answers.keep(lacks, "apt")
+            why = "origin server: no such program"
+            self.keep_without(planned, OutcomeType.NOT_ASSESSED, why, "apt")
 
-    monkeypatch.setattr(HttpBench, "_measure_group", lacking)
+    monkeypatch.setattr(RequestsBench, "measure", lacking)
     monkeypatch.setattr(open_run, "machine_record", lambda *_: machine())
     monkeypatch.setattr(RequestsShare, "claims", ())
 
@@ -116,28 +116,23 @@ def started(no_proxy, monkeypatch):
     """Every start of an instance took about a millisecond."""
 
     def measured(self, group):
-        self._store.add_deployment("native-start-1", {"hosting": {"form": "native"}})
-        for planned in group:
-            runs = self._runs(planned)
-            for number in range(1, planned.repetitions + 1):
-                took_ns = 1_000_000 + number
-                runs.keep(
-                    Repetition(
-                        cell_id=planned.cell.cell_id,
-                        number=number,
-                        phase=judge.MEASURED,
-                        asked_requests=1,
-                        requests=1,
-                        elapsed_ns=took_ns,
-                        mean_request_ns=took_ns,
-                        wall_ns=took_ns,
-                        deployment="native-start-1",
-                    )
-                )
-                time.sleep(0.002)  # a line is not written before its repetition has ended
-            self._keep_judged(runs, self._guard.judged)
+        self.run.store.add_deployment("native-start-1", {"hosting": {"form": "native"}})
 
-    monkeypatch.setattr(HttpBench, "_measure_group", measured)
+        def once(spec):
+            time.sleep(0.002)
+            return RequestsResult(
+                asked_requests=1,
+                requests=1,
+                elapsed_ns=1_000_000 + spec.number,
+                mean_request_ns=1_000_000 + spec.number,
+            )
+
+        for planned in group:
+            executions = self.executions(planned)
+            executions.run(Stand(deployment_id="native-start-1", run=once, leaks=self.leaks))
+            self.keep_judged(executions, self.guard.judged)
+
+    monkeypatch.setattr(RequestsBench, "measure", measured)
 
 
 def test_one_verification_and_one_bundle_hold_both_kinds(tmp_path, started, capsys):

@@ -13,7 +13,7 @@ from typing import Any
 import liar
 import replayable
 
-from bmwg.methodology.kinds.requests import kind as requests
+from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.record.drift import named_drift
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store.codec import outcome_to_json
@@ -129,7 +129,7 @@ def told(folder: Path, lie: HttpLie, seed: int = 0) -> Path:
         mine = [one for one in evidence.executions if one.cell_id == outcome.cell.cell_id]
         changes = named_drift(files.platform, outcome.outcome_id)
         try:
-            answers.append(requests.REQUESTS.answer(files.run["profile"], outcome, mine, changes))
+            answers.append(REQUESTS.answer(files.run["profile"], outcome, mine, changes))
         except (ValueError, KeyError):
             answers.append(outcome)
     mends = {one["id"]: one["mend"] for one in files.run["outcomes"]}

@@ -15,8 +15,6 @@ from tests.unit.http import made as requests_run
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.requests import profile
-from bmwg.methodology.kinds.requests.kind import cell_of
-from bmwg.methodology.kinds.requests.records import Repetition
 from bmwg.methodology.requirements.rows import VerdictBasis
 from bmwg.reports.bundle.archive import write_archive
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
@@ -34,28 +32,16 @@ ADDRESS = "10.11.12.13"  # outside the benchmarking networks
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-def repetition(planned, number, mean_ns, **changes):
-    fields = {
-        "cell_id": planned.cell.cell_id,
-        "number": number,
-        "phase": "measured",
-        "asked_requests": planned.requests,
-        "requests": planned.requests,
-        "body_octets": planned.requests * planned.cell.object_octets,
-        "elapsed_ns": mean_ns * planned.requests,
-        "process_ns": mean_ns * planned.requests + 3_000_000,
-        "wall_ns": mean_ns * planned.requests + 9_000_000,
-        "mean_request_ns": mean_ns,
-        "probes": ((200, True), (200, True)),
-        "deployment": "native-1",
-    }
-    return Repetition(**(fields | changes))
+def repetition(planned, mean_ns, **changes):
+    took_ns = mean_ns * planned.spec.asked_requests
+    told = {"process_ns": took_ns + 3_000_000, "wall_ns": took_ns + 9_000_000}
+    return requests_run.result(planned.spec, mean_ns, **(told | changes))
 
 
 def make_run(results, *, testbed=None, report=True):
     """Write a complete run of the experiment with one client: native measured, the others not tried."""
     loaded = profile.load("quick")
-    plan = [one for one in loaded.plan() if one.cell.experiment == "one_client"]
+    plan = [one for one in loaded.plan() if one.spec.experiment == "one_client"]
     header = requests_run.header(
         loaded,
         plan,
@@ -70,14 +56,14 @@ def make_run(results, *, testbed=None, report=True):
         place = {"schema": "record/1.0", "scope": "network", "fields": {}}
         store.platform.note_records("native-1", {"proxy": place})
         for planned in plan:
-            if planned.cell.form != "native":
+            if planned.spec.form != "native":
                 requests_run.not_assessed(store, planned, "no daemon")
                 continue
             kept = []
-            for number in range(planned.repetitions):
+            for number in range(planned.asked.wanted):
                 broken = {"failed": 1} if number == 1 else {}
-                kept.append(repetition(planned, number + 1, 1_000_000 + 1000 * number, **broken))
-            kept.append(repetition(planned, planned.repetitions + 1, 1_002_500))
+                kept.append(repetition(planned, 1_000_000 + 1000 * number, **broken))
+            kept.append(repetition(planned, 1_002_500))
             requests_run.answer(store, planned, kept)
         store.close(None, "complete")
     if report:
@@ -199,8 +185,8 @@ def hidden(lines):
 
 
 def never_chosen(lines):
-    planned = next(one for one in profile.load("quick").plan() if one.cell.experiment == "one_client_cached")
-    spec = {**lines[0]["spec"], "asked_requests": planned.requests}
+    planned = next(one for one in profile.load("quick").plan() if one.spec.experiment == "one_client_cached")
+    spec = {**lines[0]["spec"], "asked_requests": planned.spec.asked_requests}
     lines.append({**lines[0], "cell": planned.cell.cell_id, "spec": spec})
 
 
@@ -410,8 +396,8 @@ def test_single_changes_of_the_bundle_are_refused(signed, keys, tmp_path):
 
 def test_what_was_planned_is_the_profiles(made):
     stated = json.loads((made / "run.json").read_text())["plan"]
-    planned = [one for one in profile.load("quick").plan() if one.cell.experiment == "one_client"]
-    assert [entry["cell"] for entry in stated] == [cell_to_json(cell_of(one.cell)) for one in planned]
+    planned = [one for one in profile.load("quick").plan() if one.spec.experiment == "one_client"]
+    assert [entry["cell"] for entry in stated] == [cell_to_json(one.cell) for one in planned]
     assert [entry["test"] for entry in stated] == [one.test_id for one in planned]
 
 

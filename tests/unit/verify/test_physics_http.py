@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from bmwg.methodology.kinds.requests.records import Repetition, Workload
-from bmwg.reports.kinds.requests.physics import beyond_rate, executions
+from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
+from bmwg.methodology.records import Validity
+from bmwg.reports.kinds.requests.physics import PHYSICS, within_line_rate
 from bmwg.reports.verify.timing import contradictions, outside, too_close, too_short
 
 BEGAN = "2026-05-01T00:00:00.000000Z"
 MS = 1_000_000
 HONEST: dict[str, Any] = {
-    "cell_id": "c",
-    "number": 1,
-    "phase": "measured",
     "asked_requests": 100,
     "requests": 100,
     "body_octets": 100_000,
@@ -30,15 +29,29 @@ HONEST: dict[str, Any] = {
 }
 
 
-def wrong(workload: Workload = Workload.AB, *, at_ms: int = 700, **changes: Any) -> list[str]:
-    one = Repetition(**(HONEST | changes))
-    cell = SimpleNamespace(workload=workload, clients=2, object_octets=1000)
-    lines = [(1, f"2026-05-01T00:00:00.{at_ms * 1000:06d}Z", one)] * 3
-    plan: Any = {"c": SimpleNamespace(cell=cell)}
-    told = executions(
-        "http.jsonl", BEGAN, [(n, f"2026-05-01T00:00:0{n}.5Z", one) for n, _, one in lines], plan
+def lines(
+    *stamps: str,
+    workload: Workload = Workload.AB,
+    rate_rps: int = 0,
+    validity: Validity = Validity.VALID,
+    **changes: Any,
+) -> Any:
+    """A journal with the same repetition at each of some times."""
+    spec = RequestsSpec(
+        workload=workload, object_octets=1000, clients=2, asked_requests=100, rate_rps=rate_rps, number=1
     )
-    return [where for where, _, _ in (*too_short(told[:1]), *contradictions(told[:1]))]
+    body = REQUESTS.body_of(spec, RequestsResult(**(HONEST | changes)), {})
+    executions = [
+        SimpleNamespace(seq=seq, at=at, body=body, validity=validity)
+        for seq, at in enumerate(stamps, start=1)
+    ]
+    begins = dict(enumerate((BEGAN, *stamps), start=1))
+    return SimpleNamespace(executions=executions, begins=begins, findings=(), line_rate_bps=None)
+
+
+def wrong(workload: Workload = Workload.AB, **changes: Any) -> list[str]:
+    told = PHYSICS.executions(lines("2026-05-01T00:00:01.5Z", workload=workload, **changes))
+    return [where for where, _, _ in (*too_short(told), *contradictions(told))]
 
 
 def test_an_honest_repetition_is_within_every_bound() -> None:
@@ -72,22 +85,24 @@ def test_each_bound_is_held(workload: Workload, changes: dict[str, Any], what: s
     assert {where.split(": ")[-1] for where in found} == {what}
 
 
-def lines(*stamps: str) -> list[tuple[int, str, Repetition]]:
-    return [(number, at, Repetition(**HONEST)) for number, at in enumerate(stamps, start=1)]
+def test_what_an_incomplete_repetition_counted_is_held_as_well() -> None:
+    """The share of requests that failed is of such repetitions, too."""
+    assert wrong(validity=Validity.INCOMPLETE, failed=1) == []
+    assert wrong(validity=Validity.INCOMPLETE, failed=101)
 
 
 def test_lines_that_are_too_close_and_outside_of_the_run() -> None:
     close = lines(*(f"2026-05-01T00:00:00.{n:06d}Z" for n in range(5)))
-    assert len(list(too_close(executions("j", BEGAN, close, {})))) == 5
+    assert len(list(too_close(PHYSICS.executions(close)))) == 5
     one = lines("2026-05-01T00:00:01Z", "2026-05-01T00:00:01.2Z", "2026-05-01T00:00:03Z")
-    assert list(too_close(executions("j", BEGAN, one, {}))) == []  # a clock that was set
-    late = executions("j", BEGAN, lines("2026-05-01T00:00:01Z"), {})
+    assert list(too_close(PHYSICS.executions(one))) == []  # a clock that was set
+    late = PHYSICS.executions(lines("2026-05-01T00:00:01Z"))
     assert len(list(outside(late, BEGAN, BEGAN))) == 1
     assert len(list(outside(late, "2019-05-01T00:00:00Z", None))) == 1
 
 
-def test_no_repetition_moves_more_than_the_medium_carries() -> None:
-    one = lines("2026-05-01T00:00:01Z")
-    assert list(beyond_rate(one, "j", None)) == []
-    assert list(beyond_rate(one, "j", 10_000_000)) == []
-    assert len(list(beyond_rate(one, "j", 1_000_000))) == 1
+@pytest.mark.parametrize(("rate_bps", "count"), [(None, 0), (10_000_000, 0), (1_000_000, 1)])
+def test_no_repetition_moves_more_than_the_medium_carries(rate_bps: int | None, count: int) -> None:
+    evidence = lines("2026-05-01T00:00:01Z")
+    evidence.line_rate_bps = rate_bps
+    assert len(list(within_line_rate.check(evidence))) == count

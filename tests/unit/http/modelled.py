@@ -6,14 +6,20 @@ Proxies are the models of devices, with requests for frames. What is late or ref
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
+from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.kinds.requests import profile as http_profile
-from bmwg.methodology.kinds.requests.rate import RateSpec
-from bmwg.methodology.kinds.requests.rate_search import LONG_ENOUGH_S, LONGER, below, goal, search
-from bmwg.methodology.kinds.requests.records import Repetition, Workload
+from bmwg.methodology.kinds.requests.rate_search import (
+    LONG_ENOUGH_S,
+    LONGER,
+    below,
+    goal,
+    search,
+    settings_of,
+)
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search.goal import SearchResult
 from bmwg.methodology.simulated_devices.device import (
@@ -96,29 +102,23 @@ class ProxyBench:
     device: Device
     seed: int
     traffic_s: float = 0.0
-    done: list[tuple[int, Repetition]] = field(default_factory=list)
+    done: list[Tried[RequestsResult]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Throw the dice of this bench."""
         self._dice = random.Random(f"proxy {self.seed}")
 
-    def measure(self, spec: RateSpec) -> tuple[int, Repetition]:
+    def measure(self, spec: RequestsSpec) -> Tried[RequestsResult]:
         """Run one repetition."""
         self.traffic_s += spec.duration_s
         passed = self.device.passes(spec.intended, spec.duration_s, self._dice)
-        seq = len(self.done) + 1
-        one = Repetition(
-            cell_id="model",
-            number=seq,
-            phase="measured",
+        result = RequestsResult(
             asked_requests=spec.intended,
             requests=spec.intended,
             failed=spec.intended - passed.received,
             probes=((200, True), (200, True)),
-            rate_rps=spec.load,
-            duration_s=spec.duration_s,
         )
-        self.done.append((seq, one))
+        self.done.append(Tried(seq=len(self.done) + 1, result=result, spec=spec))
         return self.done[-1]
 
 
@@ -132,40 +132,42 @@ class Counted:
     traffic_s: float
 
 
-def settings_of(name: str) -> Mapping[str, Any]:
+def planned_by(name: str) -> RequestsSpec:
     """Return how a profile searches for a rate."""
     plan = http_profile.load(name).plan()
     return next(
-        one.rate
+        one.spec
         for one in plan
-        if one.rate is not None and one.cell.workload is Workload.OPEN_LOOP and one.cell.form == "native"
+        if one.spec.search is not None
+        and one.spec.workload is Workload.OPEN_LOOP
+        and one.spec.form == "native"
     )
 
 
-def counted(proxies: Proxies, settings: Mapping[str, Any], *, cases: int, seed: int) -> Counted:
+def counted(proxies: Proxies, planned: RequestsSpec, *, cases: int, seed: int) -> Counted:
     """Search `cases` proxies, each of a limit of its own."""
-    dice = random.Random(f"{seed} {proxies.name}")
+    dice, settings = random.Random(f"{seed} {proxies.name}"), settings_of(planned)
     plain = wrong = 0
     traffic_s: list[float] = []
     for case in range(cases):
         limit = dice.randint(_LEAST_RPS, int(_MOST_SHARE * settings["max_rps"]))
         bench = ProxyBench(device=proxies.device(limit, settings["duration_s"]), seed=seed * 1000 + case)
-        found = search(bench.measure, settings)
+        found = search(bench.measure, planned)
         traffic_s.append(bench.traffic_s)
         if found.type is OutcomeType.MEASURED:
             plain += 1
-            wrong += not _holds(found, bench.device, settings)
+            wrong += not _holds(found, bench.device, planned)
     return Counted(cases=cases, plain=plain, wrong=wrong, traffic_s=sorted(traffic_s)[cases // 2])
 
 
-def _holds(found: SearchResult, device: Device, settings: Mapping[str, Any]) -> bool:
+def _holds(found: SearchResult, device: Device, planned: RequestsSpec) -> bool:
     """Whether what held in the longest trials, and the lowest load that lost, lie about the truth.
 
     One request in a trial is no difference.
     """
     assert found.lower is not None
     assert found.upper is not None
-    wanted = goal(settings)
+    wanted = goal(planned)
     long_s = min(LONG_ENOUGH_S, LONGER * wanted.duration_s)
     truth = device.truth_fps(Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=long_s))
     if truth is None:
