@@ -6,12 +6,13 @@ otherwise, RUN-05 kinds of load that have no run together.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.plan.shards import Work

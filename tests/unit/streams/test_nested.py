@@ -62,7 +62,7 @@ def test_an_execution_by_a_clock_that_was_wrong_is_a_fault():
         return agent if "process" in function else {"source": "tsc", "monotonic_ns": next(counts)}
 
     nic = SimpleNamespace(interface="eth0")
-    host = SimpleNamespace(place={})
+    host = SimpleNamespace(place={}, machine=None)
     machine = SimpleNamespace(name="vm0", endpoints=(nic,), call_named=called, describe=dict)
     guest = GuestHost(machine, host, pod_cpus="0")
     pod = SimpleNamespace(node=guest)
