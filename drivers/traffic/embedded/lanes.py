@@ -119,7 +119,7 @@ def check_nodes(ports: Sequence[TesterPort], cpus: Sequence[int]) -> None:
 
 
 def refused(refusal: RefusalError, ports: Sequence[TesterPort], lanes: int) -> ToolkitError | None:
-    """Return the error for what the tester says of a port's queues; None for any other reason."""
+    """Return the error for what the tester says of a port's queues and buffers; None for another reason."""
     name, _, queues = refusal.text.partition(" ")
     port = next((port for port in ports if port.name == name), ports[0])
     if refusal.code == "queues":
@@ -137,6 +137,14 @@ def refused(refusal: RefusalError, ports: Sequence[TesterPort], lanes: int) -> T
             expected="a NIC that spreads frames over its queues by their UDP ports (RSS)",
             found="its driver offers none",
             hint="set tester.options.lanes to 1: all frames would come to one queue",
+        )
+    if refusal.code == "memory":
+        return TestbedError(
+            "TST-11",
+            f"tester ports, {lanes} lanes: memory; no traffic was sent",
+            expected="buffers for each queue",
+            found=refusal.text,
+            hint="raise tester.options.memory_mib (PCI: hugepages on the NIC's node), or lower descriptors",
         )
     return None
 

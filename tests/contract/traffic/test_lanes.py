@@ -348,6 +348,14 @@ def test_a_device_of_one_queue_says_so(two_lanes, run_dir):
     assert "1 of each" in str(named)
 
 
+def test_too_little_memory_names_the_setting(run_dir):
+    with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir, cpus=(0, 1), memory_mib=64)) as tester:
+        with pytest.raises(TestbedError, match="TST-11") as caught:
+            tester.attach(bed.linked("ring", ("plain", "plain")))
+        assert "tester.options.memory_mib" in caught.value.hint
+        assert tester.pid is not None
+
+
 @pytest.mark.parametrize("lanes", [0, 65])
 def test_lanes_that_no_sequence_number_can_name(two_lanes, lanes):
     with pytest.raises(RefusalError, match="protocol"):

@@ -116,7 +116,7 @@ def test_a_nic_that_cannot_have_so_many_is_named(code, error_id):
     assert error is not None
     assert error.error_id == error_id
     assert "eth2 (0000:02:00.0): 2 lanes" in str(error)
-    assert lanes.refused(RefusalError("memory", "eth2: none"), NICS, 2) is None
+    assert lanes.refused(RefusalError("device", "eth2: none"), NICS, 2) is None
 
 
 def test_several_lanes_lack_what_only_one_can_see():
