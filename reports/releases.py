@@ -88,18 +88,22 @@ def unreleased(commit: str | None) -> str:
     return ""
 
 
+def own_profile(run: Mapping[str, Any], load: str) -> bool:
+    """Whether the profile of a kind of load is one that the toolkit ships, with nothing changed."""
+    profile = loads.said_of(run, load)["profile"]
+    added = kinds.kinds()[load].named_by_run if load in kinds.kinds() else frozenset()
+    told = {key: value for key, value in profile.items() if key not in added}
+    return sha256_of(told) in of_release(run["toolkit"]["commit"]).get(profile["name"], ())
+
+
 def strangers(run: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return what a header says of toolkit and profiles that nobody here can confirm, in sentences."""
     if run is None:
         return ()
     said = [unreleased(run["toolkit"]["commit"])]
     for load in loads.of_run(run):
-        profile = loads.said_of(run, load)["profile"]
-        name = profile["name"]
-        added = kinds.kinds()[load].named_by_run if load in kinds.kinds() else frozenset()
-        own = {key: value for key, value in profile.items() if key not in added}
-        known = of_release(run["toolkit"]["commit"])
-        if name in profiles() and sha256_of(own) not in known.get(name, ()):
+        name = loads.said_of(run, load)["profile"]["name"]
+        if name in profiles() and not own_profile(run, load):
             said.append(
                 f"unknown profile: that of {load} is called {shown(name)} and holds something else than"
                 " the toolkit's profile of that name did"

@@ -13,10 +13,12 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
+from bmwg.methodology.plan import planning
 from bmwg.methodology.records import Direction, TrialResult
 from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.releases import own_profile
 from bmwg.reports.verify.timing import (
     CLOCK_ERROR_RATIO,
     CLOCK_ERROR_S,
@@ -299,8 +301,9 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
 def _not_planned(evidence: Evidence) -> Iterator[str]:
     """Name the tests of a suite that a run left out: who chose them after the results is not to be seen."""
     planned = {one.test_id for one in evidence.plan}
+    offered = _offered(evidence)
     for suite in dict.fromkeys(case.suite for case in evidence.cases if case.test_id in planned):
-        whole = [case.test_id for case in evidence.cases if case.suite == suite]
+        whole = [case.test_id for case in evidence.cases if case.suite == suite and case.test_id in offered]
         left_out = [test_id for test_id in whole if test_id not in planned]
         if left_out:
             more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
@@ -309,6 +312,17 @@ def _not_planned(evidence: Evidence) -> Iterator[str]:
                 "not "
                 f"{', '.join(left_out[:_NAMED])}{more}: why these?"
             )
+
+
+def _offered(evidence: Evidence) -> frozenset[str]:
+    """Return the tests among which somebody chose: a profile of our own leaves out some by itself."""
+    every = frozenset(case.test_id for case in evidence.cases)
+    run = evidence.run
+    if run is None or evidence.profile is None or not own_profile(run, evidence.load):
+        return every
+    networks = run["testbed"].get("networks")
+    tags = planning.Networks.of(networks if isinstance(networks, dict) else {})
+    return frozenset(one.test_id for one in planning.cells(evidence.profile, tags, test_ids=every))
 
 
 def _two_clocks(evidence: Evidence) -> Iterator[str]:
