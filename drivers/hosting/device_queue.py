@@ -198,7 +198,8 @@ def _find_threads(interface: str, number: int, before: set[int]) -> list[int]:
             return sorted(new)
         time.sleep(0.01)
     named = _kernel_threads(interface)
-    if listed is None and len(named) == 1:  # applied before, and no other interface of that name has one
+    # a device keeps its threads when they are switched off, and so has no new ones the next time
+    if listed is None and named and (len(named) == 1 or _alone_of_its_name(interface)):
         return sorted(named)
     raise TestbedError(
         "QUEUE-02",
@@ -212,6 +213,27 @@ def _find_threads(interface: str, number: int, before: set[int]) -> list[int]:
 def _kernel_threads(interface: str) -> set[int]:
     pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
     return {pid for pid in pids if _is_queue_thread(pid, interface)}
+
+
+def _alone_of_its_name(interface: str) -> bool:
+    """Whether no other interface of this machine, in any namespace, has threads that are named like these."""
+    seen: set[int] = set()
+    alike = 0
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError):  # it is no process, or it went
+            namespace = os.stat(f"/proc/{name}/ns/net").st_ino
+            if namespace in seen:
+                continue
+            lines = Path(f"/proc/{name}/net/dev").read_text().splitlines()[2:]
+            seen.add(namespace)
+            names = [line.partition(":")[0].strip() for line in lines]
+            alike += sum(_thread_name(one) == _thread_name(interface) for one in names)
+    return alike == 1
+
+
+def _thread_name(interface: str) -> str:
+    """Return how the names of its threads begin: an older kernel shows 15 octets of them only."""
+    return f"napi/{interface}-"[:15]
 
 
 def _sees_kernel_threads() -> bool:
@@ -232,8 +254,7 @@ def _is_queue_thread(pid: int, interface: str) -> bool:
         comm = Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:
         return False
-    # an older kernel shows 15 octets of the name only
-    return comm.startswith(f"napi/{interface}-"[:15])
+    return comm.startswith(_thread_name(interface))
 
 
 def _describe(pid: int) -> dict[str, JsonValue]:
