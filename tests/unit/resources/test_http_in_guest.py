@@ -44,7 +44,7 @@ def test_the_record_and_the_page_of_a_run_in_a_guest_name_it(tmp_path: Path, in_
     assert machine == {**MACHINE, "name": "qemu guest", "version": "7.2.22"}
     assert in_memory == [str(folder.resolve() / "pods")]
     page = (folder / "report.rst").read_text(encoding="utf-8").replace("\\", "")
-    assert page.index("Virtual machine under TCG: function, never a rate.") < page.index("Testbed client")
+    assert page.index("Virtual machine under TCG: function, never a rate.") < page.index("Indicative:")
 
 
 def test_a_run_outside_of_a_guest_names_none(tmp_path: Path, in_memory: list[str]) -> None:

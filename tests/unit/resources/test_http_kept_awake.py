@@ -75,7 +75,9 @@ def test_a_line_is_told_only_when_another_thing_is_held(
     assert [held.asked for held in at_records if held] == [asked, asked]
     about = [line for line in told if "halt" in line]
     assert len(about) == lines
-    assert [line for line in about if not (line.startswith("on this machine CPUs") and REFUSED in line)] == []
+    assert [
+        line for line in about if not (line.startswith("awake: on this machine CPUs") and REFUSED in line)
+    ] == []
 
 
 def test_a_run_that_does_not_open_holds_nothing_afterwards(

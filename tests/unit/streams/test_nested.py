@@ -94,13 +94,16 @@ class _Place(SimpleNamespace):
 
 def bed_of(nic: str):
     guests = Guests()
-    node, guest = _Place(name="dut1", pid=7, nic=""), _Place(name="vm0", pid=1, nic="eth0")
+    node = _Place(name="dut1", pid=7, nic="", machine="this one")
+    guest = _Place(name="vm0", pid=1, nic="eth0")
     bed = SimpleNamespace(
         guests=guests,
         nodes=("dut1", "vm0"),
         host={"dut1": node, "vm0": guest}.get,
+        node={"dut1": node}.get,
+        hosts={},
         pods={},
-        testbed=SimpleNamespace(lab_ports=()),
+        testbed=SimpleNamespace(lab_ports=(), links=()),
     )
     return bed, guests.known(guest, nic=nic, host="dut1"), node, guest
 

@@ -427,7 +427,7 @@ def test_a_run_of_requests_has_verdicts_by_the_table_of_all_rules(tmp_path):
 @pytest.mark.parametrize(
     ("testbed", "verdict"),
     [
-        ({"name": "x", "nodes": {"a": {"kind": "ssh"}, "b": {"kind": "namespace"}}}, "not_met"),
+        ({"name": "x", "nodes": {"a": {"kind": "ssh"}, "b": {"kind": "namespace"}}}, "not_assessed"),
         ({"name": "x", "nodes": {}, "row": {"client": {"node": "one", "port": "eth1"}}}, "not_assessed"),
     ],
 )

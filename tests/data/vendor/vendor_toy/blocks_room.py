@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from contextlib import ExitStack
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bmwg.drivers import registry
+from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.plan.shards import Pieces, Work
 from bmwg.methodology.records import Outcome
-from bmwg.methodology.trial.keep_awake import Held, KeepAwake
+from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.resources.rooms import PlanAsked, Room, Share
 from bmwg.resources.run.answers import Answers
@@ -103,6 +103,8 @@ class BlocksShare:
     claims: tuple[str, ...] = ()
     awake: tuple[KeepAwake, Collection[int]] = (KeepAwake.NONE, ())
     elsewhere = ""
+    hosts: tuple[HostSpec, ...] = ()
+    under_test = ""
     traffic_s = 0.0
     work = Work(tests={blocks.TEST_ID: Pieces(own={blocks.METRIC: 0.0})})
 
@@ -128,14 +130,6 @@ class BlocksShare:
             ),
             families=(blocks.METRIC,),
         )
-
-    def awake_note(self, held: Held) -> str:
-        """Nothing is asked for."""
-        return ""
-
-    def prepare(self, stack: ExitStack) -> Callable[[], dict[str, Any]] | None:
-        """Nothing: the machine under test is this one."""
-        return None
 
     def begin(self, run: OpenRun) -> BlocksBench:
         """Make the bench."""
