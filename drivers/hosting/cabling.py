@@ -81,7 +81,8 @@ def exchange(*, ports: dict[str, str], word: str, within_s: float) -> dict[str, 
 
 
 def _opened(port: str) -> socket.socket:
-    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(_ETHERTYPE))
+    # with a protocol it would take frames of every interface until it is bound, and tell them as this one's
+    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
     opened.bind((port, _ETHERTYPE))
     return opened
 

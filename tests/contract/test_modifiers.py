@@ -76,8 +76,8 @@ def whole(acting, wanted, evidence, within_s=30.0):
 @pytest.mark.parametrize("name", EVIDENCE)
 def test_a_modifier_is_at_work_and_goes_again(deployed, name):
     acting, place = deployed
-    if lack := modifiers.missing(name):
-        pytest.skip(f"lacks {lack.what}: {lack.mend}")
+    if lack := modifiers.programs_missing(name=name):
+        pytest.skip(f"lacks {lack['what']}: {lack['mend']}")
     found = whole if name in modifiers.FILTERS else seen
     result, counts = found(acting, spec(modifier=name), EVIDENCE[name])
     assert counts[EVIDENCE[name]] > 0
@@ -108,8 +108,8 @@ def test_broadcast_frames_go_beside_the_test_frames(deployed):
 
 def test_filters_are_those_of_the_trial_whichever_cell_was_deployed(deployed):
     acting, _ = deployed
-    if lack := modifiers.missing("filters-25"):
-        pytest.skip(f"lacks {lack.what}: {lack.mend}")
+    if lack := modifiers.programs_missing(name="filters-25"):
+        pytest.skip(f"lacks {lack['what']}: {lack['mend']}")
     for direction in ("forward", "reverse", "both"):
         wanted = spec(modifier="filters-25", direction=Direction(direction))
         result, counts = whole(acting, wanted, EVIDENCE["filters-25"])

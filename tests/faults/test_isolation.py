@@ -150,9 +150,11 @@ def _bed(*nodes, lab_ports=()):
     return SimpleNamespace(
         nodes=tuple(by_name),
         host=by_name.get,
+        node=by_name.get,
+        hosts={},
         guests=Guests(),
         pods={},
-        testbed=SimpleNamespace(lab_ports=lab_ports),
+        testbed=SimpleNamespace(lab_ports=lab_ports, links=()),
     )
 
 
