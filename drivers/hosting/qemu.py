@@ -114,11 +114,6 @@ def probe_accelerator() -> tuple[Accelerator, str]:
     return Accelerator.KVM, "the CPU has hardware virtualization and /dev/kvm opens"
 
 
-def translates() -> bool:
-    """Whether a guest's instructions would be translated here."""
-    return probe_accelerator()[0] is not Accelerator.KVM
-
-
 def probe_vhost() -> tuple[bool, str]:
     """Tell whether the host's kernel can carry a virtio NIC's frames itself (vhost-net), and why."""
     usable = os.access("/dev/vhost-net", os.R_OK | os.W_OK)

@@ -37,6 +37,18 @@ def probe() -> dict[str, str] | None:
     return {"what": lack.what, "reason": lack.reason, "mend": lack.mend} if lack else None
 
 
+def translated() -> str:
+    """Node function: why a guest's instructions would be translated here; empty where KVM runs them."""
+    accelerator, why = qemu.probe_accelerator()
+    return "" if accelerator is Accelerator.KVM else why
+
+
+def no_vhost() -> str:
+    """Node function: why this kernel cannot carry a guest's frames itself (vhost-net); empty where it can."""
+    usable, why = qemu.probe_vhost()
+    return translated() if usable else why
+
+
 def start(
     *,
     name: str,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, cast
 from bmwg.drivers import registry
 from bmwg.drivers.api.machines import Machine, MachineIntent, UnjoinedMachineProvider
 from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, PlacedNode
-from bmwg.drivers.hosting import interfaces, process, qemu, sysctl
+from bmwg.drivers.hosting import interfaces, process, qemu_place, sysctl
 from bmwg.drivers.hosting.instance import Place, VmDriver
-from bmwg.drivers.hosting.qemu import Accelerator, NicModel
+from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.places.inside import InMachine
 from bmwg.methodology.cells.vnics import E1000, IGB_VF, VHOST_NET, VIRTIO
 
@@ -81,19 +81,15 @@ def lacking(bed: Bed, node: HostNode, vnic: str) -> Missing | None:
             reason="this provider joins each machine to a network by itself",
             mend=f"vms: {{driver: {PROVIDER}}} in the testbed file",
         )
-    return provider.probe() or _no_vhost(vnic)
+    return provider.probe() or _no_vhost(node, vnic)
 
 
-def _no_vhost(vnic: str) -> Missing | None:
-    if vnic != VHOST_NET:
-        return None
-    usable, why = qemu.probe_vhost()
-    accelerator, because = qemu.probe_accelerator()
-    if usable and accelerator is Accelerator.KVM:
+def _no_vhost(node: HostNode, vnic: str) -> Missing | None:
+    if vnic != VHOST_NET or not (why := node.call(qemu_place.no_vhost)):
         return None
     return Missing(
         what="vNIC vhost-net",
-        reason=because if usable else why,
+        reason=why,
         mend="modprobe vhost_net on a machine with /dev/kvm; vnics: virtio elsewhere",
     )
 

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import bmwg
 from bmwg.drivers.hosting.instance import CRUN
-from bmwg.drivers.testbed.row import FORMER, instead_of_row
 from bmwg.drivers.testbed.text import text_of
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.trial.cpu_lists import cpu_list
@@ -192,8 +191,7 @@ def load_testbed(path: Path | str | None = None) -> Testbed:
     A path such as `testbeds/simulated.yaml` that is not there is looked for among the package's own.
 
     Raises ConfigError: CFG-01 the file cannot be read, CFG-02 it is no strict YAML, CFG-03 it is against the
-    schema, CFG-04 its parts contradict each other (all problems at once; CPU sharing: RFC8172-3.4-02),
-    CFG-06 it has a key of former versions, with the lines to write instead.
+    schema, CFG-04 its parts contradict each other (all problems at once; CPU sharing: RFC8172-3.4-02).
     """
     file = Path(path) if path is not None else embedded_file()
     inside = Path(bmwg.__file__).parent / file
@@ -228,7 +226,6 @@ def with_settings(testbed: Testbed, settings: Mapping[tuple[str, ...], object], 
 
 
 def _checked(document: Document, file: Path, what: str) -> Testbed:
-    _refuse_former(document, file, what)
     found = problems(document.data, SCHEMA)
     if found:
         raise _refusal("CFG-03", file, document, found, what)
@@ -238,18 +235,6 @@ def _checked(document: Document, file: Path, what: str) -> Testbed:
     if clashes := list(contradictions(testbed)):
         raise _refusal("CFG-04", file, document, clashes, what)
     return testbed
-
-
-def _refuse_former(document: Document, file: Path, what: str) -> None:
-    """Raise ConfigError CFG-06 for keys of former versions: what they said is said otherwise today."""
-    if not isinstance(document.data, dict) or FORMER not in document.data:
-        return
-    lines = [
-        f"{what}: `{FORMER}` is no longer read, nothing was started",
-        f"{file}:{document.line((FORMER,))}: write in its place",
-        *(f"    {line}" for line in instead_of_row(document.data[FORMER])),
-    ]
-    raise ConfigError("CFG-06", "\n          ".join(lines))
 
 
 def embedded_file() -> Path:

@@ -1,7 +1,4 @@
-"""Clients, device and origin on three hosts over SSH: `roles` of a testbed file, and the cables between.
-
-A testbed file said so under `row` once; such a file is refused with the lines to write instead.
-"""
+"""Clients, device and origin on three hosts over SSH: `roles` of a testbed file, and the cables between."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import Any
 from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.schemas.validation import Problem, near_name
 
-KEY, LINKS, FORMER = "roles", "links", "row"
+KEY, LINKS = "roles", "links"
 CLIENT, PROXY, SERVER = "client", "proxy", "server"
 _SAID = {CLIENT: "client", PROXY: "dut", SERVER: "origin"}  # how the file names them
 
@@ -119,24 +116,4 @@ def _no_host(said: str, name: str, nodes: Mapping[str, Any], by_ssh: Sequence[st
         expected=f"a node of this file of kind ssh ({', '.join(by_ssh) or 'there is none'})",
         found=f"a node of kind {nodes[name]['kind']}" if name in nodes else f"the unknown node {name!r}",
         near=near_name(name, by_ssh),
-    )
-
-
-def instead_of_row(row: Any) -> tuple[str, ...]:
-    """Return the lines that say today what a former `row` said; with words for what it left out."""
-
-    def said(role: str, key: str, otherwise: str) -> str:
-        part = row.get(role) if isinstance(row, Mapping) else None
-        value = part.get(key) if isinstance(part, Mapping) else None
-        return value if isinstance(value, str) and value else otherwise
-
-    client, dut, origin = (said(role, "node", name.upper()) for role, name in _SAID.items())
-    ends = (
-        (f"{client}/{said(CLIENT, 'port', 'PORT')}", f"{dut}/{said(PROXY, 'client_port', 'PORT')}"),
-        (f"{dut}/{said(PROXY, 'server_port', 'PORT')}", f"{origin}/{said(SERVER, 'port', 'PORT')}"),
-    )
-    return (
-        "links:",
-        *(f"  - {{a: {a}, b: {b}, kind: cable}}" for a, b in ends),
-        f"{KEY}: {{client: {client}, dut: {dut}, origin: {origin}}}",
     )

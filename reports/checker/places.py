@@ -8,17 +8,13 @@ from typing import Any
 _SSH, _CABLE = "ssh", "cable"
 
 
-def device_is_here(testbed: Mapping[str, Any]) -> bool:
-    """Whether the machine under test is the tester's own, not a host that the tester is cabled to."""
-    hosts = hosts_of(testbed)
-    nodes = testbed.get("nodes")
-    if hosts and isinstance(nodes, Mapping) and len(hosts) == len(nodes):
-        return False
+def devices(testbed: Mapping[str, Any]) -> set[str]:
+    """Return the nodes on hosts that the tester is cabled to; none where the device is on its own machine."""
     tester = testbed.get("tester")
     ports = tester.get("ports") if isinstance(tester, Mapping) else None
     mine = {str(port) for port in ports} if isinstance(ports, list) else set()
     cabled = {end.partition("/")[0] for ends in _links(testbed) if mine & set(ends) for end in ends}
-    return not cabled & hosts
+    return cabled & hosts_of(testbed)
 
 
 def has_nodes_here(testbed: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from bmwg.methodology.record.drift import WATCHED_GROUPS, Change, drift
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule, shown
-from bmwg.reports.checker.places import borrowed_ports, device_is_here
+from bmwg.reports.checker.places import borrowed_ports, devices
 
 _OF_A_BOOT = (  # what stays until a machine is started again
     "kernel/release",
@@ -30,25 +30,38 @@ _OF_A_BOOT = (  # what stays until a machine is started again
 )
 _RELEASE = ("kernel", "release")
 _NAMED = 5
+_TESTER, _TESTER_HOST = "tester", "tester/host"  # places of records: the tester's node, and its machine
 
 
 @rule("VER-72", "", "the records of a run are of one machine, started once", exit_code=2)
 def one_machine(evidence: Evidence) -> Iterator[Shortfall]:
-    """Kernel, CPUs and memory are the same before and after, and in the record of the tester's own node."""
+    """Kernel, CPUs and memory are the same before and after; nodes on the machine have its kernel."""
     run, platform = evidence.run, evidence.platform
     if run is None or platform is None or run.get("interruptions"):
         return  # a machine may have been started again in a break, which is asked about
     for change in _unseen(platform):
         if change.path.startswith(_OF_A_BOOT):
             yield f"platform.json: base: after: {change.path}", change.before, change.after
-    before = platform["base"]["before"]
-    release = _value(before, _RELEASE)
-    if release is None or not device_is_here(run["testbed"]):
-        return
+    yield from _of_one_kernel(run["testbed"], platform)
+
+
+def _of_one_kernel(testbed: Mapping[str, Any], platform: Mapping[str, Any]) -> Iterator[Shortfall]:
+    """Hold a node's record against its machine's: the first record, or that of the tester's machine."""
+    release = _value(platform["base"]["before"], _RELEASE)
+    tested = devices(testbed)
     for name, places in platform.get("records", {}).items():
-        found = _value(places.get("tester"), _RELEASE) if isinstance(places, Mapping) else None
-        if found is not None and found != release:
-            yield f"platform.json: records: {name}: tester: kernel/release", release, found
+        if not isinstance(places, Mapping):
+            continue
+        where = f"platform.json: records: {name}"
+        its_own = release
+        if tested and _TESTER in places:  # the device is on hosts, and the tester's machine is another one
+            if _TESTER_HOST not in places:
+                yield f"{where}: {_TESTER_HOST}", "the record of the tester's machine", "none"
+            its_own = _value(places.get(_TESTER_HOST), _RELEASE)
+        for node, expected in ((_TESTER, its_own), *((one, release) for one in sorted(tested))):
+            found = _value(places.get(node), _RELEASE)
+            if None not in (found, expected) and found != expected:
+                yield f"{where}: {node}: kernel/release", str(expected), str(found)
 
 
 def questions(evidence: Evidence) -> Iterator[str]:

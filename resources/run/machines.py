@@ -6,7 +6,8 @@ deployment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from bmwg.drivers.api.calls import P, R
@@ -131,6 +132,15 @@ class Machines:
             return {}
         each = [dict(host_counts(between(*pair))) for pair in zip(first, last, strict=True)]
         return together(each)
+
+    @contextmanager
+    def counted(self) -> Iterator[dict[str, int]]:
+        """Give what happens on all of them while this is entered; it is there after leaving."""
+        first, found = self.sample(), dict[str, int]()
+        try:
+            yield found
+        finally:
+            found |= self.counts(first)
 
     def leak_watch(self, lab_ports: Collection[str] = (), *, signed: bool = False) -> LeakWatch:
         """Return what looks for test frames outside: on this machine, and on each host beside its ports."""

@@ -368,32 +368,6 @@ def test_a_testbed_without_cables_keeps_its_medium():
     assert with_medium(testbed) is testbed
 
 
-def test_a_former_row_is_refused_with_the_lines_to_write_instead(tmp_path):
-    def act(data):
-        data["nodes"]["load"] = {"kind": "ssh", "ssh": "root@load1"}
-        data["row"] = {
-            "client": {"node": "load", "port": "eth1"},
-            "proxy": {"node": "dut", "client_port": "eth2", "server_port": "eth3"},
-            "server": {"node": "web", "port": "eth4"},
-        }
-
-    error = refusal(changed(tmp_path, act))
-    assert error.error_id == "CFG-06"
-    for line in (
-        "- {a: load/eth1, b: dut/eth2, kind: cable}",
-        "- {a: dut/eth3, b: web/eth4, kind: cable}",
-        "roles: {client: load, dut: dut, origin: web}",
-    ):
-        assert line in str(error)
-
-
-@pytest.mark.parametrize("row", [None, [], "x", {"client": 7}, {"proxy": {"node": ["a"]}}])
-def test_a_former_row_that_was_wrong_is_refused_all_the_same(tmp_path, row):
-    error = refusal(changed(tmp_path, lambda data: data.update(row=row)))
-    assert error.error_id == "CFG-06"
-    assert "CLIENT/PORT" in str(error)
-
-
 def test_a_setting_of_an_axis_is_checked_as_the_whole_file_is() -> None:
     testbed = load_testbed()
     varied = with_settings(testbed, {("pods", "memory"): "64MiB"}, "a cell")

@@ -20,7 +20,7 @@ from bmwg.reports.checker.verdicts import (
 )
 
 NONE = "none"  # what a submission says where there is nothing to tell
-_OF_HOSTS = {"roles", "row"}  # keys of a row of hosts; the second in runs of former versions
+_OF_HOSTS = "roles"  # the key of a row of hosts
 MADE = ("namespace", "qemu", "vm")  # kinds of nodes that a run makes itself
 
 
@@ -34,7 +34,7 @@ def _isolated(scope: Scope) -> Answer:
 def _places(evidence: Evidence) -> Answer:
     """Whether every port of the tester lies on a node that the run made; of a lab only a person can say."""
     testbed: Mapping[str, Any] = evidence.run["testbed"] if evidence.run else {}
-    if _OF_HOSTS & testbed.keys():
+    if _OF_HOSTS in testbed:
         return not_assessed("a row of hosts: no file shows where their cables lead")
     if not evidence.of_frames:
         return _between_places(testbed)

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from bmwg.drivers.api.protocols import Evidence, JsonValue, Missing, PodParts
-from bmwg.drivers.hosting import job_files, programs, qemu
-from bmwg.drivers.hosting.qemu import Accelerator
+from bmwg.drivers.hosting import job_files, programs, qemu_place
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pods import created_pod, described
@@ -25,6 +24,8 @@ from bmwg.methodology.kinds.jobs.records import JobsSpec
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD
 
 _IN_POD = "/run/bmwg-job"
+_IN_MEMORY = ("tmpfs", "ramfs")  # what a program writes there is no figure of a disk
+_LARGER_DISK = "--results in a folder of a larger disk; on a host /var/lib/bmwg on one"
 _FUNCTION: dict[str, JsonValue] = {
     "name": "none",
     "runs_in": "the job is a program; nothing forwards",
@@ -41,7 +42,9 @@ def lacking(hosting: str, bed: Bed, spec: JobsSpec, *, translated: bool) -> Miss
     if hosting in ENGINES:
         return bed.engine(hosting).probe(_node(bed))
     if hosting == GUEST:
-        return _no_job_of_guest(spec, translated=translated) or guest_hosts.lacking(bed, _node(bed), VIRTIO)
+        return _no_job_of_guest(_node(bed), spec, translated=translated) or guest_hosts.lacking(
+            bed, _node(bed), VIRTIO
+        )
     return Missing(
         what=f"hosting form {hosting} for jobs",
         reason=f"no driver makes it here: {', '.join((BAREMETAL, POD, *ENGINES, GUEST))} are the forms",
@@ -49,7 +52,7 @@ def lacking(hosting: str, bed: Bed, spec: JobsSpec, *, translated: bool) -> Miss
     )
 
 
-def _no_job_of_guest(spec: JobsSpec, *, translated: bool) -> Missing | None:
+def _no_job_of_guest(node: BedNode, spec: JobsSpec, *, translated: bool) -> Missing | None:
     """Return why a guest is no place for a job: it has no disk, and a translated one takes its time."""
     if spec.size_octets:
         return Missing(
@@ -57,14 +60,14 @@ def _no_job_of_guest(spec: JobsSpec, *, translated: bool) -> Missing | None:
             reason="a guest's own files are in its memory",
             mend="the forms of the host for jobs on a disk",
         )
-    accelerator, why = qemu.probe_accelerator()
-    if accelerator is not Accelerator.KVM and not translated:
+    why = node.call(qemu_place.translated)
+    if why and not translated:
         return Missing(
             what=f"hosting form {GUEST} without KVM",
             reason=f"a guest's instructions would be translated here ({why})",
             mend="BMWG_PROFILE=guests for figures that show function, or a machine with /dev/kvm",
         )
-    if accelerator is not Accelerator.KVM and not spec.duration_s:
+    if why and not spec.duration_s:
         return Missing(
             what=f"hosting form {GUEST} for a job of a fixed size",
             reason=f"its instructions are translated here ({why}), which takes it no bounded time",
@@ -133,16 +136,23 @@ def _made(bed: Bed, node: BedNode, hosting: str, folder: str) -> Iterator[JobPla
 
 
 def no_space(bed: Bed, wanted_octets: int) -> Missing | None:
-    """Return that the disk has not the room for a job's file."""
+    """Return that there is no disk, or not the room on it, for a job's file."""
     if not wanted_octets:
         return None
     free = _node(bed).call(job_files.free_octets, folder=str(bed.state_dir))
+    kind = _node(bed).call(job_files.file_system, folder=str(bed.state_dir))
+    if kind in _IN_MEMORY:
+        return Missing(
+            what="a disk for a job's file",
+            reason=f"{bed.state_dir} is in memory ({kind})",
+            mend=_LARGER_DISK,
+        )
     if free >= wanted_octets:
         return None
     return Missing(
         what=f"{wanted_octets} octets of free disk",
         reason=f"the file system of {bed.state_dir} has {free}",
-        mend="--results in a folder of a larger disk",
+        mend=_LARGER_DISK,
     )
 
 

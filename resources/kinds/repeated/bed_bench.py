@@ -59,7 +59,8 @@ class BedBench(RepeatedBench[SpecT, ResultT]):
     def executions(self, planned: Planned[SpecT]) -> CellExecutions[SpecT, ResultT]:
         """Return the executions of a cell beside its neighbour, with those that stand already."""
         beside = partial(neighbours.beside, self.open_bed(), neighbour_of(planned.cell))
-        return CellExecutions(self.kind, planned, self.run.store, self.recorded(planned), beside)
+        earlier, host = self.recorded(planned), self.run.machines.counted
+        return CellExecutions(self.kind, planned, self.run.store, earlier, beside, host)
 
     def open_bed(self) -> Bed:
         """Return the testbed, opened for this run when it is not."""

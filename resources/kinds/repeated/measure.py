@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Generic
 
-from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.methodology.answers.repeated import Tried, repeated
 from bmwg.methodology.errors import ToolkitError
@@ -20,7 +19,6 @@ from bmwg.reports.store import RunStore
 from bmwg.reports.store.redact import redact
 from bmwg.resources.run.answers import is_of_cell
 from bmwg.resources.run.outcomes import one_line
-from bmwg.resources.run.platform import host_counts
 
 
 class DeploymentBrokenError(Exception):
@@ -30,15 +28,6 @@ class DeploymentBrokenError(Exception):
 @contextmanager
 def _alone() -> Iterator[dict[str, int]]:
     yield {}
-
-
-@contextmanager
-def _counts_here() -> Iterator[dict[str, int]]:
-    first, found = sample(), dict[str, int]()
-    try:
-        yield found
-    finally:
-        found |= host_counts(between(first, sample()))
 
 
 def _unbroken() -> str | None:
@@ -59,7 +48,7 @@ class CellExecutions(Generic[SpecT, ResultT]):
     """The executions of one cell. `recorded` are those that a run which goes on has of it already.
 
     `beside` is entered for each execution: its neighbour works meanwhile, and the counts of that are told;
-    `host` tells what the machines did meanwhile, this one unless said.
+    `host` likewise tells what the machines did meanwhile (`Machines.counted`).
     """
 
     def __init__(
@@ -69,7 +58,7 @@ class CellExecutions(Generic[SpecT, ResultT]):
         store: RunStore,
         recorded: Sequence[Execution] = (),
         beside: Callable[[], AbstractContextManager[dict[str, int]]] = _alone,
-        host: Callable[[], AbstractContextManager[dict[str, int]]] = _counts_here,
+        host: Callable[[], AbstractContextManager[dict[str, int]]] = _alone,
     ) -> None:
         self._beside = beside
         self._host = host

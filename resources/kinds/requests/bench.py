@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -208,16 +208,8 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
 
     def executions(self, planned: Planned[RequestsSpec]) -> Executions:
         """Return the repetitions of a cell, with what a run that goes on has of them already."""
-        return CellExecutions(self.kind, planned, self.run.store, self.recorded(planned), host=self._counted)
-
-    @contextmanager
-    def _counted(self) -> Iterator[dict[str, int]]:
-        """What all machines of the row did meanwhile."""
-        first, found = self._machines.sample(), dict[str, int]()
-        try:
-            yield found
-        finally:
-            found |= self._machines.counts(first)
+        earlier, host = self.recorded(planned), self.run.machines.counted
+        return CellExecutions(self.kind, planned, self.run.store, earlier, host=host)
 
     def keep_judged(
         self, executions: Executions, judged: Callable[[Sequence[Outcome]], list[Outcome]]

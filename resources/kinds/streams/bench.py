@@ -10,7 +10,7 @@ from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import BetweenPods, Evidence, Missing, PodPathDriver, ServedPath
-from bmwg.drivers.hosting import guest_clock, qemu
+from bmwg.drivers.hosting import guest_clock, qemu_place
 from bmwg.drivers.record.deployment import take_between
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.watch.isolation import require_closed
@@ -87,7 +87,7 @@ class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
         left: dict[str, Executions] = {}
         apart: list[list[Planned[StreamsSpec]]] = []
         for (hosting, _), cells in turns.cells_of(group).items():
-            if hosting in order.MACHINES and qemu.translates():
+            if hosting in order.MACHINES and self.why_translated():
                 apart.append(cells)
                 continue
             _, able = self._able(cells)
@@ -132,13 +132,21 @@ class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
         found: PodPathDriver = registry.load(registry.PATH, cell.path)(cell, self.open_bed())
         return found
 
+    def why_translated(self) -> str:
+        """Return why the instructions of a guest on a node would be translated; empty where KVM runs them."""
+        bed = self.open_bed()
+        each = (bed.node(node.name).call(qemu_place.translated) for node in self.testbed.nodes)
+        return next((why for why in each if why), "")
+
     def _translated(self, cell: Cell) -> Missing | None:
         """Return why a server in a guest is not measured where its instructions would be translated."""
-        if cell.hosting != GUEST or self._profile.get(TRANSLATED) or not qemu.translates():
+        if cell.hosting != GUEST or self._profile.get(TRANSLATED):
+            return None
+        if not (why := self.why_translated()):
             return None
         return Missing(
             what=f"hosting form {GUEST} without KVM",
-            reason=f"a guest's instructions would be translated here ({qemu.probe_accelerator()[1]})",
+            reason=f"a guest's instructions would be translated here ({why})",
             mend="BMWG_PROFILE=guests for figures that show function, or a machine with /dev/kvm",
         )
 

@@ -19,7 +19,7 @@ from bmwg.drivers.undo import undoing
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch import clocks
 from bmwg.methodology.errors import ConfigError, TestbedError
-from bmwg.reports.checker.places import borrowed_ports, device_is_here, has_nodes_here
+from bmwg.reports.checker.places import borrowed_ports, devices, has_nodes_here
 
 LINKS = [("tester/e1", "dut1/e3"), ("tester/e2", "dut1/e4"), ("tester/e5", "tester/e6")]
 
@@ -194,13 +194,13 @@ def test_this_machine_is_a_place_like_any_other() -> None:
 
 def test_where_device_and_cables_are_is_read_from_the_testbed() -> None:
     there = data()
-    assert not device_is_here(there)
+    assert devices(there) == {"dut1"}
     assert not has_nodes_here(there)
     assert borrowed_ports(there) == {"e1", "e2", "e3", "e4", "e5", "e6"}
     here = yaml.safe_load(embedded_file().read_text())
-    assert device_is_here(here)
+    assert devices(here) == set()
     assert has_nodes_here(here)
     assert borrowed_ports(here) == set()
     mixed = data(nodes={**data()["nodes"], "dut2": {"kind": "namespace"}})
-    assert not device_is_here(mixed)
+    assert devices(mixed) == {"dut1"}
     assert has_nodes_here(mixed)

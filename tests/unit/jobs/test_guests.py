@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import pytest
 from tests.unit.jobs.made import planned, result
 
-from bmwg.drivers.hosting import qemu
-from bmwg.drivers.hosting.qemu import Accelerator
+from bmwg.drivers.hosting import job_files
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import PROFILES
 from bmwg.methodology.records import BAREMETAL, GUEST
@@ -45,15 +44,14 @@ def test_a_translated_guest_is_held_against_nothing(accelerator, held):
     assert ("50.0%" in text) is held
 
 
-def test_a_guest_without_kvm_has_jobs_that_end_by_time_where_the_profile_says_so(monkeypatch):
+def test_a_guest_without_kvm_has_jobs_that_end_by_time_where_the_profile_says_so():
     told = {name: planned(name).spec for name in ("sysbench_cpu", "linpack", "dd_write")}
-    monkeypatch.setattr(qemu, "probe_accelerator", lambda: (Accelerator.TCG, "no vmx"))
-    assert places._no_job_of_guest(told["sysbench_cpu"], translated=True) is None
-    assert "guests" in places._no_job_of_guest(told["sysbench_cpu"], translated=False).mend
-    assert "fixed size" in places._no_job_of_guest(told["linpack"], translated=True).what
-    monkeypatch.setattr(qemu, "probe_accelerator", lambda: (Accelerator.KVM, "vmx"))
-    assert places._no_job_of_guest(told["linpack"], translated=False) is None
-    assert "disk" in places._no_job_of_guest(told["dd_write"], translated=True).what
+    slow, fast = (SimpleNamespace(call=lambda function, why=why: why) for why in ("no vmx", ""))
+    assert places._no_job_of_guest(slow, told["sysbench_cpu"], translated=True) is None
+    assert "guests" in places._no_job_of_guest(slow, told["sysbench_cpu"], translated=False).mend
+    assert "fixed size" in places._no_job_of_guest(slow, told["linpack"], translated=True).what
+    assert places._no_job_of_guest(fast, told["linpack"], translated=False) is None
+    assert "disk" in places._no_job_of_guest(fast, told["dd_write"], translated=True).what
 
 
 def test_the_profile_of_guests_has_native_first_and_jobs_that_end_by_time_alone():
@@ -63,3 +61,20 @@ def test_the_profile_of_guests_has_native_first_and_jobs_that_end_by_time_alone(
     assert list(dict.fromkeys(one.cell.hosting for one in guests.plan())) == [BAREMETAL, "pod", GUEST]
     assert all(one.spec.duration_s and not one.spec.size_octets for one in guests.plan())
     assert "translated_guests" not in PROFILES.load("quick").data
+
+
+@pytest.mark.parametrize(("kind", "what"), [("tmpfs", "a disk for a job's file"), ("ext4", "")])
+def test_a_folder_in_memory_is_no_disk(kind, what):
+    answers = {"free_octets": 1 << 40, "file_system": kind}
+    node = SimpleNamespace(call=lambda function, **_: answers[function.__name__])
+    bed = SimpleNamespace(
+        node=lambda _: node, state_dir="/x", testbed=SimpleNamespace(nodes=[SimpleNamespace(name="dut1")])
+    )
+    missing = places.no_space(bed, 1 << 20)
+    assert (missing.what if missing else "") == what
+    assert places.no_space(bed, 0) is None
+
+
+def test_the_kernel_says_what_a_folder_is_on():
+    assert job_files.file_system(folder="/dev/shm") == "tmpfs"
+    assert job_files.file_system(folder="/proc") == "proc"

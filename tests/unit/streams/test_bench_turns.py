@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 from tests.unit.streams.test_kind import result
 
-from bmwg.drivers.hosting import qemu
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS
@@ -70,6 +69,9 @@ class Bench(StreamsBench):
     def no_option(self, network):
         return None
 
+    def why_translated(self):
+        return "no vmx"
+
     def _workloads(self, mine):
         nothing = SimpleNamespace(
             probe=lambda: None,
@@ -107,7 +109,6 @@ def crossed(monkeypatch):
     whole = result().crossings
     monkeypatch.setattr("bmwg.resources.kinds.streams.crossings.look", lambda crossed: ())
     monkeypatch.setattr("bmwg.resources.kinds.streams.crossings.between", lambda *_: whole)
-    monkeypatch.setattr(qemu, "translates", lambda: True)
 
 
 MEASURED, INVALID, LACKING = (
@@ -137,7 +138,7 @@ def test_a_guest_without_kvm_is_named_and_measured_where_its_profile_says_so_aft
 
 
 def test_with_kvm_a_guest_has_its_turn(monkeypatch) -> None:
-    monkeypatch.setattr(qemu, "translates", lambda: False)
+    monkeypatch.setattr(Bench, "why_translated", lambda self: "")
     bench = Bench("quick")
     assert bench.types()["kvm"] == MEASURED
     assert bench.deployed.count("kvm") > 1

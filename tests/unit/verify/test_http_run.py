@@ -428,7 +428,7 @@ def test_a_run_of_requests_has_verdicts_by_the_table_of_all_rules(tmp_path):
     ("testbed", "verdict"),
     [
         ({"name": "x", "nodes": {"a": {"kind": "ssh"}, "b": {"kind": "namespace"}}}, "not_assessed"),
-        ({"name": "x", "nodes": {}, "row": {"client": {"node": "one", "port": "eth1"}}}, "not_assessed"),
+        ({"name": "x", "nodes": {}, "roles": {"client": "one", "dut": "two"}}, "not_assessed"),
     ],
 )
 def test_requests_between_hosts_are_not_taken_for_isolated(tmp_path, testbed, verdict):
