@@ -223,3 +223,13 @@ def test_an_idle_link_is_silent(bed: Bed) -> None:
     time.sleep(4)
     assert bed.count(bed.tester, "p0")["rx_packets"] == before
     assert bed.count(bed.tester, "p1")["rx_packets"] == 0
+
+
+def test_threads_are_an_interfaces_own_where_no_other_one_has_its_name() -> None:
+    """A NIC keeps its threads when they are switched off: by their names alone they are found again."""
+    with NamespaceNode("one") as one, NamespaceNode("two") as two:
+        connect(one, "bmwgq7", two, "bmwgq8")
+        assert device_queue._alone_of_its_name("bmwgq7")
+        connect(one, "bmwgq9", two, "bmwgq7")
+        assert not device_queue._alone_of_its_name("bmwgq7")  # in another namespace
+        assert not device_queue._alone_of_its_name("bmwgq6")  # which nobody has
