@@ -125,6 +125,7 @@ def main(folder: Path, words: list[str]) -> int:
             Nic(tap=MANAGED, mac=mac(0), address=f"{THERE_IPV4}/24"),
             *(Nic(tap=port, mac=mac(number)) for number, port in enumerate(PORTS, start=1)),
         ),
+        shares={str(folder): "bmwg-lab"},  # a guest has a /tmp of its own
         views=guest_views.hidden(),
     )
     with Machine(spec, boot_deadline_s=BOOT_DEADLINE_S) as machine:
