@@ -68,13 +68,6 @@ def test_lab_ports_are_for_a_person_to_answer_for(evidence):
     assert answer.verdict is NOT_ASSESSED
 
 
-def test_cables_between_hosts_of_a_row_are_for_a_person_to_answer_for(evidence):
-    with_row = run(testbed={"row": {"client": {"node": "one", "port": "eth1"}}})
-    answer = rule_of("RFC8172-5-01").check(with_row(scope_for(evidence, "RFC8172-5-01")))
-    assert answer.verdict is NOT_ASSESSED
-    assert "row of hosts" in answer.found
-
-
 def test_counts_say_what_was_met_and_no_document_is_graded_by_them(evidence):
     grades = {one.document: one for one in judge(evidence).grades if one.benchmark == "all"}
     assert {name for name, one in grades.items() if one.grade is Grade.COUNTED} == {
