@@ -20,12 +20,12 @@ from typing import Any
 from ending import end_in_order
 from holding import keep_awake
 
+from bmwg.drivers.api.instance import Place, VmDriver
 from bmwg.drivers.api.machines import MachineIntent
-from bmwg.drivers.cloud.servers import Workshop
-from bmwg.drivers.hosting.instance import Place, VmDriver
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.machines.openstack_provider import OpenStackProvider
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.nodes.netns import within
-from bmwg.drivers.provider.openstack import OpenStackProvider
+from bmwg.drivers.openstack.servers import Workshop
 from bmwg.drivers.undo.ledger import Ledger
 
 LIMIT_S = 1.0

@@ -21,12 +21,13 @@ from typing import Any
 from ending import end_in_order
 from holding import keep_awake
 
-from bmwg.drivers.hosting import interfaces, oci
-from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.containers import oci
+from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.nodes.links import connect
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.select import path_driver
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.records import Cell

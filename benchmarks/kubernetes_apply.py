@@ -25,7 +25,7 @@ from holding import keep_awake
 from kubernetes_pair import TESTBED, interval
 
 from bmwg.drivers.api.protocols import Attachment, PodNetwork
-from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.kubernetes import attachments, manifest, pods
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
 from bmwg.drivers.paths.bed import Bed, open_bed

@@ -22,7 +22,7 @@ from pathlib import Path
 from tests.contract.frame_lab import RUNNER, FrameLab, frame_lab
 from tests.contract.lab_support import start_sshd
 
-from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes import process
 
 DUT = "dut1"
 _TESTS = ("--test", "CN-TPUT-1.1", "--test", "CN-TPUT-1.2", "--test", "CN-TPUT-1.3")

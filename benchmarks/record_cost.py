@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.hosting import oci
-from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.containers import oci
+from bmwg.drivers.containers.bundle import PodSpec
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.methodology.record.coverage import coverage
 
 SSHD = "/usr/sbin/sshd"

@@ -15,9 +15,9 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import POD
 
 if TYPE_CHECKING:
+    from bmwg.drivers.api.instance import Place
     from bmwg.drivers.api.machines import MachineProvider
     from bmwg.drivers.api.protocols import JsonValue, NetworkDriver, Node, PodFunction, PodRuntime, UndoLog
-    from bmwg.drivers.hosting.instance import Place
     from bmwg.drivers.paths.bed import Bed
     from bmwg.drivers.testbed.file import NetworkSpec
     from bmwg.drivers.undo.ledger import Ledger

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
-from bmwg.reports.render.extent import extent
 from bmwg.reports.render.facts import Facts, facts
+from bmwg.reports.render.plots.extent import extent
 from bmwg.reports.store import Run, read_run
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from bmwg.methodology.kinds import registry
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding, Rule
 from bmwg.reports.render.blocks import Block
-from bmwg.reports.render.drawing import Plot
+from bmwg.reports.render.plots.drawing import Plot
 from bmwg.reports.store import Run
 
 GROUP = "bmwg.reports"

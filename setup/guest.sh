@@ -34,5 +34,5 @@ else
     echo "[1/2] system packages: all are there"
 fi
 echo "[2/2] guest kernel"
-timeout -k 10 900 "$python" -m bmwg.drivers.hosting.guest_kernel ||
+timeout -k 10 900 "$python" -m bmwg.drivers.machines.guest_kernel ||
     stop "no guest kernel was unpacked" "the lines above say why; apt-get update renews the package lists"

@@ -71,8 +71,8 @@ STUB
     trap - EXIT
 fi
 echo "[2/3] services: settings and data bases"
-timeout -k 10 900 "$python" -m bmwg.drivers.cloud.template "$root" ||
+timeout -k 10 900 "$python" -m bmwg.drivers.openstack.template "$root" ||
     stop "the services were not prepared" "the lines above say why"
 echo "[3/3] image for servers"
-timeout -k 10 900 "$python" -m bmwg.drivers.cloud.image "$root" ||
+timeout -k 10 900 "$python" -m bmwg.drivers.openstack.image "$root" ||
     stop "the image was not made" "the lines above say why"

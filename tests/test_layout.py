@@ -29,12 +29,12 @@ def tracked() -> list[Path]:
 
 
 OTHERS = {  # attributes of objects that other people's libraries make
-    "drivers/cloud/client.py": {"headers", "id"},
-    "drivers/hosting/docker_daemon.py": {"explanation"},
-    "drivers/hosting/libvirt_connection.py": {"found"},
+    "drivers/openstack/client.py": {"headers", "id"},
+    "drivers/containers/docker_daemon.py": {"explanation"},
+    "drivers/machines/libvirt_connection.py": {"found"},
     "drivers/kubernetes/client.py": {"body", "headers", "reason", "status"},
     "drivers/network/datapath.py": {"get"},
-    "drivers/record/collect.py": {"__name__"},
+    "drivers/platform_record/collect.py": {"__name__"},
     "drivers/traffic/otg/driver.py": {"_version_meta"},
     "drivers/traffic/trex/channel.py": {"name"},
     "drivers/traffic/trex/session.py": {"conn", "rpc", "set_retry_base"},

@@ -16,7 +16,7 @@ from pathlib import Path
 from bmwg.drivers import registry
 from bmwg.drivers.actuators.place import Act, Actuator, Place
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, TrafficLimits
-from bmwg.drivers.hosting.here import HERE
+from bmwg.drivers.nodes.here import HERE
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.watch import clocks

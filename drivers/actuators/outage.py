@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting.interfaces import index, rtnetlink
+from bmwg.drivers.ports.interfaces import index, rtnetlink
 from bmwg.methodology.errors import ConfigError
 
 LONGEST_S = 60.0  # choice: beyond it a trial's own deadline ends first

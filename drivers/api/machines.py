@@ -12,7 +12,7 @@ from bmwg.drivers.api.protocols import Calls, JsonValue, Missing, Node
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from bmwg.drivers.hosting.instance import Place, Sample
+    from bmwg.drivers.api.instance import Place, Sample
     from bmwg.drivers.undo.ledger import Ledger
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 from bmwg.drivers.api.calls import CallsInside
 
 if TYPE_CHECKING:
+    from bmwg.drivers.api.instance import Sample
     from bmwg.drivers.api.protocols import (
         Attached,
         Attachment,
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
         PlacedNode,
         UndoLog,
     )
-    from bmwg.drivers.hosting.bundle import PodSpec
-    from bmwg.drivers.hosting.instance import Sample
+    from bmwg.drivers.containers.bundle import PodSpec
     from bmwg.drivers.kubernetes.batch import Batch
     from bmwg.drivers.kubernetes.moving import Moving
     from bmwg.drivers.kubernetes.policies import Policies

@@ -17,10 +17,11 @@ from bmwg.drivers.api.protocols import (
     PodParts,
     UndoLog,
 )
-from bmwg.drivers.hosting import batch, routing
 from bmwg.drivers.network.handover import NETDEV
+from bmwg.drivers.nodes import batch
 from bmwg.drivers.paths import routers
 from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.ports import routing
 from bmwg.methodology.records import Cell
 
 

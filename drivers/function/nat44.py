@@ -14,9 +14,9 @@ from bmwg.drivers.api.protocols import FunctionLink, JsonValue, KernelFunction, 
 from bmwg.drivers.function import rules, tables
 from bmwg.drivers.function.in_kernel import InKernel, Loaded
 from bmwg.drivers.function.options import FunctionOptions
-from bmwg.drivers.hosting import connections
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.ports import connections
 from bmwg.methodology.cells import chains, parallel
 from bmwg.methodology.records import Cell, Direction
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.function import tables
-from bmwg.drivers.hosting import interfaces as links
+from bmwg.drivers.ports import interfaces as links
 from bmwg.methodology.answers.data_plane_functions import DROPPED, OFFERED, PASSED, WAYS
 from bmwg.methodology.errors import TestbedError
 

@@ -14,11 +14,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from bmwg.drivers.api.instance import CRUN
 from bmwg.drivers.api.protocols import FunctionLink, JsonValue, Missing, Node, Pod, PodFunction, PodParts
-from bmwg.drivers.hosting import cgroups
-from bmwg.drivers.hosting import pages as hosting_pages
-from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.network.handover import AF_XDP, COMBINED, NETDEV, VFIO, VHOST_USER
+from bmwg.drivers.nodes import cgroups
+from bmwg.drivers.nodes import pages as hosting_pages
 from bmwg.methodology.errors import DriverError
 
 if TYPE_CHECKING:  # a node function stands in this module, and the bed is slow to import

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bmwg.drivers.api.protocols import PlacedNode, PodNetwork
-from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, pods
 from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes.client import Cluster

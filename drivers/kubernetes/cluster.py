@@ -19,7 +19,6 @@ from pathlib import Path
 import yaml
 
 from bmwg.drivers.api.protocols import JsonValue, PlacedNode, UndoLog
-from bmwg.drivers.hosting import cgroups, interfaces, routing
 from bmwg.drivers.kubernetes import attachments, flannel, joined, policies, settings
 from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes.access import Access
@@ -28,6 +27,8 @@ from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.programs import CONTROL_PLANE
 from bmwg.drivers.kubernetes.programs import folder as programs_folder
 from bmwg.drivers.kubernetes.settings import Layout
+from bmwg.drivers.nodes import cgroups
+from bmwg.drivers.ports import interfaces, routing
 from bmwg.methodology.errors import DriverError, ToolkitError
 
 UNDO_KIND = "kubernetes_node"

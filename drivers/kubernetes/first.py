@@ -63,7 +63,7 @@ class _Program:
 
 def main() -> int:
     """Run what the file named by the first argument lists, until SIGTERM."""
-    from bmwg.drivers.hosting import cpu_placement, mounts
+    from bmwg.drivers.nodes import cpu_placement, mounts
 
     order = json.loads(Path(sys.argv[1]).read_text())
     folder = Path(order["folder"])

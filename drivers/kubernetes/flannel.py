@@ -117,7 +117,7 @@ def lease() -> dict[str, str]:
 
 def ready(*, subnet: str, others: list[str]) -> str:
     """Node function: what is still awaited of flanneld here; empty when its routes stand."""
-    from bmwg.drivers.hosting import routing
+    from bmwg.drivers.ports import routing
 
     told = lease()
     if told.get("FLANNEL_SUBNET", "").rpartition(".")[0] != subnet.rpartition(".")[0]:

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import bounded, program_files
-from bmwg.drivers.hosting.bundle import SLEEPER
+from bmwg.drivers.containers.bundle import SLEEPER
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
+from bmwg.drivers.nodes import bounded, program_files
 from bmwg.methodology.errors import TestbedError
 
 _NEEDED = ("sh", "sleep", "cat")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting.bundle import HUGEPAGE_OCTETS, PodSpec
+from bmwg.drivers.containers.bundle import HUGEPAGE_OCTETS, PodSpec
 from bmwg.drivers.kubernetes import attachments
 from bmwg.drivers.kubernetes.client import OWNER_LABEL
 from bmwg.methodology.errors import ConfigError

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bmwg.drivers.api.protocols import Evidence, Missing, PlacedNode, UndoLog
-from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, nodes, pods, services
 from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes.client import Cluster

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.hosting import sysctl
 from bmwg.drivers.kubernetes import attachments
 from bmwg.drivers.network import cni
+from bmwg.drivers.ports import sysctl
 from bmwg.methodology.errors import ToolkitError
 
 VERSIONS = ["0.3.1", "0.4.0", "1.0.0"]

@@ -22,10 +22,10 @@ from pathlib import Path
 import yaml
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import bounded, cgroups, cpu_placement, mounts, process
-from bmwg.drivers.hosting import programs as running
 from bmwg.drivers.kubernetes import cilium, flannel, image, programs, settings
 from bmwg.drivers.kubernetes.settings import Layout
+from bmwg.drivers.nodes import bounded, cgroups, cpu_placement, mounts, process
+from bmwg.drivers.nodes import programs as running
 from bmwg.methodology.errors import DriverError, TestbedError
 
 _UNSHARE = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child=SIGKILL"]

@@ -8,18 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bmwg.drivers.api.instance import Sample
 from bmwg.drivers.api.protocols import Attached, JsonValue, PlacedNode, PluginNetwork, PodNetwork
-from bmwg.drivers.hosting import cgroups
-from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.hosting.instance import Sample
+from bmwg.drivers.containers.bundle import PodSpec
+from bmwg.drivers.containers.of_pods import OfPods
 from bmwg.drivers.kubernetes import manifest, pods, record
 from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.network import datapath
-from bmwg.drivers.runtime.of_pods import OfPods
+from bmwg.drivers.nodes import cgroups
 from bmwg.methodology.errors import DriverError
 
 if TYPE_CHECKING:
-    from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
+    from bmwg.drivers.containers.kubernetes import KubernetesRuntime
 
 
 class KubernetesPod(OfPods):

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue, Missing, NetworkDriver, Node, PlacedNode
-from bmwg.drivers.hosting import bounded, programs
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
 from bmwg.drivers.kubernetes.policy_rules import END, INGRESS, TABLE
 from bmwg.drivers.kubernetes.settings import Layout
+from bmwg.drivers.nodes import bounded, programs
 from bmwg.drivers.paths import uplinks
 from bmwg.methodology.errors import DriverError
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.hosting.instance import Limits, Program
+from bmwg.drivers.api.instance import Limits, Program
+from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest
 from bmwg.drivers.kubernetes.batch import LABEL
 from bmwg.drivers.kubernetes.client import OWNER_LABEL

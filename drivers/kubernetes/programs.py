@@ -10,8 +10,8 @@ import shutil
 import subprocess
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import bounded
 from bmwg.drivers.kubernetes import built
+from bmwg.drivers.nodes import bounded
 
 FOLDER_VARIABLE = "BMWG_KUBERNETES"  # a folder with the programs, instead of what set-up built
 BUILT = "/var/cache/bmwg/kubernetes"

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import cgroups
 from bmwg.drivers.kubernetes import cilium, flannel, manifest, programs, settings
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import Embedded
+from bmwg.drivers.nodes import cgroups
 from bmwg.methodology.errors import ToolkitError
 
 _LABELS = (

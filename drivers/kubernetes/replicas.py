@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from bmwg.drivers.api.instance import Limits, Program
 from bmwg.drivers.api.protocols import JsonValue, PlacedNode
-from bmwg.drivers.hosting.instance import Limits, Program
 from bmwg.drivers.kubernetes import pods, program_pod, service_rules
 from bmwg.drivers.kubernetes.batch import LABEL, Batch
 from bmwg.drivers.kubernetes.client import Cluster

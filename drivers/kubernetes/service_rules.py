@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import bounded
+from bmwg.drivers.nodes import bounded
 
 _TABLE = "kube-proxy"
 _CHAIN = re.compile(r"^\tchain (?P<name>\S+) \{\n(?P<rules>.*?)^\t\}", re.MULTILINE | re.DOTALL)

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue, Missing, PlacedNode
-from bmwg.drivers.hosting import bounded, connections
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
+from bmwg.drivers.nodes import bounded
+from bmwg.drivers.ports import connections
 from bmwg.methodology.errors import DriverError, TestbedError
 
 CLUSTER_IP, NODE_PORT, LOAD_BALANCER = "ClusterIP", "NodePort", "LoadBalancer"

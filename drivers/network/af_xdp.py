@@ -23,11 +23,11 @@ from bmwg.drivers.api.protocols import (
     PodParts,
     UndoLog,
 )
-from bmwg.drivers.hosting import nic_rings
 from bmwg.drivers.network import xsk
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.handover import AF_XDP
 from bmwg.drivers.network.options import Options
+from bmwg.drivers.ports import nic_rings
 from bmwg.drivers.testbed.file import NetworkSpec
 
 BUSY_BUDGET_FRAMES = 64  # the DPDK device's own, when it busy-polls

@@ -19,13 +19,13 @@ from bmwg.drivers.api.protocols import (
     PluginNetwork,
     UndoLog,
 )
-from bmwg.drivers.hosting import process
 from bmwg.drivers.network import cni, datapath
 from bmwg.drivers.network import plugins as network_plugins
 from bmwg.drivers.network import probe as network_probe
 from bmwg.drivers.network.conflist import parse
 from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.template import render
+from bmwg.drivers.nodes import process
 from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.methodology.errors import ConfigError, ToolkitError
 

@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import inside, interfaces
-from bmwg.drivers.hosting.interfaces import index, rtnetlink
 from bmwg.drivers.network import ebpf_build, libbpf
 from bmwg.drivers.network.datapath import attachment_view
 from bmwg.drivers.network.ebpf_words import KEY, OBJECT_NOTE, TARGET, member_told
+from bmwg.drivers.nodes import inside
+from bmwg.drivers.ports import interfaces
+from bmwg.drivers.ports.interfaces import index, rtnetlink
 from bmwg.methodology.errors import TestbedError
 
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
+_INTERFACES = "bmwg.drivers.ports.interfaces"
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.record import bpf
+from bmwg.drivers.platform_record import bpf
 
 TARGET = struct.Struct("=IIQ")  # struct target of redirect.bpf.c
 OBJECT_NOTE = Path("/run/bmwg-tc/object")  # of a node: which object file its kernel was found to take

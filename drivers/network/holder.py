@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes import process
 
 _OF_PROCESS = re.compile(r"/proc/(\d+)/ns/net")
 

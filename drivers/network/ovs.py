@@ -25,12 +25,12 @@ from bmwg.drivers.api.protocols import (
     PlacedNode,
     UndoLog,
 )
-from bmwg.drivers.hosting import inside as hosting_inside
-from bmwg.drivers.hosting.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.drivers.network import datapath, ebpf_node, ovs_parts, ovs_switch, ovs_system
 from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.network.ovs_dpdk import vswitch_owner
+from bmwg.drivers.nodes import inside as hosting_inside
+from bmwg.drivers.ports.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.drivers.testbed.file import NetworkSpec
 
 VLAN, VXLAN = "vlan", "vxlan"

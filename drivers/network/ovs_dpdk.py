@@ -26,10 +26,10 @@ from bmwg.drivers.api.protocols import (
     UndoLog,
     Way,
 )
-from bmwg.drivers.hosting import programs
 from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_switch, ovs_tools
 from bmwg.drivers.network.handover import VHOST_USER, NetworkDefaults
 from bmwg.drivers.network.options import Options
+from bmwg.drivers.nodes import programs
 from bmwg.drivers.nodes.links import mac_of
 from bmwg.drivers.testbed.file import NetworkSpec
 

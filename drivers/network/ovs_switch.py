@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import pages, process, programs
 from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_tools, ovs_words
 from bmwg.drivers.network.ovs_tools import COMMAND_DEADLINE_S, FOLDER, PLACES
+from bmwg.drivers.nodes import pages, process, programs
 from bmwg.methodology.answers.data_plane import FAILED_UPCALLS, FRAMES, UPCALLS
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import device_queue, interfaces
-from bmwg.drivers.hosting.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.drivers.network import ovs_switch, ovs_tools
+from bmwg.drivers.ports import device_queue, interfaces
+from bmwg.drivers.ports.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.methodology.errors import TestbedError
 
 TUNNEL, OUTER = "bmwg-ovx0", "bmwg-ovsp0"  # the VXLAN port, and the bridge that has the NIC and its address

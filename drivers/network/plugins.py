@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.hosting import bounded
 from bmwg.drivers.network.exec import PluginRun, run_plugin
 from bmwg.drivers.network.results import KNOWN_VERSIONS
+from bmwg.drivers.nodes import bounded
 from bmwg.methodology.errors import TestbedError
 
 PACKAGE = "containernetworking-plugins"

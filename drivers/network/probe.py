@@ -14,9 +14,10 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from bmwg.drivers.api.calls import name_of
-from bmwg.drivers.hosting import inside, sysctl
 from bmwg.drivers.network import cni, plugins
 from bmwg.drivers.network.conflist import NetworkList, parse
+from bmwg.drivers.nodes import inside
+from bmwg.drivers.ports import sysctl
 from bmwg.methodology.errors import TestbedError
 
 _KERNEL_MEND = "modprobe {module}; a kernel built without it: apt-get install linux-image-amd64, boot that"

@@ -24,9 +24,9 @@ from bmwg.drivers.api.protocols import (
     PlacedNode,
     UndoLog,
 )
-from bmwg.drivers.hosting import interfaces, virtual_functions
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.options import Options
+from bmwg.drivers.ports import interfaces, virtual_functions
 from bmwg.drivers.testbed.file import NetworkSpec
 
 UNDO_KIND = "virtual_functions"

@@ -22,10 +22,10 @@ from bmwg.drivers.api.protocols import (
     PodParts,
     UndoLog,
 )
-from bmwg.drivers.hosting import vfio, virtual_functions
 from bmwg.drivers.network.handover import VFIO, NetworkDefaults
 from bmwg.drivers.network.sriov import LINK_KIND, UNDO_KIND, count_of, function_evidence, no_nic, too_few
 from bmwg.drivers.nodes.links import mac_of
+from bmwg.drivers.ports import vfio, virtual_functions
 from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.methodology.errors import TestbedError
 

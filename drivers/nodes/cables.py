@@ -14,9 +14,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from bmwg.drivers.api.protocols import JsonValue, UndoLog
-from bmwg.drivers.hosting import interfaces, lab_port, pci_port, probe
-from bmwg.drivers.nodes import links
+from bmwg.drivers.nodes import links, probe
 from bmwg.drivers.nodes.hosts import BedNode
+from bmwg.drivers.ports import interfaces, lab_port, pci_port
 from bmwg.drivers.testbed.file import Endpoint
 from bmwg.methodology.errors import ConfigError, ToolkitError
 

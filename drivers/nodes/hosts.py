@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from bmwg.drivers.hosting import lease, probe
-from bmwg.drivers.hosting.host_namespace import HostNamespaceNode
-from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.nodes import lease, probe
+from bmwg.drivers.nodes.host_namespace import HostNamespaceNode
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.nodes.ssh import SshNode
 from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.methodology.errors import TestbedError, ToolkitError
 

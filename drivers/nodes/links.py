@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import interfaces, sysctl
-from bmwg.drivers.hosting.interfaces import LINK_HEADER_OCTETS, rtnetlink
 from bmwg.drivers.nodes.hosts import BedNode
+from bmwg.drivers.ports import interfaces, sysctl
+from bmwg.drivers.ports.interfaces import LINK_HEADER_OCTETS, rtnetlink
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS
 

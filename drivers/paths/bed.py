@@ -27,11 +27,10 @@ from bmwg.drivers.api.protocols import (
     TesterPort,
     UndoLog,
 )
-from bmwg.drivers.hosting import interfaces, sysctl
-from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.nodes import links
 from bmwg.drivers.nodes.hosts import BedNode
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.nodes.ssh import SshNode
 from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.drivers.paths.bed_hosts import on_host, state_folders
@@ -40,6 +39,7 @@ from bmwg.drivers.paths.bed_machines import machines_of
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, link_mtu
 from bmwg.drivers.paths.sides import Side, side_of
 from bmwg.drivers.paths.uplinks import lacking
+from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.drivers.testbed.file import (
     SIMULATED,
     TESTER,

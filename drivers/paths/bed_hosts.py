@@ -7,10 +7,10 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from bmwg.drivers.api.protocols import UndoLog
-from bmwg.drivers.hosting import process, programs
-from bmwg.drivers.hosting.here import HERE, Here
-from bmwg.drivers.hosting.host_namespace import HostNamespaceNode
-from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.nodes import process, programs
+from bmwg.drivers.nodes.here import HERE, Here
+from bmwg.drivers.nodes.host_namespace import HostNamespaceNode
+from bmwg.drivers.nodes.ssh import SshNode
 
 if TYPE_CHECKING:
     from bmwg.drivers.paths.bed import Bed

@@ -9,10 +9,10 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, cast
 
 from bmwg.drivers import registry
+from bmwg.drivers.api.instance import Place, VmDriver
 from bmwg.drivers.api.machines import MachineProvider
 from bmwg.drivers.api.protocols import Missing
-from bmwg.drivers.hosting.instance import Place, VmDriver
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.testbed.file import SIMULATED
 from bmwg.methodology.errors import ConfigError
 

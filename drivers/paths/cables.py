@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bmwg.drivers.api.calls import Calls
-from bmwg.drivers.hosting import cabling
-from bmwg.drivers.hosting.here import HERE
+from bmwg.drivers.nodes.here import HERE
+from bmwg.drivers.ports import cabling
 from bmwg.drivers.testbed.file import CABLE, LinkSpec
 from bmwg.methodology.errors import TestbedError
 

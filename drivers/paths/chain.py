@@ -19,12 +19,12 @@ from bmwg.drivers.api.protocols import (
     Missing,
     PathDriver,
 )
-from bmwg.drivers.hosting import routing
 from bmwg.drivers.paths import destinations, members, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, Segment, transit
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.forwarding_pods import End, ForwardingPods, Standing, bridge_of
 from bmwg.drivers.paths.sides import Side
+from bmwg.drivers.ports import routing
 from bmwg.methodology.cells import chains
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import POD, Cell

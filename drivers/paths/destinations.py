@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
-from bmwg.drivers.hosting import routing
 from bmwg.drivers.paths.addresses import BEHIND, consecutive
+from bmwg.drivers.ports import routing
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Cell
 

@@ -25,7 +25,6 @@ from bmwg.drivers.api.protocols import (
     PodRuntime,
     TesterPort,
 )
-from bmwg.drivers.hosting import interfaces, routing
 from bmwg.drivers.network import datapath
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.paths import queues, routers, uplinks
@@ -33,6 +32,7 @@ from bmwg.drivers.paths.addresses import INNER, host
 from bmwg.drivers.paths.addresses import endpoint as address_of
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pods import created_pod, described
+from bmwg.drivers.ports import interfaces, routing
 from bmwg.drivers.testbed.port_kind import XDP
 from bmwg.methodology.records import Cell, FrameFormat
 

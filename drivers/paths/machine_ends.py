@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 from bmwg.drivers.api.machines import Machine
 from bmwg.drivers.api.protocols import JsonValue, Node
-from bmwg.drivers.hosting import interfaces as hosting_interfaces
-from bmwg.drivers.hosting import routing
 from bmwg.drivers.paths import probe_frame, routers
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.sides import Side
 from bmwg.drivers.places.inside import InMachine
+from bmwg.drivers.ports import interfaces as hosting_interfaces
+from bmwg.drivers.ports import routing
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 _PROBE_S = 30.0  # choice: a switch learns a port within seconds

@@ -19,9 +19,9 @@ from bmwg.drivers.api.protocols import (
     PodEnd,
     PodPathDriver,
 )
-from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.paths.programs import ProgramsPath
+from bmwg.drivers.ports import interfaces
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import NOTHING, POD

@@ -13,12 +13,12 @@ from bmwg.drivers.api.protocols import (
     NetworkDriver,
     PodPathDriver,
 )
-from bmwg.drivers.hosting import routing
 from bmwg.drivers.paths import destinations, endpoints, uplinks
 from bmwg.drivers.paths.addresses import UNDERLAY
 from bmwg.drivers.paths.frames import too_large
 from bmwg.drivers.paths.p2p_underlay import FORWARDING
 from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods, over_underlay
+from bmwg.drivers.ports import routing
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD
 

@@ -7,13 +7,13 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api.protocols import HostNode, Missing, PodPathDriver
-from bmwg.drivers.hosting import interfaces, routing
-from bmwg.drivers.hosting.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.addresses import UNDERLAY, host
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, too_large
 from bmwg.drivers.paths.p2p_underlay import FORWARDING, option_missing
 from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods, over_underlay
+from bmwg.drivers.ports import interfaces, routing
+from bmwg.drivers.ports.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD
 

@@ -23,13 +23,13 @@ from bmwg.drivers.api.protocols import (
     TesterPort,
     Way,
 )
-from bmwg.drivers.hosting import routing
 from bmwg.drivers.paths import destinations, members, routers, uplinks
 from bmwg.drivers.paths.addresses import OUTER, Segment, host, transit
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.destinations import Hop
 from bmwg.drivers.paths.forwarding_pods import End, ForwardingPods, Standing, both, bridge_of
 from bmwg.drivers.paths.sides import Side
+from bmwg.drivers.ports import routing
 from bmwg.methodology.cells import parallel
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import POD, Cell, FrameFormat

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bmwg.drivers.api.protocols import Attached, JsonValue, NetworkDriver, Pod, TesterPort
-from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.network.sriov import LINK_KIND
 from bmwg.drivers.paths import queues, uplinks
@@ -14,6 +13,7 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS
 from bmwg.drivers.paths.node import routed_port
 from bmwg.drivers.paths.sides import Side
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.watch.data_plane import OF_FUNCTION
 from bmwg.methodology.records import Cell
 

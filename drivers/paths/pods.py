@@ -15,11 +15,12 @@ from bmwg.drivers.api.protocols import (
     PodParts,
     PodRuntime,
 )
-from bmwg.drivers.hosting import cpu_placement, interfaces, rights
-from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
+from bmwg.drivers.containers.bundle import SLEEPER, PodSpec
+from bmwg.drivers.nodes import cpu_placement, rights
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.paths.addresses import management
 from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.ports import interfaces
 from bmwg.methodology.cells.paths import ACCELERATED
 
 MANAGEMENT = "mgmt0"  # a pod's interface for management, beside those for data

@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 
 from bmwg.drivers.api.pods import of_cluster
 from bmwg.drivers.api.protocols import ClusterRuntime, Deployment, Evidence, Missing, PathDriver, TesterPort
-from bmwg.drivers.hosting import routing
-from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import destinations, queues, routers
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.node import routed_port
+from bmwg.drivers.ports import routing
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import POD, Cell, Direction, FrameFormat
 

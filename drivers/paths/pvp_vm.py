@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from bmwg.drivers.api.machines import Machine, MachineIntent
 from bmwg.drivers.api.protocols import Deployment, JsonValue, Missing, PathDriver
-from bmwg.drivers.hosting.qemu import NicModel
+from bmwg.drivers.machines.qemu import NicModel
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import destinations, machine_ends, queues
 from bmwg.drivers.paths.bed import Bed

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from bmwg.drivers.api.protocols import JsonValue, Node, Pod
-from bmwg.drivers.hosting import device_queue
 from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.ports import device_queue
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node
 from bmwg.drivers.function import testpmd
-from bmwg.drivers.hosting import programs
+from bmwg.drivers.nodes import programs
 from bmwg.drivers.paths.bed import Bed
 from bmwg.methodology.errors import DriverError
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from bmwg.drivers.api.protocols import JsonValue, Node
-from bmwg.drivers.hosting import interfaces, routing, sysctl
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.destinations import Hop
 from bmwg.drivers.paths.sides import Side
+from bmwg.drivers.ports import interfaces, routing, sysctl
 
 SIDES = 2  # of a chain: a NIC and a table each
 FIRST_TABLE = 100  # choice: policy routing tables from 100 on

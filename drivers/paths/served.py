@@ -10,13 +10,13 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api.protocols import Crossed, Evidence, HostNode, PodEnd, PodRuntime
-from bmwg.drivers.hosting import interfaces, routing
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.places import agentless, guest_hosts
 from bmwg.drivers.places.native import guest_place, native_place
+from bmwg.drivers.ports import interfaces, routing
 from bmwg.methodology.cells.vnics import VIRTIO
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, UNIKERNEL, Cell
 

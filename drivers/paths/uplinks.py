@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bmwg.drivers.api.protocols import Attached, Missing, NetworkDriver, Node, PlacedNode, UndoLog
-from bmwg.drivers.hosting import interfaces as hosting_interfaces
-from bmwg.drivers.hosting import routing
 from bmwg.drivers.nodes import links
+from bmwg.drivers.ports import interfaces as hosting_interfaces
+from bmwg.drivers.ports import routing
 from bmwg.drivers.testbed.file import TESTER, Testbed
 from bmwg.methodology.errors import TestbedError
 

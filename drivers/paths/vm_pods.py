@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, PodPathDriver
-from bmwg.drivers.hosting import interfaces, routing
 from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import endpoints, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, UNDERLAY, host
@@ -21,6 +20,7 @@ from bmwg.drivers.paths.frames import refuse
 from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods
 from bmwg.drivers.places import guest_hosts
 from bmwg.drivers.places.guest_hosts import GuestHost
+from bmwg.drivers.ports import interfaces, routing
 from bmwg.methodology.cells import vnics
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD, Cell

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from bmwg.drivers.api.protocols import Deployment, Evidence, JsonValue, Missing, PathDriver
-from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.nodes import links
 from bmwg.drivers.paths import repeater
 from bmwg.drivers.paths.addresses import BEHIND, OUTER
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import CABLE, VETH, VHOST_USER
 from bmwg.drivers.traffic.embedded.ports import VHOST, VIRTIO_USER
 from bmwg.methodology.cells.paths import PathKind

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bmwg.drivers.api.calls import WITHIN_S, CallsInside
 from bmwg.drivers.api.protocols import JsonValue, Missing, PlacedNode
-from bmwg.drivers.hosting import unikernel
+from bmwg.drivers.machines import unikernel
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.nodes.links import mac_of
 from bmwg.drivers.paths import uplinks

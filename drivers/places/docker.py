@@ -6,18 +6,13 @@ import ipaddress
 from collections.abc import Mapping
 from contextlib import ExitStack
 
+from bmwg.drivers.api.instance import FORM_NETWORKS, Hosting, Limits, Place, Program, Sample
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node, PlacedNode
-from bmwg.drivers.hosting import (
-    cgroups,
-    docker_containers,
-    docker_daemon,
-    engine_pods,
-    interfaces,
-    programs,
-)
-from bmwg.drivers.hosting.instance import FORM_NETWORKS, Hosting, Limits, Place, Program, Sample
+from bmwg.drivers.containers import docker_containers, docker_daemon, engine_pods
+from bmwg.drivers.containers.daemon import daemon
+from bmwg.drivers.nodes import cgroups, programs
 from bmwg.drivers.places.instances import PlacedInstance
-from bmwg.drivers.runtime.daemon import daemon
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.undo.ledger import Ledger
 
 _FIRST_HOST = 16  # choice: below it are the gateway and what somebody adds by hand

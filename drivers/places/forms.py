@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bmwg.drivers import registry
+from bmwg.drivers.api.instance import Hosting, Place
 from bmwg.drivers.api.protocols import Node
-from bmwg.drivers.hosting.instance import Hosting, Place
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import POD, POD_PREFIX

@@ -11,9 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api.protocols import JsonValue, Missing, PlacedNode
-from bmwg.drivers.hosting import cgroups
-from bmwg.drivers.hosting.instance import (
+from bmwg.drivers.api.instance import (
     FORM_NETWORKS,
     INSTANCE_NETWORK,
     Grouping,
@@ -24,6 +22,7 @@ from bmwg.drivers.hosting.instance import (
     Program,
     Sample,
 )
+from bmwg.drivers.api.protocols import JsonValue, Missing, PlacedNode
 from bmwg.drivers.kubernetes import image, pods, programs, record
 from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes.access import MEND
@@ -32,6 +31,7 @@ from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import Embedded, embedded
 from bmwg.drivers.kubernetes.replicas import Replicas, Where, replicas
 from bmwg.drivers.kubernetes.settings import Ranges
+from bmwg.drivers.nodes import cgroups
 from bmwg.drivers.places.instances import PlacedInstance
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import DriverError

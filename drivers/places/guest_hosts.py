@@ -10,12 +10,16 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, cast
 
 from bmwg.drivers import registry
+from bmwg.drivers.api.calls import name_of
+from bmwg.drivers.api.instance import Place, VmDriver
 from bmwg.drivers.api.machines import Machine, MachineIntent, UnjoinedMachineProvider
 from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, PlacedNode
-from bmwg.drivers.hosting import interfaces, process, qemu_place, sysctl
-from bmwg.drivers.hosting.instance import Place, VmDriver
-from bmwg.drivers.hosting.qemu import NicModel
+from bmwg.drivers.containers import oci
+from bmwg.drivers.machines import qemu_place
+from bmwg.drivers.machines.qemu import NicModel
+from bmwg.drivers.nodes import inside, process
 from bmwg.drivers.places.inside import InMachine
+from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.methodology.cells.vnics import E1000, IGB_VF, VHOST_NET, VIRTIO
 
 if TYPE_CHECKING:
@@ -26,7 +30,7 @@ PROVIDER = "qemu"  # where the testbed file names none
 MEMORY_OCTETS = 768 << 20  # choice: of the guest's kernel, our agent and what a pod's limits leave
 DEADLINE_S = 90.0  # choice: of a call into a guest whose instructions may be translated
 _PATIENCE_S = 60.0  # choice: of what has a shorter deadline of its own on a node
-_PATIENT = ("inside:run", "oci:create", "oci:start", "oci:delete")
+_PATIENT = {name_of(act) for act in (inside.run, oci.create, oci.start, oci.delete)}
 _MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.VIRTIO}
 
 
@@ -58,7 +62,7 @@ class GuestHost(InMachine):
     ) -> JsonValue:
         """Run a node function inside; what is done in a moment on a node has more time here."""
         arguments = dict(arguments)
-        if function.removeprefix("bmwg.drivers.hosting.") in _PATIENT:
+        if function in _PATIENT:
             arguments["within_s"] = max(_PATIENCE_S, arguments.get("within_s", 0.0))
         return super().call_named(function, arguments, deadline_s=max(DEADLINE_S, deadline_s or DEADLINE_S))
 

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from typing import Protocol
 
 from bmwg.drivers.api.calls import Calls
+from bmwg.drivers.api.instance import Instance, Program, Sample
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import programs
-from bmwg.drivers.hosting.instance import Instance, Program, Sample
+from bmwg.drivers.nodes import programs
 
 
 class Part(Protocol):

@@ -11,11 +11,11 @@ from contextlib import ExitStack
 from typing import Any
 
 from bmwg.drivers import registry
+from bmwg.drivers.api.instance import FORM_NETWORKS, Hosting, Limits, Place, Program, Sample
 from bmwg.drivers.api.machines import Machine, MachineIntent
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node
-from bmwg.drivers.hosting.guest_image import GuestImage
-from bmwg.drivers.hosting.instance import FORM_NETWORKS, Hosting, Limits, Place, Program, Sample
-from bmwg.drivers.hosting.qemu import NicModel
+from bmwg.drivers.machines.guest_image import GuestImage
+from bmwg.drivers.machines.qemu import NicModel
 from bmwg.drivers.places.inside import InMachine
 from bmwg.drivers.places.instances import AgentsProgram, PlacedInstance
 from bmwg.drivers.undo.ledger import Ledger

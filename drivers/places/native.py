@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from bmwg.drivers.api.calls import WITHIN_S, CallsInside
+from bmwg.drivers.api.instance import Hosting, Instance, Limits, Place, Program
 from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, Node, ProgramPlace
-from bmwg.drivers.hosting import native_cgroup, programs
-from bmwg.drivers.hosting.instance import Hosting, Instance, Limits, Place, Program
+from bmwg.drivers.containers import native_cgroup
+from bmwg.drivers.nodes import programs
 from bmwg.drivers.places.instances import AgentsProgram, PlacedInstance
 
 if TYPE_CHECKING:

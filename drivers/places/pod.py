@@ -20,6 +20,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from bmwg.drivers import registry
+from bmwg.drivers.api.instance import (
+    CRUN,
+    FORM_NETWORKS,
+    Hosting,
+    Instance,
+    Limits,
+    Place,
+    Program,
+)
 from bmwg.drivers.api.protocols import (
     Attached,
     Attachment,
@@ -29,20 +38,12 @@ from bmwg.drivers.api.protocols import (
     PlacedNode,
     Pod,
 )
-from bmwg.drivers.hosting import cgroups, interfaces, mounts, programs, routing
-from bmwg.drivers.hosting.bundle import CAPABILITIES, PodSpec
-from bmwg.drivers.hosting.instance import (
-    CRUN,
-    FORM_NETWORKS,
-    Hosting,
-    Instance,
-    Limits,
-    Place,
-    Program,
-)
-from bmwg.drivers.hosting.process import OWNER_VARIABLE
+from bmwg.drivers.containers.bundle import CAPABILITIES, PodSpec
+from bmwg.drivers.nodes import cgroups, mounts, programs
+from bmwg.drivers.nodes.process import OWNER_VARIABLE
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.places.instances import PlacedInstance
+from bmwg.drivers.ports import interfaces, routing
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import POD_PREFIX

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bmwg.drivers import registry
-from bmwg.drivers.hosting.instance import CRUN
+from bmwg.drivers.api.instance import CRUN
 from bmwg.drivers.testbed.file import (
     AUTO,
     CABLE,

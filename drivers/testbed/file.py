@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import bmwg
-from bmwg.drivers.hosting.instance import CRUN
+from bmwg.drivers.api.instance import CRUN
 from bmwg.drivers.testbed.text import text_of
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.trial.cpu_lists import cpu_list

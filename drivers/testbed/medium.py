@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import lab_port, pci_port
+from bmwg.drivers.ports import lab_port, pci_port
 from bmwg.drivers.testbed.file import CABLE, TESTER, VHOST_USER, NodeKind, Testbed, with_settings
 from bmwg.methodology.errors import ConfigError
 

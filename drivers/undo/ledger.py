@@ -21,9 +21,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue, Node
-from bmwg.drivers.hosting import cgroups, oci, process
-from bmwg.drivers.hosting.here import LOCAL
-from bmwg.drivers.hosting.host_namespace import ON_HOST
+from bmwg.drivers.containers import oci
+from bmwg.drivers.nodes import cgroups, process
+from bmwg.drivers.nodes.here import LOCAL
+from bmwg.drivers.nodes.host_namespace import ON_HOST
 from bmwg.drivers.undo.ledger_format import Entry, read_entries, read_index
 from bmwg.drivers.undo.undoing import KINDS, Undoing
 from bmwg.methodology.errors import TestbedError, ToolkitBug, ToolkitError

@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from bmwg.drivers.hosting import pci_port, process
+from bmwg.drivers.nodes import process
+from bmwg.drivers.ports import pci_port
 from bmwg.drivers.testbed.file import SIMULATED, Testbed
 from bmwg.drivers.undo.ledger import INDEX_DIR, at_work
 from bmwg.methodology.errors import TestbedError

@@ -13,11 +13,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from bmwg.drivers.api.protocols import JsonValue, Node
-from bmwg.drivers.hosting import process
-from bmwg.drivers.hosting.agent import AgentNode, resolve
-from bmwg.drivers.hosting.host_namespace import ON_HOST, HostNamespaceNode
-from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.nodes import process
+from bmwg.drivers.nodes.agent import AgentNode, resolve
+from bmwg.drivers.nodes.host_namespace import ON_HOST, HostNamespaceNode
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.nodes.ssh import SshNode
 from bmwg.drivers.undo.ledger_format import Entry
 from bmwg.methodology.errors import DriverError, ToolkitError
 
@@ -36,32 +36,32 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {
-    "owner": Kind(function="bmwg.drivers.hosting.process:terminate_owned", in_node=False),
-    "process": Kind(function="bmwg.drivers.hosting.process:terminate", in_node=False),
-    "pod": Kind(function="bmwg.drivers.hosting.oci:delete", in_node=False),
+    "owner": Kind(function="bmwg.drivers.nodes.process:terminate_owned", in_node=False),
+    "process": Kind(function="bmwg.drivers.nodes.process:terminate", in_node=False),
+    "pod": Kind(function="bmwg.drivers.containers.oci:delete", in_node=False),
     "cni": Kind(function="bmwg.drivers.network.cni:detach", in_node=False, tolerant=True),
-    "docker": Kind(function="bmwg.drivers.hosting.docker_daemon:remove", in_node=False),
-    "libvirt": Kind(function="bmwg.drivers.hosting.libvirt_daemon:remove", in_node=False),
+    "docker": Kind(function="bmwg.drivers.containers.docker_daemon:remove", in_node=False),
+    "libvirt": Kind(function="bmwg.drivers.machines.libvirt_daemon:remove", in_node=False),
     "kubernetes_node": Kind(function="bmwg.drivers.kubernetes.node:remove", in_node=False),
-    "native_cgroup": Kind(function="bmwg.drivers.hosting.native_cgroup:remove", in_node=False),
-    "cgroup_controllers": Kind(function="bmwg.drivers.hosting.cgroups:hold_back", in_node=False),
+    "native_cgroup": Kind(function="bmwg.drivers.containers.native_cgroup:remove", in_node=False),
+    "cgroup_controllers": Kind(function="bmwg.drivers.nodes.cgroups:hold_back", in_node=False),
     "kubernetes_namespace": Kind(function="bmwg.drivers.kubernetes.pods:remove_namespace", in_node=False),
     "kubernetes_cordon": Kind(function="bmwg.drivers.kubernetes.nodes:uncordon", in_node=True),
-    "cloud": Kind(function="bmwg.drivers.cloud.node:remove", in_node=False),
-    "domain": Kind(function="bmwg.drivers.hosting.libvirt_machine:remove", in_node=False),
-    "folder": Kind(function="bmwg.drivers.hosting.programs:remove_folder", in_node=False),
-    "lab_port": Kind(function="bmwg.drivers.hosting.lab_port:require_returned", in_node=False),
-    "pci_port": Kind(function="bmwg.drivers.hosting.pci_port:give_back", in_node=False),
-    "virtual_functions": Kind(function="bmwg.drivers.hosting.virtual_functions:remove", in_node=False),
+    "cloud": Kind(function="bmwg.drivers.openstack.node:remove", in_node=False),
+    "domain": Kind(function="bmwg.drivers.machines.libvirt_machine:remove", in_node=False),
+    "folder": Kind(function="bmwg.drivers.nodes.programs:remove_folder", in_node=False),
+    "lab_port": Kind(function="bmwg.drivers.ports.lab_port:require_returned", in_node=False),
+    "pci_port": Kind(function="bmwg.drivers.ports.pci_port:give_back", in_node=False),
+    "virtual_functions": Kind(function="bmwg.drivers.ports.virtual_functions:remove", in_node=False),
     "file": Kind(function="bmwg.drivers.undo.ledger:remove_file", in_node=False),
-    "interface": Kind(function="bmwg.drivers.hosting.interfaces:delete", in_node=True),
-    "address": Kind(function="bmwg.drivers.hosting.interfaces:remove_address", in_node=True),
-    "route": Kind(function="bmwg.drivers.hosting.routing:remove_route", in_node=True),
-    "rule": Kind(function="bmwg.drivers.hosting.routing:remove_rule", in_node=True),
+    "interface": Kind(function="bmwg.drivers.ports.interfaces:delete", in_node=True),
+    "address": Kind(function="bmwg.drivers.ports.interfaces:remove_address", in_node=True),
+    "route": Kind(function="bmwg.drivers.ports.routing:remove_route", in_node=True),
+    "rule": Kind(function="bmwg.drivers.ports.routing:remove_rule", in_node=True),
     "filters": Kind(function="bmwg.drivers.workload.filters:remove", in_node=True),
     "function_table": Kind(function="bmwg.drivers.function.tables:remove", in_node=True),
-    "sysctl": Kind(function="bmwg.drivers.hosting.sysctl:write", in_node=True),
-    "machine_sysctl": Kind(function="bmwg.drivers.hosting.sysctl:write", in_node=False),
+    "sysctl": Kind(function="bmwg.drivers.ports.sysctl:write", in_node=True),
+    "machine_sysctl": Kind(function="bmwg.drivers.ports.sysctl:write", in_node=False),
 }
 
 

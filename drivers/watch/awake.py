@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from bmwg.drivers.record.source import LocalSource
-from bmwg.drivers.record.translation import maybe_translated
+from bmwg.drivers.platform_record.source import LocalSource
+from bmwg.drivers.platform_record.translation import maybe_translated
 from bmwg.methodology.trial.keep_awake import Held, KeepAwake
 
 DEVICE = Path("/dev/cpu_dma_latency")

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 
 from bmwg.drivers.api.calls import Calls
-from bmwg.drivers.hosting import probe
+from bmwg.drivers.nodes import probe
 
 _PROBES = 9  # choice: the quickest of them is seldom held up
 

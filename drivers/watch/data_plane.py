@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from bmwg.drivers.api.machines import Machine
 from bmwg.drivers.api.protocols import Deployment, JsonValue, Pod
 from bmwg.drivers.function import tables
-from bmwg.drivers.hosting import cycles
+from bmwg.drivers.nodes import cycles
 from bmwg.methodology.answers import data_plane as names
 from bmwg.methodology.answers import data_plane_functions
 from bmwg.methodology.errors import ToolkitError

@@ -16,9 +16,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue, Node, TesterPort
-from bmwg.drivers.hosting.interfaces import rtnetlink
 from bmwg.drivers.nodes.netns import in_initial_namespace
 from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.ports.interfaces import rtnetlink
 from bmwg.drivers.testbed.file import CABLE
 from bmwg.methodology.errors import TestbedError
 

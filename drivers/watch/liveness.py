@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes import process
 from bmwg.drivers.paths.bed import Bed
 from bmwg.methodology.errors import ToolkitError
 

@@ -1,7 +1,7 @@
 """Runs a declared neighbour beside an execution, and alone right before it, whatever is measured.
 
 It has a cgroup of its own on the CPUs that its name says, so its share of these is that of a pod; its work is
-counted by itself, alone and beside. Ids: those of `drivers.hosting.neighbour`.
+counted by itself, alone and beside. Ids: those of `drivers.nodes.neighbour`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
-from bmwg.drivers.hosting import native_cgroup, neighbour, programs
+from bmwg.drivers.containers import native_cgroup
+from bmwg.drivers.nodes import neighbour, programs
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.places.native import UNDO_KIND
 from bmwg.methodology.cells import neighbours

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
-from bmwg.drivers.hosting import programs
+from bmwg.drivers.nodes import programs
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import programs
+from bmwg.drivers.nodes import programs
 
 PORT_NUMBER = 8080
 PACKAGES = ("apache2-bin",)

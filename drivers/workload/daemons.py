@@ -15,7 +15,7 @@ from pathlib import Path
 from pyroute2 import IPRoute
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
-from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes import process
 from bmwg.methodology.errors import DriverError
 
 FRR_FOLDER = "/usr/lib/frr"

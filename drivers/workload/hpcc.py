@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from bmwg.drivers.hosting import job_files, programs
+from bmwg.drivers.nodes import job_files, programs
 from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed, nanoseconds
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec

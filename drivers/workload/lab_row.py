@@ -10,13 +10,13 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
+from bmwg.drivers.api.instance import QEMU_ITSELF, VmDriver
 from bmwg.drivers.api.protocols import JsonValue, Node
-from bmwg.drivers.hosting import interfaces, lab_port, probe
-from bmwg.drivers.hosting.host_namespace import HostNamespaceNode
-from bmwg.drivers.hosting.instance import QEMU_ITSELF, VmDriver
-from bmwg.drivers.hosting.ssh import SshNode
-from bmwg.drivers.nodes import links
+from bmwg.drivers.nodes import links, probe
 from bmwg.drivers.nodes.cables import LINK_DEADLINE_S
+from bmwg.drivers.nodes.host_namespace import HostNamespaceNode
+from bmwg.drivers.nodes.ssh import SshNode
+from bmwg.drivers.ports import interfaces, lab_port
 from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.drivers.testbed.row import CLIENT, PROXY, SERVER
 from bmwg.drivers.undo.ledger import Ledger

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import bounded
+from bmwg.drivers.nodes import bounded
 from bmwg.drivers.traffic.embedded import build
 from bmwg.methodology.errors import TestbedError
 

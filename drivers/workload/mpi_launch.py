@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting.bounded import OUTPUT_LIMIT_OCTETS
+from bmwg.drivers.nodes.bounded import OUTPUT_LIMIT_OCTETS
 
 ORDER, STATUS = "bmwg-order", "bmwg-status"
 AGENT = f"echo {ORDER}"

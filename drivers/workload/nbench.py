@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bmwg.drivers.api.protocols import Missing
-from bmwg.drivers.hosting import job_files
+from bmwg.drivers.nodes import job_files
 from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from bmwg.drivers.api.protocols import Missing, PodEnd
-from bmwg.drivers.hosting import pod_programs
+from bmwg.drivers.containers import pod_programs
 from bmwg.drivers.workload.of_streams import OfStreams, StreamsWorkload
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport, Way
@@ -92,7 +92,7 @@ class Netperf(OfStreams):
 
 def version() -> str:
     """Node function: the line that netperf says of its version; empty without one."""
-    from bmwg.drivers.hosting import bounded
+    from bmwg.drivers.nodes import bounded
 
     try:
         done = bounded.run(["netperf", "-V"], deadline_s=5.0)

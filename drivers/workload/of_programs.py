@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node, ProgramPlace
 from bmwg.drivers.api.workload import Takes
-from bmwg.drivers.hosting import pod_programs
+from bmwg.drivers.containers import pod_programs
 from bmwg.methodology.errors import DriverError
 
 MEND = "sh setup/install.sh workloads"

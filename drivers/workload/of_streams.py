@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Protocol
 
 from bmwg.drivers.api.protocols import Node, PodEnd, ServingPlace, WorkloadDriver
 from bmwg.drivers.api.workload import TWO, Takes
-from bmwg.drivers.hosting import pod_programs, programs
+from bmwg.drivers.containers import pod_programs
+from bmwg.drivers.nodes import programs
 from bmwg.drivers.workload.of_programs import MEND, OfPrograms
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.streams.records import KIND, StreamsResult, StreamsSpec

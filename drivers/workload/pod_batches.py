@@ -14,13 +14,13 @@ from dataclasses import replace
 
 from bmwg.drivers.api.pods import of_cluster
 from bmwg.drivers.api.protocols import Attachment, ClusterRuntime, Missing, PodNetwork
-from bmwg.drivers.hosting import routing
-from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
+from bmwg.drivers.containers.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pvp import bridge_of
 from bmwg.drivers.paths.sides import Side
+from bmwg.drivers.ports import routing
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life

@@ -13,11 +13,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bmwg.drivers.api.instance import CRUN, INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver
 from bmwg.drivers.api.protocols import JsonValue, Node
-from bmwg.drivers.hosting import interfaces, programs, routing, sysctl
-from bmwg.drivers.hosting.instance import CRUN, INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver
-from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.nodes import links
+from bmwg.drivers.nodes import links, programs
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.ports import interfaces, routing, sysctl
 from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.drivers.testbed.row import CLIENT, PROXY, SERVER
 from bmwg.drivers.undo.ledger import Ledger

@@ -15,7 +15,7 @@ from typing import ClassVar, cast
 
 from bmwg.drivers.api.machines import LinkedMachineProvider, Machine, MachineIntent, TimedMachine
 from bmwg.drivers.api.protocols import Missing
-from bmwg.drivers.hosting.qemu import NicModel
+from bmwg.drivers.machines.qemu import NicModel
 from bmwg.drivers.paths import machine_ends, queues
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.pvp_vm import MEMORY_OCTETS

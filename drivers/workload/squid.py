@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting.instance import ADDRESS, FOLDER, PORT, Program
 from bmwg.drivers.workload import probe
 
 PORT_NUMBER = 3128

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bmwg.drivers.api.protocols import JsonValue, Missing, TesterPort
-from bmwg.drivers.hosting import device_queue, routing
+from bmwg.drivers.ports import device_queue, routing
 from bmwg.drivers.traffic.trex.astf import AstfTester
 from bmwg.drivers.traffic.trex.astf_load import HttpExchange, HttpLoad
 from bmwg.drivers.traffic.trex.astf_sent import HttpSent

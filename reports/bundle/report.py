@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from bmwg.reports.bundle.archive import Archive
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store.files import write_atomically
 
 _EVIDENCE = ("run.json", "platform.json", "trials.jsonl", "deviations.yaml")

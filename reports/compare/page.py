@@ -13,8 +13,8 @@ from bmwg.reports.compare.sides import Side
 from bmwg.reports.compare.statistics import ALPHA
 from bmwg.reports.render.blocks import Block, banner, fold, paragraph, table, title
 from bmwg.reports.render.facts import cell_words
-from bmwg.reports.render.guest import guest_sentences
-from bmwg.reports.render.results import quantity_text
+from bmwg.reports.render.sections.guest import guest_sentences
+from bmwg.reports.render.sections.results import quantity_text
 from bmwg.reports.render.text import NONE, percent
 
 _SHOWN = 400

@@ -18,8 +18,8 @@ from bmwg.reports.compare.frames_column import FRAMES_COLUMN
 from bmwg.reports.compare.page import banners, change_text
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.render import searches
-from bmwg.reports.render.ascii import ascii_only
 from bmwg.reports.render.facts import LATENCY
+from bmwg.reports.render.forms.ascii import ascii_only
 from bmwg.reports.render.text import nanoseconds, plain
 
 COLUMNS = 100  # choice: what a terminal shows without breaking lines

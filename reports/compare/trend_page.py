@@ -11,10 +11,10 @@ from typing import Any
 from bmwg.reports.compare.statistics import METHOD
 from bmwg.reports.compare.trend import NEWEST, Series, Trend
 from bmwg.reports.render.blocks import Block, Figure, banner, paragraph, table, title
-from bmwg.reports.render.drawing import INK, MARKERS, SERIES, Plot, draw_plot
 from bmwg.reports.render.facts import cell_words
-from bmwg.reports.render.guest import guest_sentences
-from bmwg.reports.render.results import quantity_text
+from bmwg.reports.render.plots.drawing import INK, MARKERS, SERIES, Plot, draw_plot
+from bmwg.reports.render.sections.guest import guest_sentences
+from bmwg.reports.render.sections.results import quantity_text
 from bmwg.reports.render.text import NONE, percent
 
 _ROWS = 400  # choice: of a table

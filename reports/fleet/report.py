@@ -12,8 +12,8 @@ from bmwg.reports.fleet.attempts import read_anywhere
 from bmwg.reports.fleet.kept import Verified
 from bmwg.reports.fleet.union import Union, grades_of, verdicts_of
 from bmwg.reports.render.blocks import Block, banner, items, paragraph, table, title
-from bmwg.reports.render.common_columns import TYPE_WORDS
-from bmwg.reports.render.results import answer
+from bmwg.reports.render.sections.common_columns import TYPE_WORDS
+from bmwg.reports.render.sections.results import answer
 from bmwg.reports.store import Run
 
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from bmwg.reports.compare.reproduce import Stated, reproduce
 from bmwg.reports.registry.entry import PAGES, Entry
 from bmwg.reports.render.blocks import Block, Part, Rich, link, paragraph, table, title
-from bmwg.reports.render.report import form_of
+from bmwg.reports.render.page.report import form_of
 from bmwg.reports.render.text import NONE
 from bmwg.reports.submissions.names import shown
 from bmwg.reports.submissions.standing import Level

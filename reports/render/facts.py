@@ -27,7 +27,7 @@ from bmwg.methodology.trial.judging import JudgedTrial
 from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.render import searches
-from bmwg.reports.render.guest import accelerator_of, of_translated
+from bmwg.reports.render.sections.guest import accelerator_of, of_translated
 from bmwg.reports.render.text import unit
 from bmwg.reports.store import JournalTrial, PlannedCell, Run
 from bmwg.reports.store.frame_codec import result_from_json

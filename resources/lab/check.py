@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue, Node
-from bmwg.drivers.hosting import cabling, interfaces, lab_port, pci_port, probe
-from bmwg.drivers.hosting.here import HERE, Here
-from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.nodes import probe
+from bmwg.drivers.nodes.here import HERE, Here
 from bmwg.drivers.nodes.hosts import open_hosts
+from bmwg.drivers.nodes.ssh import SshNode
 from bmwg.drivers.paths.bed_links import pci_needs
 from bmwg.drivers.paths.cables import misled
+from bmwg.drivers.ports import cabling, interfaces, lab_port, pci_port
 from bmwg.drivers.testbed.file import CABLE, Endpoint, LinkSpec, NodeKind, Testbed
 from bmwg.drivers.testbed.hosts import HostSpec, hosts_of
 from bmwg.drivers.testbed.medium import with_medium

@@ -12,9 +12,10 @@ from typing import Any
 
 import yaml
 
-from bmwg.drivers.hosting import cabling, lab_port, probe
-from bmwg.drivers.hosting.here import HERE
+from bmwg.drivers.nodes import probe
+from bmwg.drivers.nodes.here import HERE
 from bmwg.drivers.nodes.hosts import open_hosts
+from bmwg.drivers.ports import cabling, lab_port
 from bmwg.drivers.testbed.file import TESTER, embedded_file
 from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.drivers.undo.locks import claims_here, reserve_claims

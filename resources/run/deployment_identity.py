@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.record import deployment as record_of
+from bmwg.drivers.platform_record import deployment as record_of
 from bmwg.methodology.record.drift import Change, drift
 
 _OF_A_PORT = (

@@ -10,8 +10,9 @@ from typing import Any
 
 from robot.api import logger
 
-from bmwg.drivers.hosting import guest_run, mounts
-from bmwg.reports.render.guest import GUEST, MACHINE, OF_PODS, guest_sentence
+from bmwg.drivers.machines import guest_run
+from bmwg.drivers.nodes import mounts
+from bmwg.reports.render.sections.guest import GUEST, MACHINE, OF_PODS, guest_sentence
 from bmwg.reports.store import RunStore, read_run
 
 

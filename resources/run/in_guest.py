@@ -15,10 +15,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue, Node
-from bmwg.drivers.hosting import guest_clock, guest_run, guest_views, pages, qemu
-from bmwg.drivers.hosting.guest_clock import Reading
-from bmwg.drivers.hosting.qemu import MachineSpec, NicModel
-from bmwg.drivers.hosting.qemu_machine import Machine
+from bmwg.drivers.machines import guest_clock, guest_run, guest_views, qemu
+from bmwg.drivers.machines.guest_clock import Reading
+from bmwg.drivers.machines.qemu import MachineSpec, NicModel
+from bmwg.drivers.machines.qemu_machine import Machine
+from bmwg.drivers.nodes import pages
 from bmwg.drivers.testbed.file import CABLE, TESTER, Testbed
 from bmwg.drivers.testbed.guest import GuestSpec
 from bmwg.drivers.traffic.embedded import build

@@ -12,10 +12,10 @@ from typing import Any
 
 from bmwg.drivers.api.calls import P, R
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting.ssh import SshNode
-from bmwg.drivers.record.collect import collect
-from bmwg.drivers.record.doctor import examine, examine_here
-from bmwg.drivers.record.sampling import between, sample
+from bmwg.drivers.nodes.ssh import SshNode
+from bmwg.drivers.platform_record.collect import collect
+from bmwg.drivers.platform_record.doctor import examine, examine_here
+from bmwg.drivers.platform_record.sampling import between, sample
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.drivers.watch import awake, isolation
@@ -87,7 +87,7 @@ class Machines:
         return self.record if self._under_test else None
 
     def record(self, scope: str = "machine") -> dict[str, JsonValue]:
-        """The record of the machine under test; see `drivers.record.collect`."""
+        """The record of the machine under test; see `drivers.platform_record.collect`."""
         if not self._under_test:
             return collect(scope)
         return self._call(self._under_test, collect, scope=scope)

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes import process
 from bmwg.drivers.nodes.hosts import open_hosts
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.undo.locks import reserve_claims
@@ -19,8 +19,8 @@ from bmwg.drivers.watch import awake
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.bundle.archive import CHALLENGE_PART
-from bmwg.reports.render.report import write_report
-from bmwg.reports.render.summary import summary_lines
+from bmwg.reports.render.page.report import write_report
+from bmwg.reports.render.page.summary import summary_lines
 from bmwg.reports.store import Run, RunStore, read_run
 from bmwg.reports.store.files import write_atomically
 from bmwg.resources import rooms

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
 from bmwg.reports.render import searches
-from bmwg.reports.render.extent import measured_extent
 from bmwg.reports.render.facts import ENVELOPE, LATENCY, short_words
-from bmwg.reports.render.results import central, tail
+from bmwg.reports.render.plots.extent import measured_extent
+from bmwg.reports.render.sections.results import central, tail
 from bmwg.reports.render.text import plain
 
 

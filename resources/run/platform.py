@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.record.collect import collect
-from bmwg.drivers.record.doctor import examine
+from bmwg.drivers.platform_record.collect import collect
+from bmwg.drivers.platform_record.doctor import examine
 from bmwg.drivers.testbed.file import SIMULATED, Testbed
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.record.drift import Change, drift, named_drift, reason

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from bmwg import __version__
-from bmwg.drivers.hosting import bounded
+from bmwg.drivers.nodes import bounded
 
 GIT_DEADLINE_S = 20.0  # choice: a late answer would make a run that cannot be continued
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 
 HERE = Path(__file__).parent
 _MADE = HERE.parents[0] / "unit" / "reports" / "made_run.py"

@@ -19,9 +19,9 @@ from tests.contract.lab_support import start_sshd
 from tests.contract.ssh_support import make_keys, ssh_configuration
 
 import bmwg
-from bmwg.drivers.hosting import interfaces, lab_port
-from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.nodes import links
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.ports import interfaces, lab_port
 from bmwg.drivers.testbed.file import embedded_file
 
 RUNNER = "runner"

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 from tests.contract.http_support import needs_libvirt
 
-from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
-from bmwg.drivers.hosting.guest_kernel import GuestKernel
-from bmwg.drivers.hosting.instance import Hosting, Instance, Limits, Place, Program, VmDriver
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.api.instance import Hosting, Instance, Limits, Place, Program, VmDriver
+from bmwg.drivers.machines import guest_initramfs, guest_kernel, qemu
+from bmwg.drivers.machines.guest_kernel import GuestKernel
+from bmwg.drivers.nodes import process
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.undo.ledger import Ledger
 

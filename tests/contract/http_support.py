@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import cgroups, guest_initramfs, guest_kernel, libvirt_daemon, process, qemu
-from bmwg.drivers.hosting.instance import Instance
+from bmwg.drivers.api.instance import Instance
+from bmwg.drivers.machines import guest_initramfs, guest_kernel, libvirt_daemon, qemu
+from bmwg.drivers.nodes import cgroups, process
 from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import ab

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting.instance import Program
+from bmwg.drivers.api.instance import Program
 
 CACHE = Path("/var/cache/bmwg/test-images")
 RECIPE = ("mmdebstrap", "--variant=minbase", "--include=squid", "bookworm")

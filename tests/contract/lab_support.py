@@ -17,9 +17,9 @@ import pytest
 import yaml
 from tests.contract.ssh_support import daemon_configuration, make_keys, ssh_configuration
 
-from bmwg.drivers.hosting import interfaces as hosting_interfaces
-from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.nodes import links
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.ports import interfaces as hosting_interfaces
 from bmwg.drivers.testbed.file import embedded_file
 
 needs_sshd = pytest.mark.skipif(

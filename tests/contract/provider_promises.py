@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 
 from bmwg.drivers import registry
+from bmwg.drivers.api.instance import Place, VmDriver
 from bmwg.drivers.api.machines import Machine, MachineIntent
-from bmwg.drivers.hosting import interfaces, programs
-from bmwg.drivers.hosting.instance import Place, VmDriver
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.nodes import programs
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.undo.ledger import Ledger
 
 NETWORK = "198.18.19.0/24"

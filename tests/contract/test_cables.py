@@ -31,7 +31,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from pyroute2 import IPRoute
 from tests.contract.paths_support import PacketTester
-from bmwg.drivers.hosting import interfaces
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.testbed.medium import medium_of, with_medium
 from bmwg.drivers.paths import path_driver

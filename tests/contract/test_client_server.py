@@ -10,9 +10,10 @@ from tests.contract.streams_support import needs, offered, opened, spec
 
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import Missing
-from bmwg.drivers.hosting import cgroups, pod_programs, process
+from bmwg.drivers.containers import pod_programs
+from bmwg.drivers.nodes import cgroups, process
 from bmwg.drivers.places import guest_hosts
-from bmwg.drivers.record.deployment import take_between
+from bmwg.drivers.platform_record.deployment import take_between
 from bmwg.drivers.watch.isolation import require_closed
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.drivers.workload.netperf import Netperf

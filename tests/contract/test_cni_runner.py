@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import interfaces
-from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.network import cni, datapath
 from bmwg.drivers.network import plugins as network_plugins
 from bmwg.drivers.network.template import render
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.errors import ConfigError, TestbedError
 

@@ -17,7 +17,7 @@ import socket
 import subprocess
 import sys
 
-from bmwg.drivers.hosting import connections
+from bmwg.drivers.ports import connections
 
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True, timeout=10)
 rules = '''table ip bmwg-test {{

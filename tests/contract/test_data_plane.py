@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.contract.paths_support import PacketTester
 
-from bmwg.drivers.hosting import cycles
+from bmwg.drivers.nodes import cycles
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed.file import load_testbed

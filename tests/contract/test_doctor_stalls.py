@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.record.doctor import stalls
+from bmwg.drivers.platform_record.doctor import stalls
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.watch import awake
 from bmwg.methodology.profiles import load_profile

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from bmwg.drivers.hosting import interfaces
-from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.network import ebpf_build, ebpf_cni, ebpf_node
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.ports import interfaces
 
 pytestmark = [
     pytest.mark.root,

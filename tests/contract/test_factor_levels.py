@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.contract.paths_support import PacketTester
 
-from bmwg.drivers.hosting import cgroups
+from bmwg.drivers.nodes import cgroups
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.numa import node_of_cpus

@@ -30,9 +30,10 @@ from tests.contract.guest_support import (
     qemus,
 )
 
-from bmwg.drivers.hosting import guest_kernel, libvirt_daemon, probe, process, programs, qemu, qemu_place
-from bmwg.drivers.hosting.instance import VmDriver
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.api.instance import VmDriver
+from bmwg.drivers.machines import guest_kernel, libvirt_daemon, qemu, qemu_place
+from bmwg.drivers.nodes import probe, process, programs
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 pytestmark = needs_guest

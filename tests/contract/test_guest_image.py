@@ -39,10 +39,10 @@ from tests.contract.image_support import (
     squid_image,
 )
 
-from bmwg.drivers.hosting import programs
-from bmwg.drivers.hosting.guest_image import examine
-from bmwg.drivers.hosting.instance import VmDriver
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.api.instance import VmDriver
+from bmwg.drivers.machines.guest_image import examine
+from bmwg.drivers.nodes import programs
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import TestbedError, ToolkitError

@@ -14,8 +14,9 @@ from tests.contract.streams_support import needs, offered, opened, spec, udp
 from tests.faults.support import children
 
 from bmwg.drivers import registry
-from bmwg.drivers.hosting import interfaces, native_cgroup
-from bmwg.drivers.record.deployment import take_between
+from bmwg.drivers.containers import native_cgroup
+from bmwg.drivers.platform_record.deployment import take_between
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.watch.isolation import require_closed
 from bmwg.drivers.watch.liveness import Liveness
 from bmwg.drivers.workload.iperf3 import Iperf3

@@ -21,7 +21,8 @@ from tests.contract.http_support import (
     written,
 )
 
-from bmwg.drivers.hosting import docker_containers, process
+from bmwg.drivers.containers import docker_containers
+from bmwg.drivers.nodes import process
 from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import probe as workload_probe
@@ -145,7 +146,7 @@ def test_a_missing_image_is_named(bench: tuple[Row, Ledger, Path]) -> None:
 def test_without_docker_the_apt_line_is_told(
     bench: tuple[Row, Ledger, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from bmwg.drivers.hosting import docker_daemon
+    from bmwg.drivers.containers import docker_daemon
 
     monkeypatch.setenv("PATH", str(tmp_path))
     lack = docker_daemon.probe()
@@ -160,7 +161,7 @@ def test_without_docker_the_apt_line_is_told(
 def test_a_docker_whose_api_is_too_old_is_refused_and_ended(
     bench: tuple[Row, Ledger, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bmwg.drivers.hosting import docker_daemon
+    from bmwg.drivers.containers import docker_daemon
 
     class Old:
         def version(self) -> dict[str, str]:
@@ -170,7 +171,7 @@ def test_a_docker_whose_api_is_too_old_is_refused_and_ended(
             pass
 
     monkeypatch.setattr("docker.DockerClient", lambda **_: Old())
-    monkeypatch.setattr("bmwg.drivers.hosting.programs.fault", lambda **_: None)
+    monkeypatch.setattr("bmwg.drivers.nodes.programs.fault", lambda **_: None)
     with pytest.raises(TestbedError) as caught:
         docker_daemon._wait_for_api("t", {"pid": 1, "start_ticks": 1}, Path("/none"), 2.0)
     assert caught.value.error_id == "DOCK-03"

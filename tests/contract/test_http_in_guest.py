@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.contract.http_support import needs_guest, needs_http, needs_pods
 
-from bmwg.drivers.hosting import qemu
+from bmwg.drivers.machines import qemu
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.render.guest import guest_sentence
+from bmwg.reports.render.sections.guest import guest_sentence
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 

@@ -22,10 +22,11 @@ from tests.contract.http_support import (
 )
 from tests.unit.http import made
 
-from bmwg.drivers.hosting import cgroups, inside, process, routing
-from bmwg.drivers.hosting.instance import Hosting, Limits
+from bmwg.drivers.api.instance import Hosting, Limits
 from bmwg.drivers.network import datapath
+from bmwg.drivers.nodes import cgroups, inside, process
 from bmwg.drivers.places.forms import hosting
+from bmwg.drivers.ports import routing
 from bmwg.drivers.testbed.file import NetworkSpec, embedded_file, load_testbed
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import probe, squid
@@ -33,7 +34,7 @@ from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.requests import profile as profiles
 from bmwg.methodology.records import ENGINES, OutcomeType
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import read_run
 from bmwg.resources.kinds.requests.deployment import start_serving
 from bmwg.resources.run.settings import Settings
@@ -158,7 +159,7 @@ def carried(row: Row, instance: Any, option: str) -> None:
         row.proxy.call(
             inside.run,
             pid=pid,
-            function="bmwg.drivers.hosting.interfaces:counters",
+            function="bmwg.drivers.ports.interfaces:counters",
             arguments={"interface": interface},
         )
         for interface in ("net0", "net1")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import guest_initramfs, guest_kernel, qemu
-from bmwg.drivers.hosting.guest_clock import Reading
-from bmwg.drivers.hosting.guest_kernel import GuestKernel
+from bmwg.drivers.machines import guest_initramfs, guest_kernel, qemu
+from bmwg.drivers.machines.guest_clock import Reading
+from bmwg.drivers.machines.guest_kernel import GuestKernel
 from bmwg.methodology.errors import TestbedError
 from bmwg.resources.run import in_guest
 

@@ -13,8 +13,8 @@ from tests.contract.streams_support import needs, opened
 from tests.unit.jobs.made import planned
 
 from bmwg.drivers import registry
-from bmwg.drivers.hosting import qemu
-from bmwg.drivers.hosting.qemu import Accelerator
+from bmwg.drivers.machines import qemu
+from bmwg.drivers.machines.qemu import Accelerator
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS

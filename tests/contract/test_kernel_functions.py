@@ -9,11 +9,11 @@ import pytest
 from tests.contract.paths_support import PacketTester
 
 from bmwg.drivers.function import tables
-from bmwg.drivers.hosting import connections
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.record import deployment as record_of
+from bmwg.drivers.platform_record import deployment as record_of
+from bmwg.drivers.ports import connections
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.drivers.undo.ledger import Ledger

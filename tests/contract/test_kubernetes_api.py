@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 from tests.contract.kubernetes_support import Answers, api_server, kubeconfig, status
 
-from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.containers.bundle import PodSpec
+from bmwg.drivers.containers.kubernetes import KubernetesRuntime
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.certificates import Authority
 from bmwg.drivers.kubernetes.client import Cluster
-from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 
 pytest.importorskip(

@@ -8,7 +8,7 @@ import pytest
 from tests.contract.kubernetes_support import Answers, api_server, kubeconfig, status
 
 from bmwg.drivers.api.calls import Calls
-from bmwg.drivers.hosting.instance import Limits
+from bmwg.drivers.api.instance import Limits
 from bmwg.drivers.kubernetes import replicas
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import Cluster

@@ -27,7 +27,7 @@ import json, subprocess, sys
 from dataclasses import asdict
 from pathlib import Path
 from pyroute2 import IPRoute
-from bmwg.drivers.hosting import interfaces
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 
 folder, pairs, spoil = Path(sys.argv[1]), json.loads(sys.argv[2]), json.loads(sys.argv[3])

@@ -13,7 +13,7 @@ import pytest
 from tests.contract.frame_lab import RUNNER, SWAPPED, FrameLab, frame_lab
 from tests.contract.lab_support import needs_sshd
 
-from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes import process
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder

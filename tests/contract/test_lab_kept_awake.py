@@ -11,8 +11,8 @@ from tests.contract.awake_support import gone, requests_of, spinners_of
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 from tests.unit.http import made
 
-from bmwg.drivers.hosting import probe
-from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.nodes import probe
+from bmwg.drivers.nodes.ssh import SshNode
 from bmwg.drivers.watch import awake
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.requests import profile as profiles
@@ -26,7 +26,7 @@ pytestmark = [
     needs_sshd,
 ]
 ROLES = {"client", "proxy", "server"}
-HOLD, RECORD = "bmwg.drivers.watch.awake:hold", "bmwg.drivers.record.collect:collect"
+HOLD, RECORD = "bmwg.drivers.watch.awake:hold", "bmwg.drivers.platform_record.collect:collect"
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from bmwg.drivers.hosting import interfaces, lab_port, routing
-from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.nodes import links
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.ports import interfaces, lab_port, routing
 from bmwg.methodology.errors import TestbedError
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")

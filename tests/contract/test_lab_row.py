@@ -16,9 +16,9 @@ import pytest
 from tests.contract.http_support import needs_http
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 
-from bmwg.drivers.hosting import interfaces
-from bmwg.drivers.hosting import probe as hosting_probe
+from bmwg.drivers.nodes import probe as hosting_probe
 from bmwg.drivers.nodes.hosts import open_hosts
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.testbed.row import row_hosts
 from bmwg.drivers.undo.ledger import Ledger

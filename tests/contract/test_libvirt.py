@@ -34,11 +34,12 @@ from tests.contract.guest_support import (
 from tests.contract.http_support import needs_libvirt
 from tests.contract.image_support import FILES, small_image
 
-from bmwg.drivers.hosting import libvirt_daemon, process, qemu_place
-from bmwg.drivers.hosting.guest_image import examine
-from bmwg.drivers.hosting.instance import VmDriver
-from bmwg.drivers.hosting.libvirt_connection import Connection
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.api.instance import VmDriver
+from bmwg.drivers.machines import libvirt_daemon, qemu_place
+from bmwg.drivers.machines.guest_image import examine
+from bmwg.drivers.machines.libvirt_connection import Connection
+from bmwg.drivers.nodes import process
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import TestbedError, ToolkitError
 

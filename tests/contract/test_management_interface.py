@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.drivers.undo.ledger import Ledger

@@ -15,7 +15,7 @@ import pytest
 from tests.contract.streams_support import opened, spec
 
 from bmwg.drivers import registry
-from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes import process
 from bmwg.drivers.workload.mpi import Mpi
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from bmwg.drivers.hosting import cgroups, native_cgroup
+from bmwg.drivers.containers import native_cgroup
+from bmwg.drivers.nodes import cgroups
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: cgroups")
 

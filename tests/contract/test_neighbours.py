@@ -8,7 +8,8 @@ import pytest
 from tests.contract.paths_support import traces
 from tests.contract.streams_support import needs, opened
 
-from bmwg.drivers.hosting import cgroups, native_cgroup
+from bmwg.drivers.containers import native_cgroup
+from bmwg.drivers.nodes import cgroups
 from bmwg.drivers.watch import neighbours
 from bmwg.methodology.cells.neighbours import BEFORE, BEFORE_NS, KINDS, WORK, WORK_NS, share
 from bmwg.methodology.errors import DriverError

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import nic_rings
-from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.nodes import links
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.ports import nic_rings
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
 PROGRAM = """

@@ -15,9 +15,10 @@ from tests.contract.awake_support import gone, requests_of, spinners_of
 from tests.contract.ssh_support import daemon_configuration, make_keys, ssh_options
 
 from bmwg.drivers.api.protocols import Node
-from bmwg.drivers.hosting import cgroups, interfaces, probe, routing, sysctl
-from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.nodes import cgroups, probe
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.nodes.ssh import SshNode
+from bmwg.drivers.ports import interfaces, routing, sysctl
 from bmwg.drivers.watch import awake
 from bmwg.methodology.errors import DriverError, TestbedError
 
@@ -118,7 +119,7 @@ def test_an_unexpected_exception_shows_the_remote_traceback(node: Node) -> None:
 
 
 @pytest.mark.parametrize(
-    "function", ["os:system", "bmwg.drivers.hosting.agent:_run", "bmwg.no:thing", "bmwg.x"]
+    "function", ["os:system", "bmwg.drivers.nodes.agent:_run", "bmwg.no:thing", "bmwg.x"]
 )
 def test_only_public_functions_of_the_package_are_callable(node: Node, function: str) -> None:
     with pytest.raises(DriverError) as caught:
@@ -276,8 +277,8 @@ def test_a_host_key_that_is_not_known_is_refused(far: dict[str, object], tmp_pat
 
 INTERRUPTED = """
 import signal, sys, time
-from bmwg.drivers.hosting import probe
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.nodes import probe
+from bmwg.drivers.nodes.namespace import NamespaceNode
 with NamespaceNode("dut1") as node:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     print("ready", flush=True)
@@ -306,7 +307,7 @@ def test_ctrl_c_reaches_the_runner_and_leaves_it_a_node_to_tear_down_with() -> N
 def test_without_root_one_line_with_the_mend() -> None:
     script = (
         "import os\n"
-        "from bmwg.drivers.hosting.namespace import NamespaceNode\n"
+        "from bmwg.drivers.nodes.namespace import NamespaceNode\n"
         "os.seteuid(65534)\n"
         "try:\n    NamespaceNode('dut1').__enter__()\n"
         "except Exception as error: print(error.error_id, error.hint)\n"

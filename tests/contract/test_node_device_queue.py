@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import device_queue, interfaces, routing
-from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.nodes.links import connect, mac_of
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.ports import device_queue, interfaces, routing
 from bmwg.methodology.errors import TestbedError
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -180,8 +180,8 @@ def test_a_thread_moved_by_somebody_is_noticed(bed: Bed) -> None:
 
 CONTAINED = """
 import json
-from bmwg.drivers.hosting import device_queue, interfaces
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.ports import device_queue, interfaces
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.nodes.links import connect
 with NamespaceNode("dut1") as dut, NamespaceNode("tester") as tester:
     connect(tester, "p0", dut, "nic0")

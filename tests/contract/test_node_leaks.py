@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes import process
 from bmwg.drivers.undo.ledger import cleanup
 
 pytestmark = [
@@ -27,9 +27,11 @@ RUNNER = """
 import json, os, sys, time
 from contextlib import ExitStack
 from pathlib import Path
-from bmwg.drivers.hosting import device_queue, interfaces, oci, probe
-from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.ports import device_queue, interfaces
+from bmwg.drivers.containers import oci
+from bmwg.drivers.nodes import probe
+from bmwg.drivers.containers.bundle import PodSpec
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.nodes.links import connect
 

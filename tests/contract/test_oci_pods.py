@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import cpu_placement, interfaces, oci
-from bmwg.drivers.hosting import inside as hosting_inside
-from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.hosting.cpu_placement import require_on
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.containers import oci
+from bmwg.drivers.containers.bundle import PodSpec
+from bmwg.drivers.nodes import cpu_placement
+from bmwg.drivers.nodes import inside as hosting_inside
+from bmwg.drivers.nodes.cpu_placement import require_on
 from bmwg.drivers.nodes.links import connect
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.ports import interfaces
 from bmwg.methodology.errors import DriverError, TestbedError
 
 pytestmark = [
@@ -24,7 +26,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
 ]
 
-INTERFACES = "bmwg.drivers.hosting.interfaces:"
+INTERFACES = "bmwg.drivers.ports.interfaces:"
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +177,7 @@ def test_a_function_that_hangs_inside_meets_its_deadline(node: NamespaceNode, po
         node.call(
             hosting_inside.run,
             pid=pod["pid"],
-            function="bmwg.drivers.hosting.probe:pause",
+            function="bmwg.drivers.nodes.probe:pause",
             arguments={"pause_s": 30},
             within_s=0.2,
         )

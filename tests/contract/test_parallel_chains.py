@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from tests.contract.paths_support import PacketTester, traces
 
-from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import BEHIND, consecutive
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.record import deployment as record_of
+from bmwg.drivers.platform_record import deployment as record_of
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.drivers.undo.ledger import Ledger

@@ -13,14 +13,14 @@ import pytest
 from tests.contract.paths_support import PacketTester, traces
 
 from bmwg.drivers.api.protocols import Missing
-from bmwg.drivers.hosting import process
 from bmwg.drivers.network import datapath, ovs_parts
 from bmwg.drivers.network.ovs_dpdk import vswitch_owner
+from bmwg.drivers.nodes import process
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import BEHIND, consecutive
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.record import deployment as record_of
-from bmwg.drivers.record import netlink
+from bmwg.drivers.platform_record import deployment as record_of
+from bmwg.drivers.platform_record import netlink
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.testbed.port_kind import PortKind
 from bmwg.drivers.undo.ledger import Ledger, cleanup

@@ -26,7 +26,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import make_bundle
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
-from bmwg.reports.render.rst import esc
+from bmwg.reports.render.forms.rst import esc
 from bmwg.reports.verify.replay import contradictions
 from bmwg.resources.kinds.frames import bench
 from bmwg.resources.run import narrowing

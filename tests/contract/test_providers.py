@@ -8,8 +8,8 @@ from tests.contract.http_support import needs_libvirt
 from tests.contract.provider_promises import keeps_its_promises
 
 from bmwg.drivers import registry
-from bmwg.drivers.hosting.instance import Place, VmDriver
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.api.instance import Place, VmDriver
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.places.machine import VmHosting
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ConfigError

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from bmwg.drivers.hosting import qemu
-from bmwg.drivers.hosting.qemu_monitor import Monitor
+from bmwg.drivers.machines import qemu
+from bmwg.drivers.machines.qemu_monitor import Monitor
 from bmwg.methodology.errors import DriverError
 
 pytestmark = pytest.mark.skipif(

@@ -14,14 +14,15 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.api.protocols import Node
-from bmwg.drivers.hosting import guest_initramfs, guest_kernel, oci, qemu
-from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.hosting.ssh import SshNode
-from bmwg.drivers.record import collect as record_collect
-from bmwg.drivers.record.collect import collect
-from bmwg.drivers.record.source import LocalSource
-from bmwg.drivers.record.values import Unread
+from bmwg.drivers.containers import oci
+from bmwg.drivers.containers.bundle import PodSpec
+from bmwg.drivers.machines import guest_initramfs, guest_kernel, qemu
+from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.nodes.ssh import SshNode
+from bmwg.drivers.platform_record import collect as record_collect
+from bmwg.drivers.platform_record.collect import collect
+from bmwg.drivers.platform_record.source import LocalSource
+from bmwg.drivers.platform_record.values import Unread
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.record.coverage import coverage
 from bmwg.methodology.record.drift import drift
@@ -38,7 +39,7 @@ _GUEST_LACKS = qemu.probe_program() or guest_initramfs.probe_shell()
 
 TAKE = """
 import json
-from bmwg.drivers.record.collect import collect
+from bmwg.drivers.platform_record.collect import collect
 record = collect()
 waited_s = int(open("/proc/self/schedstat").read().split()[1]) / 1e9  # runnable, but the CPU was another's
 # not ru_maxrss, which begins with what the process that started this one held

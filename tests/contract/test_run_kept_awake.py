@@ -10,8 +10,8 @@ from tests.contract.guard_support import PROFILE
 from bmwg.drivers.watch import awake
 from bmwg.methodology.trial.keep_awake import KeepAwake, sentence
 from bmwg.reports.bundle.make import folder_evidence
-from bmwg.reports.render import guard
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.sections import guard
 from bmwg.reports.store import read_run
 from bmwg.resources.kinds.frames.bench import Bench
 from bmwg.resources.run.settings import Settings

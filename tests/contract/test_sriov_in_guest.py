@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bmwg.drivers.hosting import guest_initramfs, guest_kernel, qemu
-from bmwg.drivers.hosting.guest_kernel import GuestKernel
+from bmwg.drivers.machines import guest_initramfs, guest_kernel, qemu
+from bmwg.drivers.machines.guest_kernel import GuestKernel
 from bmwg.drivers.network import ovs_parts
 
 ROOT = Path(__file__).parents[2]

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 from tests.contract.guest_support import SMALL, fresh_owner, hosting_of, needs_guest, qemus
 
-from bmwg.drivers.hosting.instance import Program
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.api.instance import Program
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.traffic.watchdog import process as watchdog
 
 pytestmark = needs_guest

@@ -15,9 +15,10 @@ import pytest
 from tests.contract.paths_support import traces
 from tests.contract.streams_support import WAYS, needs, offered, opened, path_of, spec, udp
 
-from bmwg.drivers.hosting import pod_programs, process
+from bmwg.drivers.containers import pod_programs
 from bmwg.drivers.network import datapath, ovs_parts
-from bmwg.drivers.record.deployment import take_between
+from bmwg.drivers.nodes import process
+from bmwg.drivers.platform_record.deployment import take_between
 from bmwg.drivers.watch.isolation import require_closed
 from bmwg.drivers.workload.iperf3 import PORT, Iperf3
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError

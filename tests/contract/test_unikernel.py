@@ -21,9 +21,10 @@ from tests.contract.streams_support import needs, offered, spec
 
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import Missing
-from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
-from bmwg.drivers.hosting import interfaces as hosting_interfaces
+from bmwg.drivers.machines import guest_initramfs, guest_kernel, qemu
+from bmwg.drivers.nodes import process
 from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.ports import interfaces as hosting_interfaces
 from bmwg.drivers.testbed.file import load_testbed, with_settings
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch.liveness import Liveness

@@ -11,7 +11,7 @@ from tests.contract.test_streams import seen
 
 from bmwg.drivers import registry
 from bmwg.drivers.places import guest_hosts
-from bmwg.drivers.record.deployment import take_between
+from bmwg.drivers.platform_record.deployment import take_between
 from bmwg.drivers.watch.isolation import require_closed
 from bmwg.drivers.watch.liveness import Liveness
 from bmwg.drivers.workload.iperf3 import Iperf3

@@ -37,7 +37,7 @@ from tests.faults.support import (
 
 from bmwg.cli.main import main as bmwg_main
 from bmwg.drivers.undo.ledger import Ledger
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import read_run
 
 OLD_RUN = ROOT / "tests" / "data" / "runs" / "run-1.0"

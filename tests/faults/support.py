@@ -12,7 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from bmwg.drivers.hosting import cgroups, oci
+from bmwg.drivers.containers import oci
+from bmwg.drivers.nodes import cgroups
 from bmwg.drivers.undo.ledger import INDEX_DIR
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store import read_run

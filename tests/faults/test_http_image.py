@@ -10,7 +10,7 @@ from tests.contract.image_support import needs_images, needs_mmdebstrap, small_i
 from tests.faults.test_http_runs import tiny
 from tests.unit.http import made
 
-from bmwg.drivers.hosting.guest_image import examine
+from bmwg.drivers.machines.guest_image import examine
 from bmwg.drivers.testbed.file import embedded_file
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.requests import profile as profiles

@@ -24,7 +24,7 @@ from tests.contract.http_support import (
 )
 from tests.unit.http import made
 
-from bmwg.drivers.hosting import cgroups, process
+from bmwg.drivers.nodes import cgroups, process
 from bmwg.drivers.testbed.file import embedded_file
 from bmwg.drivers.undo import ledger
 from bmwg.drivers.workload import ab, tools
@@ -153,7 +153,7 @@ def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_all_away(
     code = f"""
         import os, signal, time
         from pathlib import Path
-        from bmwg.drivers.hosting import process
+        from bmwg.drivers.nodes import process
         from bmwg.drivers.places.forms import hosting
         from bmwg.drivers.undo.ledger import Ledger
         from bmwg.drivers.testbed.file import load_testbed

@@ -11,8 +11,8 @@ import pytest
 from tests.faults.support import wait_for
 
 from bmwg.drivers.api.protocols import TesterPort
-from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.nodes.links import connect
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.drivers.watch.isolation import LeakWatch, is_signed, require_closed, require_own_ports
 from bmwg.methodology.errors import TestbedError

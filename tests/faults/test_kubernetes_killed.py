@@ -26,10 +26,10 @@ RUNNER = """
 import sys, time
 from pathlib import Path
 from types import SimpleNamespace
-from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.undo.ledger import Ledger
-from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
+from bmwg.drivers.containers.kubernetes import KubernetesRuntime
 run, kubeconfig, where, last = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
 asked = []
 apply = Cluster.apply

@@ -24,7 +24,8 @@ from tests.faults.support import (
     write_testbed,
 )
 
-from bmwg.drivers.hosting import cgroups, oci
+from bmwg.drivers.containers import oci
+from bmwg.drivers.nodes import cgroups
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.store import read_run
 

@@ -27,8 +27,8 @@ from tests.fuzz.seeds import (
     TRIAL,
 )
 
-from bmwg.drivers.hosting.guest_image import layout
-from bmwg.drivers.hosting.qemu_monitor import Monitor
+from bmwg.drivers.machines.guest_image import layout
+from bmwg.drivers.machines.qemu_monitor import Monitor
 from bmwg.drivers.network import cni, plugins
 from bmwg.drivers.network.conflist import parse as parse_network
 from bmwg.drivers.network.exec import PluginRun

@@ -7,9 +7,9 @@ import shutil
 import pytest
 from tests.awake import cpus_kept_awake
 
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.containers.kubernetes import KubernetesRuntime
 from bmwg.drivers.kubernetes import programs
-from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.undo.ledger import Ledger
 
 __all__ = ["cpus_kept_awake"]

@@ -9,14 +9,15 @@ from types import SimpleNamespace
 import pytest
 
 from bmwg.drivers.api.protocols import Attachment, PodNetwork
-from bmwg.drivers.hosting import cpu_placement, interfaces, sysctl
-from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.containers.bundle import PodSpec
+from bmwg.drivers.containers.kubernetes import KubernetesRuntime
 from bmwg.drivers.kubernetes import attachments, pods
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
 from bmwg.drivers.network.cni_network import CniNetwork
+from bmwg.drivers.nodes import cpu_placement
 from bmwg.drivers.paths.pods import described
-from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
+from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import DriverError, TestbedError
@@ -236,7 +237,7 @@ def kubeconfig(runtime, node, folder, user, **changed):
 
 
 def test_a_user_without_rights_is_told_which_before_anything_is_made(runtime, node, tmp_path):
-    from bmwg.drivers.runtime.kubernetes import POD_RIGHTS, RIGHTS
+    from bmwg.drivers.containers.kubernetes import POD_RIGHTS, RIGHTS
 
     with Cluster(kubeconfig(runtime, node, tmp_path, "nobody"), within_s=20.0) as api:
         with pytest.raises(TestbedError) as refused:
@@ -259,7 +260,7 @@ def test_a_certificate_that_has_ended_is_named(runtime, node, tmp_path):
 
 
 def test_a_network_that_is_not_there_is_named_with_what_the_plugin_said(runtime, node, monkeypatch):
-    monkeypatch.setattr("bmwg.drivers.runtime.kubernetes._RUNNING_S", 15.0)
+    monkeypatch.setattr("bmwg.drivers.containers.kubernetes._RUNNING_S", 15.0)
     from bmwg.drivers.kubernetes import manifest
     from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
 

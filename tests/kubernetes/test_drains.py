@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from tests.kubernetes.conftest import lacking
 
-from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.kubernetes import nodes
 from bmwg.drivers.kubernetes.moving import LABEL
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch.isolation import require_closed, require_own_ports

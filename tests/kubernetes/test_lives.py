@@ -10,10 +10,10 @@ import pytest
 from tests.contract.paths_support import PacketTester
 from tests.kubernetes.conftest import lacking
 
-from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.kubernetes import policies
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.of_acts import Ground

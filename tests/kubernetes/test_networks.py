@@ -11,11 +11,11 @@ from tests.contract.streams_support import offered, spec
 from tests.kubernetes.conftest import lacking
 
 from bmwg.drivers import registry
-from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.kubernetes import flannel
 from bmwg.drivers.network import ebpf_build
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.drivers.undo.ledger import Ledger

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from tests.kubernetes.conftest import lacking
 
-from bmwg.drivers.hosting import interfaces, process
-from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.kubernetes import pods
+from bmwg.drivers.nodes import process
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.undo import ledger as ledgers
 
 # As a run does it: the owner's undo first, then the cluster. It says what stands, and waits to be killed.
@@ -22,10 +23,10 @@ RUNNER = """
 import sys, time
 from contextlib import ExitStack
 from pathlib import Path
-from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.containers.bundle import PodSpec
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.undo.ledger import Ledger
-from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
+from bmwg.drivers.containers.kubernetes import KubernetesRuntime
 run, owner, stage = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 ledger = Ledger(run / "ledger.jsonl", index_dir=run / "index")
 ledger.before("owner", owner=owner)

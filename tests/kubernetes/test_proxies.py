@@ -17,9 +17,9 @@ from tests.contract.http_support import ABSENT, SIZES
 from tests.kubernetes.conftest import lacking
 from tests.kubernetes.test_nothing_left import traces
 
-from bmwg.drivers.hosting import process
-from bmwg.drivers.hosting.instance import Limits
+from bmwg.drivers.api.instance import Limits
 from bmwg.drivers.kubernetes import pods
+from bmwg.drivers.nodes import process
 from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.undo import ledger as ledgers
 from bmwg.drivers.undo.ledger import Ledger

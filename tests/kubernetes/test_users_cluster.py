@@ -16,9 +16,9 @@ RUNNER = """
 import json, sys
 from pathlib import Path
 from types import SimpleNamespace
-from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.undo.ledger import Ledger
-from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
+from bmwg.drivers.containers.kubernetes import KubernetesRuntime
 from bmwg.methodology.errors import ToolkitError
 run = Path(sys.argv[1])
 ledger = Ledger(run / "ledger.jsonl", index_dir=run / "index")

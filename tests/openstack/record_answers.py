@@ -1,6 +1,6 @@
 """Record what real services answer, for tests that need no cloud: `record_answers.py FILE` (root).
 
-Starts the embedded OpenStack, asks it by the acts of `tests/unit/cloud/acts.py`, and writes each answer:
+Starts the embedded OpenStack, asks it by the acts of `tests/unit/openstack/acts.py`, and writes each answer:
 method, path, port, status, headers that matter, body. Tokens, passwords and keys are replaced before that.
 """
 
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import requests
-from tests.unit.cloud.acts import ACTS
+from tests.unit.openstack.acts import ACTS
 
-from bmwg.drivers.cloud import embedded
-from bmwg.drivers.cloud.client import Client
-from bmwg.drivers.cloud.servers import Workshop
-from bmwg.drivers.cloud.sweeping import sweep
+from bmwg.drivers.openstack import embedded
+from bmwg.drivers.openstack.client import Client
+from bmwg.drivers.openstack.servers import Workshop
+from bmwg.drivers.openstack.sweeping import sweep
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ToolkitError
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.api.protocols import Missing
-from bmwg.drivers.cloud import client, embedded, image, template
-from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes import process
+from bmwg.drivers.openstack import client, embedded, image, template
 
 _IMAGE = image.find()
 _LACK = client.probe() or embedded.probe() or (_IMAGE if isinstance(_IMAGE, Missing) else None)
@@ -46,7 +46,7 @@ def services(folder: Path, name: str) -> list[int]:
     (first,) = [
         pid
         for pid, words in process.each("cmdline")
-        if b"bmwg.drivers.cloud.inside" in words
+        if b"bmwg.drivers.openstack.inside" in words
         and str(folder).encode() in words
         and words[0].startswith(sys.executable.encode())
     ]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from tests.openstack.support import needs_cloud, password, services, strays
 
-from bmwg.drivers.cloud import embedded, image
-from bmwg.drivers.cloud.client import Client
-from bmwg.drivers.cloud.servers import Workshop
-from bmwg.drivers.cloud.sweeping import sweep
+from bmwg.drivers.openstack import embedded, image
+from bmwg.drivers.openstack.client import Client
+from bmwg.drivers.openstack.servers import Workshop
+from bmwg.drivers.openstack.sweeping import sweep
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
 

@@ -13,7 +13,7 @@ import pytest
 from tests.contract.http_support import carry_forty_objects, row_with_ledger
 from tests.openstack.support import needs_cloud, password, strays
 
-from bmwg.drivers.hosting.instance import Hosting, VmDriver
+from bmwg.drivers.api.instance import Hosting, VmDriver
 from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import squid
@@ -102,7 +102,7 @@ def test_an_absent_program_is_named_by_the_image(row: Row, entered: Hosting) -> 
 
 
 def squid_limits():
-    from bmwg.drivers.hosting.instance import Limits
+    from bmwg.drivers.api.instance import Limits
 
     return Limits(cpus=1, memory_octets=512 << 20)
 

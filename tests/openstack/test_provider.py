@@ -6,7 +6,7 @@ from tests.contract.guest_support import fresh_owner
 from tests.contract.provider_promises import keeps_its_promises
 from tests.openstack.support import needs_cloud, strays
 
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.nodes.namespace import NamespaceNode
 
 pytestmark = needs_cloud
 

@@ -11,10 +11,10 @@ import pytest
 from tests.contract.paths_support import PacketTester
 from tests.openstack.support import needs_cloud, password, strays
 
-from bmwg.drivers.hosting import interfaces as hosting_interfaces
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
-from bmwg.drivers.record import deployment as record_of
+from bmwg.drivers.platform_record import deployment as record_of
+from bmwg.drivers.ports import interfaces as hosting_interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import TestbedError

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.openstack.support import needs_cloud, strays
 
-from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths.bed import Bed, open_bed
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.of_acts import Ground

@@ -18,9 +18,10 @@ from tests.contract.ssh_support import make_keys
 
 import bmwg
 from bmwg.drivers.api.protocols import Node
-from bmwg.drivers.hosting import guest_run, guest_views, interfaces, qemu
-from bmwg.drivers.hosting.qemu import MachineSpec, Nic
-from bmwg.drivers.hosting.qemu_machine import Machine
+from bmwg.drivers.machines import guest_run, guest_views, qemu
+from bmwg.drivers.machines.qemu import MachineSpec, Nic
+from bmwg.drivers.machines.qemu_machine import Machine
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import embedded_file
 
 BOOT_DEADLINE_S = 300.0
@@ -28,7 +29,9 @@ CALL_DEADLINE_S = 240.0
 MANAGED, HERE_IPV4, THERE_IPV4 = "mg0", "192.0.2.1", "192.0.2.2"  # documentation's own network (RFC 5737)
 PORTS = ("tp1", "tp2")
 LOOP = ("eth5", "eth6")
-_MODULES = "bmwg.drivers.hosting.agent, bmwg.drivers.record.collect, bmwg.drivers.watch.isolation, execnet"
+_MODULES = (
+    "bmwg.drivers.nodes.agent, bmwg.drivers.platform_record.collect, bmwg.drivers.watch.isolation, execnet"
+)
 _PROFILE = """
 extends: low-rate
 name: apart

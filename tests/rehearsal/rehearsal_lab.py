@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.api.protocols import Node
-from bmwg.drivers.hosting import guest_initramfs, guest_kernel, guest_run, guest_views, pages, qemu
-from bmwg.drivers.hosting.guest_kernel import GuestKernel
-from bmwg.drivers.hosting.qemu import MachineSpec
-from bmwg.drivers.hosting.qemu_machine import Machine
+from bmwg.drivers.machines import guest_initramfs, guest_kernel, guest_run, guest_views, qemu
+from bmwg.drivers.machines.guest_kernel import GuestKernel
+from bmwg.drivers.machines.qemu import MachineSpec
+from bmwg.drivers.machines.qemu_machine import Machine
+from bmwg.drivers.nodes import pages
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.resources.run.in_guest import cables_of
 

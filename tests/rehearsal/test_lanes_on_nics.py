@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from tests.rehearsal.rehearsal_lab import CALL_DEADLINE_S, NEEDS, ROOT, ended, lab_host
 
-from bmwg.drivers.hosting import guest_run, pci_port
+from bmwg.drivers.machines import guest_run
 from bmwg.drivers.nodes.cables import _UNDONE_BY
+from bmwg.drivers.ports import pci_port
 
 pytestmark = NEEDS
 WIRED = ("eth4", "eth5")  # the two ends of one cable

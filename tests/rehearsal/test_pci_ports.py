@@ -26,8 +26,10 @@ from tests.rehearsal.rehearsal_lab import (
 )
 
 from bmwg.drivers.api.protocols import JsonValue, Node
-from bmwg.drivers.hosting import guest_run, interfaces, lab_port, pages, pci_port
+from bmwg.drivers.machines import guest_run
+from bmwg.drivers.nodes import pages
 from bmwg.drivers.nodes.cables import _UNDONE_BY
+from bmwg.drivers.ports import interfaces, lab_port, pci_port
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import TrialResult
 from bmwg.reports.store import read_run

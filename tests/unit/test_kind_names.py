@@ -72,7 +72,7 @@ HOUSE = (
     "reports/checker/verdicts.py",
     "reports/compare/",
     "reports/registry/",
-    "reports/render/page.py",
+    "reports/render/page/page.py",
     "reports/rooms.py",
     "reports/store/",
     "reports/verify/",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes import process
 from bmwg.drivers.undo import ledger as ledger_module
 from bmwg.drivers.undo.ledger import Ledger, cleanup, cleanup_all
 from bmwg.methodology.errors import TestbedError, ToolkitBug

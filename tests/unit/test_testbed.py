@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bmwg.drivers.hosting import lab_port
 from bmwg.drivers.paths.frames import link_mtu
+from bmwg.drivers.ports import lab_port
 from bmwg.drivers.testbed.file import NodeKind, embedded_file, load_testbed, with_settings
 from bmwg.drivers.testbed.medium import medium_of, with_medium
 from bmwg.drivers.testbed.port_kind import port_kind

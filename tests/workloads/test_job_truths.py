@@ -12,7 +12,7 @@ from tests.contract.streams_support import needs, opened
 from tests.unit.jobs.made import planned
 
 from bmwg.drivers import registry
-from bmwg.drivers.hosting import cgroups
+from bmwg.drivers.nodes import cgroups
 from bmwg.drivers.places.native import native_place
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.records import BAREMETAL

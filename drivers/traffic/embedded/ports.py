@@ -17,8 +17,8 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from bmwg.drivers.api.protocols import TesterPort, TrafficLimits
-from bmwg.drivers.hosting import nic_rings
 from bmwg.drivers.nodes.netns import in_initial_namespace, within
+from bmwg.drivers.ports import nic_rings
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, FrameFormat
 from bmwg.methodology.trial.capabilities import Capability

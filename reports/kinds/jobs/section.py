@@ -15,7 +15,7 @@ from bmwg.reports.kinds.repeated import beside
 from bmwg.reports.kinds.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.blocks import Block, paragraph, table, title
-from bmwg.reports.render.guest import accelerator_of, translated
+from bmwg.reports.render.sections.guest import accelerator_of, translated
 from bmwg.reports.render.text import NONE, number_of, sequence
 from bmwg.reports.store import Run
 

@@ -11,7 +11,7 @@ from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
 from bmwg.methodology.records import Outcome, OutcomeType, Validity
 from bmwg.reports.render.blocks import Block, role, table
-from bmwg.reports.render.common_columns import badge
+from bmwg.reports.render.sections.common_columns import badge
 from bmwg.reports.render.text import NONE
 from bmwg.reports.store import Run
 

@@ -16,8 +16,8 @@ from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.kinds.repeated.answers import has_answers
 from bmwg.reports.kinds.requests.answers import Answered, answers_of, time
 from bmwg.reports.kinds.requests.words import accelerator, forms_of, several_proxies, shape, shape_words
-from bmwg.reports.render.drawing import INK, SERIES, Plot, draw_plot, label
-from bmwg.reports.render.guest import guest_words
+from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.sections.guest import guest_words
 from bmwg.reports.render.text import nanoseconds
 from bmwg.reports.store import Run
 

@@ -14,7 +14,7 @@ from bmwg.methodology.kinds.requests.records import (
 )
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.kinds.requests.answers import Answered
-from bmwg.reports.render.guest import guest_words
+from bmwg.reports.render.sections.guest import guest_words
 from bmwg.reports.render.text import whole
 from bmwg.reports.store import Run
 

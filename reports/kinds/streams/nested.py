@@ -8,7 +8,7 @@ from typing import Any
 from bmwg.methodology.cells.vnics import AXIS
 from bmwg.reports.kinds.streams.answers import Answered, interface_at
 from bmwg.reports.render.blocks import Block, table
-from bmwg.reports.render.guest import accelerator_of, translated
+from bmwg.reports.render.sections.guest import accelerator_of, translated
 from bmwg.reports.render.text import NONE
 from bmwg.reports.store import Run
 

@@ -18,7 +18,7 @@ from bmwg.reports.kinds.repeated.answers import answers_of, has_answers, without
 from bmwg.reports.kinds.streams import collective, nested, places, sweeps, turns
 from bmwg.reports.kinds.streams.answers import Answered, interface_of, percentiles
 from bmwg.reports.render.blocks import Block, paragraph, table, title
-from bmwg.reports.render.guest import accelerator_of
+from bmwg.reports.render.sections.guest import accelerator_of
 from bmwg.reports.render.text import NONE, nanoseconds, number_of, percent, sequence, unit
 from bmwg.reports.store import Run
 

@@ -17,7 +17,7 @@ from bmwg.reports.kinds.streams import places, turns
 from bmwg.reports.kinds.streams.answers import Answered
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.blocks import Block, paragraph, table
-from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot
+from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot
 from bmwg.reports.render.text import NONE, percent
 from bmwg.reports.store import Run
 

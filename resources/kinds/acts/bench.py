@@ -8,7 +8,7 @@ from typing import Any
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import Evidence
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.record.deployment import take_ground
+from bmwg.drivers.platform_record.deployment import take_ground
 from bmwg.drivers.watch.isolation import require_closed, require_own_ports
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground
 from bmwg.methodology.kinds.acts.kind import ACTS

@@ -6,8 +6,8 @@ import secrets
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
-from bmwg.drivers.hosting import pci_port
 from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.ports import pci_port
 from bmwg.drivers.testbed.file import SIMULATED, Testbed, load_testbed
 from bmwg.drivers.testbed.hosts import HostSpec, hosts_of, under_test
 from bmwg.drivers.testbed.medium import with_medium

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bmwg.drivers.api.protocols import Deployment, JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.record import deployment as record_of
+from bmwg.drivers.platform_record import deployment as record_of
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.watch.data_plane import DataPlane

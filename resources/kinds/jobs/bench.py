@@ -9,9 +9,9 @@ from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import Evidence, Missing
-from bmwg.drivers.hosting import guest_clock
+from bmwg.drivers.machines import guest_clock
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.record.deployment import take_place
+from bmwg.drivers.platform_record.deployment import take_place
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.watch.liveness import Liveness
 from bmwg.drivers.workload.of_jobs import JobPlace, JobsWorkload

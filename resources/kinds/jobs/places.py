@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from bmwg.drivers.api.protocols import Evidence, JsonValue, Missing, PodParts
-from bmwg.drivers.hosting import job_files, programs, qemu_place
+from bmwg.drivers.machines import qemu_place
+from bmwg.drivers.nodes import job_files, programs
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pods import created_pod, described

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bmwg.drivers.hosting.instance import VmDriver
-from bmwg.drivers.record.deployment import take_row
+from bmwg.drivers.api.instance import VmDriver
+from bmwg.drivers.platform_record.deployment import take_row
 from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.lab_row import open_lab_row

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from bmwg.drivers.hosting import routing
-from bmwg.drivers.hosting.instance import Group, Grouping, Hosting, Instance, Limits, Program
+from bmwg.drivers.api.instance import Group, Grouping, Hosting, Instance, Limits, Program
 from bmwg.drivers.places.instances import AgentsProgram
+from bmwg.drivers.ports import routing
 from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import DriverError, ToolkitError

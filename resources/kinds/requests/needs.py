@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.drivers.api.protocols import Missing
-from bmwg.drivers.hosting import programs as hosting_programs
+from bmwg.drivers.nodes import programs as hosting_programs
 from bmwg.drivers.places.machine import VmHosting
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import ConfigError, TestbedError

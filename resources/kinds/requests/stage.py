@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 from bmwg.drivers import registry
-from bmwg.drivers.hosting.instance import Hosting
+from bmwg.drivers.api.instance import Hosting
 from bmwg.drivers.places import forms
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.of_requests import RequestsWorkload

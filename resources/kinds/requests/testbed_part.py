@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers import registry
+from bmwg.drivers.api.instance import CRUN
 from bmwg.drivers.api.protocols import ClusterRuntime
-from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.testbed.file import NetworkSpec, load_testbed, network_spec
 from bmwg.drivers.testbed.row import row_part
 from bmwg.methodology.errors import ConfigError

@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.hosting.guest_image import GuestImage, examine
-from bmwg.drivers.hosting.instance import QEMU_ITSELF, VmDriver
+from bmwg.drivers.api.instance import QEMU_ITSELF, VmDriver
+from bmwg.drivers.machines.guest_image import GuestImage, examine
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.requests.records import SLOW_FORMS

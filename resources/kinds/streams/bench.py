@@ -10,8 +10,8 @@ from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import BetweenPods, Evidence, Missing, PodPathDriver, ServedPath
-from bmwg.drivers.hosting import guest_clock, qemu_place
-from bmwg.drivers.record.deployment import take_between
+from bmwg.drivers.machines import guest_clock, qemu_place
+from bmwg.drivers.platform_record.deployment import take_between
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.watch.isolation import require_closed
 from bmwg.drivers.watch.liveness import Liveness

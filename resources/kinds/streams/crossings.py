@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bmwg.drivers.api.protocols import Crossed, Pod
-from bmwg.drivers.hosting import interfaces
+from bmwg.drivers.ports import interfaces
 from bmwg.methodology.kinds.streams.records import Crossing, Way
 
 _OTHER = {"tx": "rx", "rx": "tx"}

@@ -81,6 +81,6 @@ def _refuse_what_does_not_verify(bundle: Path) -> None:
 
 
 def _render(run: Path) -> None:
-    from bmwg.reports.render.report import write_report  # plots take long to load
+    from bmwg.reports.render.page.report import write_report  # plots take long to load
 
     write_report(run)

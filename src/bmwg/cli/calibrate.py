@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api.protocols import TrafficDriver
-from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes import process
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed.file import SIMULATED, Testbed, load_testbed

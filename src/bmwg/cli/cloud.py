@@ -14,9 +14,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.cloud import embedded
-from bmwg.drivers.cloud.client import Client
-from bmwg.drivers.hosting import process
+from bmwg.drivers.nodes import process
+from bmwg.drivers.openstack import embedded
+from bmwg.drivers.openstack.client import Client
 from bmwg.drivers.undo.ledger import FILE_NAME, Ledger
 from bmwg.methodology.errors import TestbedError
 

@@ -18,7 +18,7 @@ from bmwg.reports.compare.screen import comparison_screen
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.published.ratios import published_page
 from bmwg.reports.render.blocks import banner
-from bmwg.reports.render.report import form_of
+from bmwg.reports.render.page.report import form_of
 from bmwg.reports.verify.verify import verify_folder
 
 FORMS = ("screen", "text", "md", "rst", "html", "rfcxml", "json")

@@ -14,7 +14,9 @@ from bmwg.methodology.record.facts import declared
 from bmwg.methodology.requirements.rows import Level, Requirement, VerdictBasis
 from bmwg.methodology.requirements.unjudged_rows import RowClass, Unjudged
 
-RECORD_TESTS = ("tests/unit/record/test_judgement.py::test_the_parameter_lists_of_the_documents_are_covered",)
+RECORD_TESTS = (
+    "tests/unit/platform_record/test_judgement.py::test_the_parameter_lists_of_the_documents_are_covered",
+)
 _RECORD = "Facts of the platform record answer the row; a record says of each how it was got, or why not."
 _NOT_YET = "NOT_YET"
 LEVELS = (

@@ -53,7 +53,7 @@ def verify(chosen: argparse.Namespace) -> int:
 def report(chosen: argparse.Namespace) -> int:
     """Write the report and print where; 0 when it is of the whole fleet."""
     from bmwg.reports.fleet.report import page_of  # what draws takes long to load
-    from bmwg.reports.render.report import FILES, form_of
+    from bmwg.reports.render.page.report import FILES, form_of
     from bmwg.reports.store.files import write_atomically
 
     fleet = read_fleet(chosen.plan)

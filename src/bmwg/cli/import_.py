@@ -9,7 +9,7 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.importers import TOOLS, as_json, foreign_page, read_foreign
-from bmwg.reports.render.report import form_of
+from bmwg.reports.render.page.report import form_of
 from bmwg.reports.store.checks import check_own
 
 FORMS = ("text", "md", "rst", "html", "rfcxml", "json")

@@ -40,7 +40,7 @@ def add_parser(verbs: Any) -> None:
 
 def handle_check(chosen: argparse.Namespace) -> int:
     """Print what was found, with what to mend; 1 when there is something to mend."""
-    from bmwg.drivers.record.doctor import examine
+    from bmwg.drivers.platform_record.doctor import examine
     from bmwg.resources.lab.check import check
 
     testbed = load_testbed(chosen.testbed)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.cli import as_json
-from bmwg.drivers.record.collect import collect
+from bmwg.drivers.platform_record.collect import collect
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.coverage import Answer, Coverage, coverage
 from bmwg.methodology.record.drift import differences
@@ -121,7 +121,7 @@ def _taken(chosen: argparse.Namespace, scope: str) -> dict[str, Any]:
         if not equals:
             raise ConfigError("REC-08", "--ssh-option", expected="KEY=VALUE", found=repr(text))
         options[key] = value
-    from bmwg.drivers.hosting.ssh import SshNode  # this and the like below: only who asks waits for it
+    from bmwg.drivers.nodes.ssh import SshNode  # this and the like below: only who asks waits for it
 
     with SshNode("node", chosen.ssh, python=chosen.ssh_python, options=options) as node:
         return node.call(collect, scope=scope, pid=chosen.pid)
@@ -131,8 +131,8 @@ def _of_guest(chosen: argparse.Namespace, scope: str) -> dict[str, Any]:
     """Boot a guest, take its record from within, and remove it."""
     if chosen.ssh or chosen.pid is not None:
         raise ConfigError("REC-08", "--in-guest", expected="no --ssh and no --pid beside it", found="one")
-    from bmwg.drivers.hosting.qemu import MachineSpec, probe_accelerator
-    from bmwg.drivers.hosting.qemu_machine import Machine
+    from bmwg.drivers.machines.qemu import MachineSpec, probe_accelerator
+    from bmwg.drivers.machines.qemu_machine import Machine
 
     accelerator, _ = probe_accelerator()
     cpus = min(_GUEST_CPUS, os.cpu_count() or 1)
@@ -214,8 +214,8 @@ def handle_doctor(chosen: argparse.Namespace) -> int:
     """Print what was found, and how often CPUs are taken away. 1 when a finding blocks something that the
     testbed asks for.
     """
-    from bmwg.drivers.record.doctor import by_weight, examine
-    from bmwg.drivers.record.doctor import stalls as live
+    from bmwg.drivers.platform_record.doctor import by_weight, examine
+    from bmwg.drivers.platform_record.doctor import stalls as live
     from bmwg.drivers.testbed.file import load_testbed
     from bmwg.methodology.profiles import load_profile
 

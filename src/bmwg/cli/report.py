@@ -9,7 +9,7 @@ from bmwg.cli import as_json
 from bmwg.cli.runs import run_folder
 from bmwg.reports.exported import as_data
 from bmwg.reports.opened import open_run
-from bmwg.reports.render.report import FILES, write_form
+from bmwg.reports.render.page.report import FILES, write_form
 
 
 def add_parser(verbs: Any) -> None:

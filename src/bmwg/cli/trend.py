@@ -17,7 +17,7 @@ from bmwg.reports.compare.trend import NEWEST, Trend, trends
 from bmwg.reports.compare.trend_page import plots_of, trends_page, verdict
 from bmwg.reports.fleet.kept import verified
 from bmwg.reports.render.blocks import Block, Figure, banner
-from bmwg.reports.render.report import form_of
+from bmwg.reports.render.page.report import form_of
 from bmwg.reports.store import Run, read_run
 from bmwg.reports.store.folder import run_folders_in
 

@@ -132,7 +132,7 @@ def _of_bundle(chosen: argparse.Namespace, key: Any) -> Verification:
 
 def _render(run: Path) -> None:
     """Render a run's report; where what draws is not installed, nothing is compared and all is named so."""
-    from bmwg.reports.render.report import write_report  # plots take long to load
+    from bmwg.reports.render.page.report import write_report  # plots take long to load
 
     write_report(run)
 

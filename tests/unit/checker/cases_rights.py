@@ -10,7 +10,7 @@ from cases_models import POD, deployed
 from foreign import said
 from three import Three
 
-from bmwg.drivers.hosting.rights import compared
+from bmwg.drivers.nodes.rights import compared
 
 TESTPMD = ("CAP_NET_RAW", "CAP_NET_ADMIN", "CAP_IPC_LOCK")
 KERNEL: dict[str, Any] = {

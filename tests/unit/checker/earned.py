@@ -33,8 +33,8 @@ from runs import LATENCY, MEDIUM, TPUT, paths
 
 from bmwg.reports.checker.documents import DocumentGrade, Grade
 from bmwg.reports.checker.evidence import Evidence
-from bmwg.reports.render.grades import benchmarks
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.sections.grades import benchmarks
 
 SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
 BENCHMARK = "throughput"

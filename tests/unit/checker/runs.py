@@ -20,7 +20,7 @@ from unittest.mock import patch
 import yaml
 
 from bmwg.drivers import registry
-from bmwg.drivers.record.collect import collect
+from bmwg.drivers.platform_record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedTraffic
 from bmwg.methodology.profiles import load_profile, reading
 from bmwg.methodology.records import TrialResult, TrialSpec

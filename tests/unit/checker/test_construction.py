@@ -10,7 +10,7 @@ from bmwg.methodology.benchmarks import frame_loss
 from bmwg.methodology.requirements.rows import requirement
 from bmwg.reports.checker.table import RULES
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.frame_loss_plot import frame_loss_plot
+from bmwg.reports.render.plots.frame_loss_plot import frame_loss_plot
 from bmwg.reports.store import read_run
 from bmwg.schemas import load
 
@@ -29,7 +29,7 @@ def test_a_testbed_has_two_tester_ports():
 def test_the_curve_has_the_axes_of_section_26_3(monkeypatch):
     drawn = []
     monkeypatch.setattr(
-        "bmwg.reports.render.frame_loss_plot.draw_plot", lambda *a: drawn.append((a[2], a[4])) or None
+        "bmwg.reports.render.plots.frame_loss_plot.draw_plot", lambda *a: drawn.append((a[2], a[4])) or None
     )
     for medium, x in (({}, frame_loss.OF_HIGHEST.x), (runs.MEDIUM, frame_loss.OF_THEORETICAL.x)):
         evidence = runs.run(runs.LOSS, testbed=medium)()

@@ -15,8 +15,8 @@ from runs import MEDIUM, TPUT
 from bmwg.methodology.requirements.rows import Level, requirement
 from bmwg.reports.checker.documents import Grade
 from bmwg.reports.checker.table import RULES
-from bmwg.reports.render.grades import benchmarks
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.sections.grades import benchmarks
 from bmwg.reports.verify.verify import verify_folder
 
 COUNTS = (Level.MUST, Level.MUST_NOT, Level.SHOULD, Level.SHOULD_NOT)

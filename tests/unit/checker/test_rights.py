@@ -10,7 +10,7 @@ from cases_rights import granted, made
 from foreign import said
 from runs import verdict_of
 
-from bmwg.drivers.hosting import rights
+from bmwg.drivers.nodes import rights
 from bmwg.methodology.record.redaction import redact_platform
 from bmwg.reports.checker.clauses.rights import _unasked
 

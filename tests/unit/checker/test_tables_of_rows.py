@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import runs
 
-from bmwg.reports.render import delay_tables
 from bmwg.reports.render.blocks import Block, Grid
 from bmwg.reports.render.facts import Facts, facts
-from bmwg.reports.render.latency_table import latency
-from bmwg.reports.render.plots import plots
-from bmwg.reports.render.results import summary, throughput
-from bmwg.reports.render.rst import restructured
-from bmwg.reports.render.statements import statement
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.plots.plots import plots
+from bmwg.reports.render.sections import delay_tables
+from bmwg.reports.render.sections.latency_table import latency
+from bmwg.reports.render.sections.results import summary, throughput
+from bmwg.reports.render.sections.statements import statement
 from bmwg.reports.store import read_run
 
 SIZES = (64, 512)

@@ -26,8 +26,8 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.kinds.requests import charts, words
 from bmwg.reports.kinds.requests.answers import answers_of
 from bmwg.reports.kinds.requests.host_table import host_table
-from bmwg.reports.render.report import write_report
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.read import JOURNAL_FILE
 from bmwg.resources.kinds.repeated.measure import CellExecutions, Stand

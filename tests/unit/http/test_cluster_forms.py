@@ -13,7 +13,7 @@ import pytest
 from tests.unit.http import made
 
 from bmwg.drivers.api.calls import Calls
-from bmwg.drivers.hosting.instance import Grouping, Sample
+from bmwg.drivers.api.instance import Grouping, Sample
 from bmwg.drivers.places import forms
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import DriverError
@@ -22,7 +22,7 @@ from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, Workload
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.kinds.requests.answers import answers_of
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.render.text import whole
 from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.kinds.requests import measure

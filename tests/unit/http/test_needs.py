@@ -8,7 +8,7 @@ import pytest
 from tests.unit.http import made
 
 from bmwg.drivers.api.calls import Calls
-from bmwg.drivers.hosting.instance import Place, VmDriver
+from bmwg.drivers.api.instance import Place, VmDriver
 from bmwg.drivers.places.machine import VmHosting
 from bmwg.methodology.kinds.requests.records import RequestsSpec, Workload
 from bmwg.resources.kinds.requests.needs import lacking

@@ -21,7 +21,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.compare import compare, comparison_page
 from bmwg.reports.compare.screen import comparison_screen
 from bmwg.reports.compare.sides import Side
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.store import Run, RunStore, read_run
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.resources.kinds.repeated.measure import CellExecutions, Stand

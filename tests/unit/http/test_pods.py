@@ -23,7 +23,7 @@ from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.kinds.requests import option_table
 from bmwg.reports.kinds.requests.answers import answers_of
 from bmwg.reports.kinds.requests.words import form_words, forms_of
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.kinds.requests.room import header_by
 from bmwg.resources.kinds.requests.testbed_part import (

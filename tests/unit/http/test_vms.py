@@ -10,8 +10,8 @@ import pytest
 from tests.unit.http import made
 from tests.unit.http.test_answers import run  # noqa: F401 - a fixture
 
-from bmwg.drivers.hosting.guest_image import examine
-from bmwg.drivers.hosting.instance import VmDriver
+from bmwg.drivers.api.instance import VmDriver
+from bmwg.drivers.machines.guest_image import examine
 from bmwg.drivers.testbed.file import embedded_file, load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.kinds.requests import words

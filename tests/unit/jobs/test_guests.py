@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pytest
 from tests.unit.jobs.made import planned, result
 
-from bmwg.drivers.hosting import job_files
+from bmwg.drivers.nodes import job_files
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import PROFILES
 from bmwg.methodology.records import BAREMETAL, GUEST
 from bmwg.reports.kinds.jobs import section
 from bmwg.reports.kinds.repeated.answers import Answered
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
 from bmwg.resources.kinds.jobs import places
 
 

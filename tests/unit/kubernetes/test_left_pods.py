@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from bmwg.drivers.containers.crun import CrunRuntime
+from bmwg.drivers.containers.kubernetes import KubernetesRuntime
 from bmwg.drivers.kubernetes import pods
-from bmwg.drivers.runtime.crun import CrunRuntime
-from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
 from bmwg.methodology.errors import DriverError
 
 

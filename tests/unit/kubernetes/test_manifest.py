@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.containers.bundle import PodSpec
+from bmwg.drivers.containers.kubernetes import KubernetesRuntime
 from bmwg.drivers.kubernetes import attachments, manifest, programs, record, settings
 from bmwg.drivers.kubernetes.settings import Layout
 from bmwg.drivers.network.af_xdp import AfXdpNetwork
 from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
 from bmwg.drivers.network.ovs import OvsNetwork
 from bmwg.drivers.network.ovs_dpdk import OvsDpdkNetwork
-from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
 from bmwg.drivers.testbed.file import network_spec
 from bmwg.methodology.errors import ConfigError
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from bmwg.drivers.api.protocols import TesterPort
-from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, moving, nodes
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.methodology.errors import DriverError, TestbedError

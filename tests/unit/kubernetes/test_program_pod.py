@@ -2,7 +2,7 @@
 
 import pytest
 
-from bmwg.drivers.hosting.instance import Limits
+from bmwg.drivers.api.instance import Limits
 from bmwg.drivers.kubernetes import program_pod, service_rules
 from bmwg.drivers.kubernetes.replicas import ready_addresses
 from bmwg.drivers.workload import squid

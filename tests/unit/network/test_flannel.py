@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import pytest
 
 from bmwg.drivers.api.protocols import Attachment
+from bmwg.drivers.containers.kubernetes import _plugin_dirs
 from bmwg.drivers.kubernetes import flannel, node, settings
 from bmwg.drivers.kubernetes.joined import joining_of
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
 from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.paths.endpoints import own_way
-from bmwg.drivers.runtime.kubernetes import _plugin_dirs
 from bmwg.drivers.testbed.file import network_spec
 from bmwg.methodology.errors import ConfigError, DriverError
 

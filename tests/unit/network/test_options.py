@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.api.calls import Calls
-from bmwg.drivers.hosting import pages, vfio, virtual_functions
 from bmwg.drivers.network import ebpf_build, ebpf_node, libbpf, ovs_switch, ovs_words
 from bmwg.drivers.network.af_xdp import AfXdpNetwork
 from bmwg.drivers.network.combination import CombinedNetwork
@@ -14,7 +13,9 @@ from bmwg.drivers.network.handover import AF_XDP, NETDEV, VHOST_USER, NetworkDef
 from bmwg.drivers.network.ovs_dpdk import OvsDpdkNetwork
 from bmwg.drivers.network.sriov import SriovNetwork
 from bmwg.drivers.network.sriov_vfio import SriovVfioNetwork
+from bmwg.drivers.nodes import pages
 from bmwg.drivers.paths import uplinks
+from bmwg.drivers.ports import vfio, virtual_functions
 from bmwg.drivers.testbed.file import load_testbed, network_spec
 from bmwg.methodology.errors import ConfigError, TestbedError
 
@@ -147,7 +148,7 @@ class NodeWith(Calls):
         self.totals = totals
 
     def call_named(self, function, arguments, *, deadline_s=None):
-        assert function == "bmwg.drivers.hosting.virtual_functions:capable"
+        assert function == "bmwg.drivers.ports.virtual_functions:capable"
         return self.totals
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from bmwg.drivers.api.protocols import Attached, Attachment
 from bmwg.drivers.function import testpmd
-from bmwg.drivers.hosting import vfio, virtual_functions
 from bmwg.drivers.network.combination import CombinedNetwork
 from bmwg.drivers.network.handover import NETDEV, undriven
 from bmwg.drivers.network.sriov_vfio import SriovVfioNetwork
+from bmwg.drivers.ports import vfio, virtual_functions
 from bmwg.drivers.testbed.file import network_spec
 from bmwg.methodology.errors import ConfigError, TestbedError
 

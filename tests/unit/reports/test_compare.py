@@ -18,7 +18,7 @@ from bmwg.methodology.records import Bound, Cell, OutcomeType, Quantity
 from bmwg.reports.compare import Side, compare, comparison_page, read_side
 from bmwg.reports.compare.comparison import _check_under_test
 from bmwg.reports.compare.screen import COLUMNS, _fitted, comparison_screen
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.store import RunStore, read_run
 
 

@@ -22,7 +22,7 @@ from bmwg.reports.compare.field_rules import (
     role_of,
 )
 from bmwg.reports.compare.screen import COLUMNS, comparison_screen
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.store import RunStore, read_run
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from made_run import realistic_run
 
-from bmwg.reports.render.declarations import deviations
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.report import write_report
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.page.report import write_report
+from bmwg.reports.render.sections.declarations import deviations
 from bmwg.reports.store import read_run
 
 DECLARED = """schema: deviations/1.0

@@ -1,6 +1,6 @@
 """A drawing is the same octets whatever ids the plotting library made for it."""
 
-from bmwg.reports.render import drawing
+from bmwg.reports.render.plots import drawing
 
 
 def inlined(first: str, second: str) -> str:

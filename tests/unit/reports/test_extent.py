@@ -13,13 +13,13 @@ from matplotlib.figure import Figure
 
 from bmwg.methodology.answers.throughput import is_wide
 from bmwg.methodology.records import Bound, OutcomeType, Quantity, Validity
-from bmwg.reports.render.extent import Extent, Known, extent
 from bmwg.reports.render.facts import Facts, facts, option
-from bmwg.reports.render.option_plot import _draw, option_plot, shown_rows
-from bmwg.reports.render.plots import measured_extents
-from bmwg.reports.render.report import write_report
-from bmwg.reports.render.results import ladder_section
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.page.report import write_report
+from bmwg.reports.render.plots.extent import Extent, Known, extent
+from bmwg.reports.render.plots.option_plot import _draw, option_plot, shown_rows
+from bmwg.reports.render.plots.plots import measured_extents
+from bmwg.reports.render.sections.results import ladder_section
 from bmwg.reports.store import RunStore, read_run
 
 

@@ -13,12 +13,12 @@ from bmwg.methodology.answers.throughput import SUSTAINED
 from bmwg.methodology.records import Bound, OutcomeType, Quantity
 from bmwg.methodology.search.sustained import FILLS
 from bmwg.reports.render import searches
-from bmwg.reports.render.extent import Known, measured_extent
 from bmwg.reports.render.facts import Facts, facts
-from bmwg.reports.render.option_plot import option_plot
-from bmwg.reports.render.report import PAGES, write_report
-from bmwg.reports.render.summary import summary_lines
-from bmwg.reports.render.unanswered import unanswered
+from bmwg.reports.render.page.report import PAGES, write_report
+from bmwg.reports.render.page.summary import summary_lines
+from bmwg.reports.render.plots.extent import Known, measured_extent
+from bmwg.reports.render.plots.option_plot import option_plot
+from bmwg.reports.render.sections.unanswered import unanswered
 from bmwg.reports.store import RunStore, read_run
 
 GOAL = "conditional_throughput.rfc9971.0.1f1.5d"

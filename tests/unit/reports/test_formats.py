@@ -14,8 +14,8 @@ from tests.unit.verify import replayable
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Validity
-from bmwg.reports.render.report import write_report
-from bmwg.reports.render.summary import summary_lines
+from bmwg.reports.render.page.report import write_report
+from bmwg.reports.render.page.summary import summary_lines
 from bmwg.reports.store import checks, read_run, upgrade
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.store.upgrade import TRIAL_SCHEMAS

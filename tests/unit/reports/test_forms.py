@@ -42,13 +42,13 @@ from bmwg.reports.render.blocks import (
     title,
 )
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.html import html
-from bmwg.reports.render.mail import COLUMNS, mail_text
-from bmwg.reports.render.markdown import escaped, markdown
-from bmwg.reports.render.page import page, whole
-from bmwg.reports.render.report import FILES, write_form
-from bmwg.reports.render.rfcxml import rfcxml
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.html import html
+from bmwg.reports.render.forms.mail import COLUMNS, mail_text
+from bmwg.reports.render.forms.markdown import escaped, markdown
+from bmwg.reports.render.forms.rfcxml import rfcxml
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.page.page import page, whole
+from bmwg.reports.render.page.report import FILES, write_form
 from bmwg.reports.render.text import plain
 from bmwg.reports.store import RunStore, read_run
 

@@ -9,8 +9,8 @@ from made_parts import THROUGHPUT, Maker, cell, header
 
 from bmwg.methodology.records import Bound, OutcomeType
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.function_section import function_plot, section, series_of
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
+from bmwg.reports.render.sections.function_section import function_plot, section, series_of
 from bmwg.reports.store import RunStore, read_run
 
 RULES, LOOKUP = "functions.firewall.rules", "functions.firewall.lookup"

@@ -20,10 +20,10 @@ from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.trials import TakenLines
 from bmwg.reports.checker.verdicts import Verdict
-from bmwg.reports.render import grades as module
 from bmwg.reports.render.blocks import Block, Fold, Grid, Heading, Items, Paragraph
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.report import write_form
+from bmwg.reports.render.page.report import write_form
+from bmwg.reports.render.sections import grades as module
 from bmwg.reports.store import read_run
 
 

@@ -12,11 +12,11 @@ from made_parts import header
 from bmwg.reports.compare import Side, compare, comparison_page
 from bmwg.reports.kinds.requests.words import form_words
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.plots import plots
-from bmwg.reports.render.report import FILES, write_form
-from bmwg.reports.render.results import banner
-from bmwg.reports.render.rst import restructured
-from bmwg.reports.render.summary import summary_lines
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.page.report import FILES, write_form
+from bmwg.reports.render.page.summary import summary_lines
+from bmwg.reports.render.plots.plots import plots
+from bmwg.reports.render.sections.results import banner
 from bmwg.reports.store import Run, RunStore, read_run
 
 TCG = "Virtual machine under TCG: function, never a rate."

@@ -18,7 +18,7 @@ from bmwg.methodology.records import Direction
 from bmwg.reports.importers import as_json, foreign_page, read_foreign
 from bmwg.reports.importers.node import Node
 from bmwg.reports.importers.read import TOOLS
-from bmwg.reports.render.report import form_of
+from bmwg.reports.render.page.report import form_of
 from bmwg.reports.store import read_run
 from bmwg.schemas.validation import problems
 

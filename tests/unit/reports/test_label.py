@@ -2,7 +2,7 @@
 
 import pytest
 
-from bmwg.reports.render.drawing import label
+from bmwg.reports.render.plots.drawing import label
 
 NAMES = [f"chain combination testpmd reverse of {count} functions" for count in (1, 2)]
 

@@ -16,7 +16,7 @@ import json, resource, sys
 from time import process_time as clock  # another process on the machine is not our time
 from pathlib import Path
 begun = clock()
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import read_run
 folder = Path(sys.argv[1])
 loaded = clock()

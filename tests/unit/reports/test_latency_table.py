@@ -5,8 +5,8 @@ from made_parts import LATENCY, Clock, Maker, cell, header
 
 from bmwg.methodology.records import OutcomeType, Quantity
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.latency_table import latency, own_latency
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.sections.latency_table import latency, own_latency
 from bmwg.reports.store import RunStore, read_run
 
 POD, WIRE = cell("pvp"), cell("wire")

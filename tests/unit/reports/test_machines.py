@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.reports.render.guest import guest_sentence, guest_words
+from bmwg.reports.render.sections.guest import guest_sentence, guest_words
 
 
 def run_with(*drivers):

@@ -9,11 +9,11 @@ import pytest
 from made_parts import LATENCY, TESTBED, THROUGHPUT, Maker, cell, header
 
 from bmwg.methodology.records import Bound, OutcomeType
-from bmwg.reports.render.chain_section import chain_plot, series_of
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.option_panels import beside
-from bmwg.reports.render.option_plot import _places, option_plot
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
+from bmwg.reports.render.plots.option_panels import beside
+from bmwg.reports.render.plots.option_plot import _places, option_plot
+from bmwg.reports.render.sections.chain_section import chain_plot, series_of
 from bmwg.reports.store import RunStore, read_run
 
 BED = {

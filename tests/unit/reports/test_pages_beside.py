@@ -12,11 +12,11 @@ from made_parts import THROUGHPUT, Maker, cell, header
 
 from bmwg.methodology.records import Bound, OutcomeType
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.first_page import following, measured, trust
-from bmwg.reports.render.grades import read_judged
-from bmwg.reports.render.headline_plot import _translated
-from bmwg.reports.render.report import PAGES, write_form, write_report
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.page.first_page import following, measured, trust
+from bmwg.reports.render.page.report import PAGES, write_form, write_report
+from bmwg.reports.render.plots.headline_plot import _translated
+from bmwg.reports.render.sections.grades import read_judged
 from bmwg.reports.store import RunStore, read_run
 
 MOST_WORDS = 8_000  # promised to readers

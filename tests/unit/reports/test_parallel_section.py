@@ -9,7 +9,7 @@ from pathlib import Path
 from made_parts import THROUGHPUT, Maker, cell, header, result
 
 from bmwg.methodology.records import Bound, OutcomeType, Validity
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import RunStore
 
 

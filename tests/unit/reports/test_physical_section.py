@@ -8,7 +8,7 @@ from typing import Any
 
 from made_parts import PROFILE, Maker, cell, header
 
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import RunStore
 
 DEVICE = {"name": "router A", "source": "its data sheet, page 3", "frame_octets": 64}

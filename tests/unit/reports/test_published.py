@@ -11,8 +11,8 @@ from bmwg.cli.main import main
 from bmwg.methodology.records import OutcomeType, Quantity
 from bmwg.reports.published.figures import documents, tables
 from bmwg.reports.published.ratios import published_page, published_section, ratios
-from bmwg.reports.render.report import write_report
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import Run, RunStore, read_run
 
 CASE = "eiras2016-case1"

@@ -11,8 +11,8 @@ import pytest
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.registry import Examined, check, index_page
 from bmwg.reports.registry.against import changed
-from bmwg.reports.render.report import form_of
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.page.report import form_of
 from bmwg.reports.submissions.names import problems, skeleton, slug
 
 GOOD = Examined(

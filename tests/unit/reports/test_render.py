@@ -19,12 +19,12 @@ from made_run import realistic_run
 
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.reports.bundle.archive import RENDERED_PARTS
-from bmwg.reports.render.extent import extent
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.report import PAGES, TEXT_FILE, write_report
-from bmwg.reports.render.results import answer, banner
-from bmwg.reports.render.rst import esc
-from bmwg.reports.render.summary import summary_lines
+from bmwg.reports.render.forms.rst import esc
+from bmwg.reports.render.page.report import PAGES, TEXT_FILE, write_report
+from bmwg.reports.render.page.summary import summary_lines
+from bmwg.reports.render.plots.extent import extent
+from bmwg.reports.render.sections.results import answer, banner
 from bmwg.reports.render.text import MAX_CHARACTERS, NONE, nanoseconds, percent, plain, sequence, unit
 from bmwg.reports.store import RunStore, read_run
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import AutoLocator
 
-from bmwg.reports.render.drawing import draw_plot
-from bmwg.reports.render.settle import settle
+from bmwg.reports.render.plots.drawing import draw_plot
+from bmwg.reports.render.plots.settle import settle
 
 _SIZE_INCHES = (5.2, 3.6)
 

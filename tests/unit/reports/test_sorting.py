@@ -9,11 +9,11 @@ from importlib import resources
 import pytest
 
 from bmwg.reports.render.blocks import table
-from bmwg.reports.render.html import html
-from bmwg.reports.render.sorting import LEAST_ROWS, MAX_COLUMNS, MAX_VALUES, sort_key, sorting
+from bmwg.reports.render.forms.html import html
+from bmwg.reports.render.sections.sorting import LEAST_ROWS, MAX_COLUMNS, MAX_VALUES, sort_key, sorting
 from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
 
-STYLE = resources.files("bmwg.reports.render").joinpath("style.css").read_text(encoding="utf-8")
+STYLE = resources.files("bmwg.reports.render.forms").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def test_values_sort_by_what_they_are_worth() -> None:

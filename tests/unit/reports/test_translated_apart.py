@@ -9,12 +9,12 @@ import pytest
 from made_parts import TESTBED, THROUGHPUT, Maker, cell, header
 
 from bmwg.methodology.records import VM
-from bmwg.reports.render.drawing import TRANSLATED, Plot
-from bmwg.reports.render.factor_section import section
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.plots import plots
-from bmwg.reports.render.report import write_report
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.page.report import write_report
+from bmwg.reports.render.plots.drawing import TRANSLATED, Plot
+from bmwg.reports.render.plots.plots import plots
+from bmwg.reports.render.sections.factor_section import section
 from bmwg.reports.store import RunStore, read_run
 
 SIZES = (64, 1518)

@@ -18,7 +18,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Bound, OutcomeType, Quantity
 from bmwg.reports.compare.trend import Series, Trend, trends
 from bmwg.reports.compare.trend_page import plots_of, trends_page, verdict
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.store import Run, RunStore, read_run
 
 NOISE = (0, 150, -120, 60, -90, 120, -150, 90)  # of 100,000: well below one per cent

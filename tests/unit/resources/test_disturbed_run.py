@@ -10,7 +10,7 @@ from bmwg.cli.main import main
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Validity
 from bmwg.methodology.trial import disturbed
 from bmwg.reports.bundle.make import folder_evidence
-from bmwg.reports.render.summary import summary_lines
+from bmwg.reports.render.page.summary import summary_lines
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.replay import contradictions
 

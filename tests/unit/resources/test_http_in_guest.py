@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.unit.http.made import opened
 
-from bmwg.drivers.hosting import guest_run, mounts
+from bmwg.drivers.machines import guest_run
+from bmwg.drivers.nodes import mounts
 from bmwg.reports.store import read_run
 from bmwg.resources.run.settings import Settings
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bmwg.drivers.record.collect import collect
+from bmwg.drivers.platform_record.collect import collect
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.plan import planning, turns
 from bmwg.methodology.profiles import load_profile

@@ -12,7 +12,7 @@ from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.kinds.requests import profile
 from bmwg.methodology.kinds.requests.records import RequestsResult
 from bmwg.methodology.records import FRAMES, OutcomeType
-from bmwg.reports.render.summary import summary_lines
+from bmwg.reports.render.page.summary import summary_lines
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.resources import rooms

@@ -26,7 +26,7 @@ from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.kinds.repeated.answers import Answered
 from bmwg.reports.kinds.streams import collective
 from bmwg.reports.kinds.streams.physics import PHYSICS
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
 from bmwg.schemas.validation import problems
 
 TEXT = (Path(__file__).parents[2] / "data" / "workloads" / "alltoall-openmpi-4.1.4.txt").read_text()

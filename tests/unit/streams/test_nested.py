@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from bmwg.drivers.api.protocols import BetweenPods, PodEnd
-from bmwg.drivers.hosting import guest_views
-from bmwg.drivers.hosting.guest_clock import Reading, wrong
+from bmwg.drivers.machines import guest_views
+from bmwg.drivers.machines.guest_clock import Reading, wrong
 from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.drivers.places.guest_hosts import GuestHost
-from bmwg.drivers.record.nested import nested
+from bmwg.drivers.platform_record.nested import nested
 from bmwg.drivers.watch import isolation
 from bmwg.methodology.cells.vnics import AXIS, KINDS
 from bmwg.methodology.kinds.streams import profile
@@ -21,8 +21,8 @@ from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult
 from bmwg.methodology.records import NOTHING, POD
 from bmwg.reports.kinds.repeated.answers import Answered
 from bmwg.reports.kinds.streams import section
-from bmwg.reports.render.guest import OF_PODS, guest_sentence, guest_words
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.sections.guest import OF_PODS, guest_sentence, guest_words
 from bmwg.resources.kinds.streams.bench import _place, between_looks
 
 PROFILE = profile.PROFILES.load("vm-pods")
@@ -120,9 +120,9 @@ def test_a_guests_own_nic_does_not_lead_out_and_any_other_device_does():
 
 
 def test_a_checkout_below_tmp_is_shown_to_the_guest(monkeypatch):
-    monkeypatch.setattr(guest_views, "__file__", "/tmp/here/drivers/hosting/guest_views.py")
+    monkeypatch.setattr(guest_views, "__file__", "/tmp/here/drivers/machines/guest_views.py")
     assert guest_views.hidden() == {"/tmp/here": guest_views.TAG}
-    monkeypatch.setattr(guest_views, "__file__", "/work/drivers/hosting/guest_views.py")
+    monkeypatch.setattr(guest_views, "__file__", "/work/drivers/machines/guest_views.py")
     assert guest_views.hidden() == {}
 
 

@@ -18,8 +18,8 @@ from bmwg.methodology.records import BAREMETAL, GUEST, UNIKERNEL
 from bmwg.reports.kinds.repeated.answers import Answered
 from bmwg.reports.kinds.streams import places, sweeps, turns
 from bmwg.reports.render.blocks import paragraph
-from bmwg.reports.render.drawing import draw_plot
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.plots.drawing import draw_plot
 from bmwg.reports.render.text import percent
 
 PLAN = [one for one in PROFILES.load("quick").plan() if one.test_id == "SK-TCP-4"]

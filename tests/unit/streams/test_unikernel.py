@@ -7,10 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.drivers.hosting import pod_programs, process, unikernel
-from bmwg.drivers.hosting.qemu import Accelerator, MachineSpec, Nic
+from bmwg.drivers.containers import pod_programs
 from bmwg.drivers.kubernetes.pod import KubernetesPod
 from bmwg.drivers.kubernetes.pods import Phases
+from bmwg.drivers.machines import unikernel
+from bmwg.drivers.machines.qemu import Accelerator, MachineSpec, Nic
+from bmwg.drivers.nodes import process
 from bmwg.drivers.places import agentless
 from bmwg.drivers.testbed.file import load_testbed, with_settings
 from bmwg.methodology.errors import ConfigError

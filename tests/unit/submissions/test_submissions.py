@@ -22,7 +22,7 @@ from bmwg.reports.registry.against import changed
 from bmwg.reports.registry.check import place_of
 from bmwg.reports.registry.index import index_page
 from bmwg.reports.registry.site import SEARCH, compare_name, site
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.submissions.announcements import require_one_history
 from bmwg.reports.submissions.countersign import countersigned

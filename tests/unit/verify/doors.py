@@ -24,7 +24,7 @@ import replayable
 
 from bmwg.cli.main import main
 from bmwg.cli.registry import examine
-from bmwg.drivers.hosting import bounded
+from bmwg.drivers.nodes import bounded
 from bmwg.reports.bundle.archive import RENDERED_PARTS
 from bmwg.reports.bundle.make import folder_evidence, make_bundle, submission_data
 from bmwg.reports.bundle.signing import load_private, make_key
@@ -32,8 +32,8 @@ from bmwg.reports.registry import check
 from bmwg.reports.registry.against import changed
 from bmwg.reports.registry.check import place_of, published
 from bmwg.reports.registry.index import index_page
-from bmwg.reports.render.report import write_report
-from bmwg.reports.render.rst import restructured
+from bmwg.reports.render.forms.rst import restructured
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.submissions.names import slug
 from bmwg.reports.verify.trust import SIGNER_UNKNOWN
 

@@ -31,7 +31,7 @@ from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.trial.frame_times import LatencyHistogram
 from bmwg.reports.bundle.make import folder_evidence, make_bundle, submission_data
 from bmwg.reports.bundle.signing import load_private
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store.frame_codec import result_to_json, spec_to_json
 
 BEGAN = "2026-01-31T08:00:00.000000Z"

@@ -16,7 +16,7 @@ from bmwg.methodology.kinds.jobs.order import experiment_of, next_up
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
 
 SEED = 11

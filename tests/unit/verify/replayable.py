@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api.protocols import TesterPort
-from bmwg.drivers.record.collect import collect
+from bmwg.drivers.platform_record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology.answers import latency, procedures, throughput
 from bmwg.methodology.answers.believed import believed

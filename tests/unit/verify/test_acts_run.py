@@ -18,7 +18,7 @@ from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
 from bmwg.resources.run.guest_record import record_machine

@@ -19,8 +19,8 @@ from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import Scope, Verdict
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.rfc9971_items import items
-from bmwg.reports.render.rst import esc, restructured
+from bmwg.reports.render.forms.rst import esc, restructured
+from bmwg.reports.render.sections.rfc9971_items import items
 from bmwg.reports.store import read_run
 
 MET, NOT_MET = Verdict.MET, Verdict.NOT_MET

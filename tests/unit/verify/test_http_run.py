@@ -21,7 +21,7 @@ from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_private, load_public
 from bmwg.reports.checker.judge import judge as judge_clauses
 from bmwg.reports.checker.verdicts import Verdict
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import RunStore, binding
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.store.codec import cell_to_json

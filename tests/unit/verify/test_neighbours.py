@@ -13,7 +13,7 @@ import pytest
 import replayable
 from jobs_run import made_run
 
-from bmwg.drivers.hosting import neighbour
+from bmwg.drivers.nodes import neighbour
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.acts.kind import ACTS

@@ -11,7 +11,7 @@ from bmwg.reports.checker.judge import among, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.frame_loss_plot import frame_loss_plot
+from bmwg.reports.render.plots.frame_loss_plot import frame_loss_plot
 from bmwg.reports.store import read_run
 
 

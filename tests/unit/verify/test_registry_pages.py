@@ -15,7 +15,7 @@ from bmwg.reports.registry.check import Checked
 from bmwg.reports.registry.index import index_page
 from bmwg.reports.registry.pages import entry_page, strange
 from bmwg.reports.registry.site import search_page
-from bmwg.reports.render.report import form_of
+from bmwg.reports.render.page.report import form_of
 
 PAGE = "pages/0.1.0/example-networks/example-forwarder-4.2.1-quick.html"
 README = "# Forwarder\n\n## Reproduce\n\nRun it. <script>alert(1)</script>\n"

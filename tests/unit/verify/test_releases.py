@@ -15,7 +15,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.profiles.reading import builtin_names
 from bmwg.reports import releases
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.verify.trust import unmet
 from bmwg.reports.verify.verify import verify_folder

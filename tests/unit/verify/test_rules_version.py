@@ -16,7 +16,7 @@ from bmwg.methodology.answers.procedures import RULES, version
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.checker.judge import judge
 from bmwg.reports.checker.version import RULES_VERSION
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
 

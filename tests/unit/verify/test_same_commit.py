@@ -11,7 +11,7 @@ import replayable
 from bmwg.cli.main import main
 from bmwg.reports.bundle.archive import BESIDE_REPORT
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.verify import verify as module
 from bmwg.reports.verify.verify import verify_bundle

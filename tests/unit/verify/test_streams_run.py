@@ -18,7 +18,7 @@ from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore, read_run
 from bmwg.reports.store.journal import execution
 from bmwg.reports.verify.verify import verify_bundle, verify_folder

@@ -20,7 +20,7 @@ from bmwg.methodology.kinds.streams.profile import CLAIM, PROFILES
 from bmwg.methodology.kinds.streams.records import StreamsResult
 from bmwg.methodology.plan import blocks
 from bmwg.methodology.records import BAREMETAL, POD, UNIKERNEL, OutcomeType
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
 from bmwg.reports.verify.verify import verify_folder
 

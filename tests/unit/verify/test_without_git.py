@@ -17,7 +17,7 @@ import replayable
 
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_private
-from bmwg.reports.render.report import write_report
+from bmwg.reports.render.page.report import write_report
 
 PACKAGE = Path(__file__).parents[3] / "src" / "bmwg"
 README = "# Forwarder\n\n## Reproduce\n\nRun it.\n"

@@ -8,7 +8,7 @@ import pytest
 
 from bmwg.drivers import registry
 from bmwg.drivers.actuators.acting import ActingTraffic
-from bmwg.drivers.hosting.here import HERE
+from bmwg.drivers.nodes.here import HERE
 from bmwg.drivers.watch import clocks
 from bmwg.drivers.watch.clocks import ClockBound
 from bmwg.methodology.records import TrialResult, TrialSpec

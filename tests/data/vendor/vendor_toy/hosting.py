@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from bmwg.drivers.api.instance import Hosting, Instance, Limits, Program
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.hosting.instance import Hosting, Instance, Limits, Program
 from bmwg.drivers.places.native import NativeHosting
 
 _NICE = ("nice", "-n", "5")

@@ -16,8 +16,8 @@ from bmwg.drivers.api.protocols import (
     PlacedNode,
     UndoLog,
 )
-from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.network.handover import NetdevHandover
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.methodology.errors import ConfigError
 from vendor_toy import on_node

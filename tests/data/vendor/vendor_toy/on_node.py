@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bmwg.drivers.hosting import interfaces, routing
-from bmwg.drivers.hosting.inside import run
-from bmwg.drivers.hosting.interfaces import rtnetlink
 from bmwg.drivers.network.datapath import attachment_view
+from bmwg.drivers.nodes.inside import run
+from bmwg.drivers.ports import interfaces, routing
+from bmwg.drivers.ports.interfaces import rtnetlink
 
 
 def make_bridge(*, bridge: str, ports: list[str]) -> None:
@@ -33,7 +33,7 @@ def add(*, bridge: str, host: str, pid: int, interface: str, addresses: list[str
         kernel.link("add", ifname=host, kind="veth", peer=peer)
     routing.set_controller(interface=host, controller=bridge)
     interfaces.up(interface=host)
-    inner = "bmwg.drivers.hosting.interfaces"
+    inner = "bmwg.drivers.ports.interfaces"
     run(pid=pid, function=f"{inner}:up", arguments={"interface": interface})
     for address in addresses:
         run(pid=pid, function=f"{inner}:add_address", arguments={"interface": interface, "address": address})

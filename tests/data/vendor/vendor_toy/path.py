@@ -7,12 +7,12 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api.protocols import Deployment, Missing, PathDriver, TesterPort
-from bmwg.drivers.hosting import interfaces
 from bmwg.drivers.paths import queues
 from bmwg.drivers.paths.addresses import ENDPOINTS
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.sides import Side
+from bmwg.drivers.ports import interfaces
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, Cell
 from vendor_toy import on_node

@@ -1,1 +1,0 @@
-"""Where workloads run: nodes (namespaces, SSH), pods (OCI containers), and the acts on them."""

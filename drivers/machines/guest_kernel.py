@@ -1,0 +1,193 @@
+"""The kernel that a guest boots: Debian's full one, unpacked from its package, never installed on the host.
+
+`python -m bmwg.drivers.machines.guest_kernel` downloads and unpacks it once (root, apt). A kernel that the
+host has installed itself, with its modules, serves as well. Ids: VM-01 no kernel, VM-02 it was not fetched.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import lzma
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from bmwg.drivers.api.protocols import Missing
+from bmwg.methodology.errors import TestbedError
+
+CACHE = Path("/var/cache/bmwg/guest")
+PACKAGE = "linux-image-amd64"  # the cloud kernel has neither 9p nor e1000
+FETCH_LINE = "sh setup/guest.sh"
+_FETCH_DEADLINE_S = 600.0
+_DEPENDS = re.compile(rb"(?:^|\0)depends=([^\0]*)\0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuestKernel:
+    """A bootable kernel and the folder of its modules (`.../lib/modules/<release>`)."""
+
+    release: str
+    image: Path
+    modules: Path
+
+    def unpacked_image(self, cache: Path = CACHE) -> Path:
+        """Return the kernel without its compression, which a translated guest would spend seconds on.
+
+        That is the image itself where it is not packed by xz; the result is kept below `cache`.
+        """
+        status = self.image.stat()
+        target = cache / "unpacked" / f"{self.release}-{status.st_size}-{status.st_mtime_ns}"
+        if target.exists():
+            return target
+        packed = self.image.read_bytes()
+        # offsets of the x86 boot protocol: setup sectors, payload place and length
+        begin = (packed[0x1F1] + 1) * 512 + struct.unpack_from("<I", packed, 0x248)[0]
+        end = begin + struct.unpack_from("<I", packed, 0x24C)[0]
+        try:
+            program = lzma.LZMADecompressor().decompress(packed[begin:end])
+        except lzma.LZMAError:
+            return self.image
+        if not program.startswith(b"\x7fELF"):
+            return self.image
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
+            file.write(program)
+        Path(file.name).rename(target)
+        return target
+
+    def modules_for(self, wanted: tuple[str, ...]) -> tuple[Path, ...]:
+        """Return the module files that `wanted` need, each after what it depends on; built-ins are left out.
+
+        Raises TestbedError VM-01 when the kernel has neither the module nor the built-in.
+        """
+        files = {_plain(path.stem): path for path in (self.modules / "kernel").rglob("*.ko")}
+        built_in = {_plain(Path(line).stem) for line in _lines(self.modules / "modules.builtin")}
+        ordered: dict[str, Path] = {}
+
+        def add(name: str) -> None:
+            if name in ordered or name in built_in:
+                return
+            if name not in files:
+                raise TestbedError(
+                    "VM-01",
+                    f"guest kernel {self.release}",
+                    expected=f"the module {name}",
+                    found="neither a module nor built in",
+                    hint=FETCH_LINE,
+                )
+            found = _DEPENDS.search(files[name].read_bytes())
+            for needed in found.group(1).decode().split(",") if found and found.group(1) else ():
+                add(_plain(needed))
+            ordered[name] = files[name]
+
+        for name in wanted:
+            add(_plain(name))
+        return tuple(ordered.values())
+
+
+def find(folders: tuple[Path, ...] = (CACHE / "kernel", Path("/"))) -> GuestKernel | Missing:
+    """Return the newest kernel with modules below one of `folders`, or what is missing."""
+    for folder in folders:
+        kernels = [kernel for root in _roots(folder) for kernel in _kernels(root)]
+        if kernels:
+            return max(kernels, key=lambda kernel: _version(kernel.release))
+    return Missing(
+        what="guest kernel",
+        reason=f"no kernel image with its modules below {' or '.join(map(str, folders))}",
+        mend=FETCH_LINE,
+    )
+
+
+def _roots(folder: Path) -> list[Path]:
+    return (
+        [folder]
+        if (folder / "boot").is_dir()
+        else [path for path in folder.glob("*/") if not path.name.startswith(".")]
+    )
+
+
+def _kernels(root: Path) -> list[GuestKernel]:
+    found = []
+    for image in sorted((root / "boot").glob("vmlinuz-*")):
+        release = image.name.removeprefix("vmlinuz-")
+        for library in ("lib", "usr/lib"):
+            modules = root / library / "modules" / release
+            if (modules / "kernel" / "fs" / "9p").is_dir() and os.access(image, os.R_OK):
+                found.append(GuestKernel(release=release, image=image, modules=modules))
+                break
+    return found
+
+
+def _version(release: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", release))
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def fetch(cache: Path = CACHE) -> GuestKernel:
+    """Download the distribution's kernel package and unpack it below `cache`; does nothing when one is there.
+
+    Raises TestbedError VM-02 with the failing command. Nothing half-unpacked stays.
+    """
+    target = cache / "kernel"
+    target.mkdir(parents=True, exist_ok=True)
+    with open(target / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = find((target,))
+        if isinstance(found, GuestKernel):
+            return found
+        with tempfile.TemporaryDirectory(dir=target, prefix=".fetch-") as folder:
+            name = _package()
+            _run("apt-get", "download", name, cwd=folder)
+            package = next(Path(folder).glob("*.deb"))
+            _run("dpkg-deb", "-x", str(package), "tree", cwd=folder)
+            unpacked = Path(folder) / "tree"
+            release = next((unpacked / "lib" / "modules").iterdir()).name
+            _run("depmod", "-b", str(unpacked), release, cwd=folder)
+            shutil.rmtree(target / release, ignore_errors=True)
+            unpacked.rename(target / release)
+    found = find((target,))
+    if isinstance(found, Missing):
+        raise TestbedError(
+            "VM-02", f"package {PACKAGE}", expected="a kernel with modules", found=found.reason
+        )
+    return found
+
+
+def _package() -> str:
+    """Name the package that the distribution's kernel package stands for at present."""
+    for line in _run("apt-cache", "depends", "--important", PACKAGE).splitlines():
+        kind, _, name = line.strip().partition(": ")
+        if kind == "Depends" and name.startswith("linux-image-"):
+            return name
+    raise TestbedError("VM-02", f"package {PACKAGE}", expected="a kernel package", hint="apt-get update")
+
+
+def _run(*argv: str, cwd: str | None = None) -> str:
+    try:
+        done = subprocess.run(
+            argv, cwd=cwd, capture_output=True, text=True, timeout=_FETCH_DEADLINE_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise TestbedError("VM-02", " ".join(argv), found=str(error)) from error
+    if done.returncode:
+        tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-20:])
+        raise TestbedError(
+            "VM-02", " ".join(argv), expected="exit status 0", found=f"{done.returncode}\n{tail}"
+        )
+    return done.stdout
+
+
+if __name__ == "__main__":
+    print(fetch().image)

@@ -1,0 +1,281 @@
+"""QEMU's command line from a description of the machine, and which accelerator this host really has.
+
+KVM is used where the CPU has hardware virtualization and /dev/kvm can be opened; everything else runs under
+TCG, an interpreter by translation whose figures say nothing of KVM. What ran is asked of QEMU itself, never
+concluded from what was wanted. A disk is attached for reading alone. Ids: VM-04 no QEMU.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from bmwg.drivers.api.protocols import JsonValue, Missing
+from bmwg.drivers.machines.guest_image import Format
+from bmwg.drivers.machines.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
+
+PROGRAM = "qemu-system-x86_64"
+UNPACKED = Path("/var/cache/bmwg/qemu/root")  # a QEMU whose igb has virtual functions, by setup/sriov.sh
+SRIOV_LINE = "sh setup/sriov.sh"
+QEMU_LINE = "apt-get install -y --no-install-recommends qemu-system-x86"
+# a guest whose host takes CPUs away must not judge its timer by counting ticks at boot
+_KERNEL_WORDS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off cgroup_no_v1=all net.ifnames=0"
+# choice: what DPDK and the distribution need and no more; `max` costs half as much again to boot under TCG
+TCG_MODEL, TCG_FEATURES = "Nehalem", ("rdrand",)
+_CPU_FLAGS = re.compile(r"^flags\s*:.*\b(vmx|svm)\b", re.MULTILINE)
+
+
+class Accelerator(StrEnum):
+    """How the guest's instructions run: by the CPU itself, or translated."""
+
+    KVM = "kvm"
+    TCG = "tcg"
+
+
+class NicModel(StrEnum):
+    """The guest's NIC: one that exists as hardware (full virtualization), or one made for guests.
+
+    IGB has virtual functions (SR-IOV).
+    """
+
+    E1000 = "e1000"
+    IGB = "igb"
+    VIRTIO = "virtio-net-pci"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nic:
+    """One NIC of the guest and its other end, a tap interface that QEMU makes and that goes with it.
+
+    `address` (in prefix notation) and `gateway` are set before anything else runs in the guest.
+    """
+
+    tap: str
+    mac: str
+    address: str | None = None
+    gateway: str | None = None
+    model: NicModel = NicModel.VIRTIO
+    vhost: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """The guest's only disk, with its root; `path` is where QEMU finds the image, `file` the image's name."""
+
+    file: str
+    path: str
+    format: Format
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSpec:
+    """A guest as wanted. `shares` maps a host folder to the 9p tag under which the guest may write it,
+    `views` one that the guest only reads: it keeps in its memory what it has read, so nobody may change the
+    folder meanwhile.
+
+    Its root is on `disk`, or the host's. `cables` are pairs of NICs within the guest, each pair joined by a
+    cable that ends at no interface of the host; the guest then has an IOMMU of its own, behind which the
+    virtual functions of an igb stand. CPUs and memory are shared out evenly to `numa_nodes`, in order; pages
+    of 1 GiB are set aside when it boots.
+    """
+
+    name: str
+    cpus: int
+    memory_octets: int
+    accelerator: Accelerator
+    nics: tuple[Nic, ...] = ()
+    shares: Mapping[str, str] = field(default_factory=dict)
+    views: Mapping[str, str] = field(default_factory=dict)
+    disk: Disk | None = None
+    cables: tuple[tuple[NicModel, NicModel], ...] = ()
+    numa_nodes: int = 1
+    hugepages_1gi: int = 0
+
+
+def probe_accelerator() -> tuple[Accelerator, str]:
+    """Tell which accelerator can run a guest here, and why.
+
+    /dev/kvm alone proves nothing: without hardware virtualization beneath, it opens, makes a virtual machine
+    and never runs an instruction of it.
+    """
+    if platform.machine() != "x86_64":
+        return Accelerator.TCG, f"the guest is x86_64, this host {platform.machine()}"
+    if not _CPU_FLAGS.search(Path("/proc/cpuinfo").read_text()):
+        return Accelerator.TCG, "the CPU shows neither vmx nor svm"
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return Accelerator.TCG, "/dev/kvm cannot be opened"
+    return Accelerator.KVM, "the CPU has hardware virtualization and /dev/kvm opens"
+
+
+def probe_vhost() -> tuple[bool, str]:
+    """Tell whether the host's kernel can carry a virtio NIC's frames itself (vhost-net), and why."""
+    usable = os.access("/dev/vhost-net", os.R_OK | os.W_OK)
+    return usable, "/dev/vhost-net opens" if usable else "/dev/vhost-net cannot be opened"
+
+
+def program(*, with_functions: bool = False) -> Path | None:
+    """Return QEMU's program: with virtual functions the unpacked one, else one in PATH where there is one."""
+    unpacked = UNPACKED / "usr" / "bin" / PROGRAM
+    found = None if with_functions else shutil.which(PROGRAM)
+    return Path(found) if found else unpacked if unpacked.is_file() else None
+
+
+def probe_program(*, with_functions: bool = False) -> Missing | None:
+    """Return what is missing when this host has no QEMU for the guest, or cannot make tap interfaces."""
+    if with_functions and program(with_functions=True) is None:
+        return Missing(
+            what="QEMU with virtual functions", reason=f"no {PROGRAM} below {UNPACKED}", mend=SRIOV_LINE
+        )
+    if program() is None:
+        return Missing(what="QEMU", reason=f"no {PROGRAM} in PATH", mend=QEMU_LINE)
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        return Missing(what="tap interfaces", reason="/dev/net/tun cannot be opened", mend="modprobe tun")
+    return None
+
+
+def bare(found: Path, name: str) -> list[str]:
+    """Return the first words of every machine: no defaults of QEMU's, no settings of a user's, no screen."""
+    words = ["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
+    return [str(found), "-name", name, *words]
+
+
+def command(
+    spec: MachineSpec,
+    *,
+    kernel: Path,
+    modules: Path,
+    initramfs: Path,
+    channel_fd: int,
+    monitor_fd: int,
+) -> list[str]:
+    """Build QEMU's argument vector. Both descriptors are connected sockets that QEMU inherits.
+
+    The guest's console is QEMU's standard output.
+    """
+    found = program(with_functions=bool(spec.cables)) or Path(PROGRAM)
+    argv = bare(found, spec.name)
+    if found.is_relative_to(UNPACKED):
+        for folder in ("qemu", "seabios"):
+            argv += ["-L", str(UNPACKED / "usr" / "share" / folder)]
+    # choice: without cables no ACPI table of q35 is needed, and `pc` boots faster
+    machine = "q35,kernel-irqchip=split" if spec.cables else "pc"
+    argv += ["-machine", f"{machine},accel={spec.accelerator}"]
+    # before every device that is to stand behind it; 48 bits, as addresses of programs have 47
+    if spec.cables:
+        argv += ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]
+    features = (*TCG_FEATURES, *(("pdpe1gb",) if spec.hugepages_1gi else ()))
+    argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else ",+".join((TCG_MODEL, *features))]
+    argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M", *_numa(spec)]
+    argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]
+    argv += ["-append", kernel_line(spec)]
+    argv += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
+    argv += ["-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control"]
+    argv += ["-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,fd={channel_fd}"]
+    argv += ["-device", f"virtserialport,chardev=agent,name={CHANNEL}"]
+    argv += _share("root", Path("/"), ROOT_TAG, writable=False)
+    argv += _share("modules", modules, MODULES_TAG, writable=False)
+    for number, (folder, tag) in enumerate(sorted(spec.shares.items())):
+        argv += _share(f"share{number}", Path(folder), tag, writable=True)
+    for number, (folder, tag) in enumerate(sorted(spec.views.items())):
+        argv += _share(f"view{number}", Path(folder), tag, writable=False)
+    if spec.disk is not None:
+        argv += _disk(spec.disk)
+    for number, nic in enumerate(spec.nics):
+        vhost = "on" if nic.vhost else "off"
+        argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
+        argv += ["-device", f"{nic.model},netdev=net{number},mac={nic.mac},romfile="]
+    return argv + _cables(spec.cables)
+
+
+def _numa(spec: MachineSpec) -> list[str]:
+    """Memory and CPUs of each NUMA node; none for a machine of one."""
+    if spec.numa_nodes < 2:
+        return []
+    argv = []
+    for node in range(spec.numa_nodes):
+        first, after = (spec.cpus * one // spec.numa_nodes for one in (node, node + 1))
+        octets = (spec.memory_octets >> 20) // spec.numa_nodes
+        argv += ["-object", f"memory-backend-ram,id=node{node},size={octets}M"]
+        argv += ["-numa", f"node,nodeid={node},cpus={first}-{after - 1},memdev=node{node}"]
+    return argv
+
+
+def _cables(cables: tuple[tuple[NicModel, NicModel], ...]) -> list[str]:
+    """Each cable is a hub of QEMU's with two ports.
+
+    In the guest the NICs of virtio have the first names (eth0 ...) and the igb ones those after, in order.
+    """
+    argv: list[str] = []
+    for number, models in enumerate(cables):
+        for end, model in enumerate(models):
+            argv += ["-netdev", f"hubport,id=cable{number}-{end},hubid={number}"]
+            place = ""
+            if model is NicModel.IGB:  # its functions need a bus of their own
+                slot = 2 * number + end + 1
+                argv += ["-device", f"pcie-root-port,id=slot{slot},chassis={slot},slot={slot}"]
+                place = f",bus=slot{slot}"
+            mac = f"02:00:00:00:{end:02x}:{number:02x}"
+            argv += ["-device", f"{model},netdev=cable{number}-{end},mac={mac},romfile={place}"]
+    return argv
+
+
+def kernel_line(spec: MachineSpec) -> str:
+    """Return the guest kernel's command line, which carries the addresses of its NICs too."""
+    network = [
+        f"bmwg.net=eth{number},{nic.address},{nic.gateway or ''}"
+        for number, nic in enumerate(spec.nics)
+        if nic.address is not None
+    ]
+    # the kernel's own drivers go past the IOMMU: each frame would cost them two commands to it, and a
+    # translated guest takes milliseconds for those. A function bound to VFIO has its own tables all the same
+    iommu = ["intel_iommu=on", "iommu=pt"] if spec.cables else []
+    pages = ["hugepagesz=1G", f"hugepages={spec.hugepages_1gi}"] if spec.hugepages_1gi else []
+    balanced = ["numa_balancing=disable"] if spec.numa_nodes > 1 else []  # or pages move amid trials
+    # a translated guest stands still for so long that its kernel takes the clock for unstable, and another
+    # clock amid a run is another platform; the guest's clock is held against its host's all the same
+    clock = ["tsc=nowatchdog"] if spec.accelerator is Accelerator.TCG else []
+    return " ".join([_KERNEL_WORDS, *iommu, *pages, *balanced, *clock, *network])
+
+
+def _disk(disk: Disk) -> list[str]:
+    file = {"driver": "file", "filename": disk.path, "read-only": True}
+    block: dict[str, JsonValue] = {"driver": disk.format.value, "node-name": "root", "read-only": True}
+    block["file"] = file
+    if disk.format is Format.QCOW2:
+        block["backing"] = None  # whatever its header says by now
+    return ["-blockdev", json.dumps(block), "-device", "virtio-blk-pci,drive=root"]
+
+
+def _share(name: str, folder: Path, tag: str, *, writable: bool) -> list[str]:
+    readonly = "off" if writable else "on"
+    folder_text = _escaped(folder)
+    return [
+        "-fsdev",
+        f"local,id={name},path={folder_text},security_model=none,readonly={readonly},multidevs=remap",
+        "-device",
+        f"virtio-9p-pci,fsdev={name},mount_tag={tag}",
+    ]
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace(",", ",,")
+
+
+def describe(spec: MachineSpec) -> dict[str, JsonValue]:
+    """Return the description as data, for the record."""
+    return {
+        "cpus": spec.cpus,
+        "memory_octets": spec.memory_octets,
+        "accelerator_wanted": spec.accelerator.value,
+        "nics": [{"model": nic.model.value, "backend": "tap", "vhost": nic.vhost} for nic in spec.nics],
+        **({"cables": [[model.value for model in pair] for pair in spec.cables]} if spec.cables else {}),
+        **({"numa_nodes": spec.numa_nodes} if spec.numa_nodes > 1 else {}),
+        **({"hugepages_1gi": spec.hugepages_1gi} if spec.hugepages_1gi else {}),
+    }

@@ -1,0 +1,221 @@
+"""A machine without an agent: QEMU boots what the user made, and it is spoken to over the network alone.
+
+Node functions, run on the node that hosts it. Nothing enters the machine; what it serves is in its image.
+What it writes goes into a layer that is gone with it. Ids: VM-04 QEMU did not start, VM-08 no such machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bmwg.drivers.api.protocols import JsonValue, Missing
+from bmwg.drivers.machines import guest_image, qemu
+from bmwg.drivers.machines.qemu import Accelerator, MachineSpec, Nic
+from bmwg.drivers.machines.qemu_machine import Machine, nameless_file
+from bmwg.drivers.machines.qemu_monitor import Monitor
+from bmwg.drivers.nodes import half_open
+from bmwg.drivers.ports import interfaces, routing, sysctl
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+
+_STEP_S = 0.05
+_ANSWER_S = 0.2
+_machines: dict[str, AgentlessMachine] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boot:
+    """What boots: a disk image, or a kernel with its command line; `cpus` are those QEMU is put on."""
+
+    cpus: str
+    image: str = ""
+    kernel: str = ""
+    initrd: str = ""
+    command_line: str = ""
+
+
+class AgentlessMachine(Machine):
+    """One machine while it runs; entering starts QEMU and waits for nothing else."""
+
+    def __init__(self, spec: MachineSpec, boot: Boot) -> None:
+        super().__init__(spec)
+        self._boot = boot
+        self._what: dict[str, JsonValue] = {}
+
+    def _start(self) -> None:
+        if missing := qemu.probe_program():
+            raise TestbedError("VM-04", missing.what, found=missing.reason, hint=missing.mend)
+        self._what = what_boots(self._boot)
+        self._console_file = self._stack.enter_context(nameless_file())
+        self._log_file = self._stack.enter_context(nameless_file())
+        monitor, far = socket.socketpair()
+        self._stack.callback(monitor.close)
+        with far:
+            argv = ["taskset", "--cpu-list", self._boot.cpus]
+            argv += command(self.spec, self._boot, self._what, monitor_fd=far.fileno())
+            self._process = self._spawn(argv, (far.fileno(),))
+        try:
+            self._monitor = Monitor(self.spec.name, monitor)
+        except DriverError as error:
+            raise TestbedError(
+                "VM-04",
+                f"machine {self.spec.name}: QEMU did not start",
+                expected="its monitor",
+                found=self.ended() or str(error),
+            ) from error
+        self._running = self._observe()
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """What runs: what booted with size and hash, accelerator as QEMU told it, CPUs and memory."""
+        _, why = qemu.probe_accelerator()
+        return {
+            "kind": "qemu",
+            "agent": "none: it is spoken to over the network alone",
+            **qemu.describe(self.spec),
+            **self._running,
+            "accelerator_reason": why,
+            "process_cpus": self._boot.cpus,
+            "boots": self._what,
+        }
+
+
+def what_boots(boot: Boot) -> dict[str, JsonValue]:
+    """Return what is told of an image or of a kernel and its files: names, octets, hashes; no folder.
+
+    Raises ConfigError IMAGE-01 to IMAGE-05, TestbedError IMAGE-06 for an image that changes meanwhile.
+    """
+    if boot.image:
+        return {"image": guest_image.examine(boot.image).record()}
+    told: dict[str, JsonValue] = {"command_line": boot.command_line}
+    for name, path in (("kernel", boot.kernel), ("initrd", boot.initrd)):
+        if path:
+            told[name] = {
+                "file": os.path.basename(path),
+                "octets": os.path.getsize(path),
+                "sha256": _hash(path),
+            }
+    return told
+
+
+def _hash(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def command(spec: MachineSpec, boot: Boot, what: Mapping[str, JsonValue], *, monitor_fd: int) -> list[str]:
+    """Build QEMU's argument vector: one NIC by virtio-net, a disk or a kernel, its console, its monitor."""
+    found = qemu.program() or Path(qemu.PROGRAM)
+    argv = qemu.bare(found, spec.name)
+    argv += ["-machine", f"pc,accel={spec.accelerator}"]
+    model = "host" if spec.accelerator is Accelerator.KVM else "max"  # what a unikernel wants is not known
+    argv += ["-cpu", model, "-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
+    argv += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
+    argv += ["-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control"]
+    if boot.kernel:
+        argv += ["-kernel", boot.kernel, "-append", boot.command_line]
+        argv += ["-initrd", boot.initrd] if boot.initrd else []
+    else:
+        path, kind = boot.image.replace(",", ",,"), what["image"]["format"]
+        argv += ["-drive", f"file={path},format={kind},if=none,id=disk,snapshot=on"]
+        argv += ["-device", "virtio-blk-pci,drive=disk,bootindex=0"]
+    for nic in spec.nics:
+        vhost = "on" if nic.vhost else "off"
+        argv += ["-netdev", f"tap,id=net0,ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
+        argv += ["-device", f"{nic.model},netdev=net0,mac={nic.mac},romfile="]
+    return argv
+
+
+def probe(*, boot: dict[str, str]) -> dict[str, str] | None:
+    """Node function: what this node lacks for the machine, as the fields of `Missing`; None when nothing."""
+    lack = qemu.probe_program()
+    for name in ("image", "kernel", "initrd"):
+        if lack is None and boot.get(name) and not os.access(boot[name], os.R_OK):
+            lack = Missing(
+                what=f"the unikernel's {name}",
+                reason=f"{os.path.basename(boot[name])} cannot be read on this node",
+                mend=f"unikernel.{name} of the testbed file: absolute, or from that file's folder",
+            )
+    return {"what": lack.what, "reason": lack.reason, "mend": lack.mend} if lack else None
+
+
+def start(
+    *, name: str, tap: str, mac: str, cpus: int, memory_octets: int, boot: dict[str, str], bridge: str
+) -> JsonValue:
+    """Node function: start the machine, its tap a port of the bridge; returns evidence, pid and start time.
+
+    It has not booted then. Raises TestbedError VM-04 and what `what_boots` raises; nothing stays then.
+    """
+    accelerator, _ = qemu.probe_accelerator()
+    vhost = qemu.probe_vhost()[0] and accelerator is Accelerator.KVM
+    spec = MachineSpec(
+        name=name,
+        cpus=min(cpus, os.cpu_count() or 1),
+        memory_octets=memory_octets,
+        accelerator=accelerator,
+        nics=(Nic(tap=tap, mac=mac, vhost=vhost),),
+    )
+    machine = AgentlessMachine(spec, Boot(**boot))
+    machine.__enter__()
+    try:
+        sysctl.quiet_ipv6(interface=tap)
+        routing.set_controller(interface=tap, controller=bridge)
+        interfaces.up(interface=tap)
+    except BaseException:
+        machine.stop()
+        raise
+    _machines[name] = machine
+    return {"told": dict(machine.describe()), "pid": machine.pid, "start_ticks": machine.start_ticks}
+
+
+def await_answer(*, address: str, port: int, within_s: float) -> bool:
+    """Node function, on the node that asks: whether its server listens within this time.
+
+    No connection is made. What the kernel has learnt of the machine's place is forgotten between tries, for
+    it would wait a second.
+    """
+    end_s = time.monotonic() + within_s
+    while time.monotonic() < end_s:
+        with contextlib.suppress(OSError):  # no route to it before it has answered once
+            if half_open.listens(address=address, port=port, within_s=_ANSWER_S):
+                return True
+        routing.forget_neighbours()
+        time.sleep(_STEP_S)
+    return False
+
+
+def fault(*, name: str) -> str | None:
+    """Node function: why the machine no longer serves, with its console's last lines; None while it runs."""
+    try:
+        return _machine(name).fault()
+    except ToolkitError as error:
+        return str(error)
+
+
+def console(*, name: str) -> list[str]:
+    """Node function: the last lines that the machine wrote on its console."""
+    return _machine(name).console()
+
+
+def sample(*, name: str) -> JsonValue:
+    """Node function: CPU time and memory of the machine's QEMU; fields of `instance.Sample`."""
+    return _machine(name).sample()
+
+
+def stop(*, name: str) -> None:
+    """Node function: end a machine. Idempotent."""
+    machine = _machines.pop(name, None)
+    if machine is not None:
+        with contextlib.suppress(ToolkitError):
+            machine.stop()
+
+
+def _machine(name: str) -> AgentlessMachine:
+    if name not in _machines:
+        raise DriverError("VM-08", f"machine {name}", expected="one of this node", found=str(list(_machines)))
+    return _machines[name]

@@ -1,0 +1,244 @@
+"""What hosts the workloads: hypervisor or bare metal, container runtimes, Kubernetes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bmwg.drivers.platform_record.collectors.cpu import flags
+from bmwg.drivers.platform_record.translation import clocks, maybe_translated, vendor
+from bmwg.drivers.platform_record.values import Group, NotApplicable, Unread, entries, line, text_or_none
+
+_RUNTIMES = ("crun", "runc", "containerd", "dockerd", "podman", "crio")
+_VERSION_S = 6.0  # choice: on a busy machine dockerd took more than two, and the run counted as drifted
+_DAEMONS = ("containerd", "dockerd", "crio", "kubelet")
+_FIRST_PID_NAMESPACE = "pid:[4026531836]"  # fixed in the kernel (PROC_PID_INIT_INO)
+_ABSENT = "no kubelet runs on this machine"
+
+
+def processes(group: Group) -> dict[str, str]:
+    """Process id to name, of the processes that this one may see."""
+    names = {
+        pid: text_or_none(group.source, f"/proc/{pid}/comm")
+        for pid in entries(group.source, "/proc")
+        if pid.isdigit()
+    }
+    return {pid: name for pid, name in names.items() if name}
+
+
+def _of_this_network(group: Group, pid: str) -> bool:
+    """Whether a process is in the network namespace of whoever asks, or nobody can tell.
+
+    The programs of a run's own cluster are in those of its nodes: a part of the run, and none of the machine.
+    """
+    try:
+        theirs = group.source.read_link(f"/proc/{pid}/ns/net")
+        return theirs == group.source.read_link("/proc/self/ns/net")
+    except (OSError, Unread):
+        return True
+
+
+def virtualization(group: Group) -> None:
+    """Bare metal, virtual machine or container; which hypervisor; IOMMU; nesting; steal accounting."""
+    group.take("kind", "computed", "CPU flags, /proc/self/ns/pid", lambda: _kind(group))
+    group.take(
+        "hypervisor",
+        "file",
+        "/sys/hypervisor, /sys/class/dmi/id, available clocks, /proc/cpuinfo",
+        lambda: _hypervisor(group),
+    )
+
+    def version() -> str:
+        if "hypervisor" in flags(group):
+            raise NotApplicable("a guest is not told its hypervisor's version")
+        raise NotApplicable(
+            "no hypervisor under this system; the virtual machines of a run carry their own record"
+        )
+
+    group.take("hypervisor_version", "computed", "CPU flags", version)
+
+    def iommu() -> list[str]:
+        groups = entries(group.source, "/sys/class/iommu")
+        if not groups:
+            raise NotApplicable(
+                "no IOMMU is active (none shown, or not enabled by firmware or boot parameters)"
+            )
+        return groups
+
+    group.take("iommu", "file", "/sys/class/iommu", iommu)
+
+    def nested() -> str:
+        for module in ("kvm_intel", "kvm_amd"):
+            if text := text_or_none(group.source, f"/sys/module/{module}/parameters/nested"):
+                return text
+        raise NotApplicable("KVM is not loaded")
+
+    group.take("nested", "file", "/sys/module/kvm_*/parameters/nested", nested)
+
+    def steal() -> str:
+        row = group.source.read_file("/proc/stat").splitlines()[0].split()
+        if row[0] != "cpu" or len(row) < 9:
+            raise ValueError("the first line of /proc/stat has no steal column")
+        return "accounted" if int(row[8]) else "nothing accounted so far"
+
+    group.take("steal", "file", "/proc/stat", steal)
+
+
+def _kind(group: Group) -> str:
+    try:
+        inside = group.source.read_link("/proc/self/ns/pid") != _FIRST_PID_NAMESPACE
+    except OSError:
+        inside = "container=" in (text_or_none(group.source, "/proc/1/environ") or "")
+    guest = "hypervisor" in flags(group)
+    if inside:
+        return "container in a virtual machine" if guest else "container"
+    if guest:
+        return "virtual machine"
+    if not flags(group):
+        raise Unread("the CPU flags cannot be read")
+    return "bare metal"
+
+
+def _hypervisor(group: Group) -> str:
+    if "hypervisor" not in flags(group):
+        if not flags(group):
+            raise Unread("the CPU flags cannot be read")
+        raise NotApplicable("bare metal")
+    if text := text_or_none(group.source, "/sys/hypervisor/type"):
+        return text
+    if maybe_translated(group.source):
+        return "QEMU (translated, or an accelerator that is not told; no sign of KVM)"
+    known = {"QEMU": "KVM (QEMU)", "VMware": "VMware", "Microsoft": "Hyper-V", "Amazon EC2": "Nitro (KVM)",
+             "Google": "KVM (Google)", "Xen": "Xen", "innotek": "VirtualBox",
+             "OpenStack": "KVM (OpenStack)"}  # fmt: skip
+    told = vendor(group.source)
+    for word, name in known.items():
+        if word in told:
+            return name
+    sources = clocks(group.source)
+    if "kvm-clock" in sources:
+        # a process 1 that is told so on its command line is the only trace that Firecracker leaves
+        trace = "firecracker" in (text_or_none(group.source, "/proc/cmdline") or "")
+        return "KVM (Firecracker)" if trace else "KVM (virtual machine monitor not told)"
+    if "hyperv" in sources:
+        return "Hyper-V"
+    raise Unread("a hypervisor is present and does not say which")
+
+
+def container(group: Group) -> None:
+    """Container runtimes on this machine with their versions, and which of their daemons run."""
+
+    def runtimes() -> dict[str, str]:
+        found = {}
+        for name in _RUNTIMES:
+            if any(
+                name in entries(group.source, folder)
+                for folder in ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
+            ):
+                try:
+                    told = group.source.run([name, "--version"], timeout_s=_VERSION_S)
+                    found[name] = line(told.splitlines()[0])
+                except (Unread, IndexError) as reason:
+                    found[name] = f"version not told: {reason}"
+        if not found:
+            raise NotApplicable("no container runtime is installed")
+        return found
+
+    group.take("runtimes", "command", f"{', '.join(_RUNTIMES)} --version", runtimes)
+
+    def daemons() -> list[str]:
+        named = [(pid, name) for pid, name in processes(group).items() if name in _DAEMONS]
+        mine = [(pid, name) for pid, name in named if _of_this_network(group, pid)]
+        return sorted({name for pid, name in mine if not (tells(pid) or ended(pid))})
+
+    def tells(pid: str) -> bool:
+        """Whether a process only tells its version, as for another record that is taken at this moment."""
+        words = text_or_none(group.source, f"/proc/{pid}/cmdline") or ""
+        return "--version" in words.split("\0")
+
+    def ended(pid: str) -> bool:
+        """Whether only its parent has not collected a process yet."""
+        state = (text_or_none(group.source, f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
+        return state[:1] in (["Z"], ["X"])
+
+    group.take("daemons", "file", "/proc/*/comm", daemons)
+
+
+def kubernetes(group: Group) -> None:
+    """Distribution, version and the kubelet's policies; not applicable without a kubelet."""
+    fields = (
+        "version",
+        "distribution",
+        "cpu_policy",
+        "memory_policy",
+        "topology_policy",
+        "device_plugins",
+        "manifests",
+    )
+    pids = [
+        pid
+        for pid, name in processes(group).items()
+        if name in ("kubelet", "k3s", "k3s-server", "microk8s", "rke2") and _of_this_network(group, pid)
+    ]
+    if not pids:
+        for field in fields:
+            group.not_applicable(field, _ABSENT, "/proc/*/comm")
+        return
+    group.take(
+        "version",
+        "command",
+        "kubectl version -o json",
+        lambda: _json(group, ["kubectl", "version", "-o", "json"])["serverVersion"]["gitVersion"],
+    )
+    group.take("distribution", "command", "kubectl version -o json", lambda: _distribution(group))
+    path = "/var/lib/kubelet/config.yaml"
+
+    def policy(key: str, default: str) -> Any:
+        return lambda text: str(_mapping(text).get(key, default))
+
+    group.file("cpu_policy", path, policy("cpuManagerPolicy", "none"))
+    group.file("memory_policy", path, policy("memoryManagerPolicy", "None"))
+    group.file("topology_policy", path, policy("topologyManagerPolicy", "none"))
+    group.take(
+        "device_plugins",
+        "file",
+        "/var/lib/kubelet/device-plugins",
+        lambda: [
+            name
+            for name in group.source.list_dir("/var/lib/kubelet/device-plugins")
+            if name.endswith(".sock") and name != "kubelet.sock"
+        ],
+    )
+    group.take(
+        "manifests", "file", "/etc/kubernetes/manifests", lambda: digests(group, "/etc/kubernetes/manifests")
+    )
+
+
+def digests(group: Group, folder: str) -> dict[str, str]:
+    """SHA-256 of each file of a folder by name."""
+    import hashlib
+
+    return {
+        name: hashlib.sha256(group.source.read_bytes(f"{folder}/{name}")).hexdigest()
+        for name in group.source.list_dir(folder)
+    }
+
+
+def _mapping(text: str) -> dict[str, Any]:
+    import yaml  # a tenth of a second that only a Kubernetes node needs
+
+    if not isinstance(found := yaml.safe_load(text), dict):
+        raise ValueError("no mapping")
+    return found
+
+
+def _json(group: Group, argv: list[str]) -> Any:
+    return json.loads(group.source.run(argv, timeout_s=3.0))
+
+
+def _distribution(group: Group) -> str:
+    version = str(_json(group, ["kubectl", "version", "-o", "json"])["serverVersion"]["gitVersion"])
+    for mark in ("k3s", "rke2", "eks", "gke", "vmware", "mirantis"):
+        if mark in version:
+            return mark
+    return "upstream or not told by its version"

@@ -1,0 +1,61 @@
+"""The field's folklore as checks: `examine` holds a record and a testbed file against what is known to go
+wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from bmwg.drivers.platform_record.collect import collect
+from bmwg.drivers.platform_record.doctor import cpus, kernel, network, privileges
+from bmwg.drivers.platform_record.doctor.scene import Scene
+from bmwg.drivers.platform_record.source import LocalSource
+from bmwg.drivers.platform_record.values import Source
+from bmwg.drivers.testbed.file import Testbed
+from bmwg.methodology.record.findings import Finding, Weight
+
+CHECKS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
+    *cpus.CHECKS,
+    *network.CHECKS,
+    *kernel.CHECKS,
+    *privileges.CHECKS,
+)
+
+
+def examine(
+    testbed: Testbed | None = None,
+    record: Mapping[str, Any] | None = None,
+    source: Source | None = None,
+) -> list[Finding]:
+    """All findings, by weight and id. Takes a record of this machine when none is given; changes nothing.
+
+    A check that breaks off is itself a finding (DOC-00): silence would read as health.
+    """
+    scene = Scene(record or collect(), testbed, source or LocalSource())
+    found: list[Finding] = []
+    for check in CHECKS:
+        try:
+            found.extend(check(scene))
+        except Exception as error:  # what it looks at comes from outside
+            found.append(
+                Finding(
+                    finding_id="DOC-00",
+                    weight=Weight.NOTE,
+                    what=f"the check `{check.__name__}` could not look: {type(error).__name__}: {error}",
+                    breaks="what it looks for may be there",
+                    mend="report it with the output of `bmwg record`",
+                )
+            )
+    return by_weight(found)
+
+
+def by_weight(found: Iterable[Finding]) -> list[Finding]:
+    """Findings in the order in which they are shown: what blocks first, then by id."""
+    order = list(Weight)
+    return sorted(found, key=lambda finding: (order.index(finding.weight), finding.finding_id, finding.what))
+
+
+def examine_here() -> list[dict[str, str]]:
+    """Node function: all findings on the node's machine, as data."""
+    return [finding.as_json() for finding in examine()]

@@ -1,1 +1,0 @@
-"""What realizes a pod on a node: one module a runtime."""

@@ -1,0 +1,1 @@
+"""The figures of a report, drawn the same on every run."""

@@ -1,0 +1,107 @@
+"""The first figure of kinds of load that send no frames: what each found, with its 95 % interval.
+
+A panel holds one metric in one unit, from zero. Answers through translated machines are left out: they show
+function, never a rate (docs/adr/machines.md), and stand in the sections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
+from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.sections.results import Central, central, central_value
+from bmwg.reports.render.text import nanoseconds
+from bmwg.reports.store import Run
+
+NAME = "headlines"
+_ROWS = 24  # choice: more is no glance
+_PANELS = 6
+_KVM = "kvm"
+_BAR = 0.6
+Row = tuple[Outcome, Central]
+
+
+def headline_plot(facts: Facts) -> Plot | None:
+    """Draw them; None for a run of frames alone, or without a number of another kind."""
+    every = list(_rows(facts.run))
+    panels: dict[tuple[str, str, str], list[Row]] = {}
+    for outcome, found in every[:_ROWS]:
+        key = (outcome.cell.kind, outcome.metric.split(".")[0].replace("_", " "), found.unit)
+        panels.setdefault(key, []).append((outcome, found))
+    shown = dict(list(panels.items())[:_PANELS])
+    if not shown:
+        return None
+    drawn = sum(map(len, shown.values()))
+
+    def draw(figure: Any) -> None:
+        heights = [len(rows) + 1.2 for rows in shown.values()]
+        every_axes = figure.subplots(len(shown), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for number, (axes, (key, rows)) in enumerate(zip(every_axes, shown.items(), strict=True)):
+            _draw(axes, key, rows, SERIES[number % len(SERIES)])
+
+    left = len(every) - drawn
+    return draw_plot(
+        NAME,
+        "What was found of other kinds of load",
+        "Bars begin at zero; a stroke is the 95 % interval of a mean."
+        + (f" {left} further answers are in the tables only." if left else ""),
+        (6.4, 0.6 + 0.26 * drawn + 0.55 * len(shown)),
+        draw,
+    )
+
+
+def _draw(axes: Any, key: tuple[str, str, str], rows: Sequence[Row], colour: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    kind, metric, unit_name = key
+    for place, (outcome, found) in enumerate(rows):
+        axes.barh(place, found.number, height=_BAR, color=colour, alpha=0.75, zorder=2)
+        if found.half is not None:
+            ends = [found.number - found.half, found.number + found.half]
+            axes.plot(ends, [place, place], color=INK, linewidth=1.4, zorder=3)
+        across = axes.get_yaxis_transform()
+        axes.text(1.015, place, central(outcome), transform=across, va="center", size=8, color=INK)
+    longest = max(found.number + (found.half or 0) for _, found in rows)
+    axes.set_xlim(0, longest * 1.03 if longest > 0 else 1)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_yticks(
+        range(len(rows)), [label(one.cell.cell_id, 36, lines=2) for one, _ in rows], size=8, linespacing=0.9
+    )
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
+    if unit_name == "ns":
+        axes.xaxis.set_major_formatter(lambda value, _: nanoseconds(value))
+    else:
+        axes.xaxis.set_major_formatter("{x:,g}")
+    axes.set_xlabel(f"{kind}: {metric}{'' if unit_name == 'ns' else f', {unit_name}'}", size=8.5)
+    axes.grid(axis="x", zorder=0)
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="y", length=0)
+
+
+def _rows(run: Run) -> Iterator[Row]:
+    deployments: dict[int, str] = {one.seq: one.deployment_id for one in run.executions}
+    for outcome in run.outcomes:
+        if outcome.cell.kind == FRAMES or outcome.type is not OutcomeType.MEASURED:
+            continue
+        found = central_value(outcome)
+        names = {deployments[seq] for seq in outcome.trials if seq in deployments}
+        if found is not None and not any(_translated(run.deployments.get(name, {})) for name in names):
+            yield outcome, found
+
+
+def _translated(told: Mapping[str, Any]) -> bool:
+    """Whether a machine that is not known to be KVM's took part, wherever a deployment recorded it."""
+    hosting = told.get("hosting")
+    of_form = hosting if isinstance(hosting, Mapping) else {}
+    several = told.get("machines")
+    found = [
+        told.get("machine"),
+        of_form.get("machine"),
+        *(several.values() if isinstance(several, Mapping) else ()),
+    ]
+    machines = [one for one in found if isinstance(one, Mapping)]
+    nameless = not machines and str(of_form.get("form", "")).startswith("vm")
+    return nameless or any(str(one.get("accelerator") or "").lower() != _KVM for one in machines)

@@ -1,0 +1,1 @@
+"""The sections of a report: each yields its blocks from the run, or none."""

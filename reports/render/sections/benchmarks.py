@@ -1,0 +1,53 @@
+"""The sections of benchmarks that have a module of their own: each gives its blocks, or none.
+
+A new benchmark's table is a module with a function from facts to blocks, and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bmwg.reports.render.blocks import Block
+from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.sections import (
+    burst_interval_table,
+    delay_tables,
+    frame_loss_table,
+    outage_tables,
+    rfc9971_items,
+    search_tables,
+    soak_table,
+)
+
+SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
+    search_tables.tst009,
+    search_tables.mlrsearch,
+    rfc9971_items.items,
+    search_tables.mixes,
+    delay_tables.rfc2544_latency,
+    delay_tables.rfc8219_latency,
+    delay_tables.delay_variation,
+    delay_tables.neighbours,
+    frame_loss_table.frame_loss,
+    outage_tables.bursts,
+    burst_interval_table.intervals,
+    outage_tables.recoveries,
+    outage_tables.resets,
+    outage_tables.modified,
+    soak_table.soak,
+)
+
+
+FIGURES = {frame_loss_table.frame_loss: "frame-loss"}  # the plot that ends a section
+
+
+def sections(facts: Facts, figure: Callable[[str], list[Block]] = lambda name: []) -> list[Block]:
+    """Return the sections of what the run holds; of a benchmark that it does not hold, nothing.
+
+    `figure` gives a plot by its name, none where the form of the report shows none.
+    """
+    lines: list[Block] = []
+    for section in SECTIONS:
+        lines += section(facts)
+        lines += figure(FIGURES[section]) if section in FIGURES else []
+    return lines

@@ -1,0 +1,37 @@
+"""Bursty traffic (RFC 2544 section 21): the least interval for each size of a burst."""
+
+from __future__ import annotations
+
+from bmwg.methodology.benchmarks.burst_interval import METRIC
+from bmwg.methodology.records import Outcome
+from bmwg.reports.render.blocks import Block, table, title
+from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, value
+from bmwg.reports.render.sections.results import answer, remarks
+from bmwg.reports.render.text import NONE, unit
+
+
+def intervals(facts: Facts) -> list[Block]:
+    """Return a row for each size: interval without loss, interval with loss, and the mean loads of both."""
+    outcomes = facts.of_metric(METRIC)
+    if not outcomes:
+        return []
+    rows = [[*front(one), *_cells(one), *back(one)] for one in outcomes]
+    head = ("frames in a burst", "least interval without loss", "interval with loss")
+    loads = ("mean load without loss", "mean load with loss")
+    return [
+        *title("Bursty traffic (RFC 2544 section 21)"),
+        *table([*HEAD, *head, *loads, *TAIL], rows, f"Metric {METRIC}"),
+        *remarks(outcomes),
+    ]
+
+
+def _cells(one: Outcome) -> list[str]:
+    lossy = value(one, f"{METRIC}.lossy")
+    return [
+        one.metric.removeprefix(f"{METRIC}."),
+        answer(one),
+        NONE if lossy is None else unit(lossy, "ns"),
+        bound(one.lower),
+        bound(one.upper),
+    ]

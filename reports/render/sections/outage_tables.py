@@ -1,0 +1,114 @@
+"""Bursts, recovery, reset and throughput beside modifiers, in the forms of their documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from bmwg.methodology.benchmarks import back_to_back, recovery
+from bmwg.methodology.measurements import modifiers
+from bmwg.methodology.records import Outcome
+from bmwg.reports.render.blocks import Block, code, fold, paragraph, table, title
+from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, rate, value
+from bmwg.reports.render.sections.results import answer, remarks
+from bmwg.reports.render.text import NONE, plain, unit
+
+_Cells = Callable[[Outcome], list[str]]
+
+
+def bursts(facts: Facts) -> list[Block]:
+    """Return RFC 9004's table: average, least, largest and spread of the burst, and the buffer times."""
+
+    def cells(one: Outcome) -> list[str]:
+        return [
+            rate(one, facts),
+            _number(one, back_to_back.METRIC, "frames"),
+            _number(one, f"{back_to_back.METRIC}.min", "frames"),
+            _number(one, f"{back_to_back.METRIC}.max", "frames"),
+            _number(one, f"{back_to_back.METRIC}.deviation", "frames"),
+            _number(one, "buffer_time.rfc9004.implied", "s"),
+            _number(one, "buffer_time.rfc9004.corrected", "s"),
+        ]
+
+    head = ("maximum rate", "average burst", "least", "largest", "standard deviation")
+    return _section(
+        facts,
+        back_to_back.METRIC,
+        "Back-to-back frames (RFC 9004)",
+        (*head, "implied buffer time", "corrected buffer time"),
+        cells,
+    )
+
+
+def recoveries(facts: Facts) -> list[Block]:
+    """Return RFC 2544 26.5's table."""
+    metric = recovery.RECOVERY_METRIC
+    return _section(
+        facts,
+        metric,
+        "System recovery (RFC 2544 26.5)",
+        ("average", "least", "largest", "standard deviation"),
+        lambda one: _spread(one, metric),
+    )
+
+
+def resets(facts: Facts) -> list[Block]:
+    """Return RFC 6201's table: what was reset, and how long nothing was forwarded."""
+
+    def cells(one: Outcome) -> list[str]:
+        return [
+            one.metric.removeprefix(f"{recovery.RESET_METRIC}.").replace("_", " "),
+            *_spread(one, one.metric),
+        ]
+
+    head = ("what was reset", "average", "least", "largest", "standard deviation")
+    return _section(facts, recovery.RESET_METRIC, "Reset (RFC 6201, RFC 2544 26.6)", head, cells)
+
+
+def modified(facts: Facts) -> list[Block]:
+    """Return the throughput beside each modifier of RFC 2544 section 11."""
+
+    def cells(one: Outcome) -> list[str]:
+        name = one.metric.removeprefix(f"{modifiers.METRIC}.").replace("_", " ")
+        return [name, answer(one), bound(one.lower), bound(one.upper)]
+
+    head = ("modifier", "throughput per port and direction", "lower bound", "upper bound")
+    lines = _section(
+        facts, modifiers.METRIC, "Throughput beside modifiers (RFC 2544 section 11)", head, cells
+    )
+    return [*lines, *_commands(facts)] if lines else []
+
+
+def _commands(facts: Facts) -> list[Block]:
+    """Return the commands that made the filters, each text once with the deployments that it stood on."""
+    texts: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for deployment, evidence in facts.run.deployments.items():
+        told = evidence.get("modifiers")
+        for each_way in told.values() if isinstance(told, Mapping) else ():
+            for text in each_way.values() if isinstance(each_way, Mapping) else ():
+                rules = text.get("rule_set") if isinstance(text, Mapping) else None
+                if isinstance(rules, list):
+                    key = (plain(text.get("command", "")), tuple(plain(line) for line in rules))
+                    texts.setdefault(key, []).append(deployment)
+    lines: list[Block] = []
+    for (command, rules), deployments in texts.items():
+        said = f"{command}, on {len(set(deployments))} deployments: {', '.join(dict.fromkeys(deployments))}"
+        lines += [*paragraph(said), *code(rules)]
+    return fold("The commands that made the filters (RFC 2544 section 11.4)", lines) if lines else []
+
+
+def _section(facts: Facts, metric: str, heading: str, head: tuple[str, ...], cells: _Cells) -> list[Block]:
+    outcomes = facts.of_metric(metric)
+    if not outcomes:
+        return []
+    rows = [[*front(one), *cells(one), *back(one)] for one in outcomes]
+    return [*title(heading), *table([*HEAD, *head, *TAIL], rows, f"Metric {metric}"), *remarks(outcomes)]
+
+
+def _spread(one: Outcome, metric: str) -> list[str]:
+    return [_number(one, f"{metric}{end}", "ms") for end in ("", ".min", ".max", ".deviation")]
+
+
+def _number(one: Outcome, metric: str, unit_name: str) -> str:
+    number = value(one, metric)
+    return NONE if number is None else unit(number, unit_name)

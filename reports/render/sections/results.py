@@ -1,0 +1,323 @@
+"""The sections that tell what the SUT did: summary, throughput, ladder, and what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bmwg.methodology.answers.ladder import Rung, ladder, stands_on
+from bmwg.methodology.answers.repeated import DEPLOYMENTS, within
+from bmwg.methodology.answers.throughput import interval, is_wide
+from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
+from bmwg.methodology.trial.disturbed import hardly_usable
+from bmwg.reports import rooms
+from bmwg.reports.releases import releases
+from bmwg.reports.render.blocks import Block, fold, pairs, paragraph, role, table, title
+from bmwg.reports.render.facts import (
+    LATENCY,
+    THROUGHPUT,
+    Facts,
+    is_indicative,
+    option,
+    percentiles,
+    told_ways,
+)
+from bmwg.reports.render.plots.extent import extent
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, TYPE_WORDS, back, bound, front, remarks_of
+from bmwg.reports.render.sections.guest import guest_sentence
+from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
+from bmwg.reports.store.run import CABLES
+
+GUEST_BANNER = "guest"  # stands before everything else
+FULL_TRIAL_S = 60.0  # rfc2544-24
+_CENTRES = ("", ".lossless", ".median", ".mean")  # of what a metric's name names; the first that is there
+_SCALES = {"bit/s": (1e6, "Mbit/s"), "octets/s": (1e6, "MB/s"), "flop/s": (1e9, "Gflop/s")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Central:
+    """The number by which an answer is told, in the unit that reads best; `half` of its 95 % interval."""
+
+    number: float
+    unit: str
+    half: float | None
+    within: str = ""
+
+
+def central_value(outcome: Outcome) -> Central | None:
+    """Return the number of a measured outcome of any kind of load; None for one without values."""
+    told = {value.metric.removeprefix(outcome.metric): value for value in outcome.values}
+    name = next((name for name in _CENTRES if name in told), next(iter(told), None))
+    if name is None:
+        return None
+    value, half = told[name], told.get(".half_width_95")
+    scale, unit_name = _SCALES.get(value.unit, (1.0, value.unit))
+    number = value.number / scale if scale != 1.0 else value.number
+    if half is None or half.unit != value.unit or name != ".mean":
+        return Central(number=number, unit=unit_name, half=None)
+    count, deployments = told.get(".repetitions"), told.get(f".{DEPLOYMENTS}")
+    return Central(
+        number=number,
+        unit=unit_name,
+        half=half.number / scale if scale != 1.0 else half.number,
+        within=within(count.number, deployments.number) if count and deployments else "",
+    )
+
+
+def central(outcome: Outcome) -> str:
+    """Return the number of a measured outcome of any kind of load, with its 95 % interval if it has one."""
+    found = central_value(outcome)
+    if found is None:
+        return ""
+    text = quantity_text(found.number, found.unit)
+    if found.half is None:
+        return text
+    return f"{text} ± {quantity_text(found.half, found.unit)} {found.within}".rstrip()
+
+
+def answer(outcome: Outcome) -> str:
+    """Return the value of a measured outcome, else its statement; never a bare figure for another type."""
+    if outcome.type is OutcomeType.MEASURED:
+        values = "; ".join(quantity_text(value.number, value.unit) for value in outcome.values)
+        return values + beside_wide(outcome) if is_wide(outcome) else values
+    return outcome.statement if outcome.statement else NONE
+
+
+def found(facts: Facts, outcome: Outcome) -> str:
+    """Return what a search found, as figure and summary say it; its type stands beside."""
+    return str(replace(extent(facts, outcome), word="")) or NONE
+
+
+def beside_wide(outcome: Outcome) -> str:
+    """Return what stands beside the number of an answer whose interval is wide; empty for any other."""
+    ends = interval(outcome)
+    if not is_wide(outcome) or ends is None:
+        return ""
+    return f", loss from {unit(ends[1], 'frames/s')} on"
+
+
+def quantity_text(number: float | int, unit_name: str) -> str:
+    """Return a number with its unit; times in the unit that reads best."""
+    return nanoseconds(number) if unit_name == "ns" else unit(number, unit_name)
+
+
+def banner(facts: Facts) -> list[tuple[str, str]]:
+    """Return what a reader has to know before any number: (kind, sentence), computed from the run."""
+    run = facts.run
+    found: list[tuple[str, str]] = []
+    if run.simulated:
+        found.append(("simulated", "Simulated: no frame was sent. These are no measurements."))
+    if parts := run.profile.get("narrowed"):
+        words = "; ".join(
+            f"{name.replace('_', ' ')}: {', '.join(map(str, part))}" for name, part in parts.items()
+        )
+        found.append(("indicative", f"Narrowed by its command: this run measures {words} alone."))
+    for load in run.kinds:
+        profile = run.of_load(load).profile
+        if not is_indicative(profile):
+            continue
+        of_kind = f" of {load}" if len(run.kinds) > 1 else ""
+        count = len(profile["deviations"])
+        some = f"{count} declared deviation{'s' if count != 1 else ''}, listed in the report"
+        told = f"is a quick look and not conformant{_short_trials(facts, load)} ({some})"
+        first = "is for a first look, and declares no deviation"
+        found.append(
+            ("indicative", f"Indicative: profile {profile['name']}{of_kind} {told if count else first}.")
+        )
+    if run.status == "running":
+        found.append(("interrupted", "Cut off: the run never came to its end."))
+    elif run.status == "interrupted":
+        found.append(("interrupted", f"Interrupted: {run.interruption or 'no reason was recorded'}."))
+    if run.interruptions:
+        times = len(run.interruptions)
+        found.append(
+            ("interrupted", f"Cut off and continued {times} time{'s' if times != 1 else ''}, see below.")
+        )
+    if facts.never_reached:
+        found.append(
+            (
+                "interrupted",
+                f"Stopped early: {len(facts.never_reached)} of {len(run.plan)} measurements were not done.",
+            )
+        )
+    if said := hardly_usable(facts.outcomes, (trial.validity for trial in run.trials)):
+        found.append(("interrupted", said))
+    if facts.outcomes and not any(o.type is OutcomeType.MEASURED for o in facts.outcomes):
+        found.append(("interrupted", "No answer of this run is a plain number."))
+    if run.toolkit_dirty:
+        found.append(("interrupted", "The toolkit's files were changed after the commit that is named here."))
+    if not found and not facts.not_assessed():
+        found.append(("fine", f"Complete run of profile {run.profile['name']}."))
+    sentence = guest_sentence(run)
+    return [(GUEST_BANNER, sentence), *found] if sentence else found
+
+
+def _short_trials(facts: Facts, load: str) -> str:
+    """Say how long trials of frames lasted, where that is less than RFC 2544 asks for."""
+    longest = max((trial.spec.duration_s for trial in facts.run.trials), default=FULL_TRIAL_S)
+    if load != FRAMES or longest >= FULL_TRIAL_S:
+        return ""
+    return f": its trials last {longest:g}\u00a0s where RFC 2544 asks for {FULL_TRIAL_S:g}\u00a0s"
+
+
+def summary(facts: Facts) -> list[Block]:
+    """Return the state of the run: where, when and with what it was made, and its answers by type."""
+    rows = []
+    each = (*facts.outcomes, *(one for one in facts.run.outcomes if one.cell.kind != FRAMES))
+    for metric in dict.fromkeys(outcome.metric for outcome in each):
+        counted = Counter(outcome.type for outcome in each if outcome.metric == metric)
+        rows.append([metric, *(str(counted[kind]) for kind in OutcomeType), str(counted.total())])
+    head = ["metric", *(TYPE_WORDS[kind] for kind in OutcomeType), "answers"]
+    counted_types = table(head, rows, "Answers by metric and type")
+    if not rows and not rooms.told(facts.run):
+        counted_types = paragraph("The run holds no answer.")
+    return [*title("State of the run"), *_run_facts(facts), *counted_types]
+
+
+def _run_facts(facts: Facts) -> list[Block]:
+    run = facts.run
+    commit = run.toolkit_commit[:12] if run.toolkit_commit else "unknown"
+    unreleased = "" if run.toolkit_commit in releases() else ": an unreleased toolkit"
+    rows = [
+        ("run", run.run_id),
+        ("testbed", run.testbed.get("name", NONE)),
+        ("profile", run.profile["name"]),
+        ("toolkit", f"{run.toolkit_version}, commit {commit}{unreleased}"),
+        ("begun", run.started_at),
+        ("ended", run.ended_at or NONE),
+        ("medium", _medium(facts)),
+    ]
+    if run.trials:
+        rows.append(("trials in the journal", str(len(run.trials))))
+    if run.executions:
+        rows.append(("executions in the journal", str(len(run.executions))))
+    return [*pairs(rows), *_interruptions(facts)]
+
+
+def _interruptions(facts: Facts) -> list[Block]:
+    """Return one row for each time that the run was cut off: when, why, and what was under way."""
+    rows = []
+    for entry in facts.run.interruptions:
+        trial = entry["trial_cut_off"]
+        lost = f"{trial['cell']}, {trial['phase']} at {trial['load_fps']} frames/s" if trial else NONE
+        ended = entry["ended_at"] or f"after {entry['last_sign_at']}"
+        cells = (ended, entry["noticed_at"], entry["reason"], str(entry["after_trial"]), lost)
+        rows.append(cells)
+    if not rows:
+        return []
+    head = ["cut off", "continued", "reason", "after trial", "trial under way, not used"]
+    return table(head, rows, "Interruptions")
+
+
+def _medium(facts: Facts) -> str:
+    rate = facts.run.line_rate_bps
+    if rate is None and facts.run.medium_kind == CABLES:
+        return f"{CABLES}, whose rate nobody told"
+    if rate is None:
+        return f"{facts.run.medium_kind}, which has no theoretical maximum frame rate"
+    return f"{facts.run.medium_kind}, {unit(rate, 'bit/s')}"
+
+
+def throughput(facts: Facts) -> list[Block]:
+    """Return the throughput of each path, option and frame size; bounds name their trials."""
+    outcomes = facts.of_metric(THROUGHPUT)
+    has_maximum = facts.run.line_rate_bps is not None
+    rows = []
+    for outcome in outcomes:
+        row = [*front(outcome), found(facts, outcome)]
+        if has_maximum:
+            row.append(unit(facts.theoretical_fps(outcome.cell.frame_octets) or 0, "frames/s"))
+        rows.append([*row, bound(outcome.lower), bound(outcome.upper), *back(outcome)])
+    head = [*HEAD, "throughput per port and direction, frames/s"]
+    head += ["theoretical maximum"] if has_maximum else []
+    head += ["lower bound", "upper bound", *TAIL]
+    if not rows:
+        return []
+    return [*title("Throughput"), *table(head, rows, f"Metric {THROUGHPUT}"), *remarks(outcomes)]
+
+
+def remarks(outcomes: Sequence[Outcome]) -> list[Block]:
+    """Return the remarks on answers, one a row: within the table of answers they would make it unreadable."""
+    rows = [[*front(outcome), said] for outcome in outcomes for said in remarks_of(outcome)]
+    if not rows:
+        return []
+    count = f"{len(rows)} remark{'s' if len(rows) != 1 else ''} on these answers"
+    return fold(count, table([*HEAD, "remark"], rows))
+
+
+def _compared(cell: Cell) -> tuple[int, str, str, int, int]:
+    """Return what rungs of one ladder have in common."""
+    return (cell.frame_octets, cell.direction, cell.frame_format, cell.flows, cell.destination_networks)
+
+
+def ladder_section(facts: Facts) -> list[Block]:
+    """Return the ladder: each rung's throughput against the rung below, only between measured numbers."""
+    outcomes = [o for o in facts.of_search() if stands_on(o.cell)]
+    kinds = dict.fromkeys(_compared(o.cell) for o in outcomes)
+    lines = title("Cost of each layer")
+    rows = []
+    for kind in sorted(kinds):
+        same = [o for o in outcomes if _compared(o.cell) == kind]
+        if len(same) > 1:
+            rows += [_rung(facts, rung) for rung in ladder(same, frame_octets=kind[0])]
+    if all(row[4:7] == [NONE] * 3 for row in rows):
+        return []  # a section without a figure tells nothing
+    head = [*HEAD, "throughput, frames/s", "of the rung below"]
+    head += ["cost of this layer", "of the wire", "remarks"]
+    return [*lines, *table(head, rows, "Ratio of throughput to the rung below and to the wire")]
+
+
+def _rung(facts: Facts, rung: Rung) -> list[str]:
+    outcome = rung.outcome
+    return [
+        *front(outcome),
+        found(facts, outcome),
+        percent(rung.to_below, 1) if rung.to_below is not None else NONE,
+        percent(1 - rung.to_below, 1) if rung.to_below is not None else NONE,
+        percent(rung.to_wire, 1) if rung.to_wire is not None else NONE,
+        rung.note.replace("_", " ") if rung.note else NONE,
+    ]
+
+
+def tail(outcome: Outcome) -> str:
+    """Return median and 99th percentile of latency in one line, for each direction that was told."""
+    told = []
+    for way in told_ways(outcome, LATENCY):
+        values = percentiles(outcome, way)
+        pair = [
+            quantity_text(values[name].number, values[name].unit) for name in ("p50", "p99") if name in values
+        ]
+        told.append(f"{way} {' / '.join(pair)}".strip())
+    return "; ".join(told)
+
+
+def missing(facts: Facts) -> list[Block]:
+    """Return what was not assessed and why, and what was planned and not reached."""
+    lines = title("Not assessed")
+    lacking = facts.not_assessed()
+    if not lacking and not facts.never_reached:
+        return []
+    if lacking:
+        rows = [
+            [
+                option(outcome.cell),
+                unit(outcome.cell.frame_octets, "octets"),
+                outcome.metric,
+                outcome.reason,
+                role("command", facts.run.mends[outcome.outcome_id])
+                if outcome.outcome_id in facts.run.mends
+                else NONE,
+            ]
+            for outcome in lacking
+        ]
+        lines += table(
+            ["path and option", "frame size", "metric", "reason", "what supplies it"], rows, "Not assessed"
+        )
+    if facts.never_reached:
+        rows = [
+            [option(p.cell), unit(p.cell.frame_octets, "octets"), p.metric, p.test_id]
+            for p in facts.never_reached
+        ]
+        lines += table(["path and option", "frame size", "metric", "test"], rows, "Planned and not reached")
+    return lines

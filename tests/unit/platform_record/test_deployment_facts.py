@@ -1,0 +1,54 @@
+"""What a path's record claims of hardware that nobody looked at."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from bmwg.drivers.api.protocols import Deployment, TesterPort
+from bmwg.drivers.platform_record.deployment import drawn_names, take
+from bmwg.methodology.records import Cell
+
+CELL = Cell(path="p2p-underlay", hosting="pod", function="none", network="bridge", frame_octets=64)
+PORTS = tuple(TesterPort(name=f"p{side}", io="none", device=f"p{side}") for side in (0, 1))
+
+
+@pytest.mark.parametrize("lab_ports", [(), ("0000:31:00.0",)])
+def test_on_lab_ports_nothing_is_claimed_of_cables_switches_and_the_tester_s_host(lab_ports):
+    node = SimpleNamespace(call=lambda function, **told: told)
+    bed = SimpleNamespace(
+        nodes=("tester",),
+        pods={},
+        node=lambda name: node,
+        host=lambda name: node,
+        testbed=SimpleNamespace(lab_ports=lab_ports),
+        hosts={},
+    )
+    told = take(bed, CELL, Deployment(ports=PORTS, evidence={}), {"driver": "embedded"})["tester"]
+    claims = (
+        told["topology"]["physical_interfaces"],
+        told["topology"]["switches"],
+        told["topology"]["underlay"],
+        told["tester"]["kind"],
+    )
+    assert [claim is None for claim in claims] == [bool(lab_ports)] * 4
+    bed.hosts = {"dut1": object()}
+    told = take(bed, CELL, Deployment(ports=PORTS, evidence={}), {"driver": "embedded"})["tester"]
+    assert told["tester"]["kind"] == "software on a host of its own"
+
+
+def test_ends_that_attachments_name_leave_the_numbers_of_the_others_alone():
+    """A pod of Kubernetes has a network of its own beside those that it is measured by, with drawn names."""
+    for own in ("veth0000000a", "vethffffffff"):
+        ends = sorted([own, "veth11111111", "veth22222222"])
+        records = {"dut1": {"fields": {"nic": {"interfaces": {"value": ends}}}}}
+        evidence = {
+            "attachments": [
+                {"network": "bridge", "interface": {"name": f"net{side}"}, "host_side": {"name": name}}
+                for side, name in enumerate(("veth11111111", "veth22222222"))
+            ]
+        }
+        assert drawn_names(evidence, records) == {
+            "veth11111111": "(host end 0)",
+            "veth22222222": "(host end 1)",
+            own: "(container end 0 of dut1)",
+        }
