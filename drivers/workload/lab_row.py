@@ -10,13 +10,14 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
-from bmwg.drivers.api.instance import QEMU_ITSELF, VmDriver
+from bmwg.drivers.api.instance import CRUN, QEMU_ITSELF, VmDriver
 from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.nodes import links, probe
 from bmwg.drivers.nodes.cables import LINK_DEADLINE_S
 from bmwg.drivers.nodes.host_namespace import HostNamespaceNode
 from bmwg.drivers.nodes.ssh import SshNode
 from bmwg.drivers.ports import interfaces, lab_port
+from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.drivers.testbed.row import CLIENT, PROXY, SERVER
 from bmwg.drivers.undo.ledger import Ledger
@@ -35,7 +36,9 @@ def open_lab_row(
     *,
     sizes_octets: list[int],
     token: str,
+    networks: Sequence[NetworkSpec] = (),
     vms: VmDriver = QEMU_ITSELF,
+    runtime: str = CRUN,
 ) -> Iterator[Row]:
     """Borrow the ports and start the server; all is given back and removed on leaving.
 
@@ -83,7 +86,9 @@ def open_lab_row(
             owner=f"{owner}-{PROXY}",
             hosts={one.name: hosts[one.name] for one in row},
         )
-        made = stack.enter_context(serving_row(ends, token, sizes_octets, vms=vms))
+        made = stack.enter_context(
+            serving_row(ends, token, sizes_octets, networks=networks, vms=vms, runtime=runtime)
+        )
         made.client.call_within(
             LINK_DEADLINE_S + 10, lab_port.require_answer, address=SERVER_ADDRESS, within_s=LINK_DEADLINE_S
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.contract.http_support import needs_docker, needs_guest, needs_http
+from tests.contract.http_support import needs_docker, needs_guest, needs_http, needs_pods
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 from tests.unit.http import made
 
@@ -31,13 +31,15 @@ EXPERIMENT = "one_client"
 OBJECTS = [{"octets": 1000, "requests": 20, "slow_requests": 5}]
 
 
+PODS = ("pod_bridge", "pod_ptp")
 FORMS = [
     "native",
     pytest.param("docker_routed", marks=needs_docker),
     pytest.param("docker_nat", marks=needs_docker),
     pytest.param("vm_para", marks=needs_guest),
+    *(pytest.param(form, marks=needs_pods) for form in PODS),
 ]
-NO_FORM_HERE = "pod_bridge"
+NO_FORM_HERE = "kubernetes"
 LONG = pytest.mark.slow  # each lost port is waited for, ten seconds each
 
 
@@ -101,6 +103,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
         "native",
         *(["docker_routed", "docker_nat"] if has(needs_docker) else []),
         *(["vm_para"] if has(*needs_guest) else []),
+        *(PODS if has(needs_pods) else []),
     ]
     with pytest.MonkeyPatch.context() as changed, lab_hosts(folder / "lab", changed) as lab:
         make_tiny(changed)
@@ -151,7 +154,7 @@ def test_a_public_bundle_tells_no_host(whole: Whole, tmp_path: Path) -> None:
         assert told not in octets
 
 
-def test_pods_on_hosts_are_not_assessed_by_name(whole: Whole) -> None:
+def test_a_cluster_on_hosts_is_not_assessed_by_name(whole: Whole) -> None:
     found = whole.answers[NO_FORM_HERE]
     assert found.type is OutcomeType.NOT_ASSESSED
     assert "hosts of a row" in found.reason

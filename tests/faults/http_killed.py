@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.faults import support
 
-SUITE = support.ROOT / "testcases" / "http_proxy" / "4__cpu_and_memory.robot"
+SUITES = support.ROOT / "testcases" / "http_proxy"
 REPETITIONS = 12  # so many that the runner is killed long before the last
 LINES_BEFORE_THE_KILL = 3  # of the last form's cell
 TEST_IDS = {
@@ -19,6 +19,7 @@ TEST_IDS = {
     "docker_routed": "HP-USE-2",
     "docker_nat": "HP-USE-3",
     "vm_para": "HP-USE-5",
+    "pod_bridge": "HP-POD-1",
 }
 RUNNER = f"""
     import json, sys
@@ -54,7 +55,7 @@ def killed_run(folder: Path, *forms: str, **environment: str) -> Path:
     with (folder / "runner.log").open("ab") as log:
         runner = subprocess.Popen(
             [
-                *(sys.executable, "-c", textwrap.dedent(RUNNER), str(folder), str(SUITE)),
+                *(sys.executable, "-c", textwrap.dedent(RUNNER), str(folder), str(SUITES)),
                 *(word for form in forms for word in (form, TEST_IDS[form])),
             ],
             cwd=folder,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.contract.http_support import labelled, needs_http
+from tests.contract.http_support import labelled, needs_http, needs_pods
 from tests.contract.lab_support import lab_hosts, needs_sshd
 from tests.faults import support
 from tests.faults.http_killed import REPETITIONS, killed_run, lines_of
@@ -19,11 +19,12 @@ pytestmark = [pytest.mark.quiet, *needs_http, needs_sshd]
 PORTS = 4
 
 
+@pytest.mark.parametrize("form", ["native", pytest.param("pod_bridge", marks=needs_pods)])
 def test_a_killed_run_leaves_nothing_on_its_hosts_and_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     with lab_hosts(tmp_path / "lab", monkeypatch) as lab:
-        run = killed_run(tmp_path, BMWG_TESTBED=str(lab.testbed))
+        run = killed_run(tmp_path, form, BMWG_TESTBED=str(lab.testbed))
         before = lines_of(run)
         token = read_run(run).header_sha256[:6]
         assert labelled(token) != []

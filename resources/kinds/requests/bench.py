@@ -194,16 +194,17 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
 
     def _row_of_this_run(self) -> AbstractContextManager[Row]:
         run = self.run
+        folder = run.store.folder
+        testbed = read_run(folder).of_load(self.kind.name).testbed
         common: dict[str, Any] = {
             "sizes_octets": sizes_octets(self._profile),
             "token": self._token,
             "vms": self._vms,
+            "networks": networks_of_header(testbed),
+            "runtime": runtime_of_header(testbed),
         }
         if self._hosts:
             return open_lab_row(self._hosts, self._machines.hosts, run.ledger, run.owner, **common)
-        folder = run.store.folder
-        testbed = read_run(folder).of_load(self.kind.name).testbed
-        common |= {"networks": networks_of_header(testbed), "runtime": runtime_of_header(testbed)}
         return open_row(folder.resolve(), run.ledger, run.owner, **common)
 
     def executions(self, planned: Planned[RequestsSpec]) -> Executions:

@@ -10,7 +10,6 @@ from bmwg.drivers.places.machine import VmHosting
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, RequestsSpec, Workload
-from bmwg.methodology.records import POD_PREFIX
 from bmwg.resources.kinds.requests.stage import Stage
 
 _APT = "apt-get install --no-install-recommends"
@@ -21,8 +20,8 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
     form = group[0].form
     try:
         row = stage.row()
-        if row.hosts and (form.startswith(POD_PREFIX) or form in CLUSTER_FORMS):
-            return Missing(what="pods", reason="this version makes none on the hosts of a row", mend="")
+        if row.hosts and form in CLUSTER_FORMS:
+            return Missing(what="a cluster", reason="this version makes none on the hosts of a row", mend="")
         hosting = stage.probed()
         probed = hosting.probe()
     except TestbedError as error:

@@ -59,7 +59,7 @@ def runtime_of_header(testbed: Mapping[str, Any]) -> str:
 
 
 def networks_of_header(testbed: Mapping[str, Any]) -> tuple[NetworkSpec, ...]:
-    """Return the options that a run's header keeps; none of a row of hosts."""
+    """Return the options that a run's header keeps."""
     return tuple(network_spec(name, entry) for name, entry in testbed.get(KEY, {}).items())
 
 
