@@ -28,6 +28,7 @@ from bmwg.drivers.api.protocols import (
     UndoLog,
 )
 from bmwg.drivers.hosting import interfaces, sysctl
+from bmwg.drivers.hosting.here import HERE
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.nodes import links
@@ -106,7 +107,7 @@ class Bed:
             return
         # what is wrong with an option, before anything stands
         networks = [self.network(option.name) for option in self.testbed.networks]
-        self.nics = pci_nics(self.testbed)
+        self.nics = pci_nics(self.testbed, self.hosts.get(TESTER, HERE))
         if self.hosts:
             stack.enter_context(state_folders(self))
         for name in (TESTER, *(node.name for node in self.testbed.nodes)):
@@ -122,14 +123,15 @@ class Bed:
 
     def _namespaces(self, name: str) -> AbstractContextManager[BedNode]:
         """Make the namespaces of a node where it is, here or on its host."""
-        if name == TESTER or self.testbed.node(name).kind is NodeKind.NAMESPACE:
+        own = self.testbed.tester.host is None
+        if own if name == TESTER else self.testbed.node(name).kind is NodeKind.NAMESPACE:
             return NamespaceNode(name, keep=[self.run_dir, self.state_dir], owner=self.owner)
         if name not in self.hosts:
             raise ConfigError(
                 "PATH-01",
                 f"node {name} cannot take part in this path",
                 expected="kind: namespace",
-                found=f"kind: {self.testbed.node(name).kind}",
+                found="a host over SSH that was not reached",
             )
         return on_host(name, self.hosts[name], self.undo, owner=f"{self.owner}-{name}")
 
@@ -189,11 +191,9 @@ class Bed:
         return self.guests.node(name) or self.node(name)
 
     @property
-    def tester(self) -> NamespaceNode:
-        """The place of the tester's own ports."""
-        node = self.node(TESTER)
-        assert isinstance(node, NamespaceNode)
-        return node
+    def tester(self) -> BedNode:
+        """The place of the tester's own ports, on the tester's machine."""
+        return self.node(TESTER)
 
     def require_here(self, name: str) -> NamespaceNode:
         """Return an open node of this machine, for what is made of its files; ConfigError PATH-01 else."""
@@ -351,7 +351,7 @@ class Bed:
     @cached_property
     def port_kind(self) -> PortKind:
         """The kind of the tester's ports, settled when it is first needed."""
-        return port_kind(self.testbed)
+        return port_kind(self.testbed, self.hosts.get(TESTER, HERE))
 
     def dut_cpu(self, number: int) -> int:
         """Return the CPU of the DUT's device queue of that number, round robin."""
