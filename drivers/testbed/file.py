@@ -228,7 +228,7 @@ def parse_testbed(text: str, file: Path) -> Testbed:
     return _checked(document, file, f"testbed file {file}")
 
 
-def testbed_text(testbed: Testbed) -> str:
+def text_of_testbed(testbed: Testbed) -> str:
     """Return a testbed as YAML text, for `parse_testbed` at another place."""
     return yaml.safe_dump(dict(testbed.data), sort_keys=False, allow_unicode=True)
 

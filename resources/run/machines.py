@@ -16,7 +16,7 @@ from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.record.doctor import examine, examine_here
 from bmwg.drivers.record.sampling import between, sample
-from bmwg.drivers.testbed.file import TESTER, Testbed, testbed_text
+from bmwg.drivers.testbed.file import TESTER, Testbed, text_of_testbed
 from bmwg.drivers.testbed.hosts import HostSpec, of_tester
 from bmwg.drivers.watch import awake, isolation
 from bmwg.drivers.watch.isolation import LeakWatch
@@ -112,7 +112,7 @@ class Machines:
             found += [finding.as_json() for finding in examine(testbed, mine)]
         for name in self.hosts:
             # of the tester's host the file says what this machine else has
-            asked = testbed_text(testbed) if testbed is not None and name == TESTER else ""
+            asked = text_of_testbed(testbed) if testbed is not None and name == TESTER else ""
             found += [
                 {**finding, "what": f"{name}'s host: {finding['what']}"}
                 for finding in self._call(name, examine_here, testbed=asked)

@@ -18,7 +18,7 @@ from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, Tra
 from bmwg.drivers.hosting import process
 from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.testbed.file import TESTER, Testbed, testbed_text
+from bmwg.drivers.testbed.file import TESTER, Testbed, text_of_testbed
 from bmwg.drivers.traffic.embedded.result import faulty
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.methodology.errors import DriverError, ToolkitError
@@ -39,7 +39,11 @@ def require_able(testbed: Testbed, host: SshNode, drain_s: float) -> None:
     Raises what the driver raises for what the host lacks.
     """
     host.call_within(
-        START_S, tester_agent.require_able, testbed=testbed_text(testbed), file=testbed.file, drain_s=drain_s
+        START_S,
+        tester_agent.require_able,
+        testbed=text_of_testbed(testbed),
+        file=testbed.file,
+        drain_s=drain_s,
     )
 
 
@@ -74,7 +78,7 @@ class RemoteTraffic(OfFrames):
             self._call(
                 START_S,
                 tester_agent.begin,
-                testbed=testbed_text(self._testbed),
+                testbed=text_of_testbed(self._testbed),
                 file=self._testbed.file,
                 run_dir=str(self._bed.state_dir),
                 drain_s=self._drain_s,
@@ -90,15 +94,12 @@ class RemoteTraffic(OfFrames):
                 self._call(PORTS_S, tester_agent.end)
         self._agent.__exit__(None, None, None)
         self._host.call(process.terminate_owned, owner=self._owner)
+        for name, text in self._host.call(tester_agent.logs, run_dir=str(self._bed.state_dir)).items():
+            (self._bed.run_dir / name).write_text(text)
         self._bed.undo.done(self._undo)
 
     def _call(self, deadline_s: float, function: Callable[P, R], /, *args: P.args, **named: P.kwargs) -> R:
         return self._agent.call_within(deadline_s, function, *args, **named)
-
-    @property
-    def pid(self) -> int:
-        """Process id of the agent, on its host."""
-        return self._agent.call(process.this)["pid"]
 
     def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
         """Attach as the tester does."""

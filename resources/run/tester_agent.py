@@ -19,6 +19,7 @@ from bmwg.reports.store.frame_codec import frames_body, spec_from_json
 from bmwg.reports.store.redact import redact
 from bmwg.resources.run.tester import tester_of
 
+_LOG_OCTETS = 1 << 16  # choice: the last of what DPDK says, which is some lines
 _standing = ExitStack()
 _drivers: list[TrafficDriver] = []  # the one that stands
 
@@ -49,6 +50,15 @@ def end() -> None:
     """Node function: end the tester. Idempotent."""
     _drivers.clear()
     _standing.close()
+
+
+def logs(*, run_dir: str) -> dict[str, str]:
+    """Node function: the end of each log that testers have written in a folder here, by file name."""
+    found = {}
+    for file in sorted(Path(run_dir).glob("*.log")):
+        if octets := file.read_bytes()[-_LOG_OCTETS:]:
+            found[file.name] = octets.decode(errors="replace")
+    return found
 
 
 def _driver() -> TrafficDriver:
