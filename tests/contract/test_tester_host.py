@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,12 +16,14 @@ import yaml
 from tests.contract.frame_lab import GENERATOR, SWAPPED, FrameLab, frame_lab
 from tests.contract.lab_support import needs_sshd
 from tests.contract.test_lab_frames import journal, left, only_run
+from tests.contract.traffic.test_moongen_peer import MACS, PROGRAM
 
+from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.hosting import process
 from bmwg.drivers.nodes.hosts import open_hosts
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
-from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.testbed.file import Testbed, load_testbed, parse_testbed
 from bmwg.drivers.testbed.hosts import hosts_of
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ToolkitError
@@ -66,6 +69,21 @@ def changed(lab: FrameLab, **tester: object) -> dict[str, object]:
     data["tester"] |= tester
     lab.testbed.write_text(yaml.safe_dump(data, sort_keys=False))
     return data
+
+
+def moongen(bed: Bed, folder: Path) -> Testbed:
+    """The bed's file with driver moongen, whose program is the one of its own tests."""
+    program = folder / "build" / "MoonGen"
+    program.parent.mkdir()
+    program.write_text(PROGRAM.format(python=sys.executable, act="pass"))
+    program.chmod(0o755)
+    tester = {**bed.testbed.data["tester"], "driver": "moongen", "io": "pci"}
+    data = {**bed.testbed.data, "tester": {**tester, "options": {"dir": str(folder), **MACS}}}
+    return parse_testbed(yaml.safe_dump(data), Path("lab.yaml"))
+
+
+def _nic(side: int) -> TesterPort:
+    return TesterPort(name=f"p{side}", io="pci", device=f"0000:00:0{side}.0", ipv4=f"198.18.{side}.2/24")
 
 
 def agents() -> list[int]:
@@ -115,6 +133,12 @@ def test_a_trial_there_counts_as_one_here_and_a_lost_agent_is_its_fault(
             late = traffic.run(long)
             assert late.fault is not None
             assert "exceeded its deadline of 1 s" in late.fault
+        assert agents() == []
+        with RemoteTraffic(moongen(bed, tmp_path), bed, 0.05) as traffic:  # another driver, without change
+            traffic.attach((_nic(0), _nic(1)))
+            counts = traffic.run(TrialSpec(frame_octets=128, load_fps=1000, duration_s=0.2)).streams
+            assert [(one.sent_frames, one.received_frames) for one in counts] == [(200, 180)]
+            assert traffic.describe()["driver"] == "moongen"
         assert agents() == []
     assert not ledger.pending
     assert lab.listed() == before

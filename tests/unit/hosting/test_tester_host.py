@@ -13,6 +13,7 @@ import yaml
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.hosting import probe
+from bmwg.drivers.paths.bed_links import pci_needs
 from bmwg.drivers.testbed.file import Testbed, embedded_file, load_testbed, parse_testbed, text_of_testbed
 from bmwg.drivers.testbed.hosts import hosts_of, of_tester, under_test
 from bmwg.drivers.testbed.medium import with_medium
@@ -179,3 +180,16 @@ def test_the_end_of_what_a_tester_said_is_fetched(tmp_path: Path) -> None:
     assert list(found) == ["tester-7.log"]
     assert found["tester-7.log"].endswith("last�")
     assert len(found["tester-7.log"]) == 1 << 16
+
+
+def test_hugepages_are_asked_for_all_lanes() -> None:
+    """Two CPUs are two lanes: 160 MiB for one, and 56 for a further one (docs/testers.md)."""
+    found = pci_needs(read(data()))
+    assert {str(end): memory_mib for end, memory_mib in found.items()} == dict.fromkeys(
+        ("tester/e1", "tester/e2", "tester/e5", "tester/e6"), 216
+    )
+    one = pci_needs(read(with_tester(options={"lanes": 1})))
+    assert set(one.values()) == {160}
+    assert set(pci_needs(read(with_tester(options={"memory_mib": 512}))).values()) == {512}
+    assert set(pci_needs(read(with_tester(driver="moongen"))).values()) == {0}  # it sees to its own
+    assert pci_needs(read(with_tester(driver="otg"))) == {}
