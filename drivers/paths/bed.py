@@ -39,7 +39,7 @@ from bmwg.drivers.paths.bed_hosts import on_host, state_folders
 from bmwg.drivers.paths.bed_links import joined, pci_nics
 from bmwg.drivers.paths.bed_machines import machines_of
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, link_mtu
-from bmwg.drivers.paths.sides import Side, side_of
+from bmwg.drivers.paths.sides import Side, ends_of, on_one_node
 from bmwg.drivers.paths.uplinks import lacking
 from bmwg.drivers.testbed.file import (
     SIMULATED,
@@ -263,17 +263,13 @@ class Bed:
         found._missing, found._described = {}, {}  # by options, which may differ
         return found
 
+    def ends(self) -> tuple[Side, Side]:
+        """Return where the tester's ports are cabled to, on one node or two."""
+        return ends_of(self)
+
     def sides(self) -> tuple[Side, Side]:
-        """Return the two sides of a chain: where the tester's ports are cabled to, on one node."""
-        left, right = (side_of(self, number, port) for number, port in enumerate(self.testbed.tester.ports))
-        if left.node != right.node:
-            raise ConfigError(
-                "PATH-01",
-                "a chain needs both tester ports at one node",
-                expected="links from both tester ports to the same node",
-                found=f"{left.node}/{left.nic} and {right.node}/{right.nic}",
-            )
-        return left, right
+        """Return the same, on one node; ConfigError PATH-01 where they are at two."""
+        return on_one_node(self.ends())
 
     def mac(self, end: Endpoint) -> str:
         """Return the MAC of one end of a link, as the kernel has or had it; of a port at a socket its own."""
