@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.contract.frame_lab import GENERATOR, RUNNER, UNDERLAY, Cable, frame_lab
+from tests.contract.lab_support import needs_sshd
 from tests.contract.paths_support import PacketTester, traces
 
 from bmwg.drivers.network import datapath
@@ -22,6 +24,8 @@ from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell
+from bmwg.reports.store import read_run
+from bmwg.reports.verify.verify import verify_folder
 
 pytestmark = [
     pytest.mark.root,
@@ -103,6 +107,54 @@ def test_frames_pass_pods_of_both_nodes_and_nothing_stays(bed: Bed, chain: str, 
     }
     assert {f"pod{number}" for number in range(len(places))} <= set(plane.parts)
     assert evidence["network"].keys() == {"dut1", "dut2"}
+
+
+TWO: tuple[Cable, ...] = (
+    ((RUNNER, "eth1"), ("dut1", "eth3")),
+    ((RUNNER, "eth2"), ("dut2", "eth4")),
+    ((RUNNER, "eth5"), (RUNNER, "eth6")),
+    UNDERLAY,
+)
+PROFILE = """
+extends: quick
+name: over-nodes
+title: A chain over two hosts, indicative only
+paths:
+  - {path: wire, hosting: none, function: none, networks: none, frame_octets: [64]}
+suites:
+  chains-over-nodes:
+    paths:
+      - {path: chain-underlay, hosting: pod, function: kernel-l3, networks: [bridge], frame_octets: [64], axes: {chain: ["a>b"]}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.quiet
+@needs_sshd
+@pytest.mark.parametrize("tester", [RUNNER, GENERATOR])
+def test_a_chain_over_two_hosts_is_measured_and_verified(tmp_path: Path, tester: str) -> None:
+    with frame_lab(tmp_path / "lab", TWO, ("dut1", "dut2"), tester=tester) as lab:
+        data = yaml.safe_load(lab.testbed.read_text())
+        data["links"][1]["b"] = "dut2/eth4"
+        lab.testbed.write_text(yaml.safe_dump(data, sort_keys=False))
+        (lab.folder / "lab.yaml").write_text(PROFILE)
+        before = lab.listed()
+        done = lab.run("--test", "CN-TPUT-12.1", "--test", "CN-LAT-12.1", within_s=600)
+        assert "report:" in done.stdout, done.stdout + done.stderr
+        (journal,) = lab.results.glob("*/trials.jsonl")
+        run = read_run(journal.parent)
+        assert lab.listed() == before
+        assert lab.files() == []
+    found = [one for one in run.outcomes if one.cell.path == "chain-underlay"]
+    assert found
+    assert {one.type.value for one in found} <= {"measured", "tester_limited", "at_ceiling"}, done.stdout
+    verified = verify_folder(journal.parent)
+    assert not verified.findings, [str(one) for one in verified.findings]
+    places = {place for one in run.platform["records"].values() for place in one}
+    assert {"tester/host", "dut1/pod0", "dut2/pod1", "dut2/host"} <= places
+    (told,) = [one["data_plane"] for one in run.platform["deployments"].values() if one["path"] != "wire"]
+    assert "two machines" in told["not_counted"]["kernel"]
+    assert {"pod0", "pod1"} <= set(told["parts"])
 
 
 def test_what_is_no_chain_over_two_nodes_is_named(bed: Bed) -> None:
