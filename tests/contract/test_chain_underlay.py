@@ -124,7 +124,12 @@ paths:
 suites:
   chains-over-nodes:
     paths:
-      - {path: chain-underlay, hosting: pod, function: kernel-l3, networks: [bridge], frame_octets: [64], axes: {chain: ["a>b"]}}
+      - path: chain-underlay
+        hosting: pod
+        function: kernel-l3
+        networks: [bridge]
+        frame_octets: [64]
+        axes: {chain: ["a>b"]}
 """
 
 
