@@ -191,6 +191,16 @@ def test_crossed_cables_between_two_hosts_are_refused(tmp_path: Path) -> None:
         checked = lab.bmwg("lab", "check", "--testbed", str(lab.testbed))
         assert checked.stdout.count("MEND  LAB-01") == 2, checked.stdout
         assert "ok    host of tester: Linux" in checked.stdout
+        file = lab.folder / "first.yaml"
+        given = ("--tester", "root@lab-gen", "--dut", "root@lab-dut1", "--dut-ports", "eth3,eth4")
+        words = ("lab", "init", str(file), "--ports", "eth1,eth2,eth5,eth6", *given)
+        made = lab.bmwg(*words, "--python", str(lab.folder / "python"))
+        assert made.returncode == 0, made.stdout + made.stderr
+        first = load_testbed(file)  # as they are cabled
+        assert first.tester.host is not None
+        assert str(first.links[0].b) == "dut1/eth4"
+        assert set(first.lab_ports) == {"eth1", "eth2", "eth5", "eth6"}
+        assert lab.bmwg("lab", "check", "--testbed", str(file)).returncode == 0
         assert lab.listed() == before
         assert not left(lab)
 
