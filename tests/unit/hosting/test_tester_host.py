@@ -5,28 +5,34 @@ from __future__ import annotations
 import copy
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import execnet
 import pytest
 import yaml
 
+from bmwg.drivers.actuators.acting import ActingTraffic
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.hosting import probe
+from bmwg.drivers.hosting.here import HERE
 from bmwg.drivers.paths.bed_links import pci_needs
 from bmwg.drivers.testbed.file import Testbed, embedded_file, load_testbed, parse_testbed, text_of_testbed
 from bmwg.drivers.testbed.hosts import hosts_of, of_tester, under_test
 from bmwg.drivers.testbed.medium import with_medium
 from bmwg.drivers.traffic.simulated import SimulatedTraffic
 from bmwg.drivers.undo.locks import claims
-from bmwg.drivers.watch import clocks
+from bmwg.drivers.watch import clocks, neighbours
+from bmwg.drivers.watch.clocks import ClockBound
+from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.methodology.errors import ConfigError, DriverError
-from bmwg.methodology.records import Direction, TrialSpec
+from bmwg.methodology.records import NOTHING, Cell, Direction, TrialSpec
 from bmwg.reports.checker.places import devices, has_nodes_here
 from bmwg.reports.store.frame_codec import result_from_json, spec_to_json
 from bmwg.resources.lab.sketch import as_text
 from bmwg.resources.run import tester_agent
 
+CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network=NOTHING, frame_octets=64)
 LINKS = [("tester/e1", "dut1/e3"), ("tester/e2", "dut1/e4"), ("tester/e5", "tester/e6")]
 
 
@@ -193,3 +199,58 @@ def test_hugepages_are_asked_for_all_lanes() -> None:
     assert set(pci_needs(read(with_tester(options={"memory_mib": 512}))).values()) == {512}
     assert set(pci_needs(read(with_tester(driver="moongen"))).values()) == {0}  # it sees to its own
     assert pci_needs(read(with_tester(driver="otg"))) == {}
+
+
+class Node:
+    """A node that must not be asked for anything, on a machine."""
+
+    def __init__(self, name: str, machine: object) -> None:
+        self.name, self.machine = name, machine
+
+
+def test_threads_of_two_kernels_are_counted_as_none() -> None:
+    """A number of a thread on one host means another thread, or none, on the other one."""
+    machines = [SimpleNamespace(name=f"dut{number}/host") for number in (1, 2)]
+    nodes = {f"dut{number}": Node(f"dut{number}", machine) for number, machine in enumerate(machines, 1)}
+    bed: Any = SimpleNamespace(
+        pods={},
+        standing_machines={},
+        testbed=SimpleNamespace(dut=SimpleNamespace(cpus=(1,))),
+        nodes=tuple(nodes),
+        node=nodes.__getitem__,
+    )
+    queues = [{"at": f"{name}/eth3", "threads": [{"pid": 7}]} for name in nodes]
+    deployment: Any = SimpleNamespace(evidence={"device_queues": queues})
+    plane = DataPlane(bed, CELL, deployment)
+    assert plane.parts == []
+    assert "two machines" in plane.evidence()["not_counted"]["kernel"]
+
+
+def test_an_act_is_told_by_the_testers_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {
+        "tester": ClockBound(offset_ns=100, bound_ns=3),
+        "device": ClockBound(offset_ns=-40, bound_ns=5),
+    }
+    monkeypatch.setattr(clocks, "bound", lambda far: known[far.name])
+    gen = SimpleNamespace(name="tester")
+
+    def clock(tester: Any, machine: Any) -> ClockBound | None:
+        bed = SimpleNamespace(tester=SimpleNamespace(machine=tester))
+        place: Any = SimpleNamespace(bed=bed, node=Node("device", machine))
+        return ActingTraffic(None, place)._clock()  # type: ignore[arg-type]
+
+    assert clock(HERE, HERE) is None
+    assert clock(gen, gen) is None
+    assert clock(HERE, object()) == known["device"]
+    assert clock(gen, object()) == ClockBound(offset_ns=-140, bound_ns=8)
+
+
+def test_a_neighbour_on_the_testers_cpus_needs_its_machine() -> None:
+    """The numbers of `tester.cpus` would be other CPUs on the device's host."""
+    device, gen = SimpleNamespace(name="dut1/host"), SimpleNamespace(name="tester/host")
+    bed: Any = SimpleNamespace(
+        testbed=read(data()), node=lambda name: Node(name, device), tester=Node("tester", gen)
+    )
+    missing = neighbours.lacking(bed, "memory-on-tester")
+    assert missing is not None
+    assert "another machine" in missing.reason
