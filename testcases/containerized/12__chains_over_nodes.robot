@@ -1,6 +1,6 @@
 *** Settings ***
-Documentation       Chains of forwarding pods over two nodes, joined by an L2 underlay, with a port of the tester at each
-...                 (draft-ietf-bmwg-containerized-infra 5.2.6 and 5.2.7). One tester sends and counts, so latency is of
+Documentation       Chains of forwarding pods over two nodes, joined by an L2 underlay, with a tester's port at each
+...                 (draft-ietf-bmwg-containerized-infra 5.2.6 and 5.2.7). One tester sends and counts: latency is of
 ...                 one clock. The testbed cables the tester to two nodes, and the profile names the chains; none of
 ...                 the toolkit's does (docs/networks.md).
 Resource            bmwg/resources/bench.resource
