@@ -183,6 +183,7 @@ def test_what_the_host_of_a_tester_lacks_is_said_before_anything_is_made(lab: Fr
     assert not left(lab)
 
 
+@pytest.mark.slow
 def test_crossed_cables_between_two_hosts_are_refused(tmp_path: Path) -> None:
     with frame_lab(tmp_path / "lab", SWAPPED, tester=GENERATOR) as lab:
         before = lab.listed()
