@@ -19,12 +19,13 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from tests.contract.frame_lab import RUNNER, FrameLab, frame_lab
+from tests.contract.frame_lab import GENERATOR, RUNNER, FrameLab, frame_lab
 from tests.contract.lab_support import start_sshd
 
 from bmwg.drivers.nodes import process
 
 DUT = "dut1"
+_TESTER = "tester"  # how the agents of the tester's host are labelled
 _TESTS = ("--test", "CN-TPUT-1.1", "--test", "CN-TPUT-1.2", "--test", "CN-TPUT-1.3")
 _LOOKS = (
     "ip -json address",
@@ -76,6 +77,9 @@ def _steady(text: str) -> str:
     return json.dumps(sorted(kept, key=json.dumps))
 
 
+_OWNER = process.OWNER_VARIABLE.encode()
+
+
 def victims(lab: FrameLab, what: str, runner: int) -> list[int]:
     """The processes to kill: this machine's runner, or the host's agents of the run, or its sshd."""
     if what == "runner":
@@ -88,7 +92,9 @@ def victims(lab: FrameLab, what: str, runner: int) -> list[int]:
             found.append(pid)
         if what == "agent" and b"exec(eval(sys.stdin.readline()))" in line and b"ssh" not in words[0]:
             environment = Path(f"/proc/{pid}/environ").read_bytes()
-            if f"-{DUT}".encode() in environment and process.OWNER_VARIABLE.encode() in environment:
+            labels = [f"-{name}".encode() for name in (DUT, _TESTER, "agent")]
+            label = next((one for one in environment.split(b"\0") if one.startswith(_OWNER)), b"")
+            if label.endswith(tuple(labels)):
                 found.append(pid)
     return found
 
@@ -122,7 +128,9 @@ def round_of(lab: FrameLab, stack: ExitStack, what: str, after_s: float) -> dict
             runner.kill()
         told["ended_after_s"] = round(time.monotonic() - began_s, 1)
     if what == "sshd":
-        start_sshd(stack, lab.machines[DUT], lab.folder, DUT)
+        for name, node in lab.machines.items():
+            if name != RUNNER:
+                start_sshd(stack, node, lab.folder, name)
     wanted = {machine: {name for name, *_ in rows} for machine, rows in before["interfaces"].items()}  # type: ignore[attr-defined]
     if any(wanted[name] - {row[0] for row in rows} for name, rows in lab.listed().items()):
         time.sleep(1.0)
@@ -161,11 +169,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--seed", type=int, default=36)
     parser.add_argument("--longest-s", type=float, default=45.0)
+    parser.add_argument("--tester-host", action="store_true", help="the tester is on a host of its own")
     chosen = parser.parse_args()
     drawn = random.Random(chosen.seed)
     rounds = []
     with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="lab-kills-") as folder:
-        lab = stack.enter_context(frame_lab(Path(folder) / "lab"))
+        tester = GENERATOR if chosen.tester_host else RUNNER
+        lab = stack.enter_context(frame_lab(Path(folder) / "lab", tester=tester))
         for _ in range(chosen.rounds):
             what = drawn.choice(["runner", "runner", "agent", "sshd"])
             rounds.append(round_of(lab, stack, what, drawn.uniform(1.0, chosen.longest_s)))
@@ -175,5 +185,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    assert RUNNER
     main()

@@ -27,11 +27,13 @@ MODELS = (
     COMBINATION,
 )  # networking models with suites of their own
 CHAINS, CLUSTER_NETWORK, MACHINES = "chains", "cluster-network", "machines"
+OVER_NODES = "chains-over-nodes"
 FACTORS, PARALLEL, FUNCTIONS = "factors", "parallel", "functions"
 NAMED = (
     *MODELS,
     CLUSTER_NETWORK,
     CHAINS,
+    OVER_NODES,
     PARALLEL,
     FACTORS,
     FUNCTIONS,
@@ -111,6 +113,10 @@ USER_SPACE_CASES, EBPF_CASES, SR_IOV_CASES = _model(USER_SPACE, 2), _model(EBPF,
 CHAINS_CASES = (
     Case(test_id="CN-TPUT-5.1", suite=CHAINS, measurement="throughput", path="chain"),
     Case(test_id="CN-LAT-5.1", suite=CHAINS, measurement="latency", path="chain"),
+)
+OVER_NODES_CASES = (  # two nodes with a port of the tester each, which a testbed must have
+    Case(test_id="CN-TPUT-12.1", suite=OVER_NODES, measurement="throughput", path="chain-underlay"),
+    Case(test_id="CN-LAT-12.1", suite=OVER_NODES, measurement="latency", path="chain-underlay"),
 )
 PARALLEL_CASES = (  # more cells than the default folder has time for: a profile names them
     Case(test_id="CN-TPUT-11.1", suite=PARALLEL, measurement="throughput", path="parallel"),

@@ -122,11 +122,17 @@ class ActingTraffic(OfFrames):
             seen |= {f"modifier.{name}": count - before.get(name, 0) for name, count in after.items()}
         return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *seen.items()))))
 
+    def _clock(self) -> ClockBound | None:
+        """Return the clock of the node against the tester's, which stamps frames; None where it is one."""
+        node, tester = self._place.node, self._place.bed.tester.machine
+        if node.machine is tester:
+            return None
+        return clocks.bound(node) if tester is HERE else clocks.between(tester, node)
+
     def _with_act(self, spec: TrialSpec, act: Act, at_s: float) -> tuple[TrialResult, dict[str, int]]:
         done: list[dict[str, JsonValue]] = []
         errors: list[BaseException] = []
-        far = self._place.node.machine is not HERE
-        known = clocks.bound(self._place.node) if far else ClockBound(offset_ns=0, bound_ns=0)
+        known = self._clock()
 
         def work() -> None:
             try:
@@ -148,7 +154,7 @@ class ActingTraffic(OfFrames):
                 "ACT-03", f"act {spec.act}", expected=f"an end within {ACT_DEADLINE_S:g} s", found="none"
             )
         times = {name: int(value) for name, value in done[0].items()}
-        if far:  # by this machine's clock, and wide enough to hold what the other one may be off
+        if known:  # by the tester's clock, and wide enough to hold what the other one may be off
             times["began_ns"] += known.offset_ns - known.bound_ns
             times["ended_ns"] += known.offset_ns + known.bound_ns
             times["clock_bound_ns"] = known.bound_ns

@@ -106,13 +106,15 @@ class TrafficDriver(WorkloadDriver["tuple[TesterPort, TesterPort]", "TrialSpec",
     before they are read. It stays up over attachments; `attach` binds two ports (after `detach` of the former
     two), resolves the next hops, and raises TestbedError, having sent nothing, on a port that is not allowed.
     `one_place` says that both ports must be in one network namespace.
-    `pci_memory_mib` is what it needs in hugepages beside the NICs of PCI ports; None: it opens no NIC here.
+    `pci_memory_mib` says what a testbed file's tester needs in hugepages beside the NICs of PCI ports, MiB;
+    None: it opens no NIC of its machine.
     `drivers.traffic.of_frames` has what all of them have in common.
     """
 
     one_place: ClassVar[bool]
-    pci_memory_mib: ClassVar[int | None]
 
+    @classmethod
+    def pci_memory_mib(cls, testbed: Testbed, /) -> int | None: ...
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver: ...
     def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits: ...

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
+from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.api.protocols import JsonValue, UndoLog
 from bmwg.drivers.nodes import links, probe
+from bmwg.drivers.nodes.here import HERE
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.ports import interfaces, lab_port, pci_port
 from bmwg.drivers.testbed.file import Endpoint
@@ -35,14 +37,14 @@ class End:
     nic: Nic = field(default_factory=dict)
 
 
-def looked_at(needs: Mapping[Endpoint, int]) -> dict[Endpoint, dict[str, JsonValue]]:
-    """Return what the NICs of PCI ports are; refuses each that a run cannot take, before anything is touched.
+def looked_at(needs: Mapping[Endpoint, int], machine: Calls = HERE) -> dict[Endpoint, dict[str, JsonValue]]:
+    """Return what NICs of a machine are; refuses each that a run cannot take, before anything is touched.
 
     `needs` is the memory in hugepages that the tester needs beside each, MiB. Raises what
     `pci_port.require_free` raises, and ConfigError LINK-05 for one NIC by two names.
     """
     found = {
-        end: pci_port.require_free(port=end.interface, memory_mib=memory_mib)
+        end: machine.call(pci_port.require_free, port=end.interface, memory_mib=memory_mib)
         for end, memory_mib in sorted(needs.items())
     }
     owners: dict[str, Endpoint] = {}
@@ -72,38 +74,33 @@ def cabled(a: End, b: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[s
             taking = _raised(end, undo) if end.nic else _borrowed(end, undo, mtu_octets=mtu_octets)
             told.append(stack.enter_context(taking))
         for end, facts in zip((a, b), told, strict=True):
-            if end.nic:  # in this process' namespace still
-                name = str(end.nic["interface"])
-                lab_port.wait_for_link(interface=name, within_s=LINK_DEADLINE_S)
-                facts["line_rate_bps"] = lab_port.line_rate_bps(interface=name)
-                continue
-            end.node.call_within(
-                LINK_DEADLINE_S + 10,
-                lab_port.wait_for_link,
-                interface=end.interface,
-                within_s=LINK_DEADLINE_S,
+            # a NIC is in its machine's own namespace still
+            place: Calls = end.node.machine if end.nic else end.node
+            name = str(end.nic["interface"]) if end.nic else end.interface
+            place.call_within(
+                LINK_DEADLINE_S + 10, lab_port.wait_for_link, interface=name, within_s=LINK_DEADLINE_S
             )
-            facts["line_rate_bps"] = end.node.call(lab_port.line_rate_bps, interface=end.interface)
+            facts["line_rate_bps"] = place.call(lab_port.line_rate_bps, interface=name)
         yield {"kind": "cable", "a": told[0], "b": told[1], "mtu_octets": mtu_octets}
 
 
-def handed_over(nics: Iterable[Nic]) -> None:
-    """Take the NICs of PCI ports, which are up, from their kernel drivers. Raises TestbedError PCI-05."""
+def handed_over(nics: Iterable[Nic], machine: Calls) -> None:
+    """Take NICs of a machine, which are up, from their kernel drivers. Raises TestbedError PCI-05."""
     for nic in nics:
         if not nic["bifurcated"]:
-            pci_port.take(address=str(nic["address"]))
+            machine.call(pci_port.take, address=str(nic["address"]))
 
 
 @contextmanager
 def _raised(end: End, undo: UndoLog) -> Iterator[dict[str, JsonValue]]:
     """Set a PCI port up as it stands; on leaving it is its kernel driver's again, as it was."""
-    before = {key: end.nic[key] for key in _UNDONE_BY}
-    number = undo.before("pci_port", **before)
+    before, machine = {key: end.nic[key] for key in _UNDONE_BY}, end.node.machine
+    number = undo.before("pci_port", machine.place, **before)
     try:
-        interfaces.up(interface=str(before["interface"]))
+        machine.call(interfaces.up, interface=str(before["interface"]))
         yield {"node": end.node.name, "port": end.interface, **end.nic}
     finally:
-        pci_port.give_back(**before)
+        machine.call_within(_RETURN_S, pci_port.give_back, **before)
         undo.done(number)
 
 

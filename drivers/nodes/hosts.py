@@ -23,7 +23,7 @@ def open_hosts(wanted: Sequence[HostSpec]) -> Iterator[dict[str, SshNode]]:
     """Reach hosts, by name, and have their ports and CPUs alone meanwhile.
 
     Raises TestbedError NODE-20 (no connection), NODE-02 (no or another toolkit there), NODE-10 (not root),
-    LOCK-01 (another run has a port or a CPU there).
+    NODE-22 (a CPU that is not on there), LOCK-01 (another run has a port or a CPU there).
     """
     with ExitStack() as stack:
         hosts = {}
@@ -37,6 +37,14 @@ def open_hosts(wanted: Sequence[HostSpec]) -> Iterator[dict[str, SshNode]]:
                     expected="uid 0",
                     found=f"uid {user}",
                     hint="name root as the login of this node",
+                )
+            online = host.call(probe.online_cpus)
+            if absent := sorted(set(one.cpus) - set(online)):
+                raise TestbedError(
+                    "NODE-22",
+                    f"the {one.name}'s host: CPUs that the testbed file names; nothing was started",
+                    expected=f"CPUs of {online}",
+                    found=str(absent),
                 )
             hosts[one.name] = host
         for one in sorted(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+from bmwg.drivers.ports import pci_port
 from bmwg.drivers.undo.locks import LOCK_DIR, claims_here, held
 
 _HELD = ExitStack()  # until this process ends
@@ -21,6 +22,6 @@ def take(*, ports: list[str], cpus: list[int] | None = None, lock_dir: str = str
     Raises TestbedError LOCK-01, LOCK-02.
     """
     with ExitStack() as stack:
-        for claim in claims_here(cpus or (), sorted(ports)):
+        for claim in claims_here(cpus or (), sorted(pci_port.names_of_all(ports))):
             stack.enter_context(held(claim, Path(lock_dir)))
         _HELD.push(stack.pop_all())

@@ -45,7 +45,7 @@ def within(netns: str | None, act: Callable[[], _T]) -> _T:
 
 
 def in_initial_namespace(netns: str | None) -> bool:
-    """Whether this is the namespace of the machine's own interfaces: ours or that of process 1."""
+    """Node function: whether it is that of the machine's own interfaces: ours, or that of process 1."""
     if netns is None:
         return True
     target = os.stat(netns)

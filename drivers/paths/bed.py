@@ -28,6 +28,7 @@ from bmwg.drivers.api.protocols import (
     UndoLog,
 )
 from bmwg.drivers.nodes import links
+from bmwg.drivers.nodes.here import HERE
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.nodes.ssh import SshNode
@@ -37,7 +38,7 @@ from bmwg.drivers.paths.bed_hosts import on_host, state_folders
 from bmwg.drivers.paths.bed_links import joined, pci_nics
 from bmwg.drivers.paths.bed_machines import machines_of
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, link_mtu
-from bmwg.drivers.paths.sides import Side, side_of
+from bmwg.drivers.paths.sides import Side, ends_of, on_one_node
 from bmwg.drivers.paths.uplinks import lacking
 from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.drivers.testbed.file import (
@@ -106,7 +107,7 @@ class Bed:
             return
         # what is wrong with an option, before anything stands
         networks = [self.network(option.name) for option in self.testbed.networks]
-        self.nics = pci_nics(self.testbed)
+        self.nics = pci_nics(self.testbed, self.hosts.get(TESTER, HERE))
         if self.hosts:
             stack.enter_context(state_folders(self))
         for name in (TESTER, *(node.name for node in self.testbed.nodes)):
@@ -122,14 +123,15 @@ class Bed:
 
     def _namespaces(self, name: str) -> AbstractContextManager[BedNode]:
         """Make the namespaces of a node where it is, here or on its host."""
-        if name == TESTER or self.testbed.node(name).kind is NodeKind.NAMESPACE:
+        own = self.testbed.tester.host is None
+        if own if name == TESTER else self.testbed.node(name).kind is NodeKind.NAMESPACE:
             return NamespaceNode(name, keep=[self.run_dir, self.state_dir], owner=self.owner)
         if name not in self.hosts:
             raise ConfigError(
                 "PATH-01",
                 f"node {name} cannot take part in this path",
                 expected="kind: namespace",
-                found=f"kind: {self.testbed.node(name).kind}",
+                found="a host over SSH that was not reached",
             )
         return on_host(name, self.hosts[name], self.undo, owner=f"{self.owner}-{name}")
 
@@ -189,11 +191,9 @@ class Bed:
         return self.guests.node(name) or self.node(name)
 
     @property
-    def tester(self) -> NamespaceNode:
-        """The place of the tester's own ports."""
-        node = self.node(TESTER)
-        assert isinstance(node, NamespaceNode)
-        return node
+    def tester(self) -> BedNode:
+        """The place of the tester's own ports, on the tester's machine."""
+        return self.node(TESTER)
 
     def require_here(self, name: str) -> NamespaceNode:
         """Return an open node of this machine, for what is made of its files; ConfigError PATH-01 else."""
@@ -263,17 +263,13 @@ class Bed:
         found._missing, found._described = {}, {}  # by options, which may differ
         return found
 
+    def ends(self) -> tuple[Side, Side]:
+        """Return where the tester's ports are cabled to, on one node or two."""
+        return ends_of(self)
+
     def sides(self) -> tuple[Side, Side]:
-        """Return the two sides of a chain: where the tester's ports are cabled to, on one node."""
-        left, right = (side_of(self, number, port) for number, port in enumerate(self.testbed.tester.ports))
-        if left.node != right.node:
-            raise ConfigError(
-                "PATH-01",
-                "a chain needs both tester ports at one node",
-                expected="links from both tester ports to the same node",
-                found=f"{left.node}/{left.nic} and {right.node}/{right.nic}",
-            )
-        return left, right
+        """Return the same, on one node; ConfigError PATH-01 where they are at two."""
+        return on_one_node(self.ends())
 
     def mac(self, end: Endpoint) -> str:
         """Return the MAC of one end of a link, as the kernel has or had it; of a port at a socket its own."""
@@ -351,7 +347,7 @@ class Bed:
     @cached_property
     def port_kind(self) -> PortKind:
         """The kind of the tester's ports, settled when it is first needed."""
-        return port_kind(self.testbed)
+        return port_kind(self.testbed, self.hosts.get(TESTER, HERE))
 
     def dut_cpu(self, number: int) -> int:
         """Return the CPU of the DUT's device queue of that number, round robin."""

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from bmwg.drivers import registry
+from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes import links
 from bmwg.drivers.nodes.cables import End, cabled, handed_over, looked_at
@@ -24,23 +25,23 @@ Nic = Mapping[str, JsonValue]
 def pci_needs(testbed: Testbed) -> dict[Endpoint, int]:
     """Return the ends of cables that are the tester's PCI ports, with what it needs in hugepages (MiB).
 
-    None of a tester that opens no NIC of this machine.
+    None of a tester that opens no NIC of its machine.
     """
     if testbed.tester.io != PCI:
         return {}
-    memory_mib = registry.load(registry.TRAFFIC, testbed.tester.driver).pci_memory_mib
+    memory_mib = registry.load(registry.TRAFFIC, testbed.tester.driver).pci_memory_mib(testbed)
     if memory_mib is None:
         return {}
     ends = [end for link in testbed.links if link.kind == CABLE for end in (link.a, link.b)]
     return {end: memory_mib for end in ends if end.node == TESTER}
 
 
-def pci_nics(testbed: Testbed) -> dict[Endpoint, dict[str, JsonValue]]:
-    """Return what the NICs of the tester's PCI ports are, before anything is touched.
+def pci_nics(testbed: Testbed, machine: Calls) -> dict[Endpoint, dict[str, JsonValue]]:
+    """Return what the NICs of the tester's PCI ports are on its machine, before anything is touched.
 
     Raises what `looked_at` raises for each that a run cannot take.
     """
-    return looked_at(pci_needs(testbed))
+    return looked_at(pci_needs(testbed), machine)
 
 
 def joined(bed: Bed, stack: ExitStack) -> list[dict[str, JsonValue]]:
@@ -60,7 +61,8 @@ def joined(bed: Bed, stack: ExitStack) -> list[dict[str, JsonValue]]:
             made = links.connect(a.node, a.interface, b.node, b.interface, mtu_octets=bed.mtu_octets)
         told.append(made)
     require_as_told(bed)
-    handed_over(bed.nics.values())
+    if bed.nics:
+        handed_over(bed.nics.values(), bed.tester.machine)
     return told
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bmwg.drivers.api.calls import Calls
-from bmwg.drivers.nodes.here import HERE
 from bmwg.drivers.ports import cabling
 from bmwg.drivers.testbed.file import CABLE, LinkSpec
 from bmwg.methodology.errors import TestbedError
@@ -41,7 +40,8 @@ def require_as_told(bed: Bed) -> None:
     places: dict[Calls, dict[str, str]] = {}
     for end in ends:
         nic = bed.nics.get(end)
-        place: Calls = HERE if nic else bed.node(end.node)
+        node = bed.node(end.node)
+        place: Calls = node.machine if nic else node
         places.setdefault(place, {})[str(nic["interface"]) if nic else end.interface] = str(end)
     arrived = cabling.heard(list(places.items())) if links else {}
     wrong = [f"{link.a} - {link.b}: {said}" for link in links if (said := misled(link, arrived))]

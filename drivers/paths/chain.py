@@ -19,6 +19,7 @@ from bmwg.drivers.api.protocols import (
     Missing,
     PathDriver,
 )
+from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths import destinations, members, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, Segment, transit
 from bmwg.drivers.paths.bed import Bed
@@ -115,14 +116,13 @@ class ChainPath(ForwardingPods):
         return between.router if end.side == 0 else between.far
 
     def _lead(self, stack: ExitStack, standing: Standing) -> list[JsonValue]:
-        for segment, nic in self._segments(standing.sides):
-            stack.enter_context(self._joined(segment, nic, standing))
+        for segment, node, nic in self._lots(standing.sides):
+            stack.enter_context(self._joined(segment, node, nic, standing))
         return []
 
     @contextmanager
-    def _joined(self, segment: int, nic: str | None, standing: Standing) -> Iterator[None]:
-        """Join what lies on a segment: an attachment and a NIC, or two attachments."""
-        node = standing.node
+    def _joined(self, segment: int, node: BedNode, nic: str | None, standing: Standing) -> Iterator[None]:
+        """Join what lies on a segment of a node: an attachment and a NIC, or two attachments."""
         here = [(end, item) for end, item in standing.attached.items() if self._segment(end) == segment]
         if self._uplink == uplinks.BRIDGE_PORT:
             nics = () if nic is None else (nic,)
@@ -176,12 +176,17 @@ class ChainPath(ForwardingPods):
                     {"at": f"{side.node}/{side.nic}", "what": f"{side.link}, uplink {self._uplink}"},
                 ]
             if item.host_interface is not None:
-                at = f"{standing.node.name}/{item.host_interface}"
+                at = f"{standing.nodes[end.member].name}/{item.host_interface}"
                 part.append({"at": at, "what": "host side of the attachment"})
             inside = f"{item.link_kind}, {self._cell.function}"
             part.append({"at": f"{names[end.member]}/{item.attachment.interface}", "what": inside})
             hops.extend(part if end.side == 0 else reversed(part))
+            hops.extend(self._crossed(end))
         return hops
+
+    def _crossed(self, end: End) -> list[JsonValue]:
+        """Return what else lies behind an attachment, before the next one."""
+        return []
 
 
 _: type[PathDriver] = ChainPath

@@ -1,10 +1,10 @@
-"""What chains of pods do alike: one node, its two NICs, pods that forward, each with two attachments."""
+"""What chains of pods do alike: a node or two, NICs to the tester, pods that forward by two attachments."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -26,6 +26,7 @@ from bmwg.drivers.api.protocols import (
 )
 from bmwg.drivers.network import datapath
 from bmwg.drivers.network.handover import undriven
+from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths import pod_ends, queues, routers, uplinks
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed
@@ -61,19 +62,24 @@ def bridge_of(segment: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What a path has made: the pods on their node, each attachment, and where the tester is cabled to.
+    """What a path has made: the pods, each on its node, each attachment, and where the tester is cabled to.
 
     Once they run, `functions` are what they told of themselves, `activation_s` how long all of it took, and
     `steered` what leads frames.
     """
 
-    node: PlacedNode
+    nodes: Sequence[PlacedNode]
     sides: tuple[Side, Side]
     pods: Sequence[Pod]
     attached: dict[End, Attached]
     functions: Sequence[dict[str, JsonValue]] = ()
     activation_s: float = 0.0
     steered: Sequence[JsonValue] = ()
+
+    @property
+    def node(self) -> PlacedNode:
+        """The node of the first pod, where all pods are on one."""
+        return self.nodes[0]
 
 
 class ForwardingPods(ABC):
@@ -103,12 +109,13 @@ class ForwardingPods(ABC):
         )
         if missing is None and len(self._members) > 1:
             missing = self._bed.runtime.side_by_side(len(self._members))
-        return (
-            missing
-            or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
-            or self._network.transit()
-            or self._functions[0].probe(self._bed.node(self._bed.sides()[0].node))
-        )
+        if missing is None:
+            missing = self._network.transit()
+        for node in () if missing else dict.fromkeys(self._nodes(self._sides())):
+            missing = (
+                missing or self._bed.missing(self._cell.network, node.name) or self._functions[0].probe(node)
+            )
+        return missing
 
     def _unfit(self) -> Missing | None:
         function = self._functions[0]
@@ -119,16 +126,14 @@ class ForwardingPods(ABC):
         """Make the pods, lead frames through them, start the functions; undo it on leaving."""
         refuse(self.probe())
         bed = self._bed
-        sides = bed.sides()
-        node = bed.node(sides[0].node)
+        sides = self._sides()
+        nodes = self._nodes(sides)
         began_s = time.monotonic()
         with ExitStack() as stack:
-            self._ground(stack, node, sides)
-            pods = [
-                stack.enter_context(self._pod(node, member, sides)) for member in range(len(self._members))
-            ]
+            self._ground(stack, sides)
+            pods = [stack.enter_context(self._pod(node, member, sides)) for member, node in enumerate(nodes)]
             attached = {end: pods[end.member].attached[end.side] for end in self._ends()}
-            standing = Standing(node=node, sides=sides, pods=pods, attached=attached)
+            standing = Standing(nodes=nodes, sides=sides, pods=pods, attached=attached)
             for end, item in attached.items():
                 pod_ends.widen(bed, self._network, pods[end.member], item)
             steered = self._lead(stack, standing)
@@ -138,7 +143,7 @@ class ForwardingPods(ABC):
             functions = [function.started(pod) for pod, function in zip(pods, self._functions, strict=True)]
             settled = [
                 self._network.settled(
-                    node, item, pod_id=pods[end.member].pod_id, pod_pid=pods[end.member].pid
+                    nodes[end.member], item, pod_id=pods[end.member].pod_id, pod_pid=pods[end.member].pid
                 )
                 for end, item in attached.items()
             ]
@@ -146,7 +151,7 @@ class ForwardingPods(ABC):
             device_queues = [
                 pod_ends.queue(bed, self._network, pods[end.member], side, attached[end])
                 for side, end in zip(sides, outer, strict=True)
-            ]
+            ] + self._inner_queues()
             standing = replace(
                 standing,
                 functions=functions,
@@ -159,7 +164,7 @@ class ForwardingPods(ABC):
                     "path": self.kind.name,
                     "hosting": "pod",
                     "function": functions[0],
-                    "network": bed.described(self._cell.network, node.name),
+                    "network": self._described(nodes),
                     "attachments": [
                         {**item.evidence, **more, **self._member(end)}
                         for (end, item), more in zip(attached.items(), settled, strict=True)
@@ -171,9 +176,9 @@ class ForwardingPods(ABC):
                     "forwarding": self._functions[0].forwarding,
                     "device_queues": device_queues,
                     "datapath": {
-                        node.name: node.call(datapath.observe),
+                        **{node.name: node.call(datapath.observe) for node in dict.fromkeys(nodes)},
                         **{
-                            name: node.call(datapath.observe, netns=pod.netns_path)
+                            name: pod.node.call(datapath.observe, netns=pod.netns_path)
                             for name, pod in zip(self._pod_names(), pods, strict=True)
                         },
                     },
@@ -231,6 +236,32 @@ class ForwardingPods(ABC):
     def _told(self, standing: Standing) -> Evidence:
         """Return what the platform record says of this path alone."""
 
+    # ---------------------------------------------------------------- where it stands
+
+    def _sides(self) -> tuple[Side, Side]:
+        """Return where the tester's ports are cabled to: one node, unless a path says otherwise."""
+        return self._bed.sides()
+
+    def _nodes(self, sides: tuple[Side, Side]) -> Sequence[BedNode]:
+        """Return the node of each pod."""
+        return [self._bed.node(sides[0].node)] * len(self._members)
+
+    def _lots(self, sides: tuple[Side, Side]) -> Sequence[tuple[int, BedNode, str | None]]:
+        """Return each segment's number, a node that it lies on, and the NIC of that node on it."""
+        (node,) = dict.fromkeys(self._nodes(sides))
+        return [(segment, node, nic) for segment, nic in self._segments(sides)]
+
+    def _inner_queues(self) -> list[dict[str, JsonValue]]:
+        """Return the evidence of queues beside those that face the tester."""
+        return []
+
+    def _described(self, nodes: Sequence[BedNode]) -> Mapping[str, JsonValue]:
+        """Return the network option's evidence, by node where there are two."""
+        found = {
+            node.name: self._bed.described(self._cell.network, node.name) for node in dict.fromkeys(nodes)
+        }
+        return found if len(found) > 1 else next(iter(found.values()))
+
     # ---------------------------------------------------------------- what all do
 
     def _ends(self) -> Iterator[End]:
@@ -243,17 +274,19 @@ class ForwardingPods(ABC):
     def _member(self, end: End) -> dict[str, JsonValue]:
         return {"member": self._members[end.member]}
 
-    def _ground(self, stack: ExitStack, node: PlacedNode, sides: tuple[Side, Side]) -> None:
-        """Make the node ready: queues, tags, routing, and no bridge of an earlier deployment."""
-        nics = tuple(side.nic for side in sides)
-        stack.enter_context(queues.released(self._bed, node, nics))
-        if self._cell.vlan_id is not None:
-            stack.enter_context(queues.tags_in_frames(node, nics))
-        if self._uplink == uplinks.ROUTED:
-            stack.enter_context(routers.forwarding(node))
-            for side in sides:
-                stack.enter_context(routers.router_addresses(node, side))
-        for segment, nic in self._segments(sides):
+    def _ground(self, stack: ExitStack, sides: tuple[Side, Side]) -> None:
+        """Make the nodes ready: queues, tags, routing, and no bridge of an earlier deployment."""
+        lots = self._lots(sides)
+        for node in dict.fromkeys(node for _, node, _ in lots):
+            nics = tuple(nic for _, one, nic in lots if one is node and nic is not None)
+            stack.enter_context(queues.released(self._bed, node, nics))
+            if self._cell.vlan_id is not None:
+                stack.enter_context(queues.tags_in_frames(node, nics))
+            if self._uplink == uplinks.ROUTED:
+                stack.enter_context(routers.forwarding(node))
+                for side in sides:
+                    stack.enter_context(routers.router_addresses(node, side))
+        for segment, node, nic in lots:
             stack.enter_context(uplinks.cleared(node, self._uplink, nic=nic, bridge=bridge_of(segment)))
 
     def _wanted(self, end: End, sides: tuple[Side, Side]) -> PodNetwork:

@@ -24,6 +24,26 @@ class Side:
     link: str = VETH  # what joins them
 
 
+def ends_of(bed: Bed) -> tuple[Side, Side]:
+    """Return where the tester's ports are cabled to. Raises as `side_of` does."""
+    left, right = (side_of(bed, number, port) for number, port in enumerate(bed.testbed.tester.ports))
+    return left, right
+
+
+def on_one_node(ends: tuple[Side, Side]) -> tuple[Side, Side]:
+    """Return both; ConfigError PATH-01 where they are at two nodes."""
+    left, right = ends
+    if left.node != right.node:
+        raise ConfigError(
+            "PATH-01",
+            "a path of one node needs both tester ports there",
+            expected="links from both tester ports to the same node",
+            found=f"{left.node}/{left.nic} and {right.node}/{right.nic}",
+            hint="path chain-underlay has a pod on each of two nodes",
+        )
+    return ends
+
+
 def side_of(bed: Bed, number: int, port: str) -> Side:
     """Return the side of tester port 0 or 1; ConfigError PATH-01 where no link joins it to a node."""
     for link in bed.testbed.links:

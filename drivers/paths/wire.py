@@ -49,7 +49,7 @@ class WirePath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: a wire of the ports' own kind; or a frame is too large."""
-        if self._bed.loop is None and CABLE in {side.link for side in self._bed.sides()}:
+        if self._bed.loop is None and CABLE in {side.link for side in self._bed.ends()}:
             return Missing(
                 what="a wire for the qualification of the tester",
                 reason="its ports are ends of cables, and no link joins two ports of the tester",
@@ -89,7 +89,7 @@ class WirePath:
         # below the /run of the tester's place, with which it goes
         socket = _at(bed, "/run/wire")
         Path(socket).unlink(missing_ok=True)  # a tester that was killed leaves it
-        sides, kinds = bed.sides(), (VHOST, VIRTIO_USER)
+        sides, kinds = bed.ends(), (VHOST, VIRTIO_USER)
         macs = (sides[0].tester_mac, sides[1].tester_mac)
         made = {"kind": VHOST_USER, "ends": list(kinds)}
         joined = self._joined((socket, socket), macs, made, VHOST_USER)
@@ -106,7 +106,7 @@ class WirePath:
     @contextmanager
     def _repeated(self) -> Iterator[Deployment]:
         """Join a port on one end of a veth pair to one at a socket: testpmd has the other ends of both."""
-        bed, tester, sides = self._bed, self._bed.tester, self._bed.sides()
+        bed, tester, sides = self._bed, self._bed.tester, self._bed.ends()
         mine, other = _INTERFACES
         try:
             pair = links.connect(tester, mine, tester, other, mtu_octets=bed.mtu_octets)

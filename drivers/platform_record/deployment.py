@@ -138,7 +138,7 @@ def _attachments(node: Any, where: str) -> Iterator[tuple[str, Mapping[str, Any]
     """Each attachment within the evidence, with the node that it names ("" where it names none)."""
     if isinstance(node, Mapping):
         if "network" in node and isinstance(node.get("interface"), Mapping):
-            yield where, node
+            yield str(node.get("node", where)), node
             return
         named = node.get("node")
         for value in node.values():

@@ -18,6 +18,7 @@ from bmwg.drivers.testbed.file import (
 )
 from bmwg.drivers.testbed.guest import guest_problems
 from bmwg.drivers.testbed.row import KEY, row_problems
+from bmwg.drivers.testbed.tester_host import tester_host_problems
 from bmwg.methodology.records import ENGINES
 from bmwg.methodology.trial.cpu_lists import cpu_list
 from bmwg.schemas.validation import Problem, near_name
@@ -34,6 +35,7 @@ _IN_NAMESPACE = {AUTO, "xdp", "af_xdp", "af_packet"}  # port kinds that sit on a
 def contradictions(testbed: Testbed) -> Iterator[Problem]:
     """Yield what of nodes, links, ports, CPUs and row cannot be together (CPU sharing: RFC8172-3.4-02)."""
     yield from _node_problems(testbed)
+    yield from tester_host_problems(testbed)
     yield from _link_problems(testbed)
     yield from _cable_problems(testbed)
     yield from _host_problems(testbed)
@@ -121,7 +123,10 @@ def _link_problems(testbed: Testbed) -> Iterator[Problem]:
 
 
 def _cable_problems(testbed: Testbed) -> Iterator[Problem]:
-    """What a cable joins here is borrowed, so a person must have said that it may be (RFC 6815)."""
+    """What a cable joins here is borrowed, so a person must have said that it may be (RFC 6815).
+
+    So are the ports of a tester on another host: it cannot be told that they are for it alone.
+    """
     remote = {node.name for node in testbed.nodes if node.kind is NodeKind.SSH}
     for index, link in enumerate(testbed.links):
         for end, endpoint in (("a", link.a), ("b", link.b)):
@@ -129,11 +134,16 @@ def _cable_problems(testbed: Testbed) -> Iterator[Problem]:
             if here and endpoint.interface not in testbed.lab_ports:
                 yield Problem(
                     location=("links", index, end),
-                    expected=f"an interface of this machine that lab_ports names"
+                    expected=f"an interface of {_where(testbed)} that lab_ports names"
                     f" ({', '.join(testbed.lab_ports) or 'none declared'})",
                     found=repr(endpoint.interface),
                     near=near_name(endpoint.interface, testbed.lab_ports),
                 )
+
+
+def _where(testbed: Testbed) -> str:
+    """Say whose interfaces `lab_ports` names."""
+    return "the tester's host" if testbed.tester.host else "this machine"
 
 
 def _port_problems(testbed: Testbed) -> Iterator[Problem]:
@@ -245,7 +255,7 @@ def _cpu_problems(testbed: Testbed) -> Iterator[Problem]:
         cpu_list(testbed.data["pods"]["cpus"])
     except ValueError as error:
         yield Problem(location=("pods", "cpus"), expected="CPU ranges from low to high", found=str(error))
-    if not testbed.dut_cpus_here or testbed.dut.shares_tester_cpus:
+    if testbed.tester.host or not testbed.dut_cpus_here or testbed.dut.shares_tester_cpus:
         return  # another machine's CPUs, or sharing declared
     for location, cpus in ((("dut", "cpus"), testbed.dut.cpus), (("pods", "cpus"), testbed.pods.cpus)):
         shared = sorted(set(testbed.tester.cpus) & set(cpus))

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
+
+import yaml
 
 import bmwg
 from bmwg.drivers.api.instance import CRUN
@@ -76,6 +78,7 @@ class TesterSpec:
     """The traffic driver by entry-point name, its two ports as written, port kind and CPU numbers.
 
     `io` is the kind of both ports; the second one has `other_io` where the file names a kind for each.
+    `host` is the machine that its ports and CPUs are of; None: the runner's own.
     """
 
     driver: str
@@ -84,6 +87,7 @@ class TesterSpec:
     cpus: tuple[int, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     other_io: str = ""
+    host: NodeSpec | None = None
 
     @property
     def ios(self) -> tuple[str, str]:
@@ -146,7 +150,8 @@ class PodSpec:
 class Testbed:
     """A testbed file, checked. `data` is the file as data (for run.json), `file` where it was read from.
 
-    `functions` are the settings of each function by its name.
+    `functions` are the settings of each function by its name. The host of the tester is none of the `nodes`.
+    `lab_ports` are of the tester's machine.
     """
 
     __test__ = False  # not a pytest class
@@ -175,6 +180,21 @@ class Testbed:
         if all(node.kind is NodeKind.SSH for node in self.nodes):
             return ()
         return tuple(sorted({*self.dut.cpus, *self.pods.cpus}))
+
+    @property
+    def tester_cpus_here(self) -> tuple[int, ...]:
+        """CPUs of this machine that the tester has: none where it is on another host."""
+        return () if self.tester.host else self.tester.cpus
+
+    @property
+    def lab_ports_here(self) -> tuple[str, ...]:
+        """Ports of this machine that test traffic may use: none where the tester is on another host."""
+        return () if self.tester.host else self.lab_ports
+
+    @property
+    def at_the_tester(self) -> Testbed:
+        """The testbed as the machine of the tester sees it, which is then this one."""
+        return replace(self, tester=replace(self.tester, host=None))
 
     def node(self, name: str) -> NodeSpec:
         """Return the node of that name; ConfigError CFG-05 with a near name otherwise."""
@@ -206,6 +226,11 @@ def parse_testbed(text: str, file: Path) -> Testbed:
     if document.problems:
         raise _refusal("CFG-02", file, document, list(document.problems))
     return _checked(document, file, f"testbed file {file}")
+
+
+def text_of_testbed(testbed: Testbed) -> str:
+    """Return a testbed as YAML text, for `parse_testbed` at another place."""
+    return yaml.safe_dump(dict(testbed.data), sort_keys=False, allow_unicode=True)
 
 
 def with_settings(testbed: Testbed, settings: Mapping[tuple[str, ...], object], where: str) -> Testbed:
@@ -286,18 +311,20 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
         pod_cpus = cpu_list(pods["cpus"])
     except ValueError:
         pod_cpus = ()  # reported as a contradiction
+    nodes = {
+        name: NodeSpec(
+            name=name,
+            kind=NodeKind(node["kind"]),
+            ssh=node.get("ssh"),
+            python=node.get("python", "python3"),
+        )
+        for name, node in data["nodes"].items()
+    }
+    host = nodes.pop(tester.get("host"), None)  # a name that no node has is reported as a contradiction
     return Testbed(
         file=file,
         name=data["name"],
-        nodes=tuple(
-            NodeSpec(
-                name=name,
-                kind=NodeKind(node["kind"]),
-                ssh=node.get("ssh"),
-                python=node.get("python", "python3"),
-            )
-            for name, node in data["nodes"].items()
-        ),
+        nodes=tuple(nodes.values()),
         links=tuple(
             LinkSpec(a=_endpoint(link["a"]), b=_endpoint(link["b"]), kind=link.get("kind", VETH))
             for link in data["links"]
@@ -309,6 +336,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             other_io=ios[1],
             cpus=tuple(map(int, tester["cpus"])),
             options=tester.get("options", {}),
+            host=host,
         ),
         dut=DutSpec(
             cpus=tuple(map(int, dut["cpus"])),

@@ -47,6 +47,8 @@ def with_medium(testbed: Testbed) -> Testbed:
     before the ports are borrowed. Raises ConfigError PORT-05.
     """
     hosts = {node.name for node in testbed.nodes if node.kind is NodeKind.SSH}
+    if testbed.tester.host is not None:
+        hosts.add(TESTER)
     ends = [
         end.interface
         for link in testbed.links

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.api.workload import TWO, Takes
 from bmwg.methodology.records import FRAMES
+
+if TYPE_CHECKING:
+    from bmwg.drivers.testbed.file import Testbed
 
 
 class OfFrames:
@@ -15,7 +18,11 @@ class OfFrames:
     kind: ClassVar[str] = FRAMES
     takes: ClassVar[Takes] = TWO
     one_place: ClassVar[bool] = False
-    pci_memory_mib: ClassVar[int | None] = None
+
+    @classmethod
+    def pci_memory_mib(cls, _: Testbed, /) -> int | None:
+        """Open no NIC."""
+        return None
 
     def probe(self) -> Missing | None:
         """Nothing is missing of a tester that was made."""

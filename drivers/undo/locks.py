@@ -28,13 +28,13 @@ def claims(testbed: Testbed) -> tuple[str, ...]:
     """Name what a run on this testbed has for itself: CPUs of this machine, lab ports."""
     if testbed.tester.driver == SIMULATED:
         return ()
-    cpus = {*testbed.tester.cpus, *testbed.dut_cpus_here}
+    cpus = {*testbed.tester_cpus_here, *testbed.dut_cpus_here}
     return (*claims_here(cpus), *port_claims(testbed))
 
 
 def port_claims(testbed: Testbed) -> tuple[str, ...]:
-    """Name the lab ports of a testbed, by each name that their NICs have: interface and PCI address."""
-    return claims_here((), pci_port.names_of_all(testbed.lab_ports))
+    """Name a testbed's lab ports on this machine, by each name of their NICs: interface and PCI address."""
+    return claims_here((), pci_port.names_of_all(testbed.lab_ports_here))
 
 
 @contextmanager

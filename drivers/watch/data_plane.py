@@ -71,6 +71,7 @@ class DataPlane:
         places += [str(one.get("at", "")).partition("/")[0] for one in queues]
         places.append(str(deployment.evidence.get("node", "")))  # of a network without a pod
         self._nodes = [bed.node(name) for name in bed.nodes if name in places]
+        self._apart = len({node.machine.name for node in self._nodes}) > 1
         networked = bool(self._nodes) and cell.network != NOTHING
         self._network = bed.network(cell.network) if networked else None
         function = deployment.evidence.get("function")
@@ -81,7 +82,7 @@ class DataPlane:
         self.parts = sorted(part for part, counts in self.read().items() if names.CPU in counts)
 
     def _count_cycles(self) -> str:
-        if not self._nodes:
+        if not self._nodes or self._apart:
             return ""
         processes = {role: pod.pid for role, pod in self._pods.items()}
         if self._network is not None:
@@ -102,10 +103,12 @@ class DataPlane:
             )
         if self._no_cycles:
             absent["cycles"] = self._no_cycles
+        if self._apart:
+            absent["kernel"] = "its threads, soft interrupts and cycles: the nodes are on two machines"
         return {"parts": self.parts, "not_counted": absent}
 
     def _readers(self) -> Iterator[Callable[[], Mapping[str, Mapping[str, Any]]]]:
-        if self._nodes:  # all nodes of a path are on one machine, whose threads each of them sees
+        if self._nodes and not self._apart:  # the threads of one machine, which each of its nodes sees
             yield partial(self._nodes[0].call, kernel, queues=self._threads, cpus=self._cpus)
         if (network := self._network) is not None:
             yield from (partial(network.uses, node) for node in self._nodes)

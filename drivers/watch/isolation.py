@@ -15,7 +15,9 @@ import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.api.protocols import JsonValue, Node, TesterPort
+from bmwg.drivers.nodes.here import HERE
 from bmwg.drivers.nodes.netns import in_initial_namespace
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.ports.interfaces import rtnetlink
@@ -37,10 +39,14 @@ _BENCHMARK_IPV4 = (0xFFFE0000, 0xC6120000)  # 198.18.0.0/15, rfc2544 appendix C
 _BENCHMARK_IPV6 = 0x20010002  # 2001:2::/48, rfc5180
 
 
-def require_own_ports(ports: Collection[TesterPort], lab_ports: Collection[str]) -> None:
-    """TestbedError ISO-01 for a port in the machine's own namespace that is no declared lab port."""
+def require_own_ports(
+    ports: Collection[TesterPort], lab_ports: Collection[str], machine: Calls = HERE
+) -> None:
+    """TestbedError ISO-01 for a port in its machine's own namespace that is no declared lab port."""
     for port in ports:
-        if port.io in _IN_NAMESPACE and port.device not in lab_ports and in_initial_namespace(port.netns):
+        if port.io not in _IN_NAMESPACE or port.device in lab_ports:
+            continue
+        if machine.call(in_initial_namespace, netns=port.netns):
             raise TestbedError(
                 "ISO-01",
                 f"tester port {port.name} ({port.device}); no traffic was sent",

@@ -15,6 +15,7 @@ from bmwg.drivers.containers import native_cgroup
 from bmwg.drivers.nodes import neighbour, programs
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.places.native import UNDO_KIND
+from bmwg.drivers.testbed.file import TESTER
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.cells.neighbours import Neighbour
 
@@ -39,6 +40,12 @@ def lacking(bed: Bed, name: str) -> Missing | None:
             what=f"neighbour {name}",
             reason=f"the testbed file names no CPUs of {place}",
             mend=f"`cpus` of {place} in the testbed file",
+        )
+    if place == TESTER and _node(bed).machine is not bed.tester.machine:
+        return Missing(
+            what=f"neighbour {name}",
+            reason="the tester's CPUs are of another machine than the one that is measured",
+            mend="a neighbour on the CPUs of pods or dut",
         )
     found = _node(bed).call(neighbour.probe)
     return Missing(**found) if found else None

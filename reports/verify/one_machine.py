@@ -58,7 +58,8 @@ def _of_one_kernel(testbed: Mapping[str, Any], platform: Mapping[str, Any]) -> I
             if _TESTER_HOST not in places:
                 yield f"{where}: {_TESTER_HOST}", "the record of the tester's machine", "none"
             its_own = _value(places.get(_TESTER_HOST), _RELEASE)
-        for node, expected in ((_TESTER, its_own), *((one, release) for one in sorted(tested))):
+        others = [(one, _value(places.get(f"{one}/host"), _RELEASE) or release) for one in sorted(tested)]
+        for node, expected in ((_TESTER, its_own), *others):
             found = _value(places.get(node), _RELEASE)
             if None not in (found, expected) and found != expected:
                 yield f"{where}: {node}: kernel/release", str(expected), str(found)

@@ -75,7 +75,9 @@ def check(testbed: Testbed) -> Found:
             found.append(one)
             if host is not None:
                 machines |= dict.fromkeys(spec.nodes, host)
-                of_hosts[spec.name] = Machines({spec.name: host}, tests_from_here=False).examine(None)
+                of_hosts[spec.name] = Machines({spec.name: host}, tests_from_here=False).examine(
+                    None, testbed
+                )
         taken = pci_needs(testbed)
         nics: dict[Endpoint, str] = {}
         reached = [link for link in cables if {link.a.node, link.b.node} <= machines.keys()]

@@ -22,23 +22,25 @@ from bmwg.drivers.undo.locks import claims_here, reserve_claims
 from bmwg.methodology.errors import TestbedError
 from bmwg.resources.lab.check import Machine, up
 
-DUT = "dut1"
+DUT, GENERATOR = "dut1", "gen"  # the nodes of the file that are hosts
 Cable = tuple[str, str]  # its ends, as `node/interface`
 
 
-def first_file(name: str, ports: Sequence[str], host: HostSpec | None) -> str:
+def first_file(name: str, ports: Sequence[str], host: HostSpec | None, tester: HostSpec | None = None) -> str:
     """Return a testbed file as text: the tester's `ports`, and those of a device host (None: all are here).
+
+    `tester` is the host of the tester's ports (None: this machine), with a device host beside it.
 
     Ports are up while frames are sent, and then as they were. Raises TestbedError LAB-04, PORT-01, and what
     reaching a host raises.
     """
     with ExitStack() as stack:
-        stack.enter_context(reserve_claims(claims_here((), sorted(ports))))
-        there: Machine | None = None
-        if host is not None:
-            there = stack.enter_context(open_hosts([host]))[host.name]
+        stack.enter_context(reserve_claims(claims_here((), () if tester else sorted(ports))))
+        hosts = stack.enter_context(open_hosts([one for one in (host, tester) if one is not None]))
+        there: Machine | None = hosts.get(DUT)
+        mine_at: Machine = hosts.get(TESTER, HERE)
         places: list[tuple[Machine, dict[str, str]]] = [
-            (HERE, {port: f"{TESTER}/{port}" for port in ports}),
+            (mine_at, {port: f"{TESTER}/{port}" for port in ports}),
             *([(there, {port: f"{DUT}/{port}" for port in host.ports})] if there and host else []),
         ]
         devices: list[tuple[Machine, str]] = []
@@ -51,8 +53,8 @@ def first_file(name: str, ports: Sequence[str], host: HostSpec | None) -> str:
         # what a virtual interface tells is no rate
         rates = [machine.call(lab_port.line_rate_bps, interface=port) for machine, port in devices]
         cpus = (there or HERE).call(probe.online_cpus)
-        here = HERE.call(probe.online_cpus)
-    return yaml.safe_dump(written(name, cables, rates, here, cpus, host), sort_keys=False, width=110)
+        here = mine_at.call(probe.online_cpus)
+    return yaml.safe_dump(written(name, cables, rates, here, cpus, host, tester), sort_keys=False, width=110)
 
 
 def joined(arrived: Mapping[str, Sequence[str]]) -> list[Cable]:
@@ -71,6 +73,7 @@ def written(
     here: Sequence[int],
     there: Sequence[int],
     host: HostSpec | None,
+    tester: HostSpec | None = None,
 ) -> dict[str, Any]:
     """Return the file as data; the device's ends on this machine are those that are not the tester's.
 
@@ -90,14 +93,15 @@ def written(
         )
     links = [{"a": a, "b": f"{DUT}/{b.partition('/')[2]}", "kind": "cable"} for a, b in to_device[:2]]
     links += [{"a": a, "b": b, "kind": "cable"} for a, b in loops[:1]]
-    mine = [end.partition("/")[2] for link in links for end in (link["a"], link["b"])]
-    own = [end for end in mine if host is None or end not in host.ports]
+    ends = [end for link in links for end in (link["a"], link["b"])]
+    own = [end.partition("/")[2] for end in ends if host is None or end.startswith(f"{TESTER}/")]
     data: dict[str, Any] = yaml.safe_load(embedded_file().read_text())
     rate = min((one for one in rates if one), default=None)
     data |= {
         "name": name,
         "nodes": {
-            DUT: {"kind": "ssh", "ssh": host.ssh, "python": host.python} if host else {"kind": "namespace"}
+            DUT: _node(host) if host else {"kind": "namespace"},
+            **({GENERATOR: _node(tester)} if tester else {}),
         },
         "links": links,
         "dut": {**data["dut"], "cpus": [there[-1]]},
@@ -106,4 +110,10 @@ def written(
         "medium": {"kind": "ethernet", "line_rate_bps": rate} if rate else {"kind": "veth"},
     }
     data["tester"] |= {"ports": [links[0]["a"], links[1]["a"]], "cpus": [here[-1] if host else here[0]]}
+    if tester:
+        data["tester"]["host"] = GENERATOR
     return data
+
+
+def _node(host: HostSpec) -> dict[str, str]:
+    return {"kind": "ssh", "ssh": host.ssh, "python": host.python}

@@ -20,7 +20,9 @@ _STYLE = (
 def places_of(testbed: Testbed) -> dict[str, str]:
     """Return each place with what it is: the tester first, then the nodes of the file, in its order."""
     tester, dut = testbed.tester, testbed.dut
-    found = {TESTER: f"{tester.driver}, io {'/'.join(dict.fromkeys(tester.ios))}, CPU {_listed(tester.cpus)}"}
+    on = f", host {tester.host.ssh}" if tester.host else ""
+    words = f"{tester.driver}, io {'/'.join(dict.fromkeys(tester.ios))}, CPU {_listed(tester.cpus)}{on}"
+    found = {TESTER: words}
     for node in testbed.nodes:
         where = (
             f"host {node.ssh}" if node.kind is NodeKind.SSH else f"namespace, DUT on CPU {_listed(dut.cpus)}"

@@ -16,8 +16,8 @@ from bmwg.drivers.nodes.ssh import SshNode
 from bmwg.drivers.platform_record.collect import collect
 from bmwg.drivers.platform_record.doctor import examine, examine_here
 from bmwg.drivers.platform_record.sampling import between, sample
-from bmwg.drivers.testbed.file import Testbed
-from bmwg.drivers.testbed.hosts import HostSpec
+from bmwg.drivers.testbed.file import TESTER, Testbed, text_of_testbed
+from bmwg.drivers.testbed.hosts import HostSpec, of_tester
 from bmwg.drivers.watch import awake, isolation
 from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.methodology.errors import TestbedError, ToolkitError
@@ -29,7 +29,7 @@ from bmwg.resources.run.platform import LATENCY_LIMIT, PlatformGuard, host_count
 from bmwg.resources.run.provenance import toolkit_state
 
 _RECORD_DEADLINE_S = 60.0  # a record's own budget and what a busy host takes beside it
-TESTER_HOST = "tester/host"  # this machine, in the records of a run whose device is another one
+TESTER_HOST = "tester/host"  # the tester's machine, in the records of a run whose device is another one
 
 
 class Machines:
@@ -95,7 +95,7 @@ class Machines:
     def others(self) -> Records:
         """The records of the other machines, by place."""
         found: dict[str, Any] = {}
-        if self._here and self._under_test:
+        if self._here and self._under_test:  # else a host of that name has the tester
             found[TESTER_HOST] = collect("machine")
         for name, host in self.hosts.items():
             if name != self._under_test:
@@ -111,9 +111,11 @@ class Machines:
             mine = None if self._under_test else record
             found += [finding.as_json() for finding in examine(testbed, mine)]
         for name in self.hosts:
+            # of the tester's host the file says what this machine else has
+            asked = text_of_testbed(testbed) if testbed is not None and name == TESTER else ""
             found += [
                 {**finding, "what": f"{name}'s host: {finding['what']}"}
-                for finding in self._call(name, examine_here)
+                for finding in self._call(name, examine_here, testbed=asked)
             ]
         return found
 
@@ -144,7 +146,8 @@ class Machines:
 
     def leak_watch(self, lab_ports: Collection[str] = (), *, signed: bool = False) -> LeakWatch:
         """Return what looks for test frames outside: on this machine, and on each host beside its ports."""
-        watched = [(self.hosts[spec.name], spec.ports) for spec in self._specs] if self._here else []
+        tested = self._here or of_tester(self._specs)  # else no frames are offered
+        watched = [(self.hosts[spec.name], spec.ports) for spec in self._specs] if tested else []
         return isolation.LeakWatch(lab_ports, signed=signed, hosts=watched)
 
     def guard(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes import process
 from bmwg.drivers.nodes.hosts import open_hosts
+from bmwg.drivers.testbed.hosts import of_tester
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.undo.locks import reserve_claims
 from bmwg.drivers.watch import awake
@@ -222,7 +223,7 @@ def _reached(stack: ExitStack, shares: Sequence[Share]) -> Machines:
         stack.enter_context(open_hosts(first.hosts)),
         first.hosts,
         under_test=first.under_test,
-        tests_from_here=not first.elsewhere,
+        tests_from_here=not (first.elsewhere or of_tester(first.hosts)),
     )
     machines.keep_awake(_wanted_awake(shares)[0])
     return machines

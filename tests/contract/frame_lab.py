@@ -1,4 +1,6 @@
-"""A lab for frames: the runner's machine with the tester, and hosts over SSH with the device, cabled by veth.
+"""A lab for frames: the runner's machine, with the tester or a host for it, and hosts with the device.
+
+They are cabled by veth.
 
 Each machine is a set of namespaces of this one, with its own /run and /var/lib/bmwg; a host has an sshd. What
 differs from a real lab is that all have one kernel (`tests/rehearsal` has kernels apart).
@@ -25,6 +27,7 @@ from bmwg.drivers.ports import interfaces, lab_port
 from bmwg.drivers.testbed.file import embedded_file
 
 RUNNER = "runner"
+GENERATOR = "gen"  # the tester's host, in a lab where that is not the runner
 _PROFILE = """
 extends: quick
 name: lab
@@ -126,9 +129,20 @@ def _enter(node: NamespaceNode) -> list[str]:
 
 @contextmanager
 def frame_lab(
-    folder: Path, cables: Sequence[Cable] = GOOD, hosts: Sequence[str] = ("dut1",)
+    folder: Path,
+    cables: Sequence[Cable] = GOOD,
+    hosts: Sequence[str] = ("dut1",),
+    *,
+    tester: str = RUNNER,
 ) -> Iterator[FrameLab]:
-    """Make the machines, their daemons and cables, and a file that says how GOOD cables them."""
+    """Make the machines, their daemons and cables, and a file that says how GOOD cables them.
+
+    With `tester` the runner's ends are on that host.
+    """
+    devices = hosts
+    if tester != RUNNER:
+        hosts = (tester, *hosts)
+        cables = [(_on(a, tester), _on(b, tester)) for a, b in cables]
     folder.mkdir(parents=True, exist_ok=True)
     make_keys(folder)
     with ExitStack() as stack:
@@ -147,11 +161,15 @@ def frame_lab(
         (folder / ".ssh" / "config").write_text("\n".join(entries))
         made = FrameLab(folder, machines, cables)
         made.cable()
-        _write(made, hosts)
+        _write(made, devices, "" if tester == RUNNER else tester)
         yield made
 
 
-def _write(lab: FrameLab, hosts: Sequence[str]) -> None:
+def _on(end: tuple[str, str], tester: str) -> tuple[str, str]:
+    return (tester if end[0] == RUNNER else end[0], end[1])
+
+
+def _write(lab: FrameLab, hosts: Sequence[str], tester: str) -> None:
     data = yaml.safe_load(embedded_file().read_text())
     ends = [(f"tester/{a}", f"{'tester' if other == RUNNER else other}/{b}") for (_, a), (other, b) in GOOD]
     if len(hosts) > 1:
@@ -160,13 +178,15 @@ def _write(lab: FrameLab, hosts: Sequence[str]) -> None:
         "name": "frame-lab",
         "nodes": {
             name: {"kind": "ssh", "ssh": f"root@lab-{name}", "python": str(_python(lab.folder))}
-            for name in hosts
+            for name in (*hosts, *([tester] if tester else []))
         },
         "links": [{"a": a, "b": b, "kind": "cable"} for a, b in ends],
         "lab_ports": ["eth1", "eth2", "eth5", "eth6"],
         "medium": {"kind": "veth"},
     }
     data["tester"]["ports"] = ["tester/eth1", "tester/eth2"]
+    if tester:
+        data["tester"]["host"] = tester
     lab.testbed.write_text(yaml.safe_dump(data, sort_keys=False))
 
 

@@ -5,6 +5,7 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.platform_record.collect import collect
@@ -12,7 +13,7 @@ from bmwg.drivers.platform_record.doctor import cpus, kernel, network, privilege
 from bmwg.drivers.platform_record.doctor.scene import Scene
 from bmwg.drivers.platform_record.source import LocalSource
 from bmwg.drivers.platform_record.values import Source
-from bmwg.drivers.testbed.file import Testbed
+from bmwg.drivers.testbed.file import Testbed, parse_testbed
 from bmwg.methodology.record.findings import Finding, Weight
 
 CHECKS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
@@ -32,6 +33,8 @@ def examine(
 
     A check that breaks off is itself a finding (DOC-00): silence would read as health.
     """
+    if testbed is not None and testbed.tester.host is not None:
+        testbed = None  # nothing of it is on this machine
     scene = Scene(record or collect(), testbed, source or LocalSource())
     found: list[Finding] = []
     for check in CHECKS:
@@ -56,6 +59,10 @@ def by_weight(found: Iterable[Finding]) -> list[Finding]:
     return sorted(found, key=lambda finding: (order.index(finding.weight), finding.finding_id, finding.what))
 
 
-def examine_here() -> list[dict[str, str]]:
-    """Node function: all findings on the node's machine, as data."""
-    return [finding.as_json() for finding in examine()]
+def examine_here(*, testbed: str = "") -> list[dict[str, str]]:
+    """Node function: all findings on the node's machine, as data.
+
+    `testbed` is the text of a testbed file whose tester is on it; empty where none is to be held against it.
+    """
+    found = parse_testbed(testbed, Path("testbed.yaml")).at_the_tester if testbed else None
+    return [finding.as_json() for finding in examine(found)]

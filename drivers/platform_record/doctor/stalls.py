@@ -210,7 +210,7 @@ def look(testbed: Testbed, profile: Profile) -> Stalls | None:
 
 def cpus_here(testbed: Testbed) -> tuple[int, ...]:
     """CPU numbers of tester and DUT on this machine, as far as they are on."""
-    named = {*testbed.tester.cpus, *testbed.dut_cpus_here}
+    named = {*testbed.tester_cpus_here, *testbed.dut_cpus_here}
     online = text_or_none(LocalSource(), _ONLINE)
     return tuple(sorted(named & set(number_list(online)) if online else named))
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed.file import Testbed
@@ -18,7 +18,6 @@ from bmwg.drivers.traffic.embedded.destinations import LEARNING_FRAMES, SEED, dr
 from bmwg.drivers.traffic.embedded.extras import ROUTES, extras, states
 from bmwg.drivers.traffic.embedded.ports import (
     DEFAULT_MTU,
-    MEMORY_MIB,
     NETDEV_KINDS,
     PCI,
     check_interface,
@@ -58,8 +57,6 @@ FORMAT_NUMBER = {FrameFormat.ETHERNET: 0, FrameFormat.IPV4_UDP: 1, FrameFormat.I
 class EmbeddedTraffic(OfFrames):
     """TrafficDriver over the embedded tester. One instance, one process, used from one thread."""
 
-    pci_memory_mib: ClassVar[int | None] = MEMORY_MIB
-
     def __init__(self, config: EmbeddedConfig) -> None:
         self.config = config
         self._process = TesterProcess(config)
@@ -94,6 +91,11 @@ class EmbeddedTraffic(OfFrames):
     # -- ports --------------------------------------------------------------------------------
 
     @classmethod
+    def pci_memory_mib(cls, testbed: Testbed, /) -> int | None:
+        """Say what all lanes need together, whose buffers are in hugepages. Raises ConfigError TST-27."""
+        return lanes.needed_mib(testbed)
+
+    @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> EmbeddedTraffic:
         """Make the tester that a testbed file asks for; counters must stand still for `drain_s` seconds."""
         tester = testbed.tester
@@ -104,7 +106,7 @@ class EmbeddedTraffic(OfFrames):
             EmbeddedConfig(
                 cpus=cpus,
                 descriptors=descriptors,
-                memory_mib=settings.memory_mib or lanes.memory_for(len(cpus), descriptors),
+                memory_mib=lanes.needed_mib(testbed),
                 watch_cpus=testbed.dut.cpus if testbed.dut_cpus_here else (),
                 run_dir=run_dir,
                 lab_ports=frozenset(testbed.lab_ports),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api.protocols import TesterPort
+from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.embedded.ports import AF_PACKET, MEMORY_MIB, PCI, RING, SOCKET_KINDS
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
@@ -79,6 +80,14 @@ def memory_for(lanes: int, descriptors: int) -> int:
     """DPDK's memory in MiB for so many lanes and descriptors a queue, where nobody names another."""
     more = max(1, -(-descriptors // DESCRIPTORS))
     return MEMORY_MIB + LANE_MIB * (lanes * more - 1)
+
+
+def needed_mib(testbed: Testbed) -> int:
+    """DPDK's memory in MiB for the lanes of a testbed file, or what it says; raises as `read_settings`."""
+    tester = testbed.tester
+    settings = read_settings(tester.options, tester.cpus, testbed.file)
+    lanes = len(tester.cpus[: settings.lanes])
+    return settings.memory_mib or memory_for(lanes, settings.descriptors or DESCRIPTORS)
 
 
 def capabilities_of(lanes: int) -> frozenset[Capability]:

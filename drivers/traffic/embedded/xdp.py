@@ -134,5 +134,11 @@ def lacking() -> Missing | None:
     return _missing(str(said.get("text")), mend)
 
 
+def lacks() -> str:
+    """Node function: why this machine has no ports of kind xdp; empty where it has them."""
+    missing = lacking()
+    return missing.reason if missing else ""
+
+
 def _missing(reason: str, mend: str) -> Missing:
     return Missing(what="tester ports inside the kernel (io: xdp)", reason=reason, mend=mend)

@@ -97,12 +97,16 @@ class MoonGenTraffic(OfFrames):
     """TrafficDriver over MoonGen; a process for each trial."""
 
     one_place: ClassVar[bool] = True
-    pci_memory_mib: ClassVar[int | None] = 0  # it sees to its own
 
     def __init__(self, config: MoonGenConfig) -> None:
         self.config = config
         self._ports: tuple[TesterPort, TesterPort] | None = None
         self._version: str | None = None
+
+    @classmethod
+    def pci_memory_mib(cls, _: Testbed, /) -> int | None:
+        """Ask for no memory: it sees to its own."""
+        return 0
 
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> MoonGenTraffic:

@@ -55,7 +55,6 @@ class TrexTraffic(OfFrames):
     """TrafficDriver over TRex stateless. One instance, one server, used from one thread."""
 
     one_place: ClassVar[bool] = True
-    pci_memory_mib: ClassVar[int | None] = 0  # it sees to its own
 
     def __init__(self, config: TrexConfig, make_client: ClientFactory = start_client) -> None:
         self.config = config
@@ -68,6 +67,11 @@ class TrexTraffic(OfFrames):
         self._limits: TrafficLimits | None = None
         self._versions: dict[str, JsonValue] = {}
         self._log: IO[bytes] | None = None
+
+    @classmethod
+    def pci_memory_mib(cls, _: Testbed, /) -> int | None:
+        """Ask for no memory: it sees to its own."""
+        return 0
 
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrexTraffic:

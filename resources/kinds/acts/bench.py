@@ -68,7 +68,8 @@ class ActsBench(BedBench[ActsSpec, ActsResult]):
     def _rehearsed(self, ground: Ground, workload: ActsWorkload) -> Evidence:
         """Make and remove the path once, unmeasured: what it is, and that it leads nowhere else."""
         with path_driver(ground.cell, ground.bed).deploy() as deployment:
-            require_own_ports(deployment.ports, self.testbed.lab_ports)
+            machine = ground.bed.tester.machine
+            require_own_ports(deployment.ports, self.testbed.lab_ports, machine)
             require_closed(ground.bed)
             record_machine(self.run.store, deployment.evidence, ground.bed.machines_driver)
             return {**deployment.evidence, "offered_by": dict(workload.describe())}

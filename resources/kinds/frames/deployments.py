@@ -21,6 +21,7 @@ from bmwg.methodology.records import Cell
 from bmwg.resources.kinds.frames import sampled
 from bmwg.resources.kinds.frames.session import Session
 from bmwg.resources.run.guest_record import record_machine
+from bmwg.resources.run.remote_tester import RemoteTraffic
 from bmwg.resources.run.tester import tester_of
 
 
@@ -43,7 +44,7 @@ class Deployments:
         deployment_id = f"{'-'.join(kind)}-{self._count}"
         with path_driver(cell, session.bed).deploy() as deployment:
             if session.watch is not None:
-                require_own_ports(deployment.ports, session.testbed.lab_ports)
+                require_own_ports(deployment.ports, session.testbed.lab_ports, session.bed.tester.machine)
                 require_closed(session.bed)
             data_plane = DataPlane(session.bed, cell, deployment)
             told = self._told(cell, deployment)
@@ -110,7 +111,12 @@ class Deployments:
     def _running_traffic(self) -> TrafficDriver:
         if self._traffic is None:
             session = self._session
-            driver = tester_of(session.testbed, session.bed.run_dir, session.profile.policy.drain_s)
+            drain_s = session.profile.policy.drain_s
+            driver: TrafficDriver
+            if session.testbed.tester.host is None:
+                driver = tester_of(session.testbed, session.bed.run_dir, drain_s)
+            else:
+                driver = RemoteTraffic(session.testbed, session.bed, drain_s)
             self._traffic = self._traffic_stack.enter_context(driver)
             session.store.add_driver(driver.describe())
         return self._traffic

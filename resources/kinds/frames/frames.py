@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.ports import pci_port
-from bmwg.drivers.testbed.file import SIMULATED, Testbed, load_testbed
+from bmwg.drivers.testbed.file import SIMULATED, TESTER, Testbed, load_testbed
 from bmwg.drivers.testbed.hosts import HostSpec, hosts_of, under_test
 from bmwg.drivers.testbed.medium import with_medium
 from bmwg.drivers.undo.locks import claims
@@ -28,6 +28,7 @@ from bmwg.resources.kinds.frames.bench import Bench
 from bmwg.resources.kinds.frames.frames_continued import going_on
 from bmwg.resources.kinds.frames.session import Session, networks_of
 from bmwg.resources.rooms import PlanAsked, Room, Share
+from bmwg.resources.run import remote_tester
 from bmwg.resources.run.early import require_drivers, require_levels
 from bmwg.resources.run.header import run_header
 from bmwg.resources.run.narrowing import profile_for
@@ -55,8 +56,11 @@ class FramesShare:
             if not self._simulated:
                 self.testbed = with_medium(self.testbed)
             self.profile = profile_for(settings.profile, self.testbed, settings.narrowing)
-        # what the tester lacks, before all else
-        tester_of(self.testbed, settings.results, self.profile.policy.drain_s)
+        # what the tester lacks, before all else; one on another host says it once that is reached
+        if self.testbed.tester.host is None:
+            tester_of(self.testbed, settings.results, self.profile.policy.drain_s)
+        else:
+            tester_kind(self.testbed)
         require_drivers(self.testbed)
         plan = planning.cells(self.profile, networks_of(self.testbed), test_ids=selected)
         if continued is None:  # what was begun may go on, whatever levels it has
@@ -107,7 +111,7 @@ class FramesShare:
         if self._simulated:
             return KeepAwake.NONE, []
         bed = self.testbed
-        return self.profile.keep_awake, [*bed.tester.cpus, *bed.dut_cpus_here]
+        return self.profile.keep_awake, [*bed.tester_cpus_here, *bed.dut_cpus_here]
 
     @property
     def hosts(self) -> tuple[HostSpec, ...]:
@@ -122,9 +126,11 @@ class FramesShare:
     def begin(self, run: OpenRun) -> Bench:
         """Build the bed and watch for frames that leave it."""
         watch = None
+        if self.testbed.tester.host is not None:
+            remote_tester.require_able(self.testbed, run.machines.hosts[TESTER], self.profile.policy.drain_s)
         if not self._simulated:
             signed = self.testbed.tester.driver == "embedded"
-            lent = pci_port.names_of_all(self.testbed.lab_ports)
+            lent = pci_port.names_of_all(self.testbed.lab_ports_here)
             watch = run.stack.enter_context(run.machines.leak_watch(lent, signed=signed))
         largest = max((planned.cell.frame_octets for planned in self._plan), default=0)
         networks = max((planned.cell.destination_networks for planned in self._plan), default=1)

@@ -27,7 +27,7 @@ class BedBench(RepeatedBench[SpecT, ResultT]):
 
     def __init__(self, run: OpenRun, *, testbed: Testbed, plan: Sequence[Planned[SpecT]]) -> None:
         self.testbed = testbed
-        super().__init__(run, plan=plan, ports=testbed.lab_ports)
+        super().__init__(run, plan=plan, ports=testbed.lab_ports_here)
         self._stack = ExitStack()
         self._bed: Bed | None = None
 

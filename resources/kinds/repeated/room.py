@@ -125,7 +125,7 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
     def awake(self) -> tuple[KeepAwake, list[int]]:
         """The CPUs of tester, device and pods."""
         bed = self.testbed
-        return self.profile.keep_awake, [*bed.tester.cpus, *bed.dut_cpus_here]
+        return self.profile.keep_awake, [*bed.tester_cpus_here, *bed.dut_cpus_here]
 
     @property
     def hosts(self) -> tuple[HostSpec, ...]:

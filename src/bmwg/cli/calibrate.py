@@ -97,6 +97,14 @@ def calibrate(testbed: Testbed, profile: Profile, cell: Cell) -> dict[str, Any]:
             expected="a tester that sends frames",
             found=f"driver {SIMULATED}",
         )
+    if testbed.tester.host is not None:
+        raise ConfigError(
+            "CAL-01",
+            f"{testbed.file}: nothing was started",
+            expected="a tester on this machine",
+            found=f"tester.host {testbed.tester.host.name}",
+            hint="calibrate it there; in a run the wire says the same of it",
+        )
     testbed = with_medium(testbed)
     most_fps = cell_fps(medium_of(testbed).line_rate_bps, cell) or _MOST_FPS
     with ExitStack() as stack:

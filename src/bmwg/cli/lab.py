@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.testbed.file import TESTER, load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.findings import Weight
 
@@ -25,7 +25,8 @@ def add_parser(verbs: Any) -> None:
     check = under.add_parser("check", help="what is there, and what to mend, in order")
     init = under.add_parser("init", help="write a first testbed file: cables as probe frames find them")
     init.add_argument("file", type=Path, help="the file to write; it must not be there")
-    init.add_argument("--ports", required=True, help="the tester's interfaces here, with commas")
+    init.add_argument("--ports", required=True, help="the tester's interfaces, with commas")
+    init.add_argument("--tester", default="", help="their host, user@host; without it they are here")
     init.add_argument("--dut", default="", help="the device's host, user@host; without it all ports are here")
     init.add_argument("--dut-ports", default="", help="interfaces of that host, with commas")
     init.add_argument("--python", default="python3", help="the interpreter there that has the toolkit")
@@ -77,8 +78,15 @@ def handle_init(chosen: argparse.Namespace) -> int:
     if bool(chosen.dut) != bool(ports):
         raise ConfigError("LAB-02", "--dut and --dut-ports", expected="both or none", found="one of them")
     host = HostSpec(name=DUT, ssh=chosen.dut, python=chosen.python, ports=ports, nodes=(DUT,))
-    wanted = [port for port in chosen.ports.split(",") if port]
-    text = first_file(chosen.file.stem, wanted, host if chosen.dut else None)
+    wanted = tuple(port for port in chosen.ports.split(",") if port)
+    if chosen.tester and not chosen.dut:
+        raise ConfigError(
+            "LAB-02", "--tester", expected="--dut with it: the runner only steers", found="none"
+        )
+    tester = HostSpec(name=TESTER, ssh=chosen.tester, python=chosen.python, ports=wanted, nodes=(TESTER,))
+    text = first_file(
+        chosen.file.stem, wanted, host if chosen.dut else None, tester if chosen.tester else None
+    )
     try:
         chosen.file.write_text(text, encoding="utf-8")
     except OSError as error:

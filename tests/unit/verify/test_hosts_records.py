@@ -57,3 +57,14 @@ def test_on_one_machine_the_testers_node_has_its_kernel() -> None:
     assert not found(EMBEDDED, tester=record(THERE), dut1=record(THERE))
     (told,) = found(EMBEDDED, tester=record(HERE))
     assert told.endswith("tester: kernel/release")
+
+
+def test_a_device_on_two_hosts_is_of_two_kernels() -> None:
+    """A chain over two hosts: the second one's node is held against its own host's record."""
+    links = [*TESTBED["links"], {"a": "tester/e2", "b": "dut2/e4", "kind": "cable"}]
+    nodes = {**TESTBED["nodes"], "dut2": {"kind": "ssh", "ssh": "root@two"}}
+    two = {**TESTBED, "nodes": nodes, "links": links}
+    mine = {"tester": record(HERE), "tester__host": record(HERE), "dut1": record(THERE)}
+    assert not found(two, **mine, dut2=record("6.12.0-two"), dut2__host=record("6.12.0-two"))
+    (told,) = found(two, **mine, dut2=record(THERE), dut2__host=record("6.12.0-two"))
+    assert told.endswith("dut2: kernel/release")
