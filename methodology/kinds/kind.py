@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from bmwg.methodology.answers.repeated import Repetitions
+from bmwg.methodology.matrix import Place
 from bmwg.methodology.plan.turns import Turn
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import Cell, Outcome, Validity
@@ -78,6 +79,11 @@ class Kind(Protocol):
     @property
     def headline(self) -> tuple[str, ...]:
         """The metrics by which runs are compared."""
+        ...
+
+    @property
+    def places(self) -> Mapping[str, tuple[Place, ...]]:
+        """Where its answers stand in the matrix of RFC 8172, by metric; empty for what is outside of it."""
         ...
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, ClassVar
 
 from bmwg.methodology.answers import repeated
 from bmwg.methodology.answers.student import interval
@@ -20,6 +20,7 @@ from bmwg.methodology.kinds.acts.records import (
 )
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
+from bmwg.methodology.matrix import Place
 from bmwg.methodology.records import Cell, Quantity, Validity
 from bmwg.methodology.trial.judging import Assessment
 from bmwg.schemas import load
@@ -33,6 +34,9 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
     schema = load(KIND)
     profile_format = FORMAT
     families = tuple(one.metric for one in experiments().values())
+    places: ClassVar[Mapping[str, tuple[Place, ...]]] = {
+        one.metric: one.places for one in experiments().values()
+    }
     headline = tuple(f"{one.metric}.mean" for one in experiments().values() if one.headline)
     spec_type = ActsSpec
     result_type = ActsResult
@@ -125,7 +129,21 @@ def _told(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
     values = _steps(metric, results)
     for step in removal_steps_of([life for result in results for life in result.lives]):
         values += repeated.medians(f"{metric}.removal.{step}", each(results, since_removal(step)))
-    return (*values, *repeated.medians(f"{metric}.removal", each(results, lambda life: life.removal_ns)))
+    values += repeated.medians(f"{metric}.removal", each(results, lambda life: life.removal_ns))
+    return (*values, *_astray(metric, results))
+
+
+def _astray(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
+    """Return how many frames came in all, and how many of them otherwise than by the path and in order."""
+    lives = [life for result in results for life in result.lives]
+    counts = {
+        "received_frames": sum(life.received_frames for life in lives),
+        "reordered_frames": sum(life.reordered_frames for life in lives),
+        "bypassed_frames": sum(life.bypassed_frames for life in lives),
+    }
+    return tuple(
+        Quantity(metric=f"{metric}.{name}", number=number, unit="frames") for name, number in counts.items()
+    )
 
 
 def steps_of(lives: Sequence[Life]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from bmwg.methodology.answers import repeated
 from bmwg.methodology.answers.repeated import Repetitions, Tried
 from bmwg.methodology.answers.student import interval
 from bmwg.methodology.kinds.kind import Body, Execution, Kind
+from bmwg.methodology.matrix import Place
 from bmwg.methodology.plan.turns import Turn
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Outcome, OutcomeType, Validity
@@ -179,6 +180,7 @@ class _Blocks:
     schema = _SCHEMA
     profile_format = FORMAT
     headline = (f"{METRIC}.mean",)
+    places: Mapping[str, tuple[Place, ...]] = {METRIC: ()}
     cites_catalogue = False
     named_by_run: frozenset[str] = frozenset()
 
