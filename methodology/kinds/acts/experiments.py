@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 
@@ -25,6 +25,8 @@ class Answer(StrEnum):
     RATE = "rate"  # lives in a second
     BATCHES = "batches"  # the time from the first request until all forward
     OUTAGES = "outages"  # the time of each without frames
+    ATTEMPTS = "attempts"  # the share of starts that came to forward, and why others did not
+    FIT = "fit"  # how many forward beside each other before one fails
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,11 @@ class Experiment:
     hosting: str = POD
     answer: Answer = Answer.STARTS
     headline: bool = True
+
+    @property
+    def counts_failures(self) -> bool:
+        """Whether a start that fails is part of the answer."""
+        return self.answer in (Answer.ATTEMPTS, Answer.FIT)
 
 
 _ROUND_IT = Place(stage=Stage.ACTIVATION, criterion=Criterion.ACCURACY, part="bypassed_frames")
@@ -75,6 +82,25 @@ SERVER_BATCH = Experiment(
     path=SERVER_PATH,
     hosting=VM,
     answer=Answer.BATCHES,
+)
+
+STAND_UPS = Experiment(
+    test_id="LC-FAIL-1",
+    metric="pod_stand_up",
+    places=(
+        Place(stage=Stage.ACTIVATION, criterion=Criterion.RELIABILITY),
+        replace(STARTED, part="start"),
+        REMOVED,
+    ),
+    answer=Answer.ATTEMPTS,
+    headline=False,
+)
+FIT = Experiment(
+    test_id="LC-FIT-1",
+    metric="pod_capacity",
+    places=(Place(stage=Stage.ACTIVATION, criterion=Criterion.SCALE), replace(STARTED, part="start")),
+    answer=Answer.FIT,
+    headline=False,
 )
 
 
