@@ -104,6 +104,10 @@ class Kind(Protocol):
         """Say whether an execution's procedure held."""
         ...
 
+    def carried(self, body: Body) -> tuple[int, str] | None:
+        """Return how many of what an execution carried, with their noun: that by which energy is divided."""
+        ...
+
     def wrong_profile(self, profile: Mapping[str, Any]) -> str:
         """Say what is wrong with a profile; empty when it can be planned by."""
         ...

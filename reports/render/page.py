@@ -24,6 +24,7 @@ from bmwg.reports.render import (
     option_plot,
     parallel_section,
     physical_section,
+    power_section,
     results,
     statements,
 )
@@ -70,6 +71,7 @@ def page(
     lines += results.ladder_section(facts)
     lines += [*latency_table.latency(facts), *_plot(by_name, "latency")]
     lines += data_plane.section(facts)
+    lines += power_section.section(facts)
     lines += chain_section.section(facts, _plot(by_name, chain_section.NAME))
     lines += function_section.section(facts, _plot(by_name, function_section.NAME))
     lines += parallel_section.section(facts)

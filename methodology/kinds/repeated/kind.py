@@ -167,6 +167,10 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
         """Say whether an execution's procedure held."""
         return self.assessed(self.spec_of(body), self.result_of(body))
 
+    def carried(self, body: Body) -> tuple[int, str] | None:
+        """Return nothing: a kind that carries single things counts them."""
+        return None
+
     def wrong_profile(self, profile: Mapping[str, Any]) -> str:
         """Say what is wrong with a profile; empty when it can be planned by."""
         return self.profiles.wrong(profile)

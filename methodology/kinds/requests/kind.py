@@ -71,6 +71,11 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
         """Return what a repetition came to."""
         return replace(super().result_of(body), asked_requests=body.spec["asked_requests"])
 
+    def carried(self, body: Body) -> tuple[int, str] | None:
+        """Return the requests that were answered, those of the warm-up within the same window too."""
+        result = self.result_of(body)
+        return result.requests - result.failed + result.warm_up_requests, "request"
+
     def judged(self, spec: RequestsSpec, result: RequestsResult) -> Assessment:
         """Say whether a repetition is a measurement; of an open loop a lost request is an answer."""
         if spec.workload.is_open_loop:

@@ -194,6 +194,10 @@ class _Blocks:
         """Say whether an execution's procedure held."""
         return assessed(BlocksSpec(**body.spec), BlocksResult(**body.result))
 
+    def carried(self, body: Body) -> tuple[int, str] | None:
+        """Return the blocks."""
+        return BlocksResult(**body.result).blocks, "block"
+
     def wrong_profile(self, profile: Mapping[str, Any]) -> str:
         """Say what is wrong with a profile; empty when it can be planned by."""
         found = problems_of(profile, _PROFILE)
