@@ -6,6 +6,7 @@ has counted. Whatever has a number can write it: IPMI, SNMP, a meter at the plug
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ _OPTIONS = ("path", "unit", "period_s")
 _UNITS = {"W": 1e3, "mW": 1.0, "J": 1e6, "Wh": 3.6e9, "kWh": 3.6e12}  # to mW, or to uJ of a counter
 _POWER = ("W", "mW")
 _MISSED = 3  # choice: so many periods without a sample are a meter that stopped
+_WRITTEN_WITHIN = 1.5  # choice: periods between a sample's time and its writing; more is another clock
 _LINE_OCTETS = 80  # a longer line is none of a sample
 _TAIL_OCTETS = 1 << 22  # choice: what is read of a file at most: two weeks of samples a second
 _LOOK_AGAIN_S = 0.02
@@ -40,6 +42,7 @@ class FileMeter:
         self._path = Path(path)
         self._scale = _UNITS[str(self._unit)]
         self._period_ns = round(period * 1e9)
+        self._written_ns = 0  # when the file was, as it was read last
 
     def probe(self) -> Missing | None:
         """Return that nothing writes the file, or that its clock is another one."""
@@ -83,12 +86,13 @@ class FileMeter:
         now_ns = time.time_ns()
         if newest_ns > now_ns + self._period_ns or abs(now_ns - ended_ns) > 2 * _MISSED * self._period_ns:
             return True
-        return abs(self._path.stat().st_mtime_ns - newest_ns) > max(self._period_ns, 100_000_000)
+        return abs(self._written_ns - newest_ns) > _WRITTEN_WITHIN * self._period_ns
 
     def _samples(self) -> list[Sample]:
         """Return the samples at the end of the file; a line that is not whole yet is left out."""
         try:
             with self._path.open("rb") as file:
+                self._written_ns = os.fstat(file.fileno()).st_mtime_ns
                 size = file.seek(0, 2)
                 file.seek(max(0, size - _TAIL_OCTETS))
                 text = file.read(_TAIL_OCTETS)

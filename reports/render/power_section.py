@@ -13,7 +13,7 @@ from bmwg.methodology.answers.power import Lack, Used
 from bmwg.methodology.kinds import registry
 from bmwg.methodology.records import FRAMES, OutcomeType, Validity
 from bmwg.reports.render.blocks import Block, pairs, paragraph, table, title
-from bmwg.reports.render.facts import THROUGHPUT, Facts, option
+from bmwg.reports.render.facts import Facts, option
 from bmwg.reports.render.text import NONE, number_of, sequence, unit, whole
 from bmwg.reports.store import JournalTrial
 
@@ -47,7 +47,6 @@ class _Row:
     used: Used
     noun: str
     trials: Sequence[int]
-    fps: int = 0
 
 
 def section(facts: Facts) -> list[Block]:
@@ -114,8 +113,8 @@ def _told(one: _Row, idle: Used | None) -> list[str]:
 
 
 def _of_frames(facts: Facts) -> Iterator[_Row]:
-    """Yield each throughput with the trials that prove it."""
-    for outcome in facts.of_metric(THROUGHPUT):
+    """Yield what the search of each cell found, with the trials that prove it."""
+    for outcome in facts.of_search():
         if outcome.type is not OutcomeType.MEASURED or outcome.lower is None:
             continue
         trials = [facts.run.trial(seq) for seq in outcome.lower.trials]
@@ -136,29 +135,35 @@ def _row(facts: Facts, load_fps: int, trials: Sequence[JournalTrial]) -> _Row | 
         used=found,
         noun="frame",
         trials=[one.seq for one in trials],
-        fps=load_fps,
     )
 
 
 def _by_load(facts: Facts, idle: Used | None) -> list[Block]:
     """Return the power at the lowest and at the highest load of each cell, after the highest of the run."""
     rows: list[_Row] = []
+    every: list[JournalTrial] = []
     for trials in facts.by_cell.values():
         known = [one for one in trials if one.validity is Validity.VALID and power.told(_counts(one))]
+        every += known
         loads = sorted({one.spec.load_fps for one in known})
         for load_fps in dict.fromkeys((loads[0], loads[-1])) if len(loads) > 1 else ():
             if row := _row(facts, load_fps, [one for one in known if one.spec.load_fps == load_fps]):
                 rows.append(row)
-    if not rows:
+    most = max(every, key=_mean_power, default=None)
+    if most is None:
         return []
-    most = max(rows, key=lambda one: one.used.power_w)
+    words = f"{_watts(_mean_power(most))}, {unit(most.spec.load_fps, 'frames/s')}, trial {most.seq}"
     head = ["cell", "load", "mean power", "energy of each", "of which above idle", "trials"]
+    caption = "Power at the lowest and the highest load of each cell"
     return [
-        *paragraph(f"The highest mean power in a trial's window: {_watts(most.used.power_w)}, {most.load}."),
-        *table(
-            head, [_told(one, idle) for one in rows], "Power at the lowest and the highest load of each cell"
-        ),
+        *paragraph(f"The highest mean power in a trial's window: {words}."),
+        *table(head, [_told(one, idle) for one in rows], caption),
     ]
+
+
+def _mean_power(trial: JournalTrial) -> float:
+    found = power.used([(_counts(trial), 0)])
+    return found.power_w if found else 0.0
 
 
 def _of_others(facts: Facts) -> Iterator[_Row]:
@@ -168,6 +173,7 @@ def _of_others(facts: Facts) -> Iterator[_Row]:
             continue
         kind = registry.kind(outcome.cell.kind, "run.json")
         mine = [one for one in facts.run.executions if one.seq in set(outcome.trials)]
+        mine = [one for one in mine if one.validity is Validity.VALID]
         carried = [kind.carried(one.body) for one in mine]
         nouns = {noun for each in carried if each for _, noun in (each,)}
         found = power.used(
@@ -179,7 +185,7 @@ def _of_others(facts: Facts) -> Iterator[_Row]:
                 load=outcome.metric,
                 used=found,
                 noun=next(iter(nouns), ""),
-                trials=outcome.trials,
+                trials=[one.seq for one in mine],
             )
 
 

@@ -58,7 +58,9 @@ def test_power_at_load_energy_of_a_frame_and_above_idle(tmp_path: Path) -> None:
     assert row[4] == f"{40 / frames * 1e6:.3g}\u00a0µJ a frame"
     by_load = grid(found, "Power at the lowest and the highest load of each cell").rows
     assert [one[2] for one in by_load] == ["100.0\u00a0W", "140.0\u00a0W"]
-    assert "highest mean power in a trial's window: 140.0\u00a0W, 2,000,000\u00a0frames/s" in text(found)
+    assert "highest mean power in a trial's window: 140.0\u00a0W, 2,000,000\u00a0frames/s, trial " in text(
+        found
+    )
     assert "A counter began anew" in text(found)
     assert grid(found, "Trials whose energy is not known") is None
 
