@@ -87,6 +87,8 @@ class Batch:
             elif name in awaited:
                 try:
                     pods.require_hope(self._api, self._namespace, name, found)
+                    if keeps_on:
+                        pods.require_place(name, found)
                 except ToolkitError as error:
                     self._note(name, error, keeps_on=keeps_on)
                     awaited.discard(name)

@@ -227,6 +227,13 @@ def unplaced(name: str, placed: Mapping[str, Any]) -> TestbedError:
     )
 
 
+def require_place(name: str, found: Mapping[str, Any]) -> None:
+    """Raise TestbedError KUBE-40 for a pod that the scheduler says no node can ever have."""
+    placed = condition(found.get("status") or {}, "PodScheduled")
+    if placed.get("status") == "False" and never_placed(placed):
+        raise unplaced(name, placed)
+
+
 def require_hope(api: Cluster, namespace: str, name: str, found: Mapping[str, Any]) -> None:
     """Raise TestbedError KUBE-40 for a pod that no wait can bring to run."""
     status = found.get("status") or {}

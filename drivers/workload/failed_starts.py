@@ -30,6 +30,8 @@ _KINDS: Mapping[str, Failure] = {
 _WORDS = (  # what the same error says of another kind, in the words of the cluster or cloud
     ("CLOUD-17", "No valid host", Failure.NOT_SCHEDULED),
     ("KUBE-40", "was not placed on a node", Failure.NOT_SCHEDULED),
+    ("KUBE-40", "OutOfcpu", Failure.NOT_SCHEDULED),  # the kubelet had no room left after all
+    ("KUBE-40", "OutOfmemory", Failure.NOT_SCHEDULED),
     ("KUBE-40", "FailedCreatePodSandBox", Failure.NO_NETWORK),
 )
 
