@@ -17,7 +17,7 @@ from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, pods
 from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes.client import Cluster
-from bmwg.methodology.errors import DriverError
+from bmwg.methodology.errors import DriverError, ToolkitError
 
 LABEL = "bmwg.ietf.org/batch"
 _PART_OF_CPU = "20m"  # choice: of pods that are many; their kernels forward, and their program sleeps
@@ -46,32 +46,60 @@ class Batch:
         self.phases = {one: pods.Phases() for one in self.bodies}
         self.ends = {one: pods.Ends() for one in self.bodies}
         self.uids: dict[str, str] = {}
+        self.failed: dict[str, ToolkitError] = {}
 
-    def ask(self, begun: Callable[[int], int]) -> None:
+    def ask(self, begun: Callable[[int], int], *, keeps_on: bool = False) -> None:
         """Ask for all of them at once; `begun` is told which one is asked for and returns the time.
 
-        Raises what the API refuses.
+        Raises what the API refuses; with `keeps_on` that is in `failed`, by name.
         """
 
         def one(at: int, name: str) -> None:
             self.phases[name].asked_ns = begun(at)
-            self._api.apply(f"{self._path}/{name}", self.bodies[name])
+            try:
+                self._api.apply(f"{self._path}/{name}", self.bodies[name])
+            except ToolkitError as error:
+                self._note(name, error, keeps_on=keeps_on)
+                return
             self.phases[name].accepted_ns = time.monotonic_ns()
 
         self._each(one)
 
-    def wait_running(self, *, within_s: float) -> None:
-        """Wait until the containers of all run. Raises TestbedError or DriverError KUBE-40."""
-        awaited = set(self.bodies)
+    def _note(self, name: str, error: ToolkitError, *, keeps_on: bool) -> None:
+        if not keeps_on:
+            raise error
+        self.failed[name] = error
+
+    def wait_running(self, *, within_s: float, keeps_on: bool = False) -> None:
+        """Wait until the containers of all run. Raises TestbedError or DriverError KUBE-40.
+
+        With `keeps_on` those that did not come to run are in `failed`, by name, and the others run.
+        """
+        awaited = set(self.bodies) - set(self.failed)
+        last: dict[str, Mapping[str, Any]] = {}
+        if not awaited:
+            return
         for _, found in self._api.watch(self._path, within_s=within_s, **self._selector):
             name = str(found["metadata"]["name"])
-            self.uids[name] = str(found["metadata"]["uid"])
+            self.uids[name], last[name] = str(found["metadata"]["uid"]), found
             if self.phases[name].take(found):
                 awaited.discard(name)
-            else:
-                pods.require_hope(self._api, self._namespace, name, found)
+            elif name in awaited:
+                try:
+                    pods.require_hope(self._api, self._namespace, name, found)
+                    if keeps_on:
+                        pods.require_place(name, found)
+                except ToolkitError as error:
+                    self._note(name, error, keeps_on=keeps_on)
+                    awaited.discard(name)
             if not awaited:
                 return
+        if keeps_on:
+            for name in awaited:
+                self.failed[name] = pods.not_running(
+                    self._api, self._namespace, name, last.get(name, {}), within_s=within_s
+                )
+            return
         raise DriverError(
             "KUBE-40",
             f"{len(self.bodies)} pods at once",

@@ -165,10 +165,17 @@ def wait_running(
             unplaced_s = unplaced_s or time.monotonic()
             if time.monotonic() - unplaced_s > UNPLACED_S or never_placed(placed):
                 raise unplaced(name, placed)
+    raise not_running(api, namespace, name, last, within_s=within_s)
+
+
+def not_running(
+    api: Cluster, namespace: str, name: str, last: Mapping[str, Any], *, within_s: float
+) -> ToolkitError:
+    """Return the error of a pod that did not run in time, by what the cluster says of it."""
     placed = condition(last.get("status") or {}, "PodScheduled")
     if placed.get("status") == "False":
-        raise unplaced(name, placed)
-    raise DriverError(
+        return unplaced(name, placed)
+    return DriverError(
         "KUBE-40",
         f"pod {name}",
         expected=f"a running container within {within_s:g} s",
@@ -218,6 +225,13 @@ def unplaced(name: str, placed: Mapping[str, Any]) -> TestbedError:
         found=str(placed.get("message", "no word of the scheduler"))[:600],
         hint="`pods` of the testbed file says what a pod asks for; CPUs of its own must be free",
     )
+
+
+def require_place(name: str, found: Mapping[str, Any]) -> None:
+    """Raise TestbedError KUBE-40 for a pod that the scheduler says no node can ever have."""
+    placed = condition(found.get("status") or {}, "PodScheduled")
+    if placed.get("status") == "False" and never_placed(placed):
+        raise unplaced(name, placed)
 
 
 def require_hope(api: Cluster, namespace: str, name: str, found: Mapping[str, Any]) -> None:

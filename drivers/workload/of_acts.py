@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, Self
 
 from bmwg.drivers.api.protocols import ClusterRuntime, JsonValue, Missing, TesterPort, WorkloadDriver
@@ -15,10 +15,11 @@ from bmwg.drivers.api.workload import ONE, Takes
 from bmwg.drivers.paths import path_driver, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.node import routed_port
+from bmwg.drivers.workload.failed_starts import failure_of
 from bmwg.drivers.workload.offered_frames import Seen
 from bmwg.methodology.errors import DriverError, ToolkitError
 from bmwg.methodology.kinds.acts.experiments import PATH, POLICY_PATH, SERVER_PATH
-from bmwg.methodology.kinds.acts.records import KIND, ActsResult, ActsSpec, Life
+from bmwg.methodology.kinds.acts.records import KIND, ActsResult, ActsSpec, Failure, Life
 from bmwg.methodology.records import Cell
 
 
@@ -70,8 +71,23 @@ def life_of(
         received_frames=seen.received,
         reordered_frames=seen.reordered,
         bypassed_frames=seen.bypassed,
-        **{name: at_ns - began_ns for name, at_ns in moments.items()},
+        ready_ns=since(moments.get("ready_ns")),
+        remove_asked_ns=since(moments.get("remove_asked_ns")),
+        removed_ns=since(moments.get("removed_ns")),
     )
+
+
+def failed_life(seen: Seen, began_ns: int, *, asked_ns: int, error: ToolkitError) -> Life:
+    """Return the life of a start that ended in an error, which is one of a start's."""
+    kind = failure_of(error)
+    assert kind is not None
+    life = life_of(seen, began_ns, asked_ns=asked_ns, steps={}, moments={})
+    return replace(life, failed=kind.value, failed_by=error.error_id)
+
+
+def without_frame(life: Life) -> Life:
+    """Return a life that ran, and of which no frame came out in time, as one that failed."""
+    return replace(life, failed=Failure.NO_FRAME.value)
 
 
 class ActsWorkload(WorkloadDriver[Sequence[Ground], ActsSpec, ActsResult], Protocol):

@@ -6,6 +6,7 @@ offered is the question for it (ARP); then a UDP datagram. Times are of the mono
 
 from __future__ import annotations
 
+import ctypes
 import ipaddress
 import secrets
 import select
@@ -16,6 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.nodes import netns
@@ -29,6 +31,8 @@ HOP_LIMIT = 64
 _AT_HOP_LIMIT = 22
 _ASK_AGAIN = 32  # choice: frames in vain after which the device's address is asked for again
 _UDP_PORTS = (49152, 7)
+_SO_ATTACH_FILTER = 26  # asm-generic/socket.h
+_PACKET_KIND = 0xFFFFF000 + 4  # SKF_AD_OFF + SKF_AD_PKTTYPE: how a filter asks where a frame came from
 LEAST_FRAME_OCTETS = 64  # its 18 octets of payload hold the mark of 16
 
 
@@ -93,7 +97,7 @@ class OfferedFrames:
     @contextmanager
     def offering(self) -> Iterator[OfferedFrames]:
         """Offer frames until this is left. Raises TestbedError NETNS-01."""
-        opened = [netns.within(port.netns, lambda port=port: _open(port.device)) for port in self._ports]  # type: ignore[misc]
+        opened = [netns.within(port.netns, partial(self._opened, port.device)) for port in self._ports]
         thread = threading.Thread(target=self._run, args=(opened,), name="offered frames", daemon=True)
         thread.start()
         try:
@@ -103,6 +107,32 @@ class OfferedFrames:
             thread.join(5.0)
             for one in opened:
                 one.close()
+
+    def _opened(self, device: str) -> socket.socket:
+        """Open a socket that takes answers about addresses and these frames, not those of others."""
+        opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0)
+        first, second = struct.unpack("!II", self._token)
+        program = b"".join(
+            struct.pack("HBBI", *one)
+            for one in (
+                (0x20, 0, 0, _PACKET_KIND),  # ld: the kind of packet
+                (0x15, 7, 0, _OUTGOING),  # one that leaves is no answer: drop
+                (0x28, 0, 0, 12),  # ldh: EtherType
+                (0x15, 4, 0, 0x0806),  # ARP: take
+                (0x20, 0, 0, _HEADERS_OCTETS),  # ld: the mark's first half
+                (0x15, 0, 3, first),
+                (0x20, 0, 0, _HEADERS_OCTETS + 4),
+                (0x15, 0, 1, second),
+                (0x06, 0, 0, 0xFFFFFFFF),  # take
+                (0x06, 0, 0, 0),  # drop
+            )
+        )
+        held = ctypes.create_string_buffer(program, len(program))
+        told = struct.pack("HL", len(program) // 8, ctypes.addressof(held))
+        opened.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, told)
+        opened.bind((device, _ETH_P_ALL))
+        opened.setblocking(False)
+        return opened
 
     def begin(self) -> int:
         """Begin a life: forget what was seen before; returns the time."""
@@ -270,13 +300,6 @@ class OfferedFrames:
         head = head[:10] + struct.pack("!H", _checksum(head)) + head[12:]
         udp = struct.pack("!HHHH", *_UDP_PORTS, 8 + len(payload), 0)  # 0: no checksum, as IPv4 allows
         return (self._peer or b"") + _octets(port.mac) + _IPV4 + head + udp + payload
-
-
-def _open(device: str) -> socket.socket:
-    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.htons(_ETH_P_ALL))
-    opened.bind((device, 0))
-    opened.setblocking(False)
-    return opened
 
 
 def _octets(mac: str | None) -> bytes:

@@ -21,7 +21,15 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pvp import bridge_of
 from bmwg.drivers.paths.sides import Side
 from bmwg.drivers.ports import routing
-from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
+from bmwg.drivers.workload.failed_starts import failure_of
+from bmwg.drivers.workload.of_acts import (
+    ActsWorkload,
+    Ground,
+    OfActs,
+    failed_life,
+    life_of,
+    without_frame,
+)
 from bmwg.drivers.workload.offered_frames import OfferedFrames
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
@@ -53,16 +61,16 @@ class PodBatches(OfActs):
 
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         with ExitStack() as stack:
-            stack.enter_context(_joined(ground.bed, ground.bed.sides()))
-            offered = [stack.enter_context(_frames(ground, spec, at)) for at in range(spec.at_once)]
+            stack.enter_context(joined(ground.bed, ground.bed.sides()))
+            offered = [stack.enter_context(frames_to(ground, spec, at)) for at in range(spec.at_once)]
             while len(lives) < spec.cycles:
                 lives += _lives(ground, offered, spec, began_ns)
-                if any(one.first_frame_ns is None for one in lives):
+                if any(one.first_frame_ns is None and not one.failed for one in lives):
                     return
 
 
 @contextmanager
-def _joined(bed: Bed, sides: tuple[Side, Side]) -> Iterator[None]:
+def joined(bed: Bed, sides: tuple[Side, Side]) -> Iterator[None]:
     """Make a bridge for each side with the node's NIC as a port: a network that pods come to and leave."""
     node = bed.node(sides[0].node)
     with ExitStack() as stack:
@@ -78,7 +86,7 @@ def _joined(bed: Bed, sides: tuple[Side, Side]) -> Iterator[None]:
 
 
 @contextmanager
-def _frames(ground: Ground, spec: ActsSpec, at: int) -> Iterator[OfferedFrames]:
+def frames_to(ground: Ground, spec: ActsSpec, at: int) -> Iterator[OfferedFrames]:
     """Frames that are offered to the pod of that number; the first among them answers for the port."""
     first, second = ground.ports
     first = replace(first, gateway_ipv4=host(_addresses(0, at)[0]))
@@ -102,39 +110,36 @@ def _addresses(side: int, at: int) -> tuple[str, ...]:
     return (f"{network.rpartition('.')[0]}.{_FIRST_BESIDE + at}/{length}",)
 
 
-def _wanted(ground: Ground, count: int) -> list[tuple[PodSpec, Sequence[PodNetwork]]]:
-    """Return the pods with their networks."""
+def pod_wanted(ground: Ground, at: int) -> tuple[PodSpec, Sequence[PodNetwork]]:
+    """Return the pod of that number with its networks."""
     bed = ground.bed
     network = bed.network(ground.cell.network)
     limits = bed.testbed.pods
-    found: list[tuple[PodSpec, Sequence[PodNetwork]]] = []
-    for at in range(count):
-        spec = PodSpec(
-            pod_id=f"bmwg-{bed.next_id()}",
-            cpus=limits.cpuset,
-            memory_octets=limits.memory_octets,
-            forwarding=True,
-            arguments=SLEEPER,
-            root=False,
-            least=True,
-            endpoint=True,
+    spec = PodSpec(
+        pod_id=f"bmwg-{bed.next_id()}",
+        cpus=limits.cpuset,
+        memory_octets=limits.memory_octets,
+        forwarding=True,
+        arguments=SLEEPER,
+        root=False,
+        least=True,
+        endpoint=True,
+    )
+    networks = [
+        PodNetwork(
+            driver=network,
+            attachment=Attachment(
+                network=ground.cell.network,
+                interface=f"net{side.number}",
+                side=side.number,
+                uplink=side.nic,
+                addresses=_addresses(side.number, at),
+            ),
+            bridge=bridge_of(side),
         )
-        networks = [
-            PodNetwork(
-                driver=network,
-                attachment=Attachment(
-                    network=ground.cell.network,
-                    interface=f"net{side.number}",
-                    side=side.number,
-                    uplink=side.nic,
-                    addresses=_addresses(side.number, at),
-                ),
-                bridge=bridge_of(side),
-            )
-            for side in bed.sides()
-        ]
-        found.append((spec, networks))
-    return found
+        for side in bed.sides()
+    ]
+    return spec, networks
 
 
 def _lives(ground: Ground, offered: Sequence[OfferedFrames], spec: ActsSpec, began_ns: int) -> list[Life]:
@@ -142,21 +147,27 @@ def _lives(ground: Ground, offered: Sequence[OfferedFrames], spec: ActsSpec, beg
     bed = ground.bed
     node = bed.node(bed.sides()[0].node)
     asked_ns = [0] * len(offered)
+    wanted = [pod_wanted(ground, at) for at in range(len(offered))]
 
     def begun(at: int) -> int:
         asked_ns[at] = offered[at].begin()
         return asked_ns[at]
 
-    with of_cluster(bed.runtime).at_once(node, _wanted(ground, len(offered))) as batch:
-        batch.ask(begun)
-        batch.wait_running(within_s=spec.first_frame_s)
-        for frames in offered:
-            frames.wait(spec.first_frame_s)
+    with of_cluster(bed.runtime).at_once(node, wanted) as batch:
+        batch.ask(begun, keeps_on=spec.counts_failures)
+        batch.wait_running(within_s=spec.first_frame_s, keeps_on=spec.counts_failures)
+        failed = [batch.failed.get(name) for name in batch.phases]
+        if error := next((one for one in failed if one is not None and failure_of(one) is None), None):
+            raise error
+        came = [
+            error is None and frames.wait(spec.first_frame_s)
+            for frames, error in zip(offered, failed, strict=True)
+        ]
         ready_ns = time.monotonic_ns()
         batch.take_added()
         batch.remove(within_s=spec.first_frame_s)
         batch.take_deleted()
-    return [
+    lives = [
         life_of(
             frames.seen(ends.gone_ns),
             began_ns,
@@ -168,6 +179,16 @@ def _lives(ground: Ground, offered: Sequence[OfferedFrames], spec: ActsSpec, beg
         for at, (frames, phases, ends) in enumerate(
             zip(offered, batch.phases.values(), batch.ends.values(), strict=True)
         )
+    ]
+    if not spec.counts_failures:
+        return lives
+    return [
+        failed_life(frames.seen(), began_ns, asked_ns=life.asked_ns + began_ns, error=error)
+        if error is not None
+        else life
+        if forwards
+        else without_frame(life)
+        for life, frames, error, forwards in zip(lives, offered, failed, came, strict=True)
     ]
 
 

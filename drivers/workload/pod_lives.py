@@ -7,8 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from bmwg.drivers.api.protocols import Pod
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
+from bmwg.drivers.workload.failed_starts import failure_of
+from bmwg.drivers.workload.of_acts import (
+    ActsWorkload,
+    Ground,
+    OfActs,
+    failed_life,
+    life_of,
+    without_frame,
+)
 from bmwg.drivers.workload.offered_frames import OfferedFrames
+from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
 
@@ -22,21 +31,28 @@ class PodLives(OfActs):
         with frames.offering():
             while len(lives) < spec.cycles:
                 lives.append(_life(ground, frames, spec, began_ns))
-                if lives[-1].first_frame_ns is None:
+                if lives[-1].first_frame_ns is None and not lives[-1].failed:
                     return
 
 
 def _life(ground: Ground, frames: OfferedFrames, spec: ActsSpec, began_ns: int) -> Life:
     asked_ns = frames.begin()
-    with path_driver(ground.cell, ground.bed).deploy():
-        ready_ns = time.monotonic_ns()
-        pods = list(ground.bed.pods.values())
-        steps = _steps(pods, asked_ns)
-        frames.wait(spec.first_frame_s)
-        remove_asked_ns = time.monotonic_ns()
+    made = False
+    try:
+        with path_driver(ground.cell, ground.bed).deploy():
+            made = True
+            ready_ns = time.monotonic_ns()
+            pods = list(ground.bed.pods.values())
+            steps = _steps(pods, asked_ns)
+            came = frames.wait(spec.first_frame_s)
+            remove_asked_ns = time.monotonic_ns()
+    except ToolkitError as error:
+        if made or not spec.counts_failures or failure_of(error) is None:
+            raise
+        return failed_life(frames.seen(), began_ns, asked_ns=asked_ns, error=error)
     removed_ns = time.monotonic_ns()
     moments = {"ready_ns": ready_ns, "remove_asked_ns": remove_asked_ns, "removed_ns": removed_ns}
-    return life_of(
+    life = life_of(
         frames.seen(),
         began_ns,
         asked_ns=asked_ns,
@@ -44,6 +60,7 @@ def _life(ground: Ground, frames: OfferedFrames, spec: ActsSpec, began_ns: int) 
         moments=moments,
         removal_steps=pods[0].end_steps_ns if pods else {},
     )
+    return life if came or not spec.counts_failures else without_frame(life)
 
 
 def _steps(pods: Sequence[Pod], asked_ns: int) -> Mapping[str, int]:

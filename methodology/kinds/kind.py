@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from bmwg.methodology.answers.repeated import Repetitions
+from bmwg.methodology.matrix import Place
 from bmwg.methodology.plan.turns import Turn
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import Cell, Outcome, Validity
@@ -81,6 +82,11 @@ class Kind(Protocol):
         ...
 
     @property
+    def places(self) -> Mapping[str, tuple[Place, ...]]:
+        """Where its answers stand in the matrix of RFC 8172, by metric; empty for what is outside of it."""
+        ...
+
+    @property
     def cites_catalogue(self) -> bool:
         """Whether the deviations of its profiles are from rows of the catalogue."""
         ...
@@ -96,6 +102,10 @@ class Kind(Protocol):
 
     def assess(self, body: Body) -> Assessment:
         """Say whether an execution's procedure held."""
+        ...
+
+    def carried(self, body: Body) -> tuple[int, str] | None:
+        """Return how many of what an execution carried, with their noun: that by which energy is divided."""
         ...
 
     def wrong_profile(self, profile: Mapping[str, Any]) -> str:

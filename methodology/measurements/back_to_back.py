@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import back_to_back
 from bmwg.methodology.benchmarks.back_to_back import LONGEST_BURST_S, RFC2544_REPETITIONS, BurstGoal
+from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.remarks import is_plain_load, load_remark
 from bmwg.methodology.profiles import Profile
@@ -29,6 +30,7 @@ class BackToBack(OneMetric):
     name: str = NAME
     needs_throughput: bool = True
     reads_latency: bool = False
+    places: tuple[Place, ...] = (replace(SPEED, rows=("RFC8204-5.5-04", "LTD-3.2.2.1.5")),)
     metric: str = back_to_back.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

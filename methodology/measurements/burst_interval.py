@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import burst_interval
 from bmwg.methodology.benchmarks.burst_interval import BURST_FRAMES, METRIC, Bursty, least_load_fps
+from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
 from bmwg.methodology.measurements.throughput import bisection_trials
 from bmwg.methodology.profiles import Profile
@@ -28,6 +29,7 @@ class BurstInterval(OneMetric):
     burst_frames: int
     needs_throughput: bool = False
     reads_latency: bool = False
+    places: tuple[Place, ...] = (SPEED,)
 
     @property
     def name(self) -> str:

@@ -16,6 +16,7 @@ from bmwg.methodology.benchmarks.delay_variation import (
     STREAM_S,
     StreamsGoal,
 )
+from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.remarks import held_to_load, load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
@@ -31,6 +32,7 @@ class Pdv(OneMetric):
     name: str = NAME
     needs_throughput: bool = True
     reads_latency: bool = True
+    places: tuple[Place, ...] = (SPEED,)
     metric: str = PDV_METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
@@ -63,6 +65,7 @@ class Ipdv(OneMetric):
     name: str = "ipdv"
     needs_throughput: bool = True
     reads_latency: bool = False
+    places: tuple[Place, ...] = (SPEED,)
     metric: str = SAMPLE_METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bmwg.methodology.benchmarks import frame_loss
+from bmwg.methodology.matrix import RELIABILITY, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell
@@ -20,6 +21,7 @@ class FrameLoss(OneMetric):
     name: str = NAME
     needs_throughput: bool = False
     reads_latency: bool = False
+    places: tuple[Place, ...] = (RELIABILITY,)
     metric: str = frame_loss.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from bmwg.methodology.answers import latency
 from bmwg.methodology.benchmarks import delay_variation
 from bmwg.methodology.benchmarks.delay_variation import StreamsGoal
+from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
@@ -20,6 +21,7 @@ class AllFramesLatency(OneMetric):
     name: str = "latency"
     needs_throughput: bool = True
     reads_latency: bool = True
+    places: tuple[Place, ...] = (SPEED,)
     metric: str = latency.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
+from bmwg.methodology.matrix import Place
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run, run_steps
@@ -75,7 +76,8 @@ class Measurement(Protocol):
 
     With `needs_throughput` it runs at the load that the throughput of the same cell proves. `reads_latency`
     says that its outcomes need the histograms of its trials. `modifier` names what stands on the
-    DUT meanwhile (RFC 2544 section 11; empty: nothing).
+    DUT meanwhile (RFC 2544 section 11; empty: nothing). `places` are where its answers stand in the matrix
+    of RFC 8172 section 4.4.
     """
 
     @property
@@ -86,6 +88,8 @@ class Measurement(Protocol):
     def reads_latency(self) -> bool: ...  # noqa: D102
     @property
     def modifier(self) -> str: ...  # noqa: D102
+    @property
+    def places(self) -> tuple[Place, ...]: ...  # noqa: D102
 
     @property
     def families(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.answers import throughput
+from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.measurements.throughput import bisection_trials
@@ -38,6 +39,7 @@ class Modified(OneMetric):
     functions: tuple[str, ...] = ROUTERS
     needs_throughput: bool = True
     reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
+    places: tuple[Place, ...] = (SPEED,)
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import recovery
+from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
@@ -16,6 +17,11 @@ from bmwg.methodology.trial.judging import JudgedTrial
 
 _REPETITIONS = 10  # choice: "repeated a number of times" (RFC 2544 26.5) names none
 _REDUCED_S = 60.0  # choice: as long as the overload
+
+
+def _again(*rows: str) -> Place:
+    """Return where RFC 8204 section 5.3 puts a device that forwards again after it did not."""
+    return Place(stage=Stage.ACTIVATION, criterion=Criterion.RELIABILITY, rows=rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +35,7 @@ class Recovery(OneMetric):
     name: str = "recovery"
     needs_throughput: bool = True
     reads_latency: bool = True  # and so the times of losses
+    places: tuple[Place, ...] = (_again("RFC8204-5.3-01", "LTD-3.2.2.1.4"),)
     metric: str = recovery.RECOVERY_METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
@@ -87,6 +94,7 @@ class Reset(OneMetric):
     functions: tuple[str, ...] = ()  # only with these functions; empty: with any
     needs_throughput: bool = True
     reads_latency: bool = True
+    places: tuple[Place, ...] = (_again("RFC8204-5.3-02", "LTD-3.2.2.1.8"),)
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from functools import cache
 
 from bmwg.methodology import offers
 from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology.matrix import Place
 from bmwg.methodology.measurements.measurement import Measurement
 from bmwg.schemas.validation import near_name
 
@@ -72,3 +73,12 @@ def recorded_as(metric: str) -> str:
     families = {family for one in measurements().values() for family in one.families}
     able = [family for family in families if metric == family or metric.startswith(f"{family}.")]
     return max(able, key=len, default=metric)
+
+
+def places() -> Mapping[str, tuple[Place, ...]]:
+    """Return where the answers of each family stand in the matrix of RFC 8172."""
+    found: dict[str, tuple[Place, ...]] = {}
+    for one in measurements().values():
+        for family in one.families:
+            found[family] = tuple(dict.fromkeys((*found.get(family, ()), *one.places)))
+    return found

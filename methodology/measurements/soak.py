@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import soak
+from bmwg.methodology.matrix import RELIABILITY, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.profiles import Profile
@@ -22,6 +23,7 @@ class SoakMeasurement(OneMetric):
     name: str = NAME
     needs_throughput: bool = True
     reads_latency: bool = True
+    places: tuple[Place, ...] = (replace(RELIABILITY, rows=("RFC8204-5.7-01", "LTD-3.2.2.1.6-01")),)
     metric: str = soak.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

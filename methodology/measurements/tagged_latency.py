@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from bmwg.methodology.answers.latency import RFC2544_METRIC
 from bmwg.methodology.benchmarks import tagged_latency
 from bmwg.methodology.benchmarks.tagged_latency import RFC8219_TAGS, STREAM_S, STREAMS, StreamsGoal
+from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.remarks import held_to_load, load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
@@ -24,6 +25,7 @@ class TaggedLatency(OneMetric):
     metric: str
     needs_throughput: bool = True
     reads_latency: bool = False
+    places: tuple[Place, ...] = (SPEED,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell, at the sizes that the profile may list."""

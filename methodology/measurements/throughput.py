@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.answers import throughput, throughput_search
 from bmwg.methodology.benchmarks import imix
+from bmwg.methodology.matrix import ACCURACY, SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
 from bmwg.methodology.mlrsearch import engine
 from bmwg.methodology.mlrsearch import outcome as goal_outcomes
@@ -45,6 +46,7 @@ class Throughput:
     needs_throughput: bool = False
     reads_latency: bool = False
     modifier: str = ""
+    places: tuple[Place, ...] = (replace(SPEED, rows=("RFC8204-5.5-01", "LTD-3.2.2.1.1")), ACCURACY)
     families: tuple[str, ...] = (
         throughput.METRIC,
         throughput.ENVELOPE_METRIC,

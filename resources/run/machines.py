@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from bmwg.drivers.api.calls import P, R
+from bmwg.drivers.api.meters import Meter
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes.ssh import SshNode
 from bmwg.drivers.platform_record.collect import collect
@@ -30,6 +32,14 @@ from bmwg.resources.run.provenance import toolkit_state
 
 _RECORD_DEADLINE_S = 60.0  # a record's own budget and what a busy host takes beside it
 TESTER_HOST = "tester/host"  # the tester's machine, in the records of a run whose device is another one
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What all machines told at a moment, and what their meter began with."""
+
+    hosts: list[dict[str, JsonValue]]
+    meter: Any = None
 
 
 class Machines:
@@ -53,6 +63,7 @@ class Machines:
         self._under_test = under_test
         self._here = tests_from_here or not self.hosts
         self.held: Mapping[str, Mapping[str, Any]] = {}
+        self.meter: Meter | None = None  # of the machine under test, once the run has one
         _, mine, _ = toolkit_state()
         for name, host in self.hosts.items():
             _, theirs, _ = host.call(provenance.toolkit_state)
@@ -119,21 +130,32 @@ class Machines:
             ]
         return found
 
-    def sample(self) -> list[dict[str, JsonValue]]:
-        """Look at all of them, for `counts`. Empty when a host does not answer."""
+    def sample(self) -> Look:
+        """Look at all of them, for `counts`. Without hosts when one does not answer."""
+        hosts = self._looks()
+        return Look(hosts, self.meter.begin() if self.meter else None)
+
+    def _looks(self) -> list[dict[str, JsonValue]]:
         try:
             there = [self._call(name, sample) for name in self.hosts]
         except ToolkitError:
             return []  # the trial or repetition that follows says what is lost
         return [*([sample()] if self._here else []), *there]
 
-    def counts(self, first: list[dict[str, JsonValue]]) -> dict[str, int]:
-        """What happened on them since `first`, all together; empty when one did not answer."""
-        last = self.sample()
-        if len(last) != len(first):
-            return {}
-        each = [dict(host_counts(between(*pair))) for pair in zip(first, last, strict=True)]
-        return together(each)
+    def counts(self, first: Look) -> dict[str, int]:
+        """What happened on them since `first`, all together; of hosts nothing when one did not answer."""
+        energy = self.meter.since(first.meter).counts() if self.meter else {}
+        last = self._looks()
+        if len(last) != len(first.hosts):
+            return energy
+        each = [dict(host_counts(between(*pair))) for pair in zip(first.hosts, last, strict=True)]
+        return {**together(each), **energy}
+
+    def call_under_test(self, function: Callable[P, R], /, *args: P.args, **arguments: P.kwargs) -> R:
+        """Call a function on the machine under test."""
+        if not self._under_test:
+            return function(*args, **arguments)
+        return self._call(self._under_test, function, *args, **arguments)
 
     @contextmanager
     def counted(self) -> Iterator[dict[str, int]]:

@@ -33,6 +33,7 @@ from bmwg.resources.run.continuation import begun, check_platform, clear_away, f
 from bmwg.resources.run.guest_record import record_guest
 from bmwg.resources.run.header import together
 from bmwg.resources.run.machines import Machines
+from bmwg.resources.run.metering import idle, meter_of
 from bmwg.resources.run.outcomes import one_line
 from bmwg.resources.run.platform import machine_record
 from bmwg.resources.run.progress import LineDisplay, open_display
@@ -194,6 +195,12 @@ def open_run(
             display.note(standing_text(continued))
         if before is None:
             store.set_platform(before=machine)
+        testbed = continued.testbed if continued else header.testbed
+        simulated = continued.simulated if continued else header.simulated
+        machines.meter = None if simulated else meter_of(testbed, machines.call_under_test)
+        if machines.meter is not None:
+            display.note("power: the idle machine is measured first")
+            store.add_driver(idle(testbed, machines.meter, clock or HostClock()))
         ledger = Ledger(store.folder / "ledger.jsonl")
         owner = f"{store.run_id}-{secrets.token_hex(4)}"
         stack.callback(ledger.undo, ledger.before("owner", owner=owner))

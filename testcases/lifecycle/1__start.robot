@@ -20,6 +20,14 @@ Made And Removed One After The Other
     [Tags]    id:LC-CHURN-1    metric:pod_churn    req:RFC8172-4.3-01
     Measure Its Cells
 
+Starts That May Fail
+    [Tags]    id:LC-FAIL-1    metric:pod_stand_up    clause:rfc8172-4.4    req:RFC8172-4.4-02
+    Measure Its Cells
+
+As Many As Fit Beside Each Other
+    [Tags]    id:LC-FIT-1    metric:pod_capacity    clause:rfc8172-2    req:RFC8172-2-02
+    Measure Its Cells
+
 From Request To A Policy In Force
     [Tags]    id:LC-POLICY-1    metric:policy_programming    req:RFC8172-4.3-03
     Measure Its Cells

@@ -16,6 +16,7 @@ from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.workload import pod_batches
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.drivers.workload.pod_batches import PodBatches
 from bmwg.drivers.workload.pod_lives import PodLives
@@ -88,6 +89,25 @@ def test_four_pods_that_are_asked_for_at_once_forward_each_by_its_own_address_an
         assert {"api_accepted", "scheduled", "networks_attached", "container_running"} <= set(life.steps)
         assert {"delete_accepted", "networks_detached", "pod_gone"} <= set(life.removal_steps)
     assert {one["name"] for one in bed.node("dut1").call(interfaces.listing)} == before
+
+
+def test_of_eight_pods_at_once_those_without_room_are_not_scheduled_and_the_others_forward(
+    bed, monkeypatch
+) -> None:
+    (stand_ups,) = [one for one in profile.PROFILES.load("failures").plan() if one.spec.at_once == 32]
+    real = pod_batches.pod_wanted
+
+    def wanted(ground, at):
+        spec, networks = real(ground, at)
+        return (replace(spec, memory_octets=1 << 50) if at in (2, 5) else spec), networks
+
+    monkeypatch.setattr(pod_batches, "pod_wanted", wanted)
+    asked = replace(stand_ups.spec, number=1, cycles=8, at_once=8)
+    found = executed(PodBatches, on(bed, stand_ups.cell), asked)
+    assert [one.failed for one in found.lives] == ["not_scheduled" if at in (2, 5) else "" for at in range(8)]
+    told = {v.metric: v.number for v in ACTS.values(replace(stand_ups, spec=asked), [found])}
+    assert (told["pod_stand_up.attempts"], told["pod_stand_up.failed.not_scheduled"]) == (8, 2)
+    assert bed.runtime.left() == []
 
 
 def test_pods_in_a_row_tell_the_steps_of_their_removal_and_leave_nothing(bed) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 
 from bmwg.methodology import offers
+from bmwg.methodology.matrix import REMOVED, STARTED, Criterion, Place, Stage
 from bmwg.methodology.records import POD, VM, Cell
 
 GROUP = "bmwg.acts"
@@ -24,31 +25,82 @@ class Answer(StrEnum):
     RATE = "rate"  # lives in a second
     BATCHES = "batches"  # the time from the first request until all forward
     OUTAGES = "outages"  # the time of each without frames
+    ATTEMPTS = "attempts"  # the share of starts that came to forward, and why others did not
+    FIT = "fit"  # how many forward beside each other before one fails
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """One experiment: the id of its test, the metric of its answers, and the hosting form of its path.
 
-    Runs are compared by it where it is a `headline`. A workload that lives on the path makes its lives.
+    `places` are where its answers stand in the matrix of RFC 8172. Runs are compared by it where it is a
+    `headline`. A workload that lives on the path makes its lives.
     """
 
     test_id: str
     metric: str
+    places: tuple[Place, ...]
     path: str = PATH
     hosting: str = POD
     answer: Answer = Answer.STARTS
     headline: bool = True
 
+    @property
+    def counts_failures(self) -> bool:
+        """Whether a start that fails is part of the answer."""
+        return self.answer in (Answer.ATTEMPTS, Answer.FIT)
 
-START = Experiment(test_id="LC-START-1", metric="pod_start")
-SCALE = Experiment(test_id="LC-SCALE-1", metric="pod_scale", answer=Answer.BATCHES)
-CHURN = Experiment(test_id="LC-CHURN-1", metric="pod_churn", answer=Answer.RATE)
-POLICY = Experiment(test_id="LC-POLICY-1", metric="policy_programming", path=POLICY_PATH, headline=False)
-DRAIN = Experiment(test_id="LC-DRAIN-1", metric="node_drain", path=DRAIN_PATH, answer=Answer.OUTAGES)
-SERVER_START = Experiment(test_id="LC-START-2", metric="server_start", path=SERVER_PATH, hosting=VM)
+
+_ROUND_IT = Place(stage=Stage.ACTIVATION, criterion=Criterion.ACCURACY, part="bypassed_frames")
+_MANY = (
+    Place(stage=Stage.ACTIVATION, criterion=Criterion.SCALE),
+    Place(stage=Stage.DEACTIVATION, criterion=Criterion.SCALE, part="removal"),
+)
+_LIFE = (STARTED, REMOVED, _ROUND_IT)
+_KEPT_UP = Place(stage=Stage.DEACTIVATION, criterion=Criterion.RELIABILITY)
+
+START = Experiment(test_id="LC-START-1", metric="pod_start", places=_LIFE)
+SCALE = Experiment(test_id="LC-SCALE-1", metric="pod_scale", places=(*_LIFE, *_MANY), answer=Answer.BATCHES)
+CHURN = Experiment(test_id="LC-CHURN-1", metric="pod_churn", places=_LIFE, answer=Answer.RATE)
+POLICY = Experiment(
+    test_id="LC-POLICY-1",
+    metric="policy_programming",
+    places=(STARTED, REMOVED),
+    path=POLICY_PATH,
+    headline=False,
+)
+DRAIN = Experiment(
+    test_id="LC-DRAIN-1", metric="node_drain", places=(_KEPT_UP,), path=DRAIN_PATH, answer=Answer.OUTAGES
+)
+SERVER_START = Experiment(
+    test_id="LC-START-2", metric="server_start", places=_LIFE, path=SERVER_PATH, hosting=VM
+)
 SERVER_BATCH = Experiment(
-    test_id="LC-BATCH-1", metric="server_batch", path=SERVER_PATH, hosting=VM, answer=Answer.BATCHES
+    test_id="LC-BATCH-1",
+    metric="server_batch",
+    places=(*_LIFE, *_MANY),
+    path=SERVER_PATH,
+    hosting=VM,
+    answer=Answer.BATCHES,
+)
+
+STAND_UPS = Experiment(
+    test_id="LC-FAIL-1",
+    metric="pod_stand_up",
+    places=(
+        Place(stage=Stage.ACTIVATION, criterion=Criterion.RELIABILITY),
+        replace(STARTED, part="start"),
+        REMOVED,
+    ),
+    answer=Answer.ATTEMPTS,
+    headline=False,
+)
+FIT = Experiment(
+    test_id="LC-FIT-1",
+    metric="pod_capacity",
+    places=(Place(stage=Stage.ACTIVATION, criterion=Criterion.SCALE), replace(STARTED, part="start")),
+    answer=Answer.FIT,
+    headline=False,
 )
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
-from typing import Any
+from typing import Any, ClassVar
 
 from bmwg.methodology.answers import repeated
+from bmwg.methodology.answers.proportion import proportion
+from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.answers.student import interval
 from bmwg.methodology.kinds.acts.experiments import Answer, experiments, of_cell
 from bmwg.methodology.kinds.acts.profile import FORMAT, PROFILES, cell_of_axes
@@ -14,13 +17,15 @@ from bmwg.methodology.kinds.acts.records import (
     KIND,
     ActsResult,
     ActsSpec,
+    Failure,
     Life,
     contradictions,
     shortcomings,
 )
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
-from bmwg.methodology.records import Cell, Quantity, Validity
+from bmwg.methodology.matrix import Place
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.trial.judging import Assessment
 from bmwg.schemas import load
 
@@ -33,6 +38,9 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
     schema = load(KIND)
     profile_format = FORMAT
     families = tuple(one.metric for one in experiments().values())
+    places: ClassVar[Mapping[str, tuple[Place, ...]]] = {
+        one.metric: one.places for one in experiments().values()
+    }
     headline = tuple(f"{one.metric}.mean" for one in experiments().values() if one.headline)
     spec_type = ActsSpec
     result_type = ActsResult
@@ -63,6 +71,10 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
             )
         if answer is Answer.OUTAGES:
             return _drained(metric, results)
+        if answer is Answer.ATTEMPTS:
+            return _attempted(metric, results)
+        if answer is Answer.FIT:
+            return _fitted(metric, results)
         if answer is Answer.BATCHES:
             batches = [float(result.batch_ns or 0) for result in results]
             found = (
@@ -81,9 +93,62 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
             *_told(metric, results),
         )
 
+    def answered(self, planned: Planned[ActsSpec], executions: Sequence[Tried[ActsResult]]) -> Outcome:
+        """Return what executions answer; where no limit was met, that none is up to so many."""
+        found = super().answered(planned, executions)
+        if of_cell(planned.cell).answer is not Answer.FIT or found.type is not OutcomeType.MEASURED:
+            return found
+        valid = [one.result for one in executions if not one.problems]
+        limited = sum(result.stood < planned.spec.cycles for result in valid)
+        if limited == len(valid):
+            return found
+        said = f"no limit up to {planned.spec.cycles} {planned.spec.nouns}"
+        if not limited:
+            return replace(found, type=OutcomeType.AT_CEILING, values=(), statement=said)
+        why = f"{limited} of {len(valid)} executions met a limit, the others {said}"
+        return replace(found, type=OutcomeType.UNSTABLE, values=(), reason=why)
+
 
 def _start(life: Life) -> int | None:
-    return life.start_ns
+    return None if life.failed else life.start_ns
+
+
+def _failures(metric: str, lives: Sequence[Life]) -> tuple[Quantity, ...]:
+    """Return how many starts there were, how many failed, and as what."""
+    failed = [life.failed for life in lives if life.failed]
+    counts = {"attempts": len(lives), "failed": len(failed)}
+    counts |= {f"failed.{kind.value}": failed.count(kind.value) for kind in Failure}
+    return tuple(
+        Quantity(metric=f"{metric}.{name}", number=count, unit="starts") for name, count in counts.items()
+    )
+
+
+def _attempted(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
+    """Return the share of starts that came to forward, with its interval, and failures by kind.
+
+    All starts of all executions are one sample. Beside it stand the times of those that did.
+    """
+    lives = [life for result in results for life in result.lives]
+    found = proportion(sum(not life.failed for life in lives), len(lives))
+    shares = {"": found.ratio, "_low_95": found.low, "_high_95": found.high}
+    return (
+        *(Quantity(metric=f"{metric}.success_ratio{e}", number=n, unit="ratio") for e, n in shares.items()),
+        *_failures(metric, lives),
+        Quantity(metric=f"{metric}.repetitions", number=len(results), unit="repetitions"),
+        *repeated.medians(f"{metric}.start", each(results, _start)),
+        *repeated.medians(f"{metric}.removal", each(results, lambda life: life.removal_ns)),
+    )
+
+
+def _fitted(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
+    """Return how many stood together before one failed, and as what it did; what the last ones left free."""
+    stood = [float(result.stood) for result in results]
+    return (
+        *repeated.quantities(metric, interval(stood), "instances"),
+        *repeated.medians(metric, stood, "instances"),
+        *_failures(metric, [life for result in results for life in result.lives]),
+        *repeated.medians(f"{metric}.start", each(results, _start)),
+    )
 
 
 def since_asked(step: str) -> Callable[[Life], int]:
@@ -125,7 +190,21 @@ def _told(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
     values = _steps(metric, results)
     for step in removal_steps_of([life for result in results for life in result.lives]):
         values += repeated.medians(f"{metric}.removal.{step}", each(results, since_removal(step)))
-    return (*values, *repeated.medians(f"{metric}.removal", each(results, lambda life: life.removal_ns)))
+    values += repeated.medians(f"{metric}.removal", each(results, lambda life: life.removal_ns))
+    return (*values, *_astray(metric, results))
+
+
+def _astray(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
+    """Return how many frames came in all, and how many of them otherwise than by the path and in order."""
+    lives = [life for result in results for life in result.lives]
+    counts = {
+        "received_frames": sum(life.received_frames for life in lives),
+        "reordered_frames": sum(life.reordered_frames for life in lives),
+        "bypassed_frames": sum(life.bypassed_frames for life in lives),
+    }
+    return tuple(
+        Quantity(metric=f"{metric}.{name}", number=number, unit="frames") for name, number in counts.items()
+    )
 
 
 def steps_of(lives: Sequence[Life]) -> tuple[str, ...]:

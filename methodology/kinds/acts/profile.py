@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bmwg.methodology.kinds.acts.experiments import Experiment, experiments, hostings
-from bmwg.methodology.kinds.acts.records import KIND, ActsSpec
+from bmwg.methodology.kinds.acts.experiments import Answer, Experiment, experiments, hostings
+from bmwg.methodology.kinds.acts.records import FITTING, KIND, ActsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
 from bmwg.methodology.records import Cell
 from bmwg.schemas.validation import near_name
@@ -19,6 +19,7 @@ SCHEMA = "acts_profile"
 TEST_IDS = "LC-"  # how the id of every test of these suites begins
 _AXES = ("experiment", "workload", "cycles", "octets")
 _AT_ONCE = "at_once"  # an axis where more than one is made at the same time
+_MOST_AT_ONCE = 200  # each has an address of its own on both sides, of one network with 254
 _POLICIES = "policies"  # an axis where others stand already
 _FOLDER = "bmwg.methodology.kinds.acts.profiles"
 
@@ -33,12 +34,19 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[ActsSpec]]:
 
 
 def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterator[Planned[ActsSpec]]:
+    known = _installed(experiment["id"])
     spec = ActsSpec(
         **{name: experiment[name] for name in _ASKED},
-        at_once=experiment.get(_AT_ONCE, 1),
+        at_once=experiment["cycles"] if known.answer is Answer.FIT else experiment.get(_AT_ONCE, 1),
         policies=experiment.get(_POLICIES, 0),
+        counts_failures=known.counts_failures,
     )
-    known = _installed(experiment["id"])
+    if (known.answer is Answer.FIT) != (spec.workload == FITTING):
+        found = f"workload {spec.workload}"
+        raise ValueError(f"{experiment['id']}: expected workload {FITTING} for fit alone, found {found}")
+    if spec.at_once > _MOST_AT_ONCE:
+        found = f"{spec.at_once} at once"
+        raise ValueError(f"{experiment['id']}: expected {_MOST_AT_ONCE} at most, found {found}")
     path, function = (experiment.get(name, profile[name]) for name in ("path", "function"))
     for network in experiment["networks"]:
         yield Planned(
@@ -74,7 +82,8 @@ def cell_of(path: str, function: str, network: str, experiment: str, spec: ActsS
         **({_AT_ONCE: spec.at_once} if spec.at_once > 1 else {}),
         **({_POLICIES: spec.policies} if spec.policies else {}),
     }
-    others = f"/{spec.policies}-others" if spec.policies else ""
+    others = f"/{spec.at_once}-at-once" if spec.at_once not in (1, spec.cycles) else ""
+    others += f"/{spec.policies}-others" if spec.policies else ""
     return Cell(
         kind=KIND,
         path=path,

@@ -6,14 +6,25 @@ and tester's ports are. Durations are computed from them and never stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any
 
 KIND = "acts"
 SERVERS, POLICY, DRAINS = "servers", "policy", "drains"  # whose lives are servers, policies, or a pod's moves
+FITTING = "pods_fit"  # whose lives go on until the last was asked for
 BEFORE_LOSS, STOPPED, AGAIN = "last_before_loss", "frames_stopped", "frames_again"  # steps of a drain
 RESOLUTION_RATIO = 0.1  # choice: what may lie between the frame before and the first that came, of the answer
+
+
+class Failure(StrEnum):
+    """What a start that failed did not come to: the first of these that it lacked."""
+
+    NOT_SCHEDULED = "not_scheduled"  # no node had room for it, or a quota none
+    NO_NETWORK = "no_network"  # a network was not attached
+    NOT_BOOTED = "not_booted"  # its program, container or machine did not come to run
+    NO_FRAME = "no_frame"  # it ran, and no frame came out in time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +34,8 @@ class ActsSpec:
     `cycles` pods or servers are made and removed, `at_once` at the same time, then as many again. From before
     each request until after the removal a frame of `frame_octets` (FCS included) is offered to it every
     `interval_us` at the first of the tester's ports. `first_frame_s` is within what a frame must come out at
-    the other. `policies` others stand where one is made. `number` counts the executions of a cell.
+    the other. `policies` others stand where one is made. With `counts_failures` a start that fails is an
+    answer, and does not end the execution. `number` counts the executions of a cell.
     """
 
     workload: str
@@ -33,6 +45,7 @@ class ActsSpec:
     first_frame_s: float
     at_once: int = 1
     policies: int = 0
+    counts_failures: bool = False
     number: int = 0
 
     @property
@@ -64,7 +77,9 @@ class Life:
     forward in between. `last_frame_ns` is when the last one came. None: it did not come to that.
     `offered_frames` were sent to the device's address; `received_frames` are those that came, each once,
     `reordered_frames` those that came after a later one. A frame that fewer routers forwarded than stand on
-    the path went round the pod: it is one of `bypassed_frames`, and of no other count.
+    the path went round the pod: it is one of `bypassed_frames`, and of no other count. `failed` is a
+    `Failure` of a start that is counted as failed, `failed_by` the id of the error that said so; both are
+    empty of others. `host` is what its host had left when it had been asked for and came to forward.
 
     A policy that forbids frames is the other way round: `first_frame_ns` is when the first was offered that
     it stopped, `not_before_ns` when the last that still came was offered, `last_frame_ns` when that came out,
@@ -90,6 +105,9 @@ class Life:
     received_frames: int = 0
     reordered_frames: int = 0
     bypassed_frames: int = 0
+    failed: str = ""
+    failed_by: str = ""
+    host: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def start_ns(self) -> int | None:
@@ -142,6 +160,12 @@ class ActsResult:
             return None
         took_ns = self.lives[-1].removed_ns - self.lives[0].asked_ns
         return len(self.lives) * 1e9 / took_ns if took_ns > 0 else None
+
+    @property
+    def stood(self) -> int:
+        """How many were made before the first that failed."""
+        failed = (number for number, life in enumerate(self.lives) if life.failed)
+        return next(failed, len(self.lives))
 
     @property
     def batch_ns(self) -> int | None:
@@ -210,7 +234,19 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             )
     if last_ns > result.wall_ns:
         found.append(f"what it tells lies at {last_ns} ns, it lasted {result.wall_ns} ns")
-    return tuple(found)
+    return (*found, *_impossible_failures(spec, result))
+
+
+def _impossible_failures(spec: ActsSpec, result: ActsResult) -> Iterator[str]:
+    """Say what in the failed starts of an execution cannot be."""
+    known = {one.value for one in Failure}
+    for number, life in enumerate(result.lives, start=1):
+        if life.failed and not spec.counts_failures:
+            yield f"{spec.noun} {number}: counted as failed, where a failure ends the execution"
+        if life.failed and life.failed not in known:
+            yield f"{spec.noun} {number}: failed as {life.failed}, not as {' or '.join(sorted(known))}"
+        if life.failed_by and not life.failed:
+            yield f"{spec.noun} {number}: {life.failed_by} of a start that did not fail"
 
 
 def _impossible_outage(number: int, life: Life) -> list[str]:
@@ -227,9 +263,12 @@ def _impossible_outage(number: int, life: Life) -> list[str]:
 def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
     """Say what of an execution did not come about as asked; empty when all did."""
     found = []
-    if len(result.lives) != spec.cycles:
+    ended = spec.workload == FITTING and bool(result.lives) and bool(result.lives[-1].failed)
+    if len(result.lives) != spec.cycles and not ended:
         found.append(f"{len(result.lives)} of {spec.cycles} {spec.nouns} were made")
     for number, life in enumerate(result.lives, start=1):
+        if life.failed:
+            continue
         if life.start_ns is None:
             what = "no frame was stopped" if spec.workload == POLICY else "no frame came out"
             found.append(f"{spec.noun} {number}: {what} within {spec.first_frame_s:g} s")
@@ -238,6 +277,8 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             found += _unclear_outage(number, life)
         if life.removal_ns is None:
             found.append(f"{spec.noun} {number} was not removed")
+        if spec.counts_failures:
+            continue  # whether it came to forward is the answer, and no time
         if life.not_before_ns is None:
             # the very first one came: something forwarded already, and the moment is not known
             found.append(f"{spec.noun} {number}: no frame was offered in vain before the first that came")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from bmwg.methodology.answers import repeated
 from bmwg.methodology.answers.student import interval
@@ -11,6 +11,7 @@ from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FORMAT, PROFILES, c
 from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec, contradictions, shortcomings
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
+from bmwg.methodology.matrix import Place
 from bmwg.methodology.records import Cell, Quantity, Validity
 from bmwg.methodology.trial.judging import Assessment
 from bmwg.schemas import load
@@ -25,6 +26,7 @@ class _Jobs(RepeatedKind[JobsSpec, JobsResult]):
     profile_format = FORMAT
     families = tuple(EXPERIMENTS)
     headline = tuple(f"{metric}.mean" for metric in EXPERIMENTS)
+    places: ClassVar[Mapping[str, tuple[Place, ...]]] = dict.fromkeys(EXPERIMENTS, ())  # rfc8172-2: no goal
     spec_type = JobsSpec
     result_type = JobsResult
     profiles = PROFILES

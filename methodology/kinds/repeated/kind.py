@@ -11,6 +11,7 @@ from bmwg.methodology.answers import repeated
 from bmwg.methodology.answers.repeated import Repetitions, Tried
 from bmwg.methodology.kinds.kind import Body, Execution
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, SpecT
+from bmwg.methodology.matrix import Place
 from bmwg.methodology.plan.turns import Turn
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
@@ -64,6 +65,7 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
     profile_format: ClassVar[str]
     headline: ClassVar[tuple[str, ...]]
     families: ClassVar[tuple[str, ...]]
+    places: ClassVar[Mapping[str, tuple[Place, ...]]]
     cites_catalogue: ClassVar[bool] = True
     named_by_run: ClassVar[frozenset[str]] = frozenset()
     spec_type: type[SpecT]
@@ -164,6 +166,10 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
     def assess(self, body: Body) -> Assessment:
         """Say whether an execution's procedure held."""
         return self.assessed(self.spec_of(body), self.result_of(body))
+
+    def carried(self, body: Body) -> tuple[int, str] | None:
+        """Return nothing: a kind that carries single things counts them."""
+        return None
 
     def wrong_profile(self, profile: Mapping[str, Any]) -> str:
         """Say what is wrong with a profile; empty when it can be planned by."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from bmwg.methodology.answers.repeated import Repetitions, Tried, percentiles, quantities
 from bmwg.methodology.answers.student import interval
@@ -30,6 +30,7 @@ from bmwg.methodology.kinds.requests.records import (
     RequestsResult,
     RequestsSpec,
 )
+from bmwg.methodology.matrix import RELIABILITY, SPEED, STARTED, Place, Stage
 from bmwg.methodology.plan.turns import Turn
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.trial.judging import Assessment
@@ -45,6 +46,11 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
     profile_format = FORMAT
     families = METRICS
     headline = (f"{PROCESSING}.mean", f"{START}.mean", f"{RATE}.lossless")
+    places: ClassVar[Mapping[str, tuple[Place, ...]]] = {
+        PROCESSING: (SPEED, replace(RELIABILITY, part="failed_ratio")),
+        START: (STARTED, replace(RELIABILITY, stage=Stage.ACTIVATION, part="failed_ratio")),
+        RATE: (SPEED,),
+    }
     cites_catalogue = False
     named_by_run = frozenset({"networks"})
     spec_type = RequestsSpec
@@ -64,6 +70,11 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
     def result_of(self, body: Body) -> RequestsResult:
         """Return what a repetition came to."""
         return replace(super().result_of(body), asked_requests=body.spec["asked_requests"])
+
+    def carried(self, body: Body) -> tuple[int, str] | None:
+        """Return the requests that were answered, those of the warm-up within the same window too."""
+        result = self.result_of(body)
+        return result.requests - result.failed + result.warm_up_requests, "request"
 
     def judged(self, spec: RequestsSpec, result: RequestsResult) -> Assessment:
         """Say whether a repetition is a measurement; of an open loop a lost request is an answer."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from bmwg.methodology.answers import repeated
 from bmwg.methodology.answers.student import interval
@@ -28,6 +29,7 @@ from bmwg.methodology.kinds.streams.records import (
     shortcomings,
     unsent,
 )
+from bmwg.methodology.matrix import RELIABILITY, SPEED, Place
 from bmwg.methodology.records import Cell, Quantity, Validity
 from bmwg.methodology.trial.judging import Assessment
 from bmwg.schemas import load
@@ -42,6 +44,11 @@ class _Streams(RepeatedKind[StreamsSpec, StreamsResult]):
     profile_format = FORMAT
     families = (GOODPUT, ROUND_TRIP, OPERATION)
     headline = (f"{GOODPUT}.mean", f"{ROUND_TRIP}.mean", f"{OPERATION}.mean")
+    places: ClassVar[Mapping[str, tuple[Place, ...]]] = {
+        GOODPUT: (SPEED, replace(RELIABILITY, part="lost_ratio")),
+        ROUND_TRIP: (SPEED,),
+        OPERATION: (SPEED,),
+    }
     spec_type = StreamsSpec
     result_type = StreamsResult
     profiles = PROFILES

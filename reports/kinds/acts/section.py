@@ -17,6 +17,7 @@ from bmwg.methodology.kinds.acts.kind import (
 )
 from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
 from bmwg.methodology.records import NOTHING, OutcomeType
+from bmwg.reports.kinds.acts import failures
 from bmwg.reports.kinds.repeated import beside
 from bmwg.reports.kinds.repeated.answers import Answered as AnsweredBy
 from bmwg.reports.kinds.repeated.answers import answers_of, has_answers, without_numbers
@@ -103,6 +104,12 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
             lines += paragraph(f"After {entry['source']}.") if entry.get("source") else []
+            if _answer(mine[0]) is Answer.ATTEMPTS:
+                lines += failures.attempts(mine, _place)
+                continue
+            if _answer(mine[0]) is Answer.FIT:
+                lines += failures.fits(mine, _place)
+                continue
             drained = _answer(mine[0]) is Answer.OUTAGES
             lines += _drains(mine) if drained else _answers(mine)
             lines += _steps(mine)
@@ -206,7 +213,8 @@ def _place(one: Answered) -> str:
     at_once = one.planned.spec.at_once
     if one.outcome.metric == POLICY.metric:
         return f"{place}, {one.planned.spec.policies} others"
-    return f"{place}, {at_once} at once" if one.outcome.metric == SCALE.metric else place
+    several = one.outcome.metric == SCALE.metric or (at_once > 1 and _answer(one) is Answer.ATTEMPTS)
+    return f"{place}, {at_once} at once" if several else place
 
 
 def _count(one: Answered) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bmwg.reports.render import matrices, vsperf_coverage
 from bmwg.reports.render.blocks import Block, Contents, Heading, Part, Rich, paragraph, title
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.sections import evidence, grades, guard, search_tables, statements
+from bmwg.reports.render.sections import evidence, grades, guard, search_tables
 
 REPORT = "report.html"
 CLAUSES, MATRICES, SEARCHES, VALIDITY, PLATFORM, DEFINITIONS = FILES = tuple(
@@ -38,7 +39,7 @@ def beside(facts: Facts, figure: Figures) -> tuple[Beside, ...]:
     searched = [*figure("search"), *search_tables.search_remarks(facts), *evidence.search(facts)]
     made: Mapping[str, tuple[str, Sequence[Block]]] = {
         CLAUSES: ("Verdicts on clauses", grades.clauses(facts)),
-        MATRICES: ("Matrices of RFC 8172", statements.matrices(facts)),
+        MATRICES: ("Matrices of RFC 8172", [*matrices.matrices(facts), *vsperf_coverage.coverage(facts)]),
         SEARCHES: ("Searches", [*title("Searches as they went"), *searched] if searched else []),
         VALIDITY: ("Trials that are not valid", evidence.not_valid(facts)),
         DEFINITIONS: ("Definitions", evidence.definitions(facts)),

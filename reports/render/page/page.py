@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from bmwg.reports import rooms
 from bmwg.reports.published import ratios as published
+from bmwg.reports.render import power_section
 from bmwg.reports.render.blocks import Block, Contents, Figure, banner, title
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.page import beside, first_page, glance
@@ -67,6 +68,7 @@ def page(
     lines += results.ladder_section(facts)
     lines += [*latency_table.latency(facts), *_plot(by_name, "latency")]
     lines += data_plane.section(facts)
+    lines += power_section.section(facts)
     lines += chain_section.section(facts, _plot(by_name, chain_section.NAME))
     lines += function_section.section(facts, _plot(by_name, function_section.NAME))
     lines += parallel_section.section(facts)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bmwg.methodology.answers.order_statistics import CONFIDENCE
 from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.acts.experiments import POLICY, Answer, of_cell
+from bmwg.methodology.kinds.acts.records import Failure
 from bmwg.methodology.records import Outcome
 
 
@@ -18,6 +19,16 @@ def figures_of(outcome: Outcome, told: Mapping[str, float]) -> str:
     if answer is Answer.RATE:
         spread = f" +/- {half * 60:.2f}" if half is not None else ""
         return f"{told['mean'] * 60:.2f}{spread} pods made and removed per minute {count}"
+    if answer is Answer.ATTEMPTS:
+        low, high = (told[f"success_ratio_{end}_95"] * 100 for end in ("low", "high"))
+        kinds = {name: told[f"failed.{name}"] for name in Failure if told[f"failed.{name}"]}
+        why = ", ".join(f"{count:.0f} {name.replace('_', ' ')}" for name, count in kinds.items()) or "none"
+        share = f"{told['success_ratio'] * 100:.2f} % of {told['attempts']:.0f} starts came to forward"
+        return f"{share} ({low:.2f} to {high:.2f} %); failed: {why}"
+    if answer is Answer.FIT:
+        kinds = {name: told[f"failed.{name}"] for name in Failure if told[f"failed.{name}"]}
+        why = ", ".join(name.replace("_", " ") for name in kinds)
+        return f"{told['mean']:g} pods forward together, then: {why} {count}"
     if outcome.metric == POLICY.metric:
         stopped, again = (_ms(told, name) for name in ("", "removal."))
         return f"in force after {stopped}, median; lifted after {again} {count}"

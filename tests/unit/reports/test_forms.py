@@ -47,7 +47,7 @@ from bmwg.reports.render.forms.mail import COLUMNS, mail_text
 from bmwg.reports.render.forms.markdown import escaped, markdown
 from bmwg.reports.render.forms.rfcxml import rfcxml
 from bmwg.reports.render.forms.rst import restructured
-from bmwg.reports.render.page.page import page, whole
+from bmwg.reports.render.page.page import page
 from bmwg.reports.render.page.report import FILES, write_form
 from bmwg.reports.render.text import plain
 from bmwg.reports.store import RunStore, read_run
@@ -262,25 +262,6 @@ def test_a_line_rate_gives_the_theoretical_limit(tmp_path: Path) -> None:
     grids = [block for block in flat(page(facts(read_run(store.folder)), ())) if isinstance(block, Grid)]
     stated = next(grid for grid in grids if grid.caption.startswith("Measured maximum frame rate"))
     assert stated.rows[0][3] == "14,880,952\u00a0frames/s"
-
-
-def test_matrices_hold_results_in_three_columns_and_scale_only_in_coverage(made_folder: Path) -> None:
-    found = list(flat(whole(facts(read_run(made_folder)), ())))
-    coverage = next(b for b in found if isinstance(b, Grid) and b.caption == "Coverage, without results")
-    assert coverage.head == ("stage", "speed", "accuracy", "reliability", "scale")
-    assert [row[0] for row in coverage.rows] == ["activation", "operation", "de-activation"]
-    assert set(coverage.rows[0][1:]) == {"—"}
-    folds = [b for b in found if isinstance(b, Fold) and b.summary.startswith("Capacity: ")]
-    assert len({each.summary for each in folds}) == len(folds) > 4
-    for each in folds:
-        (grid,) = each.inside
-        assert isinstance(grid, Grid)
-        assert grid.head == ("stage", "speed", "accuracy", "reliability")
-        assert grid.rows[0][1:] == ("not measured",) * 3
-    bridge = next(each for each in folds if each.summary == "Capacity: pvp bridge, one direction, 1 flow")
-    grid = next(iter(bridge.inside))
-    assert isinstance(grid, Grid)
-    assert "64\u00a0octets: throughput 317,187\u00a0frames/s" in grid.rows[1][1]
 
 
 def test_the_command_writes_each_form(

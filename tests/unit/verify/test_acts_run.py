@@ -235,3 +235,16 @@ def test_a_start_that_lasted_longer_than_the_time_between_two_lines_is_found(run
             line["result"]["wall_ns"] = 600_000 * MS
 
     assert "VER-30" in forged(run, change)
+
+
+def test_starts_and_removals_stand_in_the_matrix_and_what_was_refused_says_why(made) -> None:
+    page = (made / "report-matrices.html").read_text(encoding="utf-8")
+    assert 'href="report-matrices.html#activation-by-speed"' in page
+    assert 'href="report-matrices.html#de-activation-by-speed"' in page
+    assert 'href="report-matrices.html#de-activation-by-reliability"' in page  # the drain's outage
+    assert "pod_scale: 3 of 3 measured" in page
+    assert "Capacity: pvp bridge kernel-l3 at once 4" in page
+    text = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "")
+    assert "not assessed: policy_programming: it enforces no NetworkPolicy" in text
+    assert "median 600\u00a0ms" in text
+    assert "bypassed 0\u00a0frames" in text

@@ -10,6 +10,7 @@ from bmwg.methodology.answers import repeated
 from bmwg.methodology.answers.repeated import Repetitions, Tried
 from bmwg.methodology.answers.student import interval
 from bmwg.methodology.kinds.kind import Body, Execution, Kind
+from bmwg.methodology.matrix import Place
 from bmwg.methodology.plan.turns import Turn
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Outcome, OutcomeType, Validity
@@ -179,6 +180,7 @@ class _Blocks:
     schema = _SCHEMA
     profile_format = FORMAT
     headline = (f"{METRIC}.mean",)
+    places: Mapping[str, tuple[Place, ...]] = {METRIC: ()}
     cites_catalogue = False
     named_by_run: frozenset[str] = frozenset()
 
@@ -191,6 +193,10 @@ class _Blocks:
     def assess(self, body: Body) -> Assessment:
         """Say whether an execution's procedure held."""
         return assessed(BlocksSpec(**body.spec), BlocksResult(**body.result))
+
+    def carried(self, body: Body) -> tuple[int, str] | None:
+        """Return the blocks."""
+        return BlocksResult(**body.result).blocks, "block"
 
     def wrong_profile(self, profile: Mapping[str, Any]) -> str:
         """Say what is wrong with a profile; empty when it can be planned by."""

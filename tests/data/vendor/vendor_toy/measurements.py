@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bmwg.methodology.matrix import RELIABILITY, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, Measurement, settings
 from bmwg.methodology.measurements.recovery import Reset
 from bmwg.methodology.profiles import Profile
@@ -23,6 +24,7 @@ class LossAtALoad:
     needs_throughput: bool = False
     reads_latency: bool = False
     modifier: str = ""
+    places: tuple[Place, ...] = (RELIABILITY,)
     families: tuple[str, ...] = (METRIC,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

@@ -1,0 +1,1 @@
+"""Meters of the power of a machine."""

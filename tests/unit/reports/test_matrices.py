@@ -1,0 +1,141 @@
+"""The matrix of RFC 8172: what stands in each cell, where it leads, and why others are empty."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from made_parts import Maker, cell, header
+
+from bmwg.methodology.kinds import registry
+from bmwg.methodology.kinds.repeated.kind import RepeatedKind
+from bmwg.methodology.matrix import Criterion, Stage
+from bmwg.methodology.measurements.registry import measurements
+from bmwg.methodology.records import OutcomeType, Quantity
+from bmwg.methodology.requirements.rows import catalogue
+from bmwg.methodology.requirements.vsperf_tests import tests as vsperf_tests
+from bmwg.reports.render.blocks import Fold, Grid, flat, parts
+from bmwg.reports.render.facts import facts
+from bmwg.reports.render.forms.html import html
+from bmwg.reports.render.matrices import PAGE, matrices
+from bmwg.reports.render.vsperf_coverage import coverage
+from bmwg.reports.store import RunStore, read_run
+
+COVERAGE = "Coverage, without results"
+
+
+def grid(blocks, caption: str) -> Grid:
+    return next(one for one in flat(blocks) if isinstance(one, Grid) and one.caption == caption)
+
+
+def covered(folder: Path) -> dict[tuple[str, str], str]:
+    found = grid(matrices(facts(read_run(folder))), COVERAGE)
+    return {
+        (row[0], name): text for row in found.rows for name, text in zip(found.head[1:], row[1:], strict=True)
+    }
+
+
+def test_every_measurement_and_every_act_names_its_place() -> None:
+    assert [one.name for one in measurements().values() if not one.places] == []
+    for kind in registry.kinds().values():
+        if isinstance(kind, RepeatedKind):
+            assert set(kind.places) == set(kind.families), kind.name
+    acts = registry.kind("acts", "here")
+    assert [metric for metric, places in acts.places.items() if not places] == []
+    assert {row for one in measurements().values() for place in one.places for row in place.rows} <= set(
+        catalogue()
+    )
+
+
+def test_each_test_of_rfc_8204_section_5_has_its_cell_and_one_row_of_the_design() -> None:
+    named = vsperf_tests()
+    arranged = [one for one in named if one.stage]
+    assert len(arranged) == 24
+    assert {one.stage for one in arranged} == {Stage.ACTIVATION, Stage.OPERATION}
+    assert {one.criterion for one in arranged} == set(Criterion)
+    rows = [row for one in named for row in one.rows]
+    assert len(set(rows)) == len(rows)
+    assert set(rows) <= set(catalogue())
+    assert [one.name for one in named if not one.stage] == ["Throughput.RFC2544.MatchAction.PacketLossRatio"]
+
+
+def test_matrices_hold_results_in_three_columns_and_scale_only_in_coverage(made_folder: Path) -> None:
+    found = matrices(facts(read_run(made_folder)))
+    overview = grid(found, COVERAGE)
+    assert overview.head == ("stage", "speed", "accuracy", "reliability", "scale")
+    assert [row[0] for row in overview.rows] == ["activation", "operation", "de-activation"]
+    folds = [b for b in flat(found) if isinstance(b, Fold) and b.summary.startswith("Capacity: ")]
+    assert len({each.summary for each in folds}) == len(folds) > 4
+    for each in folds:
+        (one,) = each.inside
+        assert isinstance(one, Grid)
+        assert one.head == ("stage", "speed", "accuracy", "reliability")
+        assert all(text.startswith(("not assessed: ", "not applicable: ")) for text in one.rows[0][1:])
+    bridge = next(each for each in folds if each.summary == "Capacity: pvp bridge, one direction, 1 flow")
+    one = next(iter(bridge.inside))
+    assert isinstance(one, Grid)
+    assert "64\u00a0octets: throughput 317,187\u00a0frames/s" in one.rows[1][1]
+
+
+def test_every_cell_with_results_leads_to_them_and_every_other_says_why(made_folder: Path) -> None:
+    told = covered(made_folder)
+    shown = html([*matrices(facts(read_run(made_folder))), *coverage(facts(read_run(made_folder)))], {})
+    ids = set(re.findall(r'id="([^"]+)"', shown))
+    targets = {part.target for text in told.values() for part in parts(text) if part.target}
+    assert {f"{PAGE}#operation-by-speed", f"{PAGE}#operation-by-accuracy"} <= targets
+    for target in re.findall(rf'href="{PAGE}#([^"]+)"', shown):
+        assert target in ids
+    for text in told.values():
+        assert text.startswith(("not assessed: ", "not applicable: ")) or any(
+            one.target for one in parts(text)
+        )
+    assert "the toolkit has no measurement of it" in told["de-activation", "accuracy"]
+
+
+def test_accuracy_is_what_trials_counted_and_no_rate(made_folder: Path) -> None:
+    found = grid(matrices(facts(read_run(made_folder))), "Operation by accuracy: results")
+    told = [row[3] for row in found.rows if row[2] == "measured"]
+    assert told
+    assert all("frames received at the throughput: 0 reordered, 0 duplicate" in text for text in told)
+    assert not any("frames/s" in row[3] for row in found.rows)
+
+
+def test_a_path_on_which_nothing_is_made_has_no_activation(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, "node", header()) as store:
+        Maker(store).measured(cell("node", "none", hosting="baremetal"), 900_000, 1_000_000)
+    told = covered(store.folder)
+    words = "not applicable: no function is made or removed here"
+    assert {told[stage, each] for stage in ("activation", "de-activation") for each in Criterion} == {words}
+
+
+@pytest.mark.parametrize("kind", [OutcomeType.NOT_ASSESSED, OutcomeType.INVALID])
+def test_why_a_cell_has_no_result_is_the_reason_of_its_own_answer(tmp_path: Path, kind: OutcomeType) -> None:
+    with RunStore.create(tmp_path, "soaked", header()) as store:
+        maker = Maker(store)
+        maker.measured(cell("pvp", "bridge"), 900_000, 1_000_000)
+        maker.outcome(cell("pvp", "bridge"), "reset.rfc6201.link", kind, reason="no link to reset")
+    assert covered(store.folder)["activation", "reliability"] == (
+        "not assessed: reset.rfc6201.link: no link to reset"
+    )
+    table = grid(coverage(facts(read_run(store.folder))), "Coverage of VSPERF's tests")
+    held = {row[0]: row[3] for row in table.rows}
+    assert held["Throughput.RFC2544.ResetTime"] == "not assessed: no link to reset"
+    assert held["Throughput.RFC2544.PacketLossRate"].startswith("throughput.rfc2544_26_1: 1 of 1 measured")
+    assert held["Activation.RFC2889.AddressLearningRate"].startswith("not assessed: missing is the search")
+
+
+def test_a_part_that_an_answer_does_not_tell_is_no_result(tmp_path: Path) -> None:
+    from bmwg.methodology.matrix import REMOVED, STARTED
+    from bmwg.methodology.records import Outcome
+    from bmwg.reports.render.matrices import Standing
+
+    outcome = Outcome(
+        outcome_id="x",
+        metric="pod_start",
+        cell=cell("pvp", "bridge"),
+        type=OutcomeType.MEASURED,
+        values=(Quantity(metric="pod_start.mean", number=1.0, unit="ns"),),
+    )
+    assert Standing(place=STARTED, outcome=outcome).measured
+    assert not Standing(place=REMOVED, outcome=outcome).measured

@@ -1,0 +1,76 @@
+"""Power in the report: of the idle machine, at load, for each frame; and why a trial tells none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from made_parts import Maker, cell, header
+
+from bmwg.methodology.answers.power import Energy, Lack
+from bmwg.reports.render.blocks import Grid, Paragraph, flat
+from bmwg.reports.render.facts import facts
+from bmwg.reports.render.power_section import section
+from bmwg.reports.store import RunStore, read_run
+
+S = 1_000_000_000
+
+
+def counts(watts: float, window_s: float = 2.0, **more) -> dict[str, int]:
+    energy_uj = round(watts * window_s * 1e6)
+    return Energy(window_ns=round(window_s * S), energy_uj=energy_uj, samples=3, **more).counts()
+
+
+def metered(tmp_path: Path, *, lost: bool = False, idle: dict[str, int] | None = None):
+    lack = Energy(window_ns=2 * S, lack=Lack.STOPPED).counts()
+    with RunStore.create(tmp_path, "p", header()) as store:
+        told = counts(80.0, 60.0) if idle is None else idle
+        store.add_driver({"name": "power meter", "meter": "file", "of": "plug of dut1", "idle": told})
+        maker = Maker(store)
+        maker.measured(
+            cell("pvp", "bridge"), 300_000, 1_000_000, used=lack if lost else counts(100.0, wraps=1)
+        )
+        maker.trial(cell("pvp", "bridge"), 2_000_000, loss_ratio=0.5, used=counts(140.0))
+    return list(flat(section(facts(read_run(store.folder)))))
+
+
+def grid(blocks, caption: str) -> Grid | None:
+    return next((one for one in blocks if isinstance(one, Grid) and one.caption == caption), None)
+
+
+def text(blocks) -> str:
+    return " ".join(one.text for one in blocks if isinstance(one, Paragraph))
+
+
+def test_a_run_without_a_meter_says_nothing_of_power(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, "p", header()) as store:
+        Maker(store).measured(cell("pvp", "bridge"), 300_000, 1_000_000)
+    assert section(facts(read_run(store.folder))) == []
+
+
+def test_power_at_load_energy_of_a_frame_and_above_idle(tmp_path: Path) -> None:
+    found = metered(tmp_path)
+    assert "plug of dut1. Idle: 80.0\u00a0W over 60\u00a0s" in text(found)
+    (row,) = grid(found, "Power at the load of each answer").rows
+    frames = int(row[1].split("\u00a0")[0].replace(",", ""))
+    assert (row[0], row[2]) == ("pvp bridge, 64\u00a0octets", "100.0\u00a0W")
+    # each trial lasts 1 s at that load and stands in a window of 2 s
+    assert row[3] == f"{200 / frames * 1e6:.3g}\u00a0µJ a frame"
+    assert row[4] == f"{40 / frames * 1e6:.3g}\u00a0µJ a frame"
+    by_load = grid(found, "Power at the lowest and the highest load of each cell").rows
+    assert [one[2] for one in by_load] == ["100.0\u00a0W", "140.0\u00a0W"]
+    assert "highest mean power in a trial's window: 140.0\u00a0W, 2,000,000\u00a0frames/s, trial " in text(
+        found
+    )
+    assert "A counter began anew" in text(found)
+    assert grid(found, "Trials whose energy is not known") is None
+
+
+def test_a_meter_that_stopped_leaves_the_energy_out_and_says_why(tmp_path: Path) -> None:
+    idle = Energy(window_ns=60 * S, lack=Lack.BACKWARDS).counts()
+    found = metered(tmp_path, lost=True, idle=idle)
+    assert "Idle: not assessed, the meter counted backwards" in text(found)
+    assert "Not assessed at load" in text(found)
+    assert grid(found, "Power at the load of each answer") is None
+    (row,) = grid(found, "Trials whose energy is not known").rows
+    assert row[0].startswith("the meter told nothing for longer")
+    assert int(row[1]) >= 9
