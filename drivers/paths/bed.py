@@ -265,9 +265,7 @@ class Bed:
 
     def sides(self) -> tuple[Side, Side]:
         """Return the two sides of a chain: where the tester's ports are cabled to, on one node."""
-        left, right = (
-            side_of(self, number, port) for number, port in enumerate(self.testbed.tester.ports[:2])
-        )
+        left, right = (side_of(self, number, self.testbed.tester.ports[number]) for number in (0, 1))
         if left.node != right.node:
             raise ConfigError(
                 "PATH-01",
