@@ -262,3 +262,73 @@ def test_the_tester_itself_refuses_what_no_pattern_is(four, wrong):
     with pytest.raises(RefusalError, match="protocol"):
         four._process.request("trial", order, deadline_s=30.0)
     four.detach()
+
+
+RATE_MBIT = 16
+OCTETS = 512
+POLICED_FPS = RATE_MBIT * 1_000_000 / 8 / (OCTETS - 4)  # the kernel counts a frame without its FCS
+TRIES = 5
+# All ports send in one rhythm: of two frames at one time a full queue drops the later port's.
+FORK = Pattern(to=((3,), (2, 3), (), ()))
+
+
+def first(run, wanted):
+    """Return the first of some trials that is as wanted; None where none is, and the machine is to blame."""
+    results = (run() for _ in range(TRIES))
+    return next((result for result in results if result is not None and wanted(result)), None)
+
+
+def at(four, pattern, share, duration_s=2.0):
+    """Run a trial at a share of what a policer lets through to each port; None: the tester was held up."""
+    parts = sum(1 / len(pattern.to[sender]) for sender in pattern.senders_to(3))  # of a load, at port 3
+    load_fps = round(share * POLICED_FPS / parts)
+    spec = trial(pattern, load_fps=load_fps, duration_s=duration_s, frame_octets=OCTETS)
+    four.learn(spec)
+    result = four.run(spec)
+    return result if all(one.sent_frames == one.intended_frames for one in result.streams) else None
+
+
+def test_a_mesh_at_a_policed_rate_loses_nothing_below_and_something_above(four):
+    """Known truth: the rate at each egress; within 0.5 % of it. A stall of the tester fills a queue."""
+    with bed.switch("af_packet", 4) as (ports, dut):
+        for side in range(4):
+            bed.police(dut, f"s{side}", rate_mbit=RATE_MBIT, burst_octets=6_000, limit_octets=10_000)
+        four.attach(ports)
+        below = first(lambda: at(four, MESH, 0.995), lambda result: result.lost_frames == 0)
+        above = first(lambda: at(four, MESH, 1.005, duration_s=4.0), bool)
+        four.detach()
+    if not below or not above:
+        pytest.skip("needs CPUs that are not taken away")
+    assert all(stream.lost_frames > 0 for stream in above.streams)
+
+
+def test_where_each_egress_has_its_queue_a_busy_port_blocks_no_other(four):
+    """RFC 2889 5.5: half of port 1's frames go where port 0 sends as well, and more than comes through."""
+    with bed.switch("af_packet", 4) as (ports, dut):
+        for side in (2, 3):
+            bed.police(dut, f"s{side}", rate_mbit=RATE_MBIT, burst_octets=6_000, limit_octets=60_000)
+        four.attach(ports)
+        found = first(
+            lambda: at(four, FORK, 1.5, duration_s=1.0), lambda result: result.streams[2].lost_frames == 0
+        )
+        four.detach()
+    if not found:
+        pytest.skip("needs CPUs that are not taken away")
+    assert found.streams[3].lost_frames > 0.2 * found.streams[3].sent_frames
+
+
+def test_where_one_queue_precedes_the_fork_a_busy_port_blocks_the_other(four):
+    """Two bridges joined by one policed link: what waits for port 3 takes the room of what is for port 2."""
+    with bed.switch("af_packet", 4) as (ports, dut):
+        bed.inside(dut, "ip", "link", "add", "name", "far", "type", "bridge", "mcast_snooping", "0")
+        bed.inside(dut, "ip", "link", "add", "x0", "type", "veth", "peer", "name", "x1")
+        for name, master in (("x0", "br"), ("x1", "far"), ("s2", "far"), ("s3", "far")):
+            bed.inside(dut, "ip", "link", "set", "dev", name, "master", master, "up")
+        bed.inside(dut, "ip", "link", "set", "dev", "far", "up")
+        bed.police(dut, "x0", rate_mbit=RATE_MBIT, burst_octets=6_000, limit_octets=60_000)
+        four.attach(ports)
+        found = first(lambda: at(four, FORK, 1.5, duration_s=1.0), bool)
+        four.detach()
+    if not found:
+        pytest.skip("needs CPUs that are not taken away")
+    assert found.streams[2].lost_frames > 0.1 * found.streams[2].sent_frames
