@@ -269,6 +269,12 @@ class TrialResult:
     auxiliary: tuple[tuple[str, int], ...] = ()
 
     @property
+    def loaded(self) -> tuple[StreamCounts, ...]:
+        """The streams that frames were meant for: all, but for ports of a pattern that nobody sends to."""
+        pattern = self.spec.pattern
+        return self.streams if pattern is None else tuple(self.streams[port] for port in pattern.receivers)
+
+    @property
     def sent_frames(self) -> int:
         """Sent in all directions."""
         return sum(stream.sent_frames for stream in self.streams)

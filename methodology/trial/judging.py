@@ -151,7 +151,7 @@ class JudgedTrial:
     @property
     def sent_per_s(self) -> float:
         """Frames that the slower direction sent in a second of the time that sending took."""
-        streams = _meant(self.result)
+        streams = self.result.loaded
         longest_ns = max((stream.effective_duration_ns for stream in streams), default=0)
         taken_s = max(self.result.spec.duration_s, longest_ns / 1e9)
         return min((stream.sent_frames for stream in streams), default=0) / taken_s
@@ -159,7 +159,7 @@ class JudgedTrial:
     @property
     def carried_per_s(self) -> float:
         """Frames received in a second of the trial, of the worse direction."""
-        return min(stream.received_frames for stream in _meant(self.result)) / self.result.spec.duration_s
+        return min(stream.received_frames for stream in self.result.loaded) / self.result.spec.duration_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,13 +173,6 @@ class JudgedTrials:
         """The valid trial, or None when the declared number of repeats gave none."""
         last = self.trials[-1]
         return last if last.valid else None
-
-
-def _meant(result: TrialResult) -> tuple[StreamCounts, ...]:
-    """Return the streams that frames were to be sent in: not a port of a pattern that only listens."""
-    if result.spec.pattern is None:
-        return result.streams
-    return tuple(result.streams[port] for port in result.spec.pattern.receivers)
 
 
 def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:

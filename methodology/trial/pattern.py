@@ -75,6 +75,10 @@ class Pattern:
             total += sent if self.broadcast else (sent + len(receivers) - 1 - turn) // len(receivers)
         return total
 
+    def loads_at(self, port: int) -> float:
+        """Return what is meant for a port while each sender has one load, in such loads."""
+        return sum(1 / (1 if self.broadcast else len(self.to[sender])) for sender in self.senders_to(port))
+
     @property
     def words(self) -> str:
         """The pattern in words."""

@@ -67,7 +67,13 @@ def whole(result: TrialResult) -> bool:
 
 def per_interface(result: TrialResult) -> bool:
     """Whether the load is what each sending port was to send in the time, a frame more or less."""
-    wanted = result.spec.intended_frames
+    wanted, pattern = result.spec.intended_frames, result.spec.pattern
+    if pattern is not None:
+        each = [wanted] * pattern.ports
+        return all(
+            abs(one.intended_frames - pattern.meant_for(port, each)) <= 1
+            for port, one in enumerate(result.streams)
+        )
     return bool(result.streams) and all(abs(one.intended_frames - wanted) <= 1 for one in result.streams)
 
 

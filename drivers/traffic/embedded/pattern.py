@@ -47,10 +47,10 @@ def read_ports(
     """Return what came to each port, and counts by the ports' names.
 
     `interfaces` is what the kernel counted meanwhile, `no_room` what a device dropped that had no place for
-    it. A frame that stands in the tester's own queue was not sent: it is one of the last of its port.
+    it. A frame that stands in the tester's own queue was not sent: it is one that nobody received.
     """
     told: dict[str, int] = {}
-    sent: list[int] = []
+    sent = [0] * pattern.ports  # for each port, by all that send to it
     if len(found["senders"]) < pattern.ports or len(found["ports"]) != len(found["senders"]):
         raise nonsense("ports of a pattern", len(found["ports"]))
     for number, (port, sender) in enumerate(zip(ports, found["senders"], strict=True)):
@@ -62,7 +62,9 @@ def read_ports(
         if "tx_packets" in counted:
             seen = counted["tx_packets"] + counted.get("tx_dropped", 0)
             held = min(max(0, frames - seen), frames - arrived)
-        sent.append(frames - held)
+        if number < pattern.ports:
+            for to, left in _left_for(pattern, number, frames, held, received):
+                sent[to] += left
         told[f"{port.name}.sent_frames"] = frames - held
         told[f"{port.name}.held_frames"] = held
         told[f"{port.name}.returned_frames"] = whole(sender, "returned_frames")
@@ -73,7 +75,7 @@ def read_ports(
         if number >= pattern.ports:
             continue
         stream = read_stream(entry, largest_gap_ns=largest_gap_ns if pattern.senders_to(number) else 0)
-        stream = replace(stream, sent_frames=pattern.meant_for(number, sent))
+        stream = replace(stream, sent_frames=sent[number])
         refused = sum(interfaces[one].get("queue_tx_refused", 0) for one in pattern.senders_to(number))
         dropped = interfaces[number].get("queue_rx_dropped", 0) + min(no_room[number], stream.lost_frames)
         streams.append(
@@ -84,3 +86,22 @@ def read_ports(
             )
         )
     return tuple(streams), told
+
+
+def _left_for(
+    pattern: Pattern, sender: int, frames: int, held: int, received: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Return how many frames left a port for each of its receivers, of `frames` of which `held` did not.
+
+    Which ones are held is not known but that none of them was received; the last ones are taken first.
+    """
+    receivers = pattern.to[sender]
+    if pattern.broadcast:
+        return [(to, frames - held) for to in receivers]
+    left = [(frames + len(receivers) - 1 - turn) // len(receivers) for turn in range(len(receivers))]
+    for back in range(len(receivers)):
+        turn = (frames - 1 - back) % len(receivers)
+        taken = min(held, left[turn] - received[turn])
+        left[turn] -= taken
+        held -= taken
+    return list(zip(receivers, left, strict=True))

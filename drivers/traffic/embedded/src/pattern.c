@@ -80,6 +80,21 @@ static uint32_t turn_of(const struct pattern_sender *s, unsigned int port)
 	return turn;
 }
 
+/* Whether the destination address is that with which the frame was sent. */
+static bool for_it(const struct pattern *p, const struct pattern_sender *s, uint64_t own, const uint8_t *frame,
+		   const struct frame_template *first)
+{
+	unsigned int from = (unsigned int)(s - p->sender), to = s->receiver[own % s->receivers];
+	struct rte_ether_addr wanted;
+
+	if (p->broadcast)
+		return memcmp(frame, first->octets, RTE_ETHER_ADDR_LEN) == 0;
+	if (p->destinations == 1u)
+		return memcmp(frame, p->pair[from][to].template.octets, RTE_ETHER_ADDR_LEN) == 0;
+	numbered_mac(&wanted, to, (uint32_t)(own / s->receivers % p->destinations));
+	return memcmp(frame, &wanted, RTE_ETHER_ADDR_LEN) == 0;
+}
+
 static void account(struct pattern *p, unsigned int port, const uint8_t *frame, uint32_t length, uint32_t stamp)
 {
 	struct pattern_port *at = &p->port[port];
@@ -118,6 +133,10 @@ static void account(struct pattern *p, unsigned int port, const uint8_t *frame, 
 	fill = (uint64_t)offset + sizeof(struct signature);
 	if (length != template->length || (uint32_t)offset != template->signature_offset ||
 	    memcmp(frame + fill, template->octets + fill, length - fill) != 0) {
+		at->corrupt++;
+		return;
+	}
+	if (!for_it(p, s, own, frame, template)) {
 		at->corrupt++;
 		return;
 	}
