@@ -265,7 +265,7 @@ class Bed:
 
     def sides(self) -> tuple[Side, Side]:
         """Return the two sides of a chain: where the tester's ports are cabled to, on one node."""
-        left, right = (side_of(self, number, port) for number, port in enumerate(self.testbed.tester.ports))
+        left, right = (side_of(self, number, self.testbed.tester.ports[number]) for number in (0, 1))
         if left.node != right.node:
             raise ConfigError(
                 "PATH-01",
@@ -321,7 +321,7 @@ class Bed:
         peer_mac: str | None = None,
         networks: tuple[str, str] | None = None,
     ) -> TesterPort:
-        """Return tester port 0 or 1 on an interface of this testbed, of the kind that the file names for it.
+        """Return the tester port of a number on an interface of this testbed, of the kind that it names.
 
         `networks` are the first of those behind it, of both IP versions, where the path routes to them. A PCI
         port is a device in no namespace.
@@ -330,7 +330,7 @@ class Bed:
         nic = self.nics.get(Endpoint(node=TESTER, interface=device)) if own else None
         return TesterPort(
             name=name,
-            io=self.port_kind.each[number],
+            io=self.port_kind.of(number),
             device=str(nic["address"]) if nic else device,
             netns=None if nic else netns,
             mtu_octets=self.mtu_octets if nic else None,

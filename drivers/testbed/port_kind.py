@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.testbed.file import AUTO, Testbed
 from bmwg.drivers.traffic.embedded import xdp
+from bmwg.methodology.trial.pattern import LEAST_PORTS
 
 XDP, AF_XDP = "xdp", "af_xdp"
 EMBEDDED = "embedded"  # the traffic driver that has them
@@ -32,6 +33,10 @@ class PortKind:
         """The kind that each port has."""
         return (self.used, self.other or self.used)
 
+    def of(self, number: int) -> str:
+        """Return the kind of the port of that number."""
+        return self.other if number == 1 and self.other else self.used
+
     def evidence(self) -> dict[str, JsonValue]:
         """Return what stands in the record."""
         told = {"asked": self.asked, "used": self.used, "reason": self.reason or None}
@@ -49,6 +54,8 @@ def port_kind(testbed: Testbed) -> PortKind:
             used=AF_XDP,
             reason="dut.device_queue: inline leaves the tester's peers without a queue, which xdp needs",
         )
+    if len(testbed.tester.ports) > LEAST_PORTS:
+        return PortKind(asked=asked, used=AF_XDP, reason="xdp has two ports, and the testbed file names more")
     missing = xdp.lacking()
     if missing is not None:
         return PortKind(asked=asked, used=AF_XDP, reason=f"no xdp: {missing.reason}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bmwg.drivers.api.protocols import Missing
+from bmwg.drivers.api.protocols import Missing, TesterPort
 from bmwg.drivers.api.workload import TWO, Takes
 from bmwg.methodology.records import FRAMES
 
@@ -16,6 +16,12 @@ class OfFrames:
     takes: ClassVar[Takes] = TWO
     one_place: ClassVar[bool] = False
     pci_memory_mib: ClassVar[int | None] = None
+
+    def two(self, ports: tuple[TesterPort, ...]) -> tuple[TesterPort, TesterPort]:
+        """Return the two ports of a tester that has no more; ConfigError LOAD-01 for another number."""
+        self.takes.refuse(type(self).__name__, ports)
+        first, second = ports
+        return first, second
 
     def probe(self) -> Missing | None:
         """Nothing is missing of a tester that was made."""
