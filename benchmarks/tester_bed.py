@@ -81,6 +81,21 @@ def direct(io: str, *, mtu: int = 1500) -> Iterator[tuple[TesterPort, TesterPort
         yield port(0, left, "p0", io), port(1, right, "p1", io)
 
 
+def ringed(ways: tuple[str, ...]) -> tuple[TesterPort, ...]:
+    """Tester ports that are rings: the first is joined to the second, the third to the fourth, and so on."""
+    return tuple(
+        TesterPort(
+            name=f"tester/p{side}",
+            io="ring",
+            device=way,
+            mac=f"02:00:00:00:00:0{side + 1}",
+            ipv4=f"198.18.{side}.2/24",
+            ipv6=f"2001:2:0:{side}::2/64",
+        )
+        for side, way in enumerate(ways)
+    )
+
+
 def linked(io: str, devices: tuple[str, str]) -> tuple[TesterPort, TesterPort]:
     """Two tester ports that are each other's end without a kernel between them: rings, or a socket's ends."""
     kinds = ("vhost", "virtio_user") if io == "vhost" else (io, io)
@@ -168,6 +183,34 @@ def forwarder(
             for side in (0, 1):
                 inside(dut, "ethtool", "-K", f"{tag}{side}", "gro", "on")
         yield port(0, left, "p0", io, **gateways[0]), port(1, right, "p1", io, **gateways[1]), dut
+
+
+@contextmanager
+def switch(
+    io: str, count: int, *, mtu: int = 1500, **options: int
+) -> Iterator[tuple[tuple[TesterPort, ...], str]]:
+    """So many tester ports around a learning bridge: the ports, and the bridge's namespace.
+
+    Its ports are `s0`, `s1` and so on, the bridge is `br`; `options` are iproute2's for a bridge. All
+    addresses are of one network: nothing routes. It joins no multicast group of its own.
+    """
+    with ExitStack() as stack:
+        dut = stack.enter_context(namespace("s"))
+        inside(
+            dut, "ip", "link", "add", "name", "br", "type", "bridge", "mcast_snooping", "0", *_words(options)
+        )
+        ports = []
+        for side in range(count):
+            space = stack.enter_context(namespace(f"p{side}"))
+            veth((space, "p0"), (dut, f"s{side}"), mtu=mtu)
+            inside(dut, "ip", "link", "set", f"s{side}", "master", "br")
+            ports.append(port(side, space, "p0", io))
+        inside(dut, "ip", "link", "set", "dev", "br", "up")
+        yield tuple(ports), dut
+
+
+def _words(options: dict[str, int]) -> list[str]:
+    return [word for name, value in options.items() for word in (name, str(value))]
 
 
 def egress(dut: str) -> str:

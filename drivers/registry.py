@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bmwg.drivers.api.instance import Place
     from bmwg.drivers.api.machines import MachineProvider
     from bmwg.drivers.api.protocols import JsonValue, NetworkDriver, Node, PodFunction, PodRuntime, UndoLog
+    from bmwg.drivers.api.switches import SwitchDriver
     from bmwg.drivers.paths.bed import Bed
     from bmwg.drivers.testbed.file import NetworkSpec
     from bmwg.drivers.undo.ledger import Ledger
@@ -26,6 +27,7 @@ GROUP = "bmwg.drivers"
 PATH, NETWORK, FUNCTION, RUNTIME, TRAFFIC = "path", "network", "function", "runtime", "traffic"
 PROVIDER, WORKLOAD, HOSTING, ACTUATOR = "provider", "workload", "hosting", "actuator"
 METER = "meter"
+SWITCH = "switch"
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -67,6 +69,12 @@ def network(
 def function(name: str, bed: Bed) -> PodFunction:
     """Make the function of that name for pods of this bed. Raises what `load` raises."""
     made: PodFunction = load(FUNCTION, name)(bed)
+    return made
+
+
+def switch(name: str, bed: Bed) -> SwitchDriver:
+    """Make the switch of that name between NICs of this bed. Raises what `load` raises."""
+    made: SwitchDriver = load(SWITCH, name)(bed)
     return made
 
 

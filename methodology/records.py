@@ -12,6 +12,7 @@ from enum import StrEnum
 from bmwg.methodology.trial import repeated_bursts, trial_limits
 from bmwg.methodology.trial.cpu_watch import HostDisturbance
 from bmwg.methodology.trial.frame_times import LatencyHistogram, LossTimes
+from bmwg.methodology.trial.pattern import Pattern
 from bmwg.methodology.trial.repeated_bursts import BurstTimes
 
 FCS_OCTETS = 4
@@ -93,6 +94,7 @@ class TrialSpec:
     `mix_octets` are the sizes that the frames have in turn (RFC 6985); `frame_octets` is then the largest.
     `burst_frames` has the frames leave in bursts of so many at `burst_fps`, evenly apart, so that `load_fps`
     is their mean load (RFC 2544 21); all bursts of a trial are whole.
+    `pattern` says which of more tester ports send to which (RFC 2889); None: between the first two.
     """
 
     frame_octets: int
@@ -116,6 +118,7 @@ class TrialSpec:
     destination_networks: int = 1
     burst_frames: int | None = None
     burst_fps: int | None = None
+    pattern: Pattern | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be."""
@@ -172,6 +175,7 @@ class TrialSpec:
             f" {self.direction}, {self.frame_format}, {self.flows} flows"
             f"{f', {self.destination_networks} networks' if self.destination_networks != 1 else ''}"
             f"{f', bursts of {self.burst_frames} at {self.burst_fps} frames/s' if self.burst_frames else ''}"
+            f"{f', {self.pattern.words}' if self.pattern else ''}"
         )
 
     @property
@@ -205,6 +209,10 @@ class StreamCounts:
     where the tester does not tell). `sent_by_network` and `received_by_network` are the frames to each of the
     trial's destination networks, in their order (empty where all go to one address). `bursts` is there when
     the frames leave in repeated bursts.
+
+    In a trial with a pattern it is one port that receives: what all senders meant for it, and what came there
+    of that; how frames left is then the worst of its senders. `flooded_frames` came there and were
+    meant for other ports: they are in no other count, for their own ports count these frames.
     """
 
     intended_frames: int
@@ -214,6 +222,7 @@ class StreamCounts:
     reordered_frames: int = 0
     corrupt_frames: int = 0
     foreign_frames: int = 0
+    flooded_frames: int = 0
     tester_dropped_frames: int = 0
     largest_burst_frames: int = 0
     largest_gap_ns: int = 0
@@ -245,7 +254,7 @@ class StreamCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
-    """One trial as it was. `streams` holds one entry a direction, forward first.
+    """One trial as it was. `streams` holds one entry a direction, forward first; with a pattern one a port.
 
     `fault` is a sentence when tester, link or DUT failed during the trial; the counts may then be partial.
     `auxiliary` holds counters that are no benchmark (interface drops by name and so on): frames, or the unit
@@ -258,6 +267,12 @@ class TrialResult:
     disturbance: HostDisturbance | None = None
     fault: str | None = None
     auxiliary: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def loaded(self) -> tuple[StreamCounts, ...]:
+        """The streams that frames were meant for: all, but for ports of a pattern that nobody sends to."""
+        pattern = self.spec.pattern
+        return self.streams if pattern is None else tuple(self.streams[port] for port in pattern.receivers)
 
     @property
     def sent_frames(self) -> int:

@@ -28,7 +28,7 @@ MODELS = (
 )  # networking models with suites of their own
 CHAINS, CLUSTER_NETWORK, MACHINES = "chains", "cluster-network", "machines"
 OVER_NODES = "chains-over-nodes"
-FACTORS, PARALLEL, FUNCTIONS = "factors", "parallel", "functions"
+FACTORS, PARALLEL, FUNCTIONS, RFC2889 = "factors", "parallel", "functions", "rfc2889"
 NAMED = (
     *MODELS,
     CLUSTER_NETWORK,
@@ -38,6 +38,7 @@ NAMED = (
     FACTORS,
     FUNCTIONS,
     MACHINES,
+    RFC2889,
 )  # suites whose cells a profile names, or that measure none
 _OURS = (CONTAINERIZED, *NAMED, RFC2544)
 GROUP = "bmwg.cases"
@@ -151,6 +152,8 @@ FUNCTIONS_CASES = (
     Case(test_id="FN-TPUT-1.1", suite=FUNCTIONS, measurement="throughput"),
     Case(test_id="FN-LAT-1.1", suite=FUNCTIONS, measurement="latency"),
 )
+# Switches with more than two ports, which a profile names with their patterns; not in the default folder.
+RFC2889_CASES = (Case(test_id="R2889-TPUT-1.1", suite=RFC2889, measurement="throughput", path="switch"),)
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput_rfc2544"),
     _rfc2544("R2544-TPUT-1.2", "throughput_rfc2544", directions=(Direction.BOTH,)),

@@ -68,7 +68,7 @@ class ActingTraffic(OfFrames):
     def __exit__(self, *exc: object) -> None:
         self.settle(None)
 
-    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+    def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
         """As the tester does."""
         return self._traffic.attach(ports)
 

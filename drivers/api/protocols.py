@@ -99,7 +99,7 @@ class TrafficLimits:
 
 
 @runtime_checkable
-class TrafficDriver(WorkloadDriver["tuple[TesterPort, TesterPort]", "TrialSpec", "TrialResult"], Protocol):
+class TrafficDriver(WorkloadDriver["tuple[TesterPort, ...]", "TrialSpec", "TrialResult"], Protocol):
     """The workload of frames: sends one trial and counts it. It never searches, retries or judges.
 
     `for_testbed` makes it from a testbed file; counters must stand still for `drain_s` seconds after a trial
@@ -117,7 +117,7 @@ class TrafficDriver(WorkloadDriver["tuple[TesterPort, TesterPort]", "TrialSpec",
     def pci_memory_mib(cls, testbed: Testbed, /) -> int | None: ...
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver: ...
-    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits: ...
+    def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits: ...
 
 
 @runtime_checkable
@@ -241,7 +241,7 @@ class Deployment:
     forwarding runs (kernel thread, pod), offload settings made.
     """
 
-    ports: tuple[TesterPort, TesterPort]
+    ports: tuple[TesterPort, ...]
     evidence: Evidence
 
 

@@ -317,7 +317,7 @@ class Bed:
         peer_mac: str | None = None,
         networks: tuple[str, str] | None = None,
     ) -> TesterPort:
-        """Return tester port 0 or 1 on an interface of this testbed, of the kind that the file names for it.
+        """Return the tester port of a number on an interface of this testbed, of the kind that it names.
 
         `networks` are the first of those behind it, of both IP versions, where the path routes to them. A PCI
         port is a device in no namespace.
@@ -326,7 +326,7 @@ class Bed:
         nic = self.nics.get(Endpoint(node=TESTER, interface=device)) if own else None
         return TesterPort(
             name=name,
-            io=self.port_kind.each[number],
+            io=self.port_kind.of(number),
             device=str(nic["address"]) if nic else device,
             netns=None if nic else netns,
             mtu_octets=self.mtu_octets if nic else None,

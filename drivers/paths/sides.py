@@ -45,7 +45,7 @@ def on_one_node(ends: tuple[Side, Side]) -> tuple[Side, Side]:
 
 
 def side_of(bed: Bed, number: int, port: str) -> Side:
-    """Return the side of tester port 0 or 1; ConfigError PATH-01 where no link joins it to a node."""
+    """Return the side of a tester port; ConfigError PATH-01 where no link joins it to a node."""
     for link in bed.testbed.links:
         for mine, other in ((link.a, link.b), (link.b, link.a)):
             if str(mine) == port and mine.node == TESTER:
@@ -63,3 +63,16 @@ def side_of(bed: Bed, number: int, port: str) -> Side:
         expected="a link from it to a node",
         found="none",
     )
+
+
+def every_side(bed: Bed) -> tuple[Side, ...]:
+    """Return the sides of all tester ports, which one node joins; ConfigError PATH-01 else."""
+    sides = tuple(side_of(bed, number, port) for number, port in enumerate(bed.testbed.tester.ports))
+    if len({side.node for side in sides}) > 1:
+        raise ConfigError(
+            "PATH-01",
+            "a switch needs all tester ports at one node",
+            expected="links from all tester ports to the same node",
+            found=", ".join(f"{side.node}/{side.nic}" for side in sides),
+        )
+    return sides

@@ -21,6 +21,7 @@ from bmwg.drivers.testbed.row import KEY, row_problems
 from bmwg.drivers.testbed.tester_host import tester_host_problems
 from bmwg.methodology.records import ENGINES
 from bmwg.methodology.trial.cpu_lists import cpu_list
+from bmwg.methodology.trial.pattern import LEAST_PORTS
 from bmwg.schemas.validation import Problem, near_name
 
 BRIDGE_PORT = "bridge_port"
@@ -160,6 +161,18 @@ def _port_problems(testbed: Testbed) -> Iterator[Problem]:
             location=("tester", "io"),
             expected=f"one kind for both ports of driver {tester.driver}; only embedded has one for each",
             found=", ".join(tester.ios),
+        )
+    if installed and len(tester.ports) > LEAST_PORTS and (tester.driver != "embedded" or tester.other_io):
+        yield Problem(
+            location=("tester", "ports"),
+            expected=f"{LEAST_PORTS} ports of driver {tester.driver}; only embedded has more, all of one io",
+            found=str(len(tester.ports)),
+        )
+    if tester.driver == "embedded" and len(tester.ports) > LEAST_PORTS and tester.io == "xdp":
+        yield Problem(
+            location=("tester", "io"),
+            expected="af_xdp, af_packet or pci for more than two ports: programs inside the kernel know two",
+            found="xdp",
         )
     ends = [str(end) for link in testbed.links for end in (link.a, link.b)]
     mine = [end for end in ends if end.startswith(f"{TESTER}/")]

@@ -75,14 +75,14 @@ class LinkSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TesterSpec:
-    """The traffic driver by entry-point name, its two ports as written, port kind and CPU numbers.
+    """The traffic driver by entry-point name, its ports as written, port kind and CPU numbers.
 
-    `io` is the kind of both ports; the second one has `other_io` where the file names a kind for each.
+    `io` is the kind of all ports; the second of two has `other_io` where the file names a kind for each.
     `host` is the machine that its ports and CPUs are of; None: the runner's own.
     """
 
     driver: str
-    ports: tuple[str, str]
+    ports: tuple[str, ...]
     io: str
     cpus: tuple[int, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -90,9 +90,9 @@ class TesterSpec:
     host: NodeSpec | None = None
 
     @property
-    def ios(self) -> tuple[str, str]:
+    def ios(self) -> tuple[str, ...]:
         """The port kind of each port."""
-        return (self.io, self.other_io or self.io)
+        return (self.io, self.other_io or self.io, *[self.io] * (len(self.ports) - 2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,7 +331,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
         ),
         tester=TesterSpec(
             driver=tester["driver"],
-            ports=(tester["ports"][0], tester["ports"][1]),
+            ports=tuple(tester["ports"]),
             io=ios[0],
             other_io=ios[1],
             cpus=tuple(map(int, tester["cpus"])),

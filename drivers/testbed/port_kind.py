@@ -12,6 +12,7 @@ from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes.here import HERE
 from bmwg.drivers.testbed.file import AUTO, Testbed
 from bmwg.drivers.traffic.embedded import xdp
+from bmwg.methodology.trial.pattern import LEAST_PORTS
 
 XDP, AF_XDP = "xdp", "af_xdp"
 EMBEDDED = "embedded"  # the traffic driver that has them
@@ -35,6 +36,10 @@ class PortKind:
         """The kind that each port has."""
         return (self.used, self.other or self.used)
 
+    def of(self, number: int) -> str:
+        """Return the kind of the port of that number."""
+        return self.other if number == 1 and self.other else self.used
+
     def evidence(self) -> dict[str, JsonValue]:
         """Return what stands in the record."""
         told = {"asked": self.asked, "used": self.used, "reason": self.reason or None}
@@ -52,6 +57,8 @@ def port_kind(testbed: Testbed, machine: Calls = HERE) -> PortKind:
             used=AF_XDP,
             reason="dut.device_queue: inline leaves the tester's peers without a queue, which xdp needs",
         )
+    if len(testbed.tester.ports) > LEAST_PORTS:
+        return PortKind(asked=asked, used=AF_XDP, reason="xdp has two ports, and the testbed file names more")
     reason = machine.call_within(_ASKED_S, xdp.lacks)
     if reason:
         return PortKind(asked=asked, used=AF_XDP, reason=f"no xdp: {reason}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from bmwg.drivers.api.protocols import Missing
+from bmwg.drivers.api.protocols import Missing, TesterPort
 from bmwg.drivers.api.workload import TWO, Takes
 from bmwg.methodology.records import FRAMES
 
@@ -23,6 +23,12 @@ class OfFrames:
     def pci_memory_mib(cls, _: Testbed, /) -> int | None:
         """Open no NIC."""
         return None
+
+    def two(self, ports: tuple[TesterPort, ...]) -> tuple[TesterPort, TesterPort]:
+        """Return the two ports of a tester that has no more; ConfigError LOAD-01 for another number."""
+        self.takes.refuse(type(self).__name__, ports)
+        first, second = ports
+        return first, second
 
     def probe(self) -> Missing | None:
         """Nothing is missing of a tester that was made."""

@@ -28,7 +28,7 @@ from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import RESIDUAL_WAIT, WIRE, Direction, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.trial.appendix_c import UDP_DATA, echo_frame
-from bmwg.methodology.trial.capabilities import EVERYTHING
+from bmwg.methodology.trial.capabilities import EVERYTHING, Capability, refuse_beyond
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.trial.destinations import SEED
 from bmwg.methodology.trial.frame_times import LatencyHistogram
@@ -36,6 +36,9 @@ from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTE
 
 ROUTE_UPDATES = "route-updates"  # a modifier of trials
 UPDATE_INTERVAL_S = 30.0  # rfc2544-11.3: RIP's own timer
+
+
+_ABLE = EVERYTHING - {Capability.PATTERN}  # its model is of two ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,14 +118,14 @@ class SimulatedTraffic(OfFrames):
     def __exit__(self, *exc: object) -> None:
         self._ports = None
 
-    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+    def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
         """Take note of the ports; every port is fine, for no frame is sent."""
-        self._ports = ports
+        self._ports = self.two(ports)
         self._knee_fps = self._knee_of(ports[0].device)
         return TrafficLimits(
             min_frame_octets=MIN_FRAME_OCTETS,
             max_frame_octets=MAX_FRAME_OCTETS,
-            capabilities=EVERYTHING,
+            capabilities=_ABLE,
         )
 
     def _knee_of(self, cell_id: str) -> float:
@@ -151,6 +154,7 @@ class SimulatedTraffic(OfFrames):
     def run(self, spec: TrialSpec, /) -> TrialResult:
         """The counts that the model gives for this trial; the same seed and order give the same counts."""
         self._attached()
+        refuse_beyond(spec, _ABLE, "simulated")
         stalled = self._random.random() < self.config.stall_ratio
         directions = 2 if spec.direction is Direction.BOTH else 1
         streams = tuple(self._stream(spec, directions, stalled=stalled) for _ in range(directions))

@@ -60,7 +60,7 @@ class Policies(OfActs):
                 f"other-{number}": one for number, one in enumerate(texts.further(_CLIENT, spec.policies))
             }
             frames = OfferedFrames(
-                deployment.ports,
+                (deployment.ports[0], deployment.ports[1]),
                 frame_octets=spec.frame_octets,
                 interval_us=spec.interval_us,
                 routers=ground.routers,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from bmwg.methodology.cells import chains, parallel
+from bmwg.methodology.cells import chains, parallel, patterns
 
 Value = int | str
 FUNCTIONS = "functions"  # of a testbed file: the settings of each by its name
@@ -49,6 +49,7 @@ AXES: Mapping[str, Axis] = {
     for one in (
         Axis(name=chains.AXIS, wrong=chains.wrong, words=chains.words),
         Axis(name=parallel.AXIS, wrong=parallel.wrong, words=parallel.words),
+        Axis(name=patterns.AXIS, wrong=patterns.wrong, words=patterns.words),
         Axis(name=NUMA, wrong=_wrong_numa, words=lambda value: f"NUMA node {value}"),
         Axis(name=REPLICATE, wrong=_wrong_replicate, words=lambda value: f"replicate {value}"),
     )

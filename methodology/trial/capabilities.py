@@ -25,6 +25,7 @@ class Capability(StrEnum):
     LATENCY = "latency of all frames"
     NETWORKS = "random destination networks"  # rfc2544-12
     REPEATED_BURSTS = "bursts that repeat"  # rfc2544-21
+    PATTERN = "pattern of more than two ports"  # rfc2889-5.1
 
 
 EVERYTHING = frozenset(Capability)
@@ -52,6 +53,7 @@ def needed(spec: TrialSpec) -> frozenset[Capability]:
         Capability.MIX: bool(spec.mix_octets),
         Capability.NETWORKS: spec.destination_networks > 1,
         Capability.REPEATED_BURSTS: spec.burst_frames is not None,
+        Capability.PATTERN: spec.pattern is not None,
     }
     return frozenset(capability for capability, wanted in asked.items() if wanted)
 

@@ -151,7 +151,7 @@ class JudgedTrial:
     @property
     def sent_per_s(self) -> float:
         """Frames that the slower direction sent in a second of the time that sending took."""
-        streams = self.result.streams
+        streams = self.result.loaded
         longest_ns = max((stream.effective_duration_ns for stream in streams), default=0)
         taken_s = max(self.result.spec.duration_s, longest_ns / 1e9)
         return min((stream.sent_frames for stream in streams), default=0) / taken_s
@@ -159,7 +159,7 @@ class JudgedTrial:
     @property
     def carried_per_s(self) -> float:
         """Frames received in a second of the trial, of the worse direction."""
-        return min(stream.received_frames for stream in self.result.streams) / self.result.spec.duration_s
+        return min(stream.received_frames for stream in self.result.loaded) / self.result.spec.duration_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,7 +355,8 @@ def _too_fast(result: TrialResult) -> str:
     for stream in result.streams:
         if stream.effective_duration_ns and stream.sent_frames > 1:
             rate_fps = (stream.sent_frames - 1) * _NS / stream.effective_duration_ns
-            intended_fps = result.spec.intended_frames / result.spec.due_s
+            each = stream.intended_frames if result.spec.pattern else result.spec.intended_frames
+            intended_fps = each / result.spec.due_s
             if rate_fps > max(intended_fps, 1.0) * MAX_RATE_EXCESS:
                 return f"sent at {rate_fps:.0f} frames/s, intended {intended_fps:.0f}"
     return ""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks import imix
+from bmwg.methodology.cells import patterns
 from bmwg.methodology.records import FRAMES_PER_S, Cell, Direction, FrameFormat, TrialSpec
+from bmwg.methodology.trial.pattern import Pattern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +27,15 @@ class Traffic:
     loss_times: bool = False
     burst_frames: int | None = None
     burst_fps: int | None = None
+    pattern: Pattern | None = None
 
     @classmethod
     def of(cls, cell: Cell, *, loss_times: bool = False) -> Traffic:
-        """Return the traffic of a cell; with `loss_times` trials tell the number and times of their gaps."""
+        """Return the traffic of a cell; with `loss_times` trials tell the number and times of their gaps.
+
+        Between more ports than two no trial tells them.
+        """
+        pattern = patterns.of(cell.axes)
         return cls(
             frame_octets=cell.frame_octets,
             direction=cell.direction,
@@ -37,7 +44,8 @@ class Traffic:
             destination_networks=cell.destination_networks,
             vlan_id=cell.vlan_id,
             mix_octets=imix.parse(cell.imix).sequence if cell.imix else (),
-            loss_times=loss_times,
+            loss_times=loss_times and pattern is None,
+            pattern=pattern,
         )
 
     @property
@@ -65,4 +73,5 @@ class Traffic:
             loss_times=self.loss_times,
             burst_frames=self.burst_frames,
             burst_fps=self.burst_fps,
+            pattern=self.pattern,
         )

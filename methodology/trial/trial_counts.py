@@ -8,26 +8,42 @@ from __future__ import annotations
 from bmwg.methodology.records import LARGEST_COUNT, Direction, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.trial import destinations
 from bmwg.methodology.trial.frame_times import LatencyHistogram
+from bmwg.methodology.trial.pattern import Pattern
 
 
 def contradiction(result: TrialResult) -> str:
     """Say how the counts of a trial contradict each other or its specification; empty where they do not."""
+    if (pattern := result.spec.pattern) is not None:
+        return _of_pattern(result, pattern)
     wanted = 2 if result.spec.direction is Direction.BOTH else 1
     if len(result.streams) != wanted:
         return f"{len(result.streams)} streams for direction {result.spec.direction}, expected {wanted}"
     for stream in result.streams:
-        if reason := _stream_contradiction(stream, result.spec):
+        if stream.flooded_frames:
+            return f"{stream.flooded_frames} frames flooded where no frame has a port to be at"
+        if reason := _stream_contradiction(stream, result.spec, result.spec.intended_frames):
             return reason
     return ""
 
 
-def _stream_contradiction(stream: StreamCounts, spec: TrialSpec) -> str:
+def _of_pattern(result: TrialResult, pattern: Pattern) -> str:
+    """Hold each port's counts against the frames that its senders meant for it."""
+    if len(result.streams) != pattern.ports:
+        return f"{len(result.streams)} streams for a pattern of {pattern.ports} ports"
+    each = [result.spec.intended_frames] * pattern.ports
+    for port, stream in enumerate(result.streams):
+        if reason := _stream_contradiction(stream, result.spec, pattern.meant_for(port, each)):
+            return f"port {port}: {reason}"
+    return ""
+
+
+def _stream_contradiction(stream: StreamCounts, spec: TrialSpec, intended: int) -> str:
     for name in StreamCounts.__dataclass_fields__:
         value = getattr(stream, name)
         if isinstance(value, int) and not 0 <= value <= LARGEST_COUNT:
             return f"{name} is {value}"
-    if abs(stream.intended_frames - spec.intended_frames) > 1:
-        return f"{stream.intended_frames} frames intended where the load gives {spec.intended_frames}"
+    if abs(stream.intended_frames - intended) > 1:
+        return f"{stream.intended_frames} frames intended where the load gives {intended}"
     if stream.sent_frames > stream.intended_frames:
         return f"sent {stream.sent_frames} of {stream.intended_frames} intended frames"
     if stream.received_frames > stream.sent_frames:

@@ -30,6 +30,7 @@ def refuse(spec: TrialSpec) -> None:
             f"destination_networks: expected 1..{MAX_NETWORKS}, found {spec.destination_networks}"
         )
     _refuse_bursts(spec)
+    _refuse_beside_pattern(spec)
     if spec.vlan_id is not None and not 1 <= spec.vlan_id <= 4094:
         raise ValueError(f"vlan_id: expected 1..4094, found {spec.vlan_id}")
     if (spec.then_load_fps is None) != (spec.then_duration_s is None):
@@ -70,3 +71,22 @@ def _refuse_bursts(spec: TrialSpec) -> None:
         raise ValueError(f"burst_fps: expected {spec.load_fps} (load_fps) or more, found {spec.burst_fps}")
     if spec.burst or spec.then_load_fps is not None:
         raise ValueError("burst_frames: expected neither burst nor then_load_fps beside it")
+
+
+def _refuse_beside_pattern(spec: TrialSpec) -> None:
+    """Refuse what has no meaning between more ports than two: all that is told by direction."""
+    if spec.pattern is None:
+        return
+    beside = {
+        "direction": spec.direction != "forward",
+        "then_load_fps": spec.then_load_fps is not None,
+        "loss_times": spec.loss_times,
+        "broadcast_every": spec.broadcast_every is not None,
+        "modifier": spec.modifier is not None,
+        "tags": spec.tags is not None,
+        "mix_octets": bool(spec.mix_octets),
+        "destination_networks": spec.destination_networks != 1,
+        "burst_frames": spec.burst_frames is not None,
+    }
+    if found := ", ".join(name for name, there in beside.items() if there):
+        raise ValueError(f"pattern: expected frames of one size at one load alone, found {found}")

@@ -10,6 +10,7 @@ from typing import Any
 
 from bmwg.methodology import suites
 from bmwg.methodology.answers.throughput import ENVELOPE_METRIC
+from bmwg.methodology.cells import patterns
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.profiles import Profile
@@ -187,11 +188,14 @@ class Evidence:
         return self.outcome(cell.qualification.cell_id, ENVELOPE_METRIC)
 
     def envelope_fps(self, cell: Cell) -> int | None:
-        """Return the load (frames/s) up to which the run qualified its tester for a cell's traffic."""
+        """Return the load (frames/s) up to which the run qualified its tester for a cell's traffic.
+
+        Of a pattern of ports it is a part of a pair's: the tester sends and receives as many more frames.
+        """
         outcome = self.qualification(cell)
         if outcome is None or outcome.type not in _QUALIFIED or outcome.lower is None:
             return None
-        return outcome.lower.load_fps
+        return outcome.lower.load_fps // patterns.share_of_tester(cell.axes)
 
     def whole(self, trial: Trial) -> JudgedTrial:
         """Return a trial with its histograms, read again from its line."""

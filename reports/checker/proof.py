@@ -20,6 +20,13 @@ def tester_ports(scope: Scope) -> list[Any]:
     return ports if isinstance(ports, list) else []
 
 
+def most_ports(scope: Scope) -> int:
+    """Return how many ports of the tester took part in one trial at most; a testbed may name more."""
+    patterns = [trial.trial.result.spec.pattern for trial in scope.trials]
+    streams = [len(trial.trial.result.streams) for trial in scope.trials]
+    return max([*(one.ports for one in patterns if one is not None), *streams, 2])
+
+
 def port_kinds(scope: Scope) -> frozenset[str]:
     """Return the kinds of device of the tester's ports, as far as the testbed file tells them."""
     said = [_tester(scope), *(port for port in tester_ports(scope) if isinstance(port, Mapping))]
@@ -67,7 +74,13 @@ def whole(result: TrialResult) -> bool:
 
 def per_interface(result: TrialResult) -> bool:
     """Whether the load is what each sending port was to send in the time, a frame more or less."""
-    wanted = result.spec.intended_frames
+    wanted, pattern = result.spec.intended_frames, result.spec.pattern
+    if pattern is not None:
+        each = [wanted] * pattern.ports
+        return all(
+            abs(one.intended_frames - pattern.meant_for(port, each)) <= 1
+            for port, one in enumerate(result.streams)
+        )
     return bool(result.streams) and all(abs(one.intended_frames - wanted) <= 1 for one in result.streams)
 
 

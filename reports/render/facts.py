@@ -10,7 +10,7 @@ from typing import Any
 
 from bmwg.methodology.answers.believed import SetAside, lossless_over_all, set_aside
 from bmwg.methodology.answers.data_plane import Use, use_of
-from bmwg.methodology.cells import axes
+from bmwg.methodology.cells import axes, patterns
 from bmwg.methodology.records import (
     BAREMETAL,
     FRAMES,
@@ -136,7 +136,8 @@ class Facts:
             for o in self.of_search()
             if o.metric == ENVELOPE and o.lower is not None and _traffic(o.cell) == _traffic(cell)
         )
-        return next((o.lower.load_fps for o in wire if o.lower and o.type in _QUALIFIED), None)
+        share = patterns.share_of_tester(cell.axes)
+        return next((o.lower.load_fps // share for o in wire if o.lower and o.type in _QUALIFIED), None)
 
     def use(self, outcome: Outcome) -> Use | None:
         """Return what the data plane used at a search's lossless load; None where not all was counted."""

@@ -19,6 +19,7 @@ from bmwg.methodology.records import (
 )
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.trial.frame_times import LatencyHistogram, LossRun, LossTimes
+from bmwg.methodology.trial.pattern import Pattern
 from bmwg.methodology.trial.repeated_bursts import BurstTimes
 
 Json = dict[str, Any]
@@ -53,7 +54,21 @@ def spec_to_json(spec: TrialSpec) -> Json:
         **{name: value for name, value in later.items() if value is not None and value is not False},
         **({"mix_octets": list(spec.mix_octets)} if spec.mix_octets else {}),
         **_networks_to_json(spec.destination_networks),
+        **({"pattern": _pattern_to_json(spec.pattern)} if spec.pattern else {}),
     }
+
+
+def _pattern_to_json(pattern: Pattern) -> Json:
+    return {
+        "to": [list(receivers) for receivers in pattern.to],
+        "sources": pattern.sources,
+        "destinations": pattern.destinations,
+        "broadcast": pattern.broadcast,
+    }
+
+
+def _pattern_from_json(data: Mapping[str, Any]) -> Pattern:
+    return Pattern(**{**data, "to": tuple(tuple(receivers) for receivers in data["to"])})
 
 
 def spec_from_json(data: Mapping[str, Any]) -> TrialSpec:
@@ -69,6 +84,7 @@ def spec_from_json(data: Mapping[str, Any]) -> TrialSpec:
         **{name: data[name] for name in _LATER_SPEC if name in data},
         mix_octets=tuple(data.get("mix_octets", ())),
         destination_networks=data.get("destination_networks", 1),
+        pattern=_pattern_from_json(data["pattern"]) if "pattern" in data else None,
     )
 
 
@@ -108,6 +124,8 @@ def _stream_to_json(stream: StreamCounts) -> Json:
         "min_ns": latency.min_ns,
         "max_ns": latency.max_ns,
     }
+    if stream.flooded_frames:
+        data["flooded_frames"] = stream.flooded_frames
     if stream.losses is not None:
         data["losses"] = _losses_to_json(stream.losses)
     if stream.tagged_ns:
@@ -156,6 +174,7 @@ def _stream_from_json(data: Mapping[str, Any]) -> StreamCounts:
             min_ns=latency["min_ns"],
             max_ns=latency["max_ns"],
         ),
+        flooded_frames=data.get("flooded_frames", 0),
         losses=_losses_from_json(data["losses"]) if "losses" in data else None,
         tagged_ns=tuple(data.get("tagged_ns", ())),
         tagged_at_ns=tuple(data.get("tagged_at_ns", ())),

@@ -12,6 +12,7 @@ from bmwg.methodology.records import TrialResult, TrialSpec
 from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import shown
+from bmwg.reports.verify import patterns
 from bmwg.reports.verify.physics import (
     ENDS,
     counted_less,
@@ -49,14 +50,20 @@ def _counted(evidence: Evidence) -> Iterator[str]:
             continue
         result, counters = trial.trial.result, dict(trial.trial.result.auxiliary)
         names = counting_ports(counters, order)
-        if len(names) != 2:
+        pattern = result.spec.pattern
+        if len(names) != (2 if pattern is None else pattern.ports):
             silent.append(trial)
             continue
-        for what, expected, found in counted_less(names, counters, result):
+        wrong = (
+            counted_less(names, counters, result)
+            if pattern is None
+            else patterns.counted_less(pattern, names, counters, result, counting=True)
+        )
+        for what, expected, found in wrong:
             if not less or less[-1] is not trial:
                 less.append(trial)
             first = first or f"{shown(what)} is {found}, expected {expected}"
-        if any(_untold(result, counters, names)):
+        if pattern is None and any(_untold(result, counters, names)):
             crowded.append(trial)
     if silent:
         yield f"ports: of {_listed(silent)} no device's counters are told: what did the tester's ports count?"

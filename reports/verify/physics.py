@@ -19,6 +19,7 @@ from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.releases import own_profile
+from bmwg.reports.verify import patterns
 from bmwg.reports.verify.timing import (
     CLOCK_ERROR_RATIO,
     CLOCK_ERROR_S,
@@ -126,8 +127,9 @@ def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
         asked = max(spec.load_fps, spec.then_load_fps or 0, spec.burst_fps or 0)
         if asked > limit * (1 + _RATE_RATIO) + 1:
             yield f"trial {trial.trial.seq}", f"at most {limit} frames/s on the medium", f"a load of {asked}"
-        for stream in result.streams:
-            most = limit * result.spec.total_s * (1 + _RATE_RATIO) + 1
+        for number, stream in enumerate(result.streams):
+            senders = len(spec.pattern.senders_to(number)) if spec.pattern else 1
+            most = senders * (limit * result.spec.total_s * (1 + _RATE_RATIO) + 1)
             if stream.sent_frames > most:
                 yield (
                     f"trial {trial.trial.seq}",
@@ -204,7 +206,12 @@ def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
         where = f"trial {trial.trial.seq}"
         counters = dict(trial.trial.result.auxiliary)
         names = counting_ports(counters, order)
-        if len(names) == 2:
+        if (pattern := trial.trial.result.spec.pattern) is not None:
+            for text, expected, found in patterns.counted_less(
+                pattern, order, counters, trial.trial.result, counting=counting and not trial.fault
+            ):
+                yield f"{where}: {text}", expected, found
+        elif len(names) == 2:
             for text, expected, found in counted_less(names, counters, trial.trial.result):
                 yield f"{where}: {text}", expected, found
         elif counting and not trial.fault:

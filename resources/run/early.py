@@ -52,7 +52,8 @@ def require_drivers(testbed: Testbed) -> None:
         except ConfigError as error:
             raise _at(testbed, error, where) from error
     for name in testbed.functions:
-        registry.load(registry.FUNCTION, name, where=place(testbed, ("functions", name)))
+        kind = registry.SWITCH if name in registry.names(registry.SWITCH) else registry.FUNCTION
+        registry.load(kind, name, where=place(testbed, ("functions", name)))
     pods = testbed.pods
     try:
         registry.runtime(pods.runtime, run_dir=str(_NO_FOLDER), undo=_NothingMade(), options=pods.options)
@@ -67,11 +68,11 @@ def require_levels(testbed: Testbed, cells: Collection[Cell], profile: str) -> N
     So for functions that lack a setting. `profile` is what the user calls the profile. A ConfigError (CFG-03
     to CFG-05, NET-04, FUNC-01) names profile and cell, and the line of a profile's file.
     """
-    functions = registry.names(registry.FUNCTION)
+    functions, switches = registry.names(registry.FUNCTION), registry.names(registry.SWITCH)
     asked: dict[str, tuple[dict[tuple[str, ...], object], Cell]] = {}
     for cell in cells:
         settings = axes.settings(cell.axes)
-        if settings or cell.function in functions:
+        if settings or cell.function in (*functions, *switches):
             asked.setdefault(repr((sorted(settings.items()), cell.function)), (settings, cell))
     for settings, cell in asked.values():
         where = f"profile {profile}, cell {cell.cell_id},"
@@ -80,8 +81,11 @@ def require_levels(testbed: Testbed, cells: Collection[Cell], profile: str) -> N
             for option in varied.networks:
                 if option != testbed.network(option.name):
                     _make(option, testbed.file)
+            bed = Bed(varied, _NothingMade(), _NO_FOLDER)
             if cell.function in functions:
-                registry.function(cell.function, Bed(varied, _NothingMade(), _NO_FOLDER))
+                registry.function(cell.function, bed)
+            if cell.function in switches:
+                registry.switch(cell.function, bed)
         except ConfigError as error:
             raise _of_level(error, settings, profile, f"{testbed.file} as {where} sets it") from error
 

@@ -101,7 +101,7 @@ class RemoteTraffic(OfFrames):
     def _call(self, deadline_s: float, function: Callable[P, R], /, *args: P.args, **named: P.kwargs) -> R:
         return self._agent.call_within(deadline_s, function, *args, **named)
 
-    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+    def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
         """Attach as the tester does."""
         told = self._call(PORTS_S, tester_agent.attach, ports=[asdict(port) for port in ports])
         return TrafficLimits(

@@ -70,9 +70,8 @@ def _driver() -> TrafficDriver:
 
 
 def attach(*, ports: list[dict[str, JsonValue]]) -> dict[str, JsonValue]:
-    """Node function: bind two ports; what they carry, as data."""
-    one, other = (TesterPort(**port) for port in ports)
-    limits = _driver().attach((one, other))
+    """Node function: bind ports; what they carry, as data."""
+    limits = _driver().attach(tuple(TesterPort(**port) for port in ports))
     return {
         "min_frame_octets": limits.min_frame_octets,
         "max_frame_octets": limits.max_frame_octets,

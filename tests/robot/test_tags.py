@@ -157,11 +157,12 @@ def test_each_case_has_one_robot_test_whose_path_is_the_cases() -> None:
     folders = {
         suites.CONTAINERIZED: (
             suites.CONTAINERIZED,
-            *(one for one in suites.NAMED if one not in (suites.FACTORS, suites.FUNCTIONS)),
+            *(one for one in suites.NAMED if one not in (suites.FACTORS, suites.FUNCTIONS, suites.RFC2889)),
         ),
         suites.FACTORS: (suites.FACTORS,),
         suites.FUNCTIONS: (suites.FUNCTIONS,),
         suites.RFC2544: (suites.RFC2544,),
+        suites.RFC2889: (suites.RFC2889,),
     }
     for folder, within in folders.items():
         found = {}

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("methodology", "drivers", "resources", "reports", "src/bmwg/cli")
 # A path stands in its own module, where a kind of load numbers the tests of its suites, and where a chain is
 # written down, whose axis has the path's name.
-COMMON = (WIRE, "node", "chain")  # words of the records as well
+COMMON = (WIRE, "node", "chain", "switch")  # words of the records as well
 ALLOWED = (
     "methodology/suites.py",
     "methodology/kinds/acts/experiments.py",

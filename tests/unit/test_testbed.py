@@ -382,3 +382,41 @@ def test_a_setting_of_an_axis_is_checked_as_the_whole_file_is() -> None:
         with pytest.raises(ConfigError) as refused:
             with_settings(testbed, wrong, "cell x")
         assert refused.value.error_id == error_id
+
+
+def with_ports(count):
+    """Change the embedded file: so many tester ports, each linked to the first node."""
+
+    def change(data):
+        data["tester"]["ports"] = [f"tester/p{number}" for number in range(count)]
+        data["links"] = [{"a": f"tester/p{number}", "b": f"dut1/nic{number}"} for number in range(count)]
+
+    return change
+
+
+@pytest.mark.parametrize("count", range(2, 9))
+def test_a_file_may_name_two_to_eight_ports_of_one_kind(tmp_path, count):
+    testbed = load_testbed(changed(tmp_path, with_ports(count)))
+    assert len(testbed.tester.ports) == len(testbed.tester.ios) == count
+    kind = port_kind(testbed)
+    assert count == 2 or (kind.used == "af_xdp" and "two ports" in kind.reason)
+    assert {kind.of(number) for number in range(count)} == {kind.used}
+
+
+@pytest.mark.parametrize(
+    ("count", "tester", "fragment"),
+    [
+        (1, {}, "tester.ports"),
+        (9, {}, "tester.ports"),
+        (3, {"io": "xdp"}, "tester.io: expected af_xdp"),
+        (3, {"io": ["af_xdp", "af_packet"]}, "all of one io"),
+        (3, {"driver": "trex", "io": "af_packet", "options": {}}, "2 ports of driver trex"),
+        (3, {"driver": "simulated"}, "2 ports of driver simulated"),
+    ],
+)
+def test_more_ports_are_refused_where_they_cannot_be(tmp_path, count, tester, fragment):
+    def change(data):
+        with_ports(count)(data)
+        data["tester"] |= tester
+
+    assert fragment in str(refusal(changed(tmp_path, change)))

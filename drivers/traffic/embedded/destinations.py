@@ -16,7 +16,7 @@ _ADDRESS_OCTETS = 16
 _UPPER_BITS = 64  # of an IPv6 address: a network is counted in its upper half
 
 
-def refuse_undrawable(spec: TrialSpec, ports: tuple[TesterPort, TesterPort]) -> None:
+def refuse_undrawable(spec: TrialSpec, ports: tuple[TesterPort, ...]) -> None:
     """Raise ConfigError TST-17 where a trial asks for networks that are not behind both ports."""
     if spec.destination_networks == 1:
         return
@@ -32,11 +32,11 @@ def refuse_undrawable(spec: TrialSpec, ports: tuple[TesterPort, TesterPort]) -> 
         )
 
 
-def drawn(spec: TrialSpec, ports: tuple[TesterPort, TesterPort] | None, seed: int) -> dict[str, Any]:
+def drawn(spec: TrialSpec, ports: tuple[TesterPort, ...] | None, seed: int) -> dict[str, Any]:
     """Return the part of an order that says where frames go; frames of port 0 go behind port 1."""
     if spec.destination_networks == 1 or ports is None:
         return {"networks": 0, "step_bits": 0, "seed": 0, "destinations": []}
-    behind = [_behind(spec, port) for port in reversed(ports)]
+    behind = [_behind(spec, port) for port in reversed(ports[:2])]
     first = [ipaddress.ip_network(text) for text in behind if text is not None]
     host_bits = first[0].max_prefixlen - first[0].prefixlen
     return {

@@ -7,12 +7,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficLimits
+from bmwg.drivers.api.workload import Takes
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.testbed.medium import medium_of
-from bmwg.drivers.traffic.embedded import lanes, pci
+from bmwg.drivers.traffic.embedded import lanes, pattern, pci
 from bmwg.drivers.traffic.embedded.build import source_digest
 from bmwg.drivers.traffic.embedded.destinations import LEARNING_FRAMES, SEED, drawn
 from bmwg.drivers.traffic.embedded.extras import ROUTES, extras, states
@@ -30,18 +31,14 @@ from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.drivers.traffic.embedded.result import beyond_stamps, faulty, plain, read_result, read_steal_ns
 from bmwg.drivers.traffic.embedded.rss import Rss, queues_of, steered
-from bmwg.drivers.traffic.embedded.trial_fit import MAX_FLOWS, check_trial
+from bmwg.drivers.traffic.embedded.trial_fit import MAX_FLOWS, check_trial, tagged
 from bmwg.drivers.traffic.embedded.xdp import refused
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.methodology.answers.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
-from bmwg.methodology.records import (
-    Direction,
-    FrameFormat,
-    TrialResult,
-    TrialSpec,
-)
+from bmwg.methodology.records import Direction, FrameFormat, TrialResult, TrialSpec
+from bmwg.methodology.trial.pattern import LEAST_PORTS, MOST_PORTS
 
 __all__ = ["EmbeddedConfig", "EmbeddedTraffic"]
 
@@ -57,10 +54,12 @@ FORMAT_NUMBER = {FrameFormat.ETHERNET: 0, FrameFormat.IPV4_UDP: 1, FrameFormat.I
 class EmbeddedTraffic(OfFrames):
     """TrafficDriver over the embedded tester. One instance, one process, used from one thread."""
 
+    takes: ClassVar[Takes] = Takes(least=LEAST_PORTS, most=MOST_PORTS)
+
     def __init__(self, config: EmbeddedConfig) -> None:
         self.config = config
         self._process = TesterProcess(config)
-        self._ports: tuple[TesterPort, TesterPort] | None = None
+        self._ports: tuple[TesterPort, ...] | None = None
         self._limits: TrafficLimits | None = None
         self._mtus: list[int] = []
         self._links_mbps: list[int] = []  # of PCI ports; 0: not told
@@ -116,13 +115,14 @@ class EmbeddedTraffic(OfFrames):
             )
         )
 
-    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
-        """Bind two ports and resolve their next hops; sends nothing but ARP and ND.
+    def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
+        """Bind two to eight ports and resolve their next hops; sends nothing but ARP and ND.
 
         Refusals are those of ports.py, pci.py and xdp.py; TestbedError TST-11 (DPDK cannot open it), TST-09
         (no next hop).
         """
         self.detach()
+        self.takes.refuse("embedded", ports)
         check_ports(ports, self.config.lab_ports)
         lanes.check_kinds(ports, len(self.config.cpus))
         lanes.check_nodes(ports, self.config.cpus)
@@ -140,10 +140,10 @@ class EmbeddedTraffic(OfFrames):
             self._unplug()
             raise
         self._ports = ports
-        self._limits = limits_of(ports, self._mtus, lanes.capabilities_of(len(self.config.cpus)))
+        self._limits = limits_of(ports, self._mtus, lanes.capabilities_of(len(self.config.cpus), ports))
         return self._limits
 
-    def _plug(self, ports: tuple[TesterPort, TesterPort], *, frame_octets: int) -> None:
+    def _plug(self, ports: tuple[TesterPort, ...], *, frame_octets: int) -> None:
         requests = []
         # Jumbo buffers are four times as large: fewer of them keep the memory flat.
         pool_frames = max(POOL_FRAMES, 4 * self.config.descriptors)
@@ -177,8 +177,8 @@ class EmbeddedTraffic(OfFrames):
                 raise named from refusal
             raise TestbedError(
                 "TST-11",
-                f"tester ports {ports[0].name}, {ports[1].name}: {refusal.text}; no traffic was sent",
-                expected=f"devices that DPDK can open ({ports[0].io}, {ports[1].io})",
+                f"tester ports {', '.join(port.name for port in ports)}: {refusal.text}; no traffic was sent",
+                expected=f"devices that DPDK can open ({', '.join(port.io for port in ports)})",
                 found=refusal.code,
                 hint=f"the tester's log says more: {self._process.log_path}",
             ) from refusal
@@ -187,7 +187,7 @@ class EmbeddedTraffic(OfFrames):
         self._queues = queues_of(reply)
         self._slot_octets = ring_for(frame_octets).slot_octets
 
-    def _resolve(self, ports: tuple[TesterPort, TesterPort]) -> None:
+    def _resolve(self, ports: tuple[TesterPort, ...]) -> None:
         deadline_s = self.config.resolve_deadline_s
         try:
             ends = self._process.request("resolve", {"deadline_s": deadline_s}, deadline_s=deadline_s + 5.0)
@@ -216,14 +216,14 @@ class EmbeddedTraffic(OfFrames):
 
     # -- trials --------------------------------------------------------------------------------
 
-    def _check(self, spec: TrialSpec) -> tuple[TesterPort, TesterPort]:
+    def _check(self, spec: TrialSpec) -> tuple[TesterPort, ...]:
         """Refuse what the ports cannot carry: TST-15, and those of trial_fit.py."""
         if self._ports is None or self._limits is None:
             raise DriverError("TST-15", "embedded tester: no ports are attached", hint="attach() comes first")
         check_trial(spec, self._ports, self._limits)
         return self._ports
 
-    def _fit_rings(self, ports: tuple[TesterPort, TesterPort], frame_octets: int) -> None:
+    def _fit_rings(self, ports: tuple[TesterPort, ...], frame_octets: int) -> None:
         """Plug anew where a packet socket's ring needs other slots or still holds frames, or a queue is bad.
 
         A ring holds what the device behind it had no room for: a NIC of a guest has little. The kernel goes
@@ -267,12 +267,13 @@ class EmbeddedTraffic(OfFrames):
             "loss_times": spec.loss_times,
             "broadcast_every": spec.broadcast_every or 0,
             "extras": extras(spec.modifier, ports[0], self._gateway_mac, self._updates) if ports else [],
-            **_tags(spec),
+            **tagged(spec),
             "mix": list(spec.mix_octets),
             **drawn(spec, ports, self._draws.getrandbits(62)),
             "burst_frames": spec.burst_frames or 0,
             "burst_fps": float(spec.burst_fps or 0),
             "source_ports": self._source_ports(spec),
+            "pattern": pattern.order_of(spec, len(ports or ())),
         }
 
     def _source_ports(self, spec: TrialSpec) -> list[list[list[int]]] | None:
@@ -293,6 +294,8 @@ class EmbeddedTraffic(OfFrames):
         self._fit_rings(self._check(spec), spec.frame_octets)
         spec = plain(spec)
         frames = max(10, spec.flows, LEARNING_FRAMES * spec.destination_networks)
+        if spec.pattern is not None:
+            frames = max(frames, spec.pattern.sources)
         load_fps = max(200.0, frames / 2.0)
         reply = self._trial(self._order(spec, frames, load_fps, Direction.BOTH), frames / load_fps)
         if spec.modifier == ROUTES:
@@ -387,12 +390,3 @@ class EmbeddedTraffic(OfFrames):
                 {"name": port.name, "io": port.io, "device": port.device} for port in self._ports or ()
             ],
         }
-
-
-def _tags(spec: TrialSpec) -> dict[str, int]:
-    """Which frames are tagged, as the tester counts them."""
-    frames = spec.tag_frames
-    if not frames:
-        return {"tag_first": 0, "tag_step": 1, "tags": 0}
-    step = frames[1] - frames[0] if len(frames) > 1 else 1
-    return {"tag_first": frames[0], "tag_step": step, "tags": len(frames)}

@@ -11,17 +11,24 @@ from typing import Any
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.testbed.file import Testbed
-from bmwg.drivers.traffic.embedded.ports import AF_PACKET, MEMORY_MIB, PCI, RING, SOCKET_KINDS
+from bmwg.drivers.traffic.embedded.ports import AF_PACKET, MEMORY_MIB, PCI, RING, SOCKET_KINDS, XDP
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 from bmwg.methodology.trial.capabilities import EVERYTHING, Capability
+from bmwg.methodology.trial.pattern import LEAST_PORTS
 
 MOST_LANES = 64  # six bits of the sequence number (src/crossing.h)
 LANE_MIB = 56  # choice: two pools of 8192 buffers of 2.4 kB, and rings to the other lanes
+PORT_MIB = 28  # choice: one such pool, of a port beyond the first two
 DESCRIPTORS = 2048
 LANE_KINDS = (AF_PACKET, *SOCKET_KINDS, PCI, RING)
 # What one lane sees and several do not: their order is told by queue, and a burst is spread over them.
-_OF_ONE_LANE = {Capability.LOSS_TIMES, Capability.BROADCAST, Capability.REPEATED_BURSTS}
+_OF_ONE_LANE = {
+    Capability.LOSS_TIMES,
+    Capability.BROADCAST,
+    Capability.REPEATED_BURSTS,
+    Capability.PATTERN,
+}
 _NODES = Path("/sys/devices/system/node")
 _PCI_DEVICES = Path("/sys/bus/pci/devices")
 
@@ -76,27 +83,37 @@ def read_settings(options: Mapping[str, Any], cpus: Sequence[int], where: str) -
     return settings
 
 
-def memory_for(lanes: int, descriptors: int) -> int:
+def memory_for(lanes: int, descriptors: int, ports: int = LEAST_PORTS) -> int:
     """DPDK's memory in MiB for so many lanes and descriptors a queue, where nobody names another."""
     more = max(1, -(-descriptors // DESCRIPTORS))
-    return MEMORY_MIB + LANE_MIB * (lanes * more - 1)
+    return MEMORY_MIB + LANE_MIB * (lanes * more - 1) + PORT_MIB * (ports - LEAST_PORTS) * lanes * more
 
 
 def needed_mib(testbed: Testbed) -> int:
-    """DPDK's memory in MiB for the lanes of a testbed file, or what it says; raises as `read_settings`."""
+    """DPDK's memory in MiB for a file's lanes and ports, or what it says; raises as `read_settings`."""
     tester = testbed.tester
     settings = read_settings(tester.options, tester.cpus, testbed.file)
     lanes = len(tester.cpus[: settings.lanes])
-    return settings.memory_mib or memory_for(lanes, settings.descriptors or DESCRIPTORS)
+    descriptors = settings.descriptors or DESCRIPTORS
+    return settings.memory_mib or memory_for(lanes, descriptors, len(tester.ports))
 
 
-def capabilities_of(lanes: int) -> frozenset[Capability]:
-    """What so many lanes can send and count."""
-    return EVERYTHING if lanes == 1 else EVERYTHING - _OF_ONE_LANE
+def capabilities_of(lanes: int, ports: Sequence[TesterPort]) -> frozenset[Capability]:
+    """What so many lanes can send and count; programs inside the kernel know of two ports."""
+    able = EVERYTHING if lanes == 1 else EVERYTHING - _OF_ONE_LANE
+    return able - {Capability.PATTERN} if any(port.io == XDP for port in ports) else able
 
 
 def check_kinds(ports: Sequence[TesterPort], lanes: int) -> None:
     """Raise ConfigError TST-28 for a kind of port that has one queue, where there are several lanes."""
+    if len(ports) > LEAST_PORTS and any(port.io == XDP for port in ports):
+        raise ConfigError(
+            "TST-28",
+            f"{len(ports)} tester ports of kind xdp; no traffic was sent",
+            expected=f"{LEAST_PORTS}, or ports of another kind such as af_xdp or af_packet",
+            found=", ".join(port.io for port in ports),
+            hint="programs inside the kernel know of two ports: set `io: af_xdp` in the testbed file",
+        )
     for port in ports:
         if lanes > 1 and port.io not in LANE_KINDS:
             raise ConfigError(

@@ -110,13 +110,15 @@ def device_arguments(port: TesterPort, instance: int, ring: Ring, lanes: int = 1
     return port.device  # pci
 
 
-def check_ports(ports: tuple[TesterPort, TesterPort], lab_ports: Collection[str]) -> None:
+def check_ports(ports: tuple[TesterPort, ...], lab_ports: Collection[str]) -> None:
     """Refuse ports by their descriptions: as `check_port`, and ConfigError TST-24 for one name twice."""
     for port in ports:
         check_port(port, lab_ports)
-    if ports[0].name == ports[1].name:  # the counters of one would stand for those of the other
+    names = [port.name for port in ports]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        # the counters of one would stand for those of the other
         raise ConfigError(
-            "TST-24", "tester ports", expected="two names that differ", found=f"{ports[0].name} twice"
+            "TST-24", "tester ports", expected="names that differ", found=f"{', '.join(twice)} twice"
         )
 
 
@@ -289,9 +291,9 @@ def request_for(
 
 
 def limits_of(
-    ports: tuple[TesterPort, TesterPort], mtus: list[int], capabilities: frozenset[Capability]
+    ports: tuple[TesterPort, ...], mtus: list[int], capabilities: frozenset[Capability]
 ) -> TrafficLimits:
-    """What both ports carry: the smaller MTU (of interface and device), with Ethernet header and FCS."""
+    """What all ports carry: the smallest MTU (of interface and device), with Ethernet header and FCS."""
     most = min(min(mtus) + ETHERNET_OCTETS + FCS_OCTETS, MAX_FRAME_OCTETS)
     if ports[0].io == XDP:
         most = min(most, XDP_FRAME_OCTETS)

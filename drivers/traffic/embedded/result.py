@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api.protocols import TesterPort
-from bmwg.drivers.traffic.embedded import lanes
+from bmwg.drivers.traffic.embedded import lanes, pattern
 from bmwg.drivers.traffic.embedded.ports import PCI, SOCKET_KINDS, XDP
 from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
 from bmwg.drivers.traffic.renamed import renamed
@@ -24,7 +24,7 @@ _SAMPLE_RATE_FILE = Path("/proc/sys/kernel/perf_event_max_sample_rate")
 
 
 def plain(spec: TrialSpec) -> TrialSpec:
-    """The same frames at one constant load, with nothing beside them."""
+    """The same frames at one constant load, with nothing beside them; of a pattern those that teach it."""
     return TrialSpec(
         frame_octets=spec.frame_octets,
         load_fps=spec.load_fps,
@@ -34,6 +34,7 @@ def plain(spec: TrialSpec) -> TrialSpec:
         flows=spec.flows,
         vlan_id=spec.vlan_id,
         destination_networks=spec.destination_networks,
+        pattern=pattern.learning(spec.pattern) if spec.pattern else None,
     )
 
 
@@ -47,7 +48,7 @@ _BROADCAST = (  # counts of the modifier, by direction
 
 def faulty(spec: TrialSpec, reason: str, wall_time_ns: int) -> TrialResult:
     """A trial in which the tester died or hung: its fault, and no counts."""
-    directions = 2 if spec.direction is Direction.BOTH else 1
+    directions = spec.pattern.ports if spec.pattern else 2 if spec.direction is Direction.BOTH else 1
     empty = StreamCounts(intended_frames=spec.intended_frames, sent_frames=0, received_frames=0)
     return TrialResult(spec=spec, streams=(empty,) * directions, wall_time_ns=wall_time_ns, fault=reason)
 
@@ -72,7 +73,7 @@ def beyond_stamps(result: TrialResult, ports: tuple[TesterPort, ...], tsc_hz: fl
 
 def read_result(
     spec: TrialSpec,
-    ports: tuple[TesterPort, TesterPort],
+    ports: tuple[TesterPort, ...],
     reply: Any,
     steal_before_ns: Mapping[int, int],
 ) -> TrialResult:
@@ -88,7 +89,48 @@ def read_result(
 
 def _result(
     spec: TrialSpec,
-    ports: tuple[TesterPort, TesterPort],
+    ports: tuple[TesterPort, ...],
+    reply: Mapping[str, Any],
+    steal_before_ns: Mapping[int, int],
+) -> TrialResult:
+    if spec.pattern is None:
+        return _between_two(spec, ports[:2], reply, steal_before_ns)
+    counted = _counters(reply)
+    streams, told = pattern.read_ports(
+        spec.pattern,
+        ports,
+        reply["pattern"],
+        _kernels(ports, counted),
+        _no_room(ports, counted),
+        largest_gap_ns=whole(reply, "largest_gap_ns"),
+    )
+    for port, counters in zip(ports, counted, strict=True):
+        told |= {f"{port.name}.{key}": value for key, value in counters.items()}
+    return _whole_trial(spec, ports, reply, streams, told, steal_before_ns)
+
+
+def _counters(reply: Mapping[str, Any]) -> list[dict[str, int]]:
+    """Return what the interface of each port counted during the trial."""
+    pairs = zip(reply["port_counters_before"], reply["port_counters"], strict=True)
+    return [_counted(before, after) for before, after in pairs]
+
+
+def _kernels(ports: Sequence[TesterPort], counted: Sequence[dict[str, int]]) -> list[dict[str, int]]:
+    """Return what may take from what was sent: a device counts at moments of its own, and only tells."""
+    return [{} if port.io == PCI else one for port, one in zip(ports, counted, strict=True)]
+
+
+def _no_room(ports: Sequence[TesterPort], counted: Sequence[dict[str, int]]) -> list[int]:
+    """Return what reached a device that had no room for it: the kernel counts other things by that name."""
+    return [
+        one.get("rx_dropped", 0) if port.io in (*SOCKET_KINDS, PCI) else 0
+        for port, one in zip(ports, counted, strict=True)
+    ]
+
+
+def _between_two(
+    spec: TrialSpec,
+    ports: tuple[TesterPort, ...],
     reply: Mapping[str, Any],
     steal_before_ns: Mapping[int, int],
 ) -> TrialResult:
@@ -105,15 +147,8 @@ def _result(
     if reply["extras"]:
         wrong = auxiliary["modifier.answered_frames"] - auxiliary["modifier.verified_frames"]
         auxiliary["modifier.wrong_frames"] = wrong
-    pairs = zip(reply["port_counters_before"], reply["port_counters"], strict=True)
-    counted = [_counted(before, after) for before, after in pairs]
-    # A device counts at moments of its own: what it says is told, and takes nothing from what was sent.
-    kernels = [{} if port.io == PCI else one for port, one in zip(ports, counted, strict=True)]
-    # What reached a device that had no room for it: the kernel counts other things by that name.
-    no_room = [
-        one.get("rx_dropped", 0) if port.io in (*SOCKET_KINDS, PCI) else 0
-        for port, one in zip(ports, counted, strict=True)
-    ]
+    counted = _counters(reply)[: len(ports)]  # of the two; more may be attached
+    kernels, no_room = _kernels(ports, counted), _no_room(ports, counted)
     ends = zip(("forward", "reverse"), reply["streams"], kernels, reversed(kernels), strict=True)
     for number, (name, entry, sender, receiver) in enumerate(ends):
         if entry is None:
@@ -145,6 +180,18 @@ def _result(
             {"unassigned_frames": unassigned}, "unassigned_frames"
         )
         auxiliary |= {f"{port.name}.{key}": value for key, value in counters.items()}
+    return _whole_trial(spec, ports, reply, tuple(streams), auxiliary, steal_before_ns)
+
+
+def _whole_trial(
+    spec: TrialSpec,
+    ports: tuple[TesterPort, ...],
+    reply: Mapping[str, Any],
+    streams: tuple[StreamCounts, ...],
+    auxiliary: dict[str, int],
+    steal_before_ns: Mapping[int, int],
+) -> TrialResult:
+    """Return the record, with what trials of all kinds tell."""
     for number, port in enumerate(ports):
         if port.io == PCI and (link_mbps := int(reply["link_mbps"][number])):
             auxiliary[f"{port.name}.link_mbps"] = link_mbps
@@ -166,7 +213,7 @@ def _result(
         auxiliary[SAMPLE_RATE] = sample_rate
     return TrialResult(
         spec=spec,
-        streams=tuple(streams),
+        streams=streams,
         wall_time_ns=whole(reply, "wall_time_ns"),
         disturbance=HostDisturbance(
             steal_ns=tuple(steal_ns.items()),

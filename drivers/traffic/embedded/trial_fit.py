@@ -12,7 +12,7 @@ from bmwg.methodology.trial.capabilities import refuse_beyond
 MAX_FLOWS = 16352  # UDP source ports from 0xc020 up (rfc2544 appendix C.2.6.4)
 
 
-def check_trial(spec: TrialSpec, ports: tuple[TesterPort, TesterPort], limits: TrafficLimits) -> None:
+def check_trial(spec: TrialSpec, ports: tuple[TesterPort, ...], limits: TrafficLimits) -> None:
     """Raise TST-16 (size), TST-17 (flows, addresses, networks) or CAP-01 (what several lanes cannot)."""
     tagged = spec.vlan_id is not None
     least = max(limits.min_frame_octets, min_frame_octets(spec.frame_format, tagged))
@@ -39,8 +39,25 @@ def check_trial(spec: TrialSpec, ports: tuple[TesterPort, TesterPort], limits: T
             raise ConfigError(
                 "TST-17",
                 f"{spec.frame_format} frames; no traffic was sent",
-                expected="such an address on both ports",
+                expected="such an address on all ports",
                 found=f"none on {port.name}",
             )
-    refuse_undrawable(spec, ports)
+    if spec.pattern is not None and spec.pattern.ports > len(ports):
+        raise ConfigError(
+            "TST-17",
+            f"{spec.pattern.words}; no traffic was sent",
+            expected=f"{spec.pattern.ports} tester ports",
+            found=f"{len(ports)} attached",
+            hint="name more ports and their links in the testbed file",
+        )
+    refuse_undrawable(spec, ports[:2])
     refuse_beyond(spec, limits.capabilities, "embedded")
+
+
+def tagged(spec: TrialSpec) -> dict[str, int]:
+    """Which frames are tagged, as the tester counts them."""
+    frames = spec.tag_frames
+    if not frames:
+        return {"tag_first": 0, "tag_step": 1, "tags": 0}
+    step = frames[1] - frames[0] if len(frames) > 1 else 1
+    return {"tag_first": frames[0], "tag_step": step, "tags": len(frames)}

@@ -60,12 +60,12 @@ _WORDS = {
 REASONS = frozenset(_WORDS)
 
 
-def refused(refusal: RefusalError, ports: tuple[TesterPort, TesterPort]) -> TestbedError | None:
+def refused(refusal: RefusalError, ports: tuple[TesterPort, ...]) -> TestbedError | None:
     """Return the error that stands for a refusal of the tester; None if it has nothing to do with xdp."""
     if refusal.code not in _WORDS:
         return None
     expected, hint = _WORDS[refusal.code]
-    names, found = f"{ports[0].name}, {ports[1].name}", refusal.text
+    names, found = ", ".join(port.name for port in ports), refusal.text
     match refusal.code:
         case "xdp_kernel" | "xdp_jit" | "xdp_lockdown":
             return TestbedError(

@@ -120,9 +120,10 @@ class MoonGenTraffic(OfFrames):
     def __exit__(self, *exc: object) -> None:
         self._ports = None
 
-    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+    def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
         """Take the two ports; MoonGen resolves no next hops, so their MAC must be known (MOON-07)."""
-        for port in ports:
+        pair = self.two(ports)
+        for port in pair:
             if port.peer_mac is None and (port.gateway_ipv4 or port.gateway_ipv6):
                 raise TestbedError(
                     "MOON-07",
@@ -130,7 +131,7 @@ class MoonGenTraffic(OfFrames):
                     expected="the MAC address of its next hop",
                     found=f"only its IP address {port.gateway_ipv4 or port.gateway_ipv6}",
                 )
-        self._ports = ports
+        self._ports = pair
         return TrafficLimits(
             min_frame_octets=64,
             max_frame_octets=MAX_FRAME_OCTETS,

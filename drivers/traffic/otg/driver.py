@@ -133,9 +133,9 @@ class OtgTraffic(OfFrames):
                 found=text[:500] or type(error).__name__,
             ) from error
 
-    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+    def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
         """Configure the two ports, and ask whether flows may carry latency; OTG-03, OTG-04."""
-        self._ports = ports
+        self._ports = self.two(ports)
         probe = TrialSpec(frame_octets=128, load_fps=10, duration_s=1.0, direction=Direction.BOTH)
         self._latency = True
         try:

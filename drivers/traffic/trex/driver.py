@@ -96,20 +96,21 @@ class TrexTraffic(OfFrames):
 
     # -- ports --------------------------------------------------------------------------------
 
-    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+    def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
         """Start or reach a server on two ports, acquire them and resolve the next hops."""
         self.detach()
         if self._log is None:
             raise DriverError("TREX-05", "driver trex: attach before the driver was entered")
-        mtus = [self._checked(port) for port in ports]
+        pair = self.two(ports)
+        mtus = [self._checked(port) for port in pair]
         try:
             with ExitStack() as stack:
-                self._open(ports, stack)
+                self._open(pair, stack)
                 self._stack = stack.pop_all()
         except BaseException:
             self._end()
             raise
-        self._ports = ports
+        self._ports = pair
         most = min(min(mtus) + ETHERNET_OCTETS + FCS_OCTETS, MAX_FRAME_OCTETS)
         if ports[0].io == "af_packet":
             most = min(most, self.config.options.slot_octets - 64)

@@ -207,8 +207,10 @@ def definition_stated(scope: Scope) -> Answer:
 
 
 def _is_rate(number: float, result: TrialResult) -> bool:
-    """Whether a number is what each direction of a trial sent in a second."""
-    rates = [s.sent_frames / result.spec.total_s for s in result.streams]
+    """Whether a number is what each direction of a trial, or each sender of a pattern, sent in a second."""
+    pattern = result.spec.pattern
+    loads = [1.0] * len(result.streams) if pattern is None else map(pattern.loads_at, pattern.receivers)
+    rates = [s.sent_frames / result.spec.total_s / load for s, load in zip(result.loaded, loads, strict=True)]
     return all(LEAST_SENT * number <= rate <= number / LEAST_SENT for rate in rates)
 
 

@@ -274,7 +274,7 @@ def effective_duration(scope: Scope) -> Answer:
     apart = [
         one.trial.seq
         for one in trials
-        for stream in one.trial.result.streams
+        for stream in one.trial.result.loaded
         if abs(stream.effective_duration_ns / 1e9 - one.trial.result.spec.total_s)
         > _apart_s(one.trial.result.spec)
     ]
@@ -295,7 +295,7 @@ def trial_output(scope: Scope) -> Answer:
         "sent and received frames, and an effective duration",
         lambda one: all(
             stream.sent_frames and (stream.effective_duration_ns > 0 or stream.sent_frames == 1)
-            for stream in one.trial.result.streams
+            for stream in one.trial.result.loaded
         ),
     )
 

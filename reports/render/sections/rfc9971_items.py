@@ -89,7 +89,7 @@ def _definitions(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str,
         abs(stream.effective_duration_ns / 1e9 / trial.spec.duration_s - 1)
         for trial in map(facts.run.trial, sorted(trials))
         if trial.validity is Validity.VALID
-        for stream in trial.result.streams
+        for stream in trial.result.loaded
     ]
     apart = f"at most {percent(max(longest))} from the trial duration" if longest else NONE
     return [

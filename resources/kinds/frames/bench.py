@@ -14,6 +14,7 @@ from bmwg.drivers.testbed.medium import medium_of
 from bmwg.drivers.watch.liveness import Liveness
 from bmwg.methodology import suites
 from bmwg.methodology.answers import throughput
+from bmwg.methodology.cells import patterns
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
@@ -214,7 +215,8 @@ class Bench:
             self._measure_group([planned])
         outcome = self._answers[planned.key]
         usable = outcome.type in (OutcomeType.MEASURED, OutcomeType.AT_CEILING) and outcome.lower is not None
-        return outcome.lower.load_fps if usable and outcome.lower else None
+        share = patterns.share_of_tester(cell.axes)
+        return outcome.lower.load_fps // share if usable and outcome.lower else None
 
     def _wire(self, cell: Cell) -> PlannedAnswer:
         """The tester's qualification for the traffic of a cell."""

@@ -72,7 +72,7 @@ class SampledTraffic(OfFrames):
     def __exit__(self, *exc: object) -> None:
         raise NotImplementedError("the tester within is closed by who opened it")
 
-    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+    def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
         """Attach as the tester does."""
         return self._traffic.attach(ports)
 

@@ -232,6 +232,6 @@ class ForgetsRoutes(Tester):
         return replace(result, auxiliary=tuple(kept))
 
 
-def four_ports(data: dict[str, Any]) -> None:
-    """Let the testbed name a second pair of ports."""
-    data["testbed"]["tester"]["ports"] = ["tester/p0", "tester/p1", "tester/p2", "tester/p3"]
+def one_port(data: dict[str, Any]) -> None:
+    """Let the testbed name one port alone."""
+    data["testbed"]["tester"]["ports"] = ["tester/p0"]

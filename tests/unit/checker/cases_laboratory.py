@@ -12,7 +12,7 @@ from bmwg.methodology.errors import TestbedError
 class NoPorts(Tester):
     """Cannot take its ports, so that nothing is sent in the whole run."""
 
-    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+    def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
         raise TestbedError("TST-01", "tester ports", expected="ports", found="none")
 
 

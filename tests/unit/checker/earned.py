@@ -141,7 +141,7 @@ BREACHES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "RFC2544-13-01": ((ROUTES,), {"tester": breaches.NoUpdates}),
     "RFC2544-13-02": ((ROUTES,), {"tester": breaches.FewRoutes}),
     "RFC2544-14-01": ((), {"profile": {"traffic": {"directions": ["forward"]}}}),
-    "RFC2544-15-01": ((), {"changed": header(breaches.four_ports)}),
+    "RFC2544-15-01": ((), {"changed": header(breaches.one_port)}),
     "RFC2544-15-02": ((), {"submission": pathways(ONE_CARD, TWO_CARDS)}),
     "RFC2544-20-01": ((), {"device": {"tester_limit_fps": 1_000_000}}),
     "RFC2544-21-01": ((), {"without": runs.BURSTY}),

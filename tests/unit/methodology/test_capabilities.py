@@ -6,6 +6,7 @@ import pytest
 
 from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
 from bmwg.methodology.trial.capabilities import EVERYTHING, Capability, LackingError, needed, refuse_beyond
+from bmwg.methodology.trial.pattern import full_mesh
 
 PLAIN = TrialSpec(frame_octets=128, load_fps=1000, duration_s=1.0)
 
@@ -28,6 +29,7 @@ def test_a_constant_load_needs_its_format_alone():
         ({"mix_octets": (64, 128)}, Capability.MIX),
         ({"destination_networks": 256}, Capability.NETWORKS),
         ({"burst_frames": 16, "burst_fps": 2_000}, Capability.REPEATED_BURSTS),
+        ({"pattern": full_mesh(4)}, Capability.PATTERN),
     ],
 )
 def test_each_demand_needs_its_capability(change, capability):

@@ -7,8 +7,11 @@ import pytest
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
-from bmwg.methodology.records import TrialSpec
+from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.trial.capabilities import LackingError
+from bmwg.methodology.trial.pattern import Pattern, full_mesh
 from bmwg.reports.store.frame_codec import frames_body, result_from_json, spec_from_json, spec_to_json
+from bmwg.schemas.validation import problems
 
 PLAIN = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=0.5)
 SHAPES = {
@@ -69,3 +72,25 @@ def test_a_shape_that_is_none_is_refused(changes, field):
 def test_two_loads_send_the_frames_of_both():
     spec = shaped(then_load_fps=50_000, then_duration_s=0.5)
     assert (spec.first_frames, spec.intended_frames, spec.total_s) == (50_000, 75_000, 1.0)
+
+
+def test_a_pattern_is_written_and_read_back_with_what_each_port_counted():
+    pattern = Pattern(to=((1, 2), (2,), ()), sources=3, destinations=4)
+    spec = shaped(pattern=pattern)
+    counts = [{"sent_frames": 0}, {"sent_frames": 25_000}, {"sent_frames": 75_000, "flooded_frames": 7}]
+    streams = tuple(
+        StreamCounts(**{"intended_frames": one["sent_frames"], "received_frames": 0} | one) for one in counts
+    )
+    result = TrialResult(spec=spec, streams=streams, wall_time_ns=1)
+    written = json.loads(json.dumps(asdict(frames_body(result))))
+    assert result_from_json(written) == result
+    assert written["spec"]["pattern"]["to"] == [[1, 2], [2], []]
+    assert ["flooded_frames" in stream for stream in written["result"]["streams"]] == [False, False, True]
+    assert problems({part: written[part] for part in ("spec", "result")}, "frames") == []
+
+
+def test_a_model_of_two_ports_refuses_a_pattern_by_name():
+    with SimulatedTraffic() as traffic:
+        traffic.attach(tuple(TesterPort(name=f"p{side}", io="none", device="x") for side in (0, 1)))
+        with pytest.raises(LackingError, match="simulated"):
+            traffic.run(shaped(pattern=full_mesh(2)))

@@ -120,11 +120,12 @@ def test_a_nic_that_cannot_have_so_many_is_named(code, error_id):
 
 
 def test_several_lanes_lack_what_only_one_can_see():
-    assert lanes.capabilities_of(1) == EVERYTHING
-    assert EVERYTHING - lanes.capabilities_of(2) == {
+    assert lanes.capabilities_of(1, ()) == EVERYTHING
+    assert EVERYTHING - lanes.capabilities_of(2, ()) == {
         Capability.LOSS_TIMES,
         Capability.BROADCAST,
         Capability.REPEATED_BURSTS,
+        Capability.PATTERN,
     }
 
 

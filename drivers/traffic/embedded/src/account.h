@@ -51,7 +51,7 @@ struct trial {
 	struct crossing *crossing; /* to and from the other lanes; NULL: there are none */
 	struct stream streams[STREAMS];
 	/* frames that came to a port to which no stream of the trial goes, or back to their own sender */
-	uint64_t unassigned[PORTS];
+	uint64_t unassigned[PAIR];
 	double ns_per_stamp;
 	struct expected expected;
 	uint64_t now;	/* when the frames that are being accounted for arrived, cycles */

@@ -43,8 +43,8 @@ static json_t *do_attach(const json_t *arguments, struct failure *f)
 	json_int_t lanes = json_integer_value(json_object_get(arguments, "lanes"));
 	json_t *out;
 
-	if (json_array_size(list) != PORTS) {
-		failure_set(f, "protocol", "attach: two ports are needed");
+	if (json_array_size(list) < PAIR || json_array_size(list) > PORTS) {
+		failure_set(f, "protocol", "attach: two to %u ports are needed", PORTS);
 		return NULL;
 	}
 	if (lanes < 1 || lanes > (json_int_t)LANES) {
@@ -54,7 +54,7 @@ static json_t *do_attach(const json_t *arguments, struct failure *f)
 	if (ports_attach(list, (unsigned int)lanes, json_number_value(json_object_get(arguments, "link_deadline_s")), f))
 		return NULL;
 	out = json_array();
-	for (unsigned int i = 0; i < PORTS; i++)
+	for (unsigned int i = 0; i < port_count; i++)
 		json_array_append_new(out, describe_port(&ports[i]));
 	return out;
 }
@@ -68,20 +68,22 @@ static json_t *do_resolve(const json_t *arguments, struct failure *f)
 
 	for (;;) {
 		uint64_t now = rte_rdtsc();
-		bool known = neighbours_known(&ports[0]) && neighbours_known(&ports[1]);
+		bool known = true;
 
+		for (unsigned int i = 0; i < port_count; i++)
+			known &= neighbours_known(&ports[i]);
 		if (known || now - start > (uint64_t)(deadline_s * clock_hz()))
 			break;
 		if (!asked || now - asked > step) {
 			asked = now;
-			for (unsigned int i = 0; i < PORTS; i++)
+			for (unsigned int i = 0; i < port_count; i++)
 				if (ports[i].attached)
 					neighbour_ask(&ports[i]);
 		}
 		trial_idle_poll();
 		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 	}
-	for (unsigned int i = 0; i < PORTS; i++)
+	for (unsigned int i = 0; i < port_count; i++)
 		if (!neighbours_known(&ports[i])) {
 			bool ipv4 = ports[i].gateway_ipv4.wanted && !ports[i].gateway_ipv4.known;
 
@@ -89,7 +91,7 @@ static json_t *do_resolve(const json_t *arguments, struct failure *f)
 			return NULL;
 		}
 	out = json_array();
-	for (unsigned int i = 0; i < PORTS; i++)
+	for (unsigned int i = 0; i < port_count; i++)
 		json_array_append_new(out, describe_port(&ports[i]));
 	return out;
 }
@@ -179,7 +181,7 @@ int control_serve(int fd)
 {
 	for (;;) {
 		struct pollfd wait = {.fd = fd, .events = POLLIN};
-		bool idle_work = ports[0].attached || ports[1].attached;
+		bool idle_work = port_count > 0;
 
 		if (poll(&wait, 1, idle_work ? IDLE_POLL_MS : -1) < 0 && errno != EINTR)
 			break;

@@ -97,7 +97,7 @@ int extras_prepare(const json_t *list, uint64_t start, double hz, struct failure
 		if (json_unpack(json_array_get(list, i), "{s:I,s:s,s:F,s:F,s:I,s:o}", "port", &port, "octets",
 				&text, "interval_s", &interval_s, "after_s", &after_s, "answers_from", &answers_from, "answer_holds",
 				&holds) ||
-		    port < 0 || port >= (json_int_t)PORTS || interval_s < 0.001 || after_s < 0 || answers_from < 0 ||
+		    port < 0 || port >= (json_int_t)PAIR || interval_s < 0.001 || after_s < 0 || answers_from < 0 ||
 		    answers_from > 65535 || octets_read(text, e->octets, RTE_ETHER_HDR_LEN, EXTRA_OCTETS, &e->length) || pieces_read(e, holds))
 			return failure_set(f, "protocol", "trial: a frame beside the stream cannot be sent");
 		e->port = (unsigned int)port;

@@ -77,7 +77,7 @@ static void histogram_sum(struct histogram *to, const struct histogram *from)
 	to->max_ns = RTE_MAX(to->max_ns, from->max_ns);
 }
 
-static void counts_add(struct counts *to, const struct counts *from)
+void counts_add(struct counts *to, const struct counts *from)
 {
 	to->received += from->received;
 	to->duplicate += from->duplicate;
@@ -124,7 +124,7 @@ void lanes_add(struct lane *lanes, uint16_t count)
 		for (unsigned int k = 0; k < STREAMS; k++)
 			if (all->streams[k].active)
 				stream_add(&all->streams[k], &lanes[i].trial.streams[k]);
-		for (unsigned int k = 0; k < PORTS; k++)
+		for (unsigned int k = 0; k < PAIR; k++)
 			all->unassigned[k] += lanes[i].trial.unassigned[k];
 		record->largest_gap = RTE_MAX(record->largest_gap, other->largest_gap);
 		record->gaps_over_1ms += other->gaps_over_1ms;

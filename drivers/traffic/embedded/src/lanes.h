@@ -18,6 +18,8 @@ int lanes_ready(struct lane *lanes, uint16_t count, struct failure *f);
 void lanes_run(struct lane *lanes, uint16_t count, const struct loop_order *o);
 /* [{"sent_frames", "received_frames", "handed_frames", "cpu_ns", "passes", "largest_gap_ns"}, ...] */
 json_t *lanes_json(const struct lane *lanes, uint16_t count);
+/* Add what was counted of one stream, or one part of it, to another. */
+void counts_add(struct counts *to, const struct counts *from);
 /* Add what the others counted to the first; after it the first is the whole trial. */
 void lanes_add(struct lane *lanes, uint16_t count);
 

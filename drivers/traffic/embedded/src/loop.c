@@ -9,7 +9,6 @@
 #include "precedence.h"
 #include "watchdog.h"
 
-#define CONTROL_LOOK_S 0.02 /* how often a running trial looks whether its master has gone or speaks */
 #define INLINE static inline __attribute__((always_inline))
 
 /*
@@ -145,8 +144,7 @@ INLINE uint32_t receive(struct trial *t, unsigned int port, const bool several)
 	return got;
 }
 
-/* The master has closed the channel or sent something: either ends a running trial. */
-static bool interrupted(int fd)
+bool loop_interrupted(int fd)
 {
 	char byte;
 
@@ -161,7 +159,7 @@ static bool all_sent(const struct trial *t)
 	return true;
 }
 
-static uint64_t cpu_ns(void)
+uint64_t loop_cpu_ns(void)
 {
 	struct timespec used;
 
@@ -174,7 +172,7 @@ INLINE bool receive_all(struct trial *t, struct lanes_state *state, const bool s
 {
 	uint32_t got = 0;
 
-	for (unsigned int i = 0; i < PORTS; i++)
+	for (unsigned int i = 0; i < PAIR; i++)
 		got += receive(t, i, several);
 	if (several) {
 		crossing_take(t);
@@ -230,7 +228,7 @@ INLINE void send_phase(struct trial *t, const struct loop_order *o, struct loop_
 		}
 		if (first && now > look_at) {
 			look_at = now + look_every;
-			if (interrupted(o->control_fd)) {
+			if (loop_interrupted(o->control_fd)) {
 				record->aborted = true;
 				if (several)
 					__atomic_store_n(&state->aborted, true, __ATOMIC_RELAXED);
@@ -275,9 +273,9 @@ void loop_alone(struct trial *t, const struct loop_order *o, struct loop_record 
 	uint64_t cpu_before_ns;
 
 	record->real_time = precedence_raise((double)(o->pace->end - o->pace->start) / o->hz);
-	cpu_before_ns = cpu_ns();
+	cpu_before_ns = loop_cpu_ns();
 	send_phase(t, o, record, NULL, false);
-	record->cpu_ns = cpu_ns() - cpu_before_ns;
+	record->cpu_ns = loop_cpu_ns() - cpu_before_ns;
 	watchdogs_arm(false);
 	precedence_lower();
 	if (!record->aborted)
@@ -298,9 +296,9 @@ void loop_beside(struct trial *t, const struct loop_order *o, struct loop_record
 	uint64_t cpu_before_ns;
 
 	record->real_time = precedence_raise((double)(o->pace->end - o->pace->start) / o->hz);
-	cpu_before_ns = cpu_ns();
+	cpu_before_ns = loop_cpu_ns();
 	send_phase(t, o, record, state, true);
-	record->cpu_ns = cpu_ns() - cpu_before_ns;
+	record->cpu_ns = loop_cpu_ns() - cpu_before_ns;
 	__atomic_add_fetch(&state->done_sending, 1, __ATOMIC_ACQ_REL);
 	while (__atomic_load_n(&state->done_sending, __ATOMIC_ACQUIRE) < t->lanes)
 		receive_all(t, state, true);

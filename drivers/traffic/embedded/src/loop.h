@@ -22,6 +22,12 @@ struct lanes_state {
 	} __rte_cache_aligned lane[LANES];
 };
 
+#define CONTROL_LOOK_S 0.02 /* how often a running trial looks whether its master has gone or speaks */
+
+/* Whether the master has closed the channel or sent something: either ends a running trial. */
+bool loop_interrupted(int fd);
+/* Time of a CPU that this thread has had. */
+uint64_t loop_cpu_ns(void);
 /* The one lane of a trial. */
 void loop_alone(struct trial *t, const struct loop_order *o, struct loop_record *record);
 /* One of several; returns when all have received all. The first one looks at the control channel and decides when it is over. */

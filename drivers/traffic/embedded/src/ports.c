@@ -25,8 +25,8 @@
 #define SEND_BUFFER_OCTETS (16 << 20) /* more than a full transmit ring of jumbo frames takes */
 #define LINK_LOOK_S 0.1
 
-struct port ports[PORTS] = {{.netns = -1, .xdp_fd = -1, .ring_fd = -1, .packets = -1},
-			     {.netns = -1, .xdp_fd = -1, .ring_fd = -1, .packets = -1}};
+struct port ports[PORTS] = {[0 ... PORTS - 1u] = {.netns = -1, .xdp_fd = -1, .ring_fd = -1, .packets = -1}};
+unsigned int port_count;
 static int home_netns = -1;
 
 int failure_set(struct failure *f, const char *code, const char *format, ...)
@@ -181,17 +181,26 @@ static int prepare(struct port *p, const json_t *spec, struct failure *f)
 	return 0;
 }
 
+/* Whether a socket is that of a port's device. */
+static bool in_use(int fd)
+{
+	for (unsigned int i = 0; i < PORTS; i++)
+		if (ports[i].xdp_fd == fd || ports[i].ring_fd == fd)
+			return true;
+	return false;
+}
+
 /*
  * DPDK 22.11 over libxdp 1.3 closes a net_af_xdp device without closing its socket (measured: the queue stays busy
- * for the next attach). Closes every AF_XDP socket but the one that is in use.
+ * for the next attach). Closes every AF_XDP socket but those that are in use.
  */
-static void close_forgotten_sockets(int in_use)
+static void close_forgotten_sockets(void)
 {
 	for (int fd = 3; fd < 1024; fd++) {
 		int domain = 0;
 		socklen_t size = sizeof(domain);
 
-		if (!getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) && domain == AF_XDP && fd != in_use)
+		if (!getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) && domain == AF_XDP && !in_use(fd))
 			close(fd);
 	}
 }
@@ -220,9 +229,9 @@ static int widen_send_buffers(struct port *p, struct failure *f)
 
 		if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) || (domain != AF_XDP && domain != AF_PACKET))
 			continue;
-		if (domain == AF_XDP && p->xdp_fd < 0 && fd != ports[0].xdp_fd)
-			p->xdp_fd = fd; /* the first port's is known when the second one comes */
-		if (domain == AF_PACKET && p->ring_fd < 0 && fd != ports[0].ring_fd && receives_all(fd))
+		if (domain == AF_XDP && p->xdp_fd < 0 && !in_use(fd))
+			p->xdp_fd = fd; /* those of the ports before are known */
+		if (domain == AF_PACKET && p->ring_fd < 0 && !in_use(fd) && receives_all(fd))
 			p->ring_fd = fd;
 		if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &octets, sizeof(octets)))
 			return failure_set(f, "device", "the send buffer cannot be widened: %s", strerror(errno));
@@ -257,7 +266,7 @@ static int plug_patiently(struct port *p, const json_t *spec, struct failure *f)
 
 	for (int again = 0; result && again < 5; again++) {
 		unplug(p);
-		close_forgotten_sockets(ports[0].xdp_fd);
+		close_forgotten_sockets();
 		nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
 		result = plug(p, spec, f);
 	}
@@ -282,22 +291,28 @@ static int await_link(const struct port *p, double deadline_s, struct failure *f
 int ports_attach(const json_t *specs, unsigned int lanes, double link_deadline_s, struct failure *f)
 {
 	int result = 0;
+	bool mixed = false;
 
 	ports_detach();
-	for (unsigned int i = 0; i < PORTS && !result; i++) {
+	port_count = (unsigned int)json_array_size(specs);
+	for (unsigned int i = 0; i < port_count && !result; i++) {
 		ports[i].queues = (uint16_t)lanes;
 		ports[i].step = 1;
 		result = prepare(&ports[i], json_array_get(specs, i), f);
 	}
-	if (!result && ports[0].xdp != ports[1].xdp)
+	for (unsigned int i = 1; i < port_count; i++)
+		mixed |= ports[i].xdp != ports[0].xdp;
+	if (!result && mixed)
 		result = failure_set(f, "xdp_mixed", "%s and %s: one port kind is xdp and the other is not",
 				     ports[0].name, ports[1].name);
+	else if (!result && ports[0].xdp && port_count > PAIR)
+		result = failure_set(f, "protocol", "attach: xdp has two ports");
 	else if (!result && ports[0].xdp)
 		return xdp_attach(f) ? (ports_detach(), -1) : 0;
-	for (unsigned int i = 0; i < PORTS && !result; i++)
+	for (unsigned int i = 0; i < port_count && !result; i++)
 		if (!(result = plug_patiently(&ports[i], json_array_get(specs, i), f)))
 			result = widen_send_buffers(&ports[i], f);
-	for (unsigned int i = 0; i < PORTS && !result; i++)
+	for (unsigned int i = 0; i < port_count && !result; i++)
 		result = await_link(&ports[i], link_deadline_s, f);
 	if (result)
 		ports_detach();
@@ -307,9 +322,11 @@ int ports_attach(const json_t *specs, unsigned int lanes, double link_deadline_s
 void ports_detach(void)
 {
 	xdp_detach();
-	for (unsigned int i = PORTS; i-- > 0;) /* a vhost-user client before the end that serves its socket */
+	for (unsigned int i = PORTS; i-- > 0;) { /* a vhost-user client before the end that serves its socket */
 		unplug(&ports[i]);
-	close_forgotten_sockets(-1);
+		ports[i].xdp_fd = ports[i].ring_fd = -1;
+	}
+	close_forgotten_sockets();
 	for (unsigned int i = 0; i < PORTS; i++) {
 		struct port *p = &ports[i];
 
@@ -323,6 +340,7 @@ void ports_detach(void)
 		p->netns = p->xdp_fd = p->ring_fd = p->packets = -1;
 		p->segmentation_before = -1;
 	}
+	port_count = 0;
 }
 
 bool port_send(struct port *p, const void *octets, uint16_t length)

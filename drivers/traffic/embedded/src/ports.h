@@ -10,7 +10,8 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
-#define PORTS 2u
+#define PORTS 8u /* at most; a trial without a pattern goes between the first two */
+#define PAIR 2u
 #define LANES 64u /* loops beside each other, each with a queue of its own at every port */
 #define BURST_LIMIT 64u
 #define RSS_KEY_OCTETS 64u
@@ -69,14 +70,15 @@ struct failure {
 };
 
 extern struct port ports[PORTS];
+extern unsigned int port_count; /* of them, attached together */
 
 int failure_set(struct failure *f, const char *code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 int ports_start(struct failure *f);
 /*
- * Read two port descriptions, take the interfaces' segmentation offload off, then plug, configure and start both; on
- * failure nothing is left. The offload is handled for both ports at once: a veth end with an XDP program hides the
+ * Read the port descriptions, two at least, take the interfaces' segmentation offload off, then plug, configure and start
+ * them; on failure nothing is left. The offload is handled for all ports at once: a veth end with an XDP program hides the
  * switch of its peer. The link of a PCI device is waited for. Each port gets `lanes` queues.
  */
 int ports_attach(const json_t *specs, unsigned int lanes, double link_deadline_s, struct failure *f);

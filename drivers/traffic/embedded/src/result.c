@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "extra.h"
+#include "pattern.h"
 #include "result.h"
 #include "watchdog.h"
 
@@ -101,7 +102,7 @@ json_t *result_counters(void)
 {
 	json_t *out = json_array();
 
-	for (unsigned int i = 0; i < PORTS; i++)
+	for (unsigned int i = 0; i < port_count; i++)
 		json_array_append_new(out, port_counters(&ports[i]));
 	return out;
 }
@@ -111,26 +112,22 @@ static json_int_t rx_packets(const json_t *counters, size_t port)
 	return json_integer_value(json_object_get(json_array_get(counters, port), "rx_packets"));
 }
 
-/* Whether the interfaces counted the frames that the streams received; true where the kernel counts none. */
-static bool counted(const struct trial *t, const json_t *before, const json_t *after)
+/* Whether the interfaces counted the frames that each port took in; true where the kernel counts none. */
+static bool counted(const uint64_t *taken, const json_t *before, const json_t *after)
 {
-	for (unsigned int i = 0; i < 2; i++) {
-		const struct stream *s = &t->streams[i];
-		size_t port = s->active ? (size_t)(s->rx - ports) : 0;
-
-		if (s->active && json_is_object(json_array_get(after, port)) &&
-		    rx_packets(after, port) - rx_packets(before, port) < (json_int_t)(s->got->received + s->got->duplicate))
+	for (size_t port = 0; port < port_count; port++)
+		if (json_is_object(json_array_get(after, port)) &&
+		    rx_packets(after, port) - rx_packets(before, port) < (json_int_t)taken[port])
 			return false;
-	}
 	return true;
 }
 
 /* A driver adds to its counts when a poll ends, after its frames were handed on. */
-static json_t *counters_after(const struct trial *t, const json_t *before)
+static json_t *counters_after(const uint64_t *taken, const json_t *before)
 {
 	json_t *after = result_counters();
 
-	for (unsigned int looks = 1; looks < COUNTED_LOOKS && !counted(t, before, after); looks++) {
+	for (unsigned int looks = 1; looks < COUNTED_LOOKS && !counted(taken, before, after); looks++) {
 		json_decref(after);
 		nanosleep(&(struct timespec){.tv_nsec = COUNTED_LOOK_NS}, NULL);
 		after = result_counters();
@@ -138,20 +135,15 @@ static json_t *counters_after(const struct trial *t, const json_t *before)
 	return after;
 }
 
-json_t *result_json(struct trial *t, const struct loop_record *record, const struct pace *pace, uint64_t wall_cycles,
-		     json_t *counters_before, json_t *lanes)
+/* What trials of all kinds tell, beside `counted` frames. */
+static json_t *result_of(const char *name, json_t *frames, json_t *unassigned, const uint64_t *taken,
+			 const struct loop_record *record, uint64_t wall_cycles, json_t *counters_before, json_t *lanes)
 {
-	json_t *after = counters_after(t, counters_before);
-	json_t *streams = json_array(), *unassigned = json_array(), *links = json_array();
+	json_t *after = counters_after(taken, counters_before), *links = json_array();
 
-	for (unsigned int i = 0; i < 2; i++)
-		json_array_append_new(streams,
-				      t->streams[i].active ? stream_json(&t->streams[i], pace, t->expected.tags) : json_null());
-	for (unsigned int i = 0; i < PORTS; i++) {
-		json_array_append_new(unassigned, count(t->unassigned[i]));
+	for (unsigned int i = 0; i < port_count; i++)
 		json_array_append_new(links, count(port_link_mbps(&ports[i])));
-	}
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o,s:o}", "streams", streams,
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o,s:o}", name, frames,
 			 "port_counters_before", counters_before, "port_counters", after,
 			 "unassigned_frames", unassigned, "link_mbps", links,
 			 "largest_gap_ns", count(clock_ns(record->largest_gap)),
@@ -160,4 +152,32 @@ json_t *result_json(struct trial *t, const struct loop_record *record, const str
 			 "residual_wait_ns", count(clock_ns(record->residual)),
 			 "aborted", record->aborted, "real_time", record->real_time, "watchdogs", watchdogs_json(record->started_ns),
 			 "started_ns", count(record->started_ns), "extras", extras_json(), "lanes", lanes);
+}
+
+json_t *result_json(struct trial *t, const struct loop_record *record, const struct pace *pace, uint64_t wall_cycles,
+		     json_t *counters_before, json_t *lanes)
+{
+	uint64_t taken[PORTS] = {0};
+	json_t *streams = json_array(), *unassigned = json_array();
+
+	for (unsigned int i = 0; i < STREAMS; i++) {
+		const struct stream *s = &t->streams[i];
+
+		if (s->active)
+			taken[s->rx - ports] = s->got->received + s->got->duplicate;
+	}
+	for (unsigned int i = 0; i < STREAMS; i++)
+		json_array_append_new(streams,
+				      t->streams[i].active ? stream_json(&t->streams[i], pace, t->expected.tags) : json_null());
+	for (unsigned int i = 0; i < PAIR; i++)
+		json_array_append_new(unassigned, count(t->unassigned[i]));
+	return result_of("streams", streams, unassigned, taken, record, wall_cycles, counters_before, lanes);
+}
+
+json_t *result_pattern(struct pattern *p, const struct loop_record *record, uint64_t wall_cycles, json_t *counters_before)
+{
+	uint64_t taken[PORTS];
+	json_t *frames = pattern_json(p, taken);
+
+	return result_of("pattern", frames, json_array(), taken, record, wall_cycles, counters_before, json_pack("[{}]"));
 }

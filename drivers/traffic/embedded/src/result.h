@@ -5,6 +5,8 @@
 
 #include "account.h"
 
+struct pattern;
+
 struct loop_record {
 	uint64_t largest_gap, gaps_over_1ms, passes, no_buffer;
 	uint64_t residual; /* cycles of receiving after the last frame could leave */
@@ -17,5 +19,7 @@ json_t *result_counters(void);
 /* `pace` (NULL: not asked for) gives the times of losses. Takes `counters_before` and `lanes` over. */
 json_t *result_json(struct trial *t, const struct loop_record *record, const struct pace *pace, uint64_t wall_cycles,
 		    json_t *counters_before, json_t *lanes);
+/* The same of a trial between more ports. */
+json_t *result_pattern(struct pattern *p, const struct loop_record *record, uint64_t wall_cycles, json_t *counters_before);
 
 #endif

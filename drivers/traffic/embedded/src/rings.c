@@ -130,7 +130,7 @@ int rings_plug(struct port *p, const char *devargs)
 		q[i].wire = ring_make("wire", SLOTS, mine, i);
 		for (unsigned int k = 0; k < STEP; k++) { /* only the first of them is used */
 			in[i * STEP + k] = q[i].wire;
-			out[i * STEP + k] = ring_make("wire", SLOTS, 1u - mine, i);
+			out[i * STEP + k] = ring_make("wire", SLOTS, mine ^ 1u, i);
 		}
 		q[i].aside = ring_make("aside", ASIDE_SLOTS, mine, i);
 		q[i].next_aside = p->queues > 1 ? ring_make("aside", ASIDE_SLOTS, mine, (uint16_t)((i + 1u) % p->queues)) : NULL;

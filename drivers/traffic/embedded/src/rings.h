@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ports that are rings in this process: what lane i sends by one arrives at queue i of the other. For tests and for
- * measuring the loop itself: no kernel and no NIC takes part, and what happens to frames on the way is known.
+ * measuring the loop itself: no kernel and no NIC takes part, and what happens to frames on the way is known. Of more
+ * than two ports the first is joined to the second, the third to the fourth, and so on.
  */
 #ifndef BMWG_RINGS_H
 #define BMWG_RINGS_H

@@ -9,6 +9,7 @@
 #include "lanes.h"
 #include "neighbour.h"
 #include "order.h"
+#include "pattern.h"
 #include "trial.h"
 #include "watchdog.h"
 #include "xdp.h"
@@ -200,6 +201,27 @@ static int lane_prepare(struct trial *t, const struct order *o, double hz, struc
 	return 0;
 }
 
+/* A trial between more ports than two, or between two by a pattern. */
+static json_t *pattern_run(const json_t *spec, const struct order *o, int control_fd, uint64_t began, struct failure *f)
+{
+	static struct pattern pattern; /* large */
+	struct loop_record record = {0};
+	double hz = clock_hz();
+	struct pace pace;
+	const struct loop_order order = {.pace = &pace, .control_fd = control_fd, .hz = hz, .quiet_s = o->quiet_s,
+					 .limit_s = o->limit_s};
+	json_t *counters_before;
+
+	if (pattern_prepare(&pattern, spec, o, hz, f) || extras_prepare(NULL, 0, hz, f))
+		return NULL;
+	counters_before = result_counters();
+	watchdogs_arm(true);
+	pace_prepare(&pace, o, hz);
+	record.started_ns = monotonic_ns() + clock_ns(pace.start - rte_rdtsc());
+	pattern_loop(&pattern, &order, &record);
+	return result_pattern(&pattern, &record, rte_rdtsc() - began, counters_before);
+}
+
 json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 {
 	struct loop_record *record = &lanes[0].record;
@@ -212,6 +234,8 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 
 	if (order_read(spec, &o, f))
 		return NULL;
+	if (json_is_object(json_object_get(spec, "pattern")))
+		return pattern_run(json_object_get(spec, "pattern"), &o, control_fd, began, f);
 	if (count > 1 && (o.loss_times || o.broadcast_every || o.burst_frames))
 		return failure_set(f, "lanes", "times of losses, broadcast frames and bursts that repeat need one lane"), NULL;
 	if (lanes_ready(lanes, count, f))

@@ -295,13 +295,13 @@ int xdp_attach(struct failure *f)
 {
 	int result = load(f);
 
-	for (uint32_t i = 0; i < PORTS && !result; i++) {
+	for (uint32_t i = 0; i < PAIR && !result; i++) {
 		if (netns_enter(&ports[i]))
 			return failure_set(f, "namespace", "%s: %s", ports[i].name, strerror(errno));
 		result = plug_here(&ports[i], i, f);
 		netns_leave(&ports[i]);
 	}
-	for (uint32_t i = 0; i < PORTS && !result; i++)
+	for (uint32_t i = 0; i < PAIR && !result; i++)
 		result = probe(&ports[i], i, f);
 	if (!result)
 		shared->sending.probe = 0;

@@ -133,7 +133,7 @@ static void *attend(void *argument)
 			continue;
 		if (wait[0].revents && a->calling)
 			a->aborted = true; /* the master has closed the channel or said something */
-		for (unsigned int i = 0; i < PORTS; i++)
+		for (unsigned int i = 0; i < PAIR; i++)
 			if (wait[1 + i].revents)
 				xdp_input(&ports[i]);
 	}

@@ -1,0 +1,66 @@
+"""Open vSwitch of the run's own, datapath `netdev`: learns, and forwards between NICs by packet sockets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import ClassVar
+
+from bmwg.drivers.api.protocols import JsonValue, Missing, Node, PlacedNode
+from bmwg.drivers.api.switches import SwitchDriver
+from bmwg.drivers.network import ovs_parts, ovs_system
+from bmwg.drivers.network.ovs_dpdk import vswitch_owner
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.switch import ovs_calls
+from bmwg.drivers.switch.settings import TableSettings
+
+_BRIDGE = "bmwg-swo0"
+_DEADLINE_S = 60.0
+_OWN = 10  # fewer entries than that Open vSwitch makes ten
+
+
+class OvsNetdev:
+    """A bridge in user space, without DPDK."""
+
+    name: ClassVar[str] = "ovs-netdev"
+    forwards_in: ClassVar[str] = "the switch's own thread, by packet sockets at the NICs"
+
+    def __init__(self, bed: Bed) -> None:
+        self._settings = TableSettings.read(bed, self.name, least_entries=_OWN)
+        self._undo = bed.undo
+        self._owner = vswitch_owner(bed.state_dir)
+        self._config = ovs_system.config(list(bed.testbed.dut.cpus))
+
+    def probe(self, node: Node) -> Missing | None:
+        """Return what is missing: the programs."""
+        found = node.call(ovs_parts.probe)
+        return Missing(**found) if found else None
+
+    @contextmanager
+    def joined(self, node: PlacedNode, nics: Sequence[str]) -> Iterator[Mapping[str, JsonValue]]:
+        """Start the switch with one bridge of these NICs; end it on leaving."""
+        entry = self._undo.before("owner", node.place, owner=self._owner)
+        try:
+            made = node.call_within(
+                _DEADLINE_S,
+                ovs_calls.make,
+                config=self._config,
+                owner=self._owner,
+                bridge=_BRIDGE,
+                nics=list(nics),
+                ageing_s=self._settings.ageing_s,
+                entries=self._settings.entries,
+            )
+            found = node.call(ovs_calls.settings, bridge=_BRIDGE)
+            told = self._settings.told(self.name, found)
+            yield {"bridge": _BRIDGE, "vswitch": node.call(ovs_parts.describe), "settings": told, **made}
+        finally:
+            node.call_within(_DEADLINE_S, ovs_calls.end, owner=self._owner, bridge=_BRIDGE)
+            self._undo.done(entry)
+
+    def table(self, node: Node) -> int:
+        """Return how many addresses it has learned and not forgotten."""
+        return node.call(ovs_calls.learned, bridge=_BRIDGE)
+
+
+_: type[SwitchDriver] = OvsNetdev

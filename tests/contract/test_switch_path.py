@@ -1,0 +1,184 @@
+"""Path `switch`: what its switches carry, learn and have no room for; what they leave; what is refused."""
+
+import os
+from contextlib import contextmanager
+
+import pytest
+
+from bmwg.drivers import registry
+from bmwg.drivers.network import datapath
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.switch import bridge_calls, ovs_calls
+from bmwg.drivers.switch.settings import TableSettings
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
+from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Direction, TrialSpec
+from bmwg.methodology.trial.pattern import Pattern, full_mesh
+from bmwg.resources.run.early import require_levels
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.quiet,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
+]
+SWITCHES = ("linux-bridge", "ovs-netdev")
+BOUND = 64
+every_switch = pytest.mark.parametrize("name", SWITCHES)
+
+
+def cell(name, **settings):
+    axes = tuple((f"functions.{name}.{key}", value) for key, value in settings.items())
+    return Cell(path="switch", hosting=BAREMETAL, function=name, network=NOTHING, frame_octets=64, axes=axes)
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+    with open_bed(load_testbed("testbeds/switch.yaml"), ledger, folder) as opened:
+        yield opened
+    assert ledger.pending == ()
+
+
+@pytest.fixture(scope="module")
+def tester(tmp_path_factory):
+    config = EmbeddedConfig(
+        run_dir=tmp_path_factory.mktemp("tester"),
+        memory_mib=memory_for(1, DESCRIPTORS, 4),
+        drain_quiet_s=0.2,
+    )
+    with EmbeddedTraffic(config) as running:
+        yield running
+
+
+@contextmanager
+def deployed(bed, wanted):
+    driver = path_driver(wanted, bed)
+    missing = driver.probe()
+    if missing is not None:
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with driver.deploy() as deployment:
+        yield deployment
+
+
+def trial(pattern, load_fps=2_000, duration_s=0.2):
+    return TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=duration_s, pattern=pattern)
+
+
+def seen(bed):
+    view = bed.node("dut1").call(datapath.observe)
+    links = sorted((one["name"], one["master"], one["kind"]) for one in view["interfaces"])
+    return links, view["routes"], bed.undo.pending
+
+
+@every_switch
+def test_a_mesh_of_four_goes_through_and_nothing_stays(bed, tester, name):
+    before = seen(bed)
+    for _ in range(2):
+        with deployed(bed, cell(name)) as deployment:
+            tester.attach(deployment.ports)
+            spec = trial(full_mesh(4))
+            tester.learn(spec)
+            result = tester.run(spec)
+            pair = TrialSpec(frame_octets=64, load_fps=2_000, duration_s=0.1, direction=Direction.BOTH)
+            between_two = tester.run(pair)
+            known = registry.switch(name, bed).table(bed.node("dut1"))
+            tester.detach()
+        told = dict(result.auxiliary)
+        assert result.fault is None
+        for port, stream in zip(deployment.ports, result.streams, strict=True):
+            assert stream.received_frames == stream.sent_frames > 0
+            assert stream.flooded_frames == stream.foreign_frames == stream.duplicate_frames == 0
+            assert told[f"{port.name}.rx_packets"] == stream.received_frames
+            assert told[f"{port.name}.tx_packets"] == told[f"{port.name}.sent_frames"]
+        assert [stream.lost_frames for stream in between_two.streams] == [0, 0]
+        assert known == 4  # the addresses of the tester's ports, and no others
+        assert seen(bed) == before
+
+
+@every_switch
+def test_the_record_has_the_settings_as_asked_and_as_found(bed, name):
+    with deployed(bed, cell(name, ageing_s=77, table_entries=BOUND)) as deployment:
+        told = deployment.evidence["function"]["settings"]
+    assert told["asked"] == {"ageing_s": 77, "entries": BOUND}
+    assert (told["found"]["ageing_s"], told["found"]["table_entries"]) == (77, BOUND)
+    assert len(deployment.evidence["hops"]) == 8
+    assert len(deployment.evidence["device_queues"]) == 4
+
+
+def flooded_of(bed, tester, name, addresses):
+    """Teach so many addresses of one port, then send a frame to each: flooded at two others, and known."""
+    with deployed(bed, cell(name, table_entries=BOUND)) as deployment:
+        tester.attach(deployment.ports)
+        taught = tester.run(
+            trial(Pattern(to=((), (0,), (), ()), sources=addresses), load_fps=10 * addresses, duration_s=0.1)
+        )
+        known = registry.switch(name, bed).table(bed.node("dut1"))
+        asked = trial(
+            Pattern(to=((1,), (), (), ()), destinations=addresses), load_fps=10 * addresses, duration_s=0.1
+        )
+        result = tester.run(asked)
+        tester.detach()
+    assert taught.streams[0].sent_frames == addresses
+    assert result.streams[1].received_frames == addresses
+    assert result.streams[2].flooded_frames == result.streams[3].flooded_frames
+    return result.streams[2].flooded_frames, known
+
+
+@pytest.mark.parametrize(
+    ("name", "room"),
+    [
+        ("linux-bridge", BOUND),  # a full table learns nothing more, not the address that asks either
+        ("ovs-netdev", BOUND - 1),  # a full table forgets its oldest entry for the address that asks
+    ],
+)
+def test_a_table_holds_as_many_addresses_as_it_was_given(bed, tester, name, room):
+    assert flooded_of(bed, tester, name, room) == (0, room)
+    flooded, known = flooded_of(bed, tester, name, 2 * BOUND)
+    assert (flooded, known) == (2 * BOUND - room, BOUND)
+
+
+def test_a_switch_that_is_not_as_asked_is_no_switch_to_measure():
+    settings = TableSettings(ageing_s=300, entries=64)
+    assert settings.told("x", {"ageing_s": 300, "table_entries": 64, "stp": False})["found"]["stp"] is False
+    for found in ({"ageing_s": 299, "table_entries": 64}, {"ageing_s": 300, "table_entries": 2048}, {}):
+        with pytest.raises(TestbedError, match="SWITCH-01"):
+            settings.told("x", found)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("linux-bridge", {"ageing": 3}),
+        ("linux-bridge", {"ageing_s": 9}),
+        ("linux-bridge", {"table_entries": 10**7}),
+        ("ovs-netdev", {"table_entries": 9}),
+    ],
+)
+def test_a_setting_that_no_switch_has_is_refused_before_the_run(bed, name, wrong):
+    with pytest.raises(ConfigError, match="FUNC-01"):
+        require_levels(bed.testbed, [cell(name, **wrong)], "a profile")
+    with pytest.raises(ConfigError, match="FUNC-01"):
+        path_driver(cell(name, **wrong), bed)
+
+
+@every_switch
+def test_a_deployment_that_fails_midway_leaves_nothing(bed, name, monkeypatch):
+    before = seen(bed)
+    calls = {"linux-bridge": bridge_calls, "ovs-netdev": ovs_calls}[name]
+    driver = path_driver(cell(name), bed)
+    if driver.probe() is not None:
+        pytest.skip("its programs are not here")
+    monkeypatch.setattr(TableSettings, "told", _broken)
+    with pytest.raises(RuntimeError, match="midway"), driver.deploy():
+        raise AssertionError("it was deployed")
+    assert calls
+    assert seen(bed) == before
+
+
+def _broken(self, name, found):
+    raise RuntimeError("midway")

@@ -1,0 +1,74 @@
+"""Patterns of cells: how they are written, what they send, and what of the tester's load they may ask for."""
+
+import dataclasses
+
+import pytest
+
+from bmwg.methodology.cells import axes, patterns
+from bmwg.methodology.records import BAREMETAL, NOTHING, Cell
+from bmwg.methodology.trial.traffic import Traffic
+
+WRITTEN = {
+    "full-mesh-3": (((1, 2), (2, 0), (0, 1)), False, 3),
+    "one-to-many-4": (((1, 2, 3), (), (), ()), False, 1),
+    "many-to-one-4": (((), (0,), (0,), (0,)), False, 3),
+    "one-way-mesh-4": (((2, 3), (2, 3), (), ()), False, 2),
+    "broadcast-4": (((1, 2, 3), (), (), ()), True, 3),
+}
+
+
+def cell(text=None):
+    varied = () if text is None else (("pattern", text),)
+    return Cell(
+        path="switch",
+        hosting=BAREMETAL,
+        function="linux-bridge",
+        network=NOTHING,
+        frame_octets=64,
+        axes=varied,
+    )
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_a_pattern_is_what_is_written(text):
+    to, broadcast, share = WRITTEN[text]
+    found = patterns.of(cell(text).axes)
+    assert (found.to, found.broadcast) == (to, broadcast)
+    assert patterns.share_of_tester(cell(text).axes) == share
+    assert axes.words(cell(text).axes) == [patterns.words(text)]
+    assert Traffic.of(cell(text), loss_times=True).spec(1_000, 0.1).pattern == found
+
+
+def test_every_kind_is_tried_here():
+    assert {text.rpartition("-")[0] for text in WRITTEN} == set(patterns.KINDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("mesh-4", "full-mesh"),
+        ("full-mesh", "full-mesh"),
+        ("full-mesh-1", "2 to 8"),
+        ("full-mesh-9", "2 to 8"),
+        ("one-way-mesh-3", "even"),
+        (4, "full-mesh"),
+    ],
+)
+def test_what_is_none_is_said(text, what):
+    assert what in patterns.wrong(text)
+    with pytest.raises(ValueError, match=what):
+        patterns.pattern(text)
+    found = list(axes.contradictions({"pattern": [text]}, ("pattern",)))
+    assert [place for place, _, _ in found] == [("pattern", 0)]
+
+
+def test_a_cell_without_one_is_a_pair():
+    assert patterns.of(cell().axes) is None
+    assert patterns.share_of_tester(cell().axes) == 1
+    spec = Traffic.of(cell(), loss_times=True).spec(1_000, 0.1)
+    assert spec.pattern is None
+    assert spec.loss_times
+
+
+def test_the_tester_is_qualified_by_a_pair():
+    assert cell("full-mesh-4").qualification == dataclasses.replace(cell().qualification)
