@@ -199,9 +199,7 @@ def test_a_job_four_processes_and_one_run_say_the_same(planned: Planned, begun: 
     assert by_pods == fleet_judged(planned.plan, planned.at / "processes")
     assert by_pods == one_run_judged(planned)
     numbers = sorted((one["testbed"]["name"], one["fleet"]["lease"]) for one in made.runs(begun.results))
-    assert len(set(numbers)) == len(
-        numbers
-    )  # a testbed had by two pods, one after the other, has two numbers
+    assert len(set(numbers)) == len(numbers)  # two pods that had one testbed have two numbers of it
     assert len(by_pods[0]) == read_fleet(planned.plan).cells
     for act in ("verify", "report"):
         made.bmwg("fleet", act, planned.plan, begun.results, at=planned.at)

@@ -120,3 +120,17 @@ def require_once(plan: Path, results: Path) -> None:
         assert not one.wrong
         if one.counts:
             assert verify_folder(one.place).findings == ()
+
+
+def workers(results: Path) -> list[int]:
+    """Return the programs that hold a shard now."""
+    found = []
+    for lock in results.glob("fleet-*/locks/shard-*.lock"):
+        try:
+            pid = int(json.loads(lock.read_text("ascii"))["pid"])
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except (OSError, ValueError):
+            continue
+        if b"shard" in words and str(results).encode() in words:
+            found.append(pid)
+    return found

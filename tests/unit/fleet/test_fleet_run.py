@@ -187,20 +187,6 @@ def wait_for(what: Any) -> None:
         time.sleep(0.02)
 
 
-def workers(results: Path) -> list[int]:
-    """Return the programs that hold a shard now."""
-    found = []
-    for lock in results.glob("fleet-*/locks/shard-*.lock"):
-        try:
-            pid = int(json.loads(lock.read_text("ascii"))["pid"])
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        except (OSError, ValueError):
-            continue
-        if b"shard" in words and str(results).encode() in words:
-            found.append(pid)
-    return found
-
-
 def kill(pid: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
@@ -227,7 +213,7 @@ def test_whatever_is_killed_no_cell_is_lost_and_none_is_counted_twice(other) -> 
                 shutil.rmtree(attempts_in(results, read_fleet(plan)).attempts[0].place)
                 program = begin()
                 continue
-            at_work = workers(results)
+            at_work = made.workers(results)
             if luck.random() < 0.3 or not at_work:
                 program.kill()
                 program.wait()
@@ -239,6 +225,6 @@ def test_whatever_is_killed_no_cell_is_lost_and_none_is_counted_twice(other) -> 
     finally:
         program.kill()
         program.wait()
-        for pid in workers(results):
+        for pid in made.workers(results):
             kill(pid)
     made.require_once(plan, results)

@@ -1,4 +1,4 @@
-"""A lease has one holder: who is dead, frozen or cut off is told from who lives, and is told so when it wakes."""
+"""A lease has one holder: the dead, frozen and cut off are told from the living, by themselves too."""
 
 from __future__ import annotations
 
