@@ -20,12 +20,15 @@ from bmwg.methodology.errors import ConfigError, TestbedError
 
 _CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
+_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 MEND = "pip install 'bmwg-toolkit[kubernetes]'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """A kubeconfig (empty: the default one), a context (empty: the current one), a namespace's path."""
+    """A kubeconfig (empty: the default one, in a pod its account), a context (empty: the current one), and a
+    namespace's path.
+    """
 
     kubeconfig: str = ""
     context: str = ""
@@ -47,11 +50,14 @@ def open_api(access: Access) -> Any:
         raise TestbedError("KUBE-11", "no Kubernetes client", found=str(error), hint=MEND) from error
     configuration = client.Configuration()
     try:
-        config.load_kube_config(
-            config_file=os.path.expanduser(access.kubeconfig) or None,
-            context=access.context or None,
-            client_configuration=configuration,
-        )
+        if access == Access() and _in_pod():
+            config.load_incluster_config(client_configuration=configuration)
+        else:
+            config.load_kube_config(
+                config_file=os.path.expanduser(access.kubeconfig) or None,
+                context=access.context or None,
+                client_configuration=configuration,
+            )
     except Exception as error:  # ConfigException, yaml's errors and OSError
         raise ConfigError(
             "KUBE-10",
@@ -65,6 +71,12 @@ def open_api(access: Access) -> Any:
     if access.netns:
         _from_namespace(api, access.netns)
     return api
+
+
+def _in_pod() -> bool:
+    """Whether this program runs in a pod that was given an account, and no kubeconfig."""
+    named = os.environ.get("KUBECONFIG")
+    return "KUBERNETES_SERVICE_HOST" in os.environ and not named and os.path.exists(_TOKEN)
 
 
 def _near_context(config: Any, access: Access) -> str:

@@ -75,6 +75,18 @@ class Cluster:
         """Ask by POST, for reviews and evictions: asked twice, they do no more than once."""
         return self._tried("POST", path, body=body, within_s=within_s) or {}
 
+    def make(
+        self, path: str, body: Mapping[str, JsonValue], *, within_s: float = 0.0
+    ) -> dict[str, Any] | None:
+        """Make an object by POST; None where there is one (409), perhaps ours whose answer was lost."""
+        return self._tried("POST", path, body=body, within_s=within_s, conflict_ok=True)
+
+    def replace(
+        self, path: str, body: Mapping[str, JsonValue], *, within_s: float = 0.0
+    ) -> dict[str, Any] | None:
+        """Put an object in place of the version that it names; None where that has changed (409)."""
+        return self._tried("PUT", path, body=body, within_s=within_s, conflict_ok=True)
+
     def merge(self, path: str, body: Mapping[str, JsonValue]) -> dict[str, Any] | None:
         """Change an object by a merge patch; None where there is none."""
         kind = "application/merge-patch+json"
@@ -203,6 +215,7 @@ class Cluster:
         body: Mapping[str, JsonValue] | None = None,
         kind: str | None = None,
         absent_ok: bool = False,
+        conflict_ok: bool = False,
         within_s: float = 0.0,
     ) -> dict[str, Any] | None:
         """Ask until there is an answer. Raises what `_refusal` makes of it, DriverError KUBE-21."""
@@ -215,7 +228,7 @@ class Cluster:
                 return answer
             except failures() as error:
                 status = int(getattr(error, "status", None) or 0)
-                if status == 404 and absent_ok:
+                if (status == 404 and absent_ok) or (status == 409 and conflict_ok):
                     return None
                 said = _said(error)
                 # a conflict of server-side apply on an object that is just being made or ended passes

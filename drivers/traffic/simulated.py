@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -52,7 +53,7 @@ class SimulatedConfig:
     its `signature` (first octet, length) are what it says of itself, as every tester does. `mtu_octets` are
     those of the two links. `effects` are factors of the knee by parts of a cell's id, joined by `+` where all
     must be there (`ptp`, `chain=a>b`, `ptp+chain=a>b`); `spread` is the standard deviation of the knee's
-    logarithm between deployments.
+    logarithm between deployments. With `takes_time` a trial lasts as long as it says.
     """
 
     knee_fps: int = 1_000_000
@@ -70,6 +71,7 @@ class SimulatedConfig:
     mtu_octets: tuple[int, int] = (1500, 1500)
     effects: Mapping[str, float] = field(default_factory=dict)
     spread: float = 0.0
+    takes_time: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is no model (TST-30)."""
@@ -86,7 +88,7 @@ class SimulatedConfig:
 
 
 class SimulatedTraffic(OfFrames):
-    """TrafficDriver that computes what a DUT with a known knee would do. No clock, no network."""
+    """TrafficDriver that computes what a DUT with a known knee would do. No network, and no clock is read."""
 
     def __init__(self, config: SimulatedConfig | None = None, drain_s: float = 0.0) -> None:
         self.config = config or SimulatedConfig()
@@ -167,6 +169,8 @@ class SimulatedTraffic(OfFrames):
         )
         if spec.destination_networks > 1:
             counts += ((SEED, self._random.getrandbits(62)),)
+        if self.config.takes_time:
+            time.sleep(spec.total_s + listened_s)
         return TrialResult(
             spec=spec,
             streams=streams,

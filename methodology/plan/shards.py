@@ -7,11 +7,13 @@ needs beside its answers (its throughput, the tester's qualification) may be mea
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 
 # whether shards measure the same cells beside their own
 AUTO, ALWAYS, NONE = CALIBRATIONS = ("auto", "always", "none")
+_LEAST_S = 1e-6  # a smaller difference is one of adding up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,18 +63,53 @@ def cut(tests: Mapping[str, Pieces], shards: int) -> tuple[tuple[str, ...], ...]
     """Return at most so many shards of tests, the longest first; the same tests give the same shards.
 
     The longest group of tests comes first, each to the shard that is then shortest. A shard that measures
-    what a test needs anyway takes it at less cost, so related tests come together.
+    what a test needs anyway takes it at less cost, so related tests come together. Then groups change places
+    as long as that makes the longest shard shorter, or all of them together.
     """
-    groups = sorted(_inseparable(tests), key=lambda group: (-seconds([tests[one] for one in group]), group))
-    filled: list[list[str]] = [[] for _ in range(min(shards, len(groups)))]
+    groups = sorted(_inseparable(tests), key=lambda group: (-_took(tests, [group]), group))
+    filled: list[_Shard] = [() for _ in range(min(shards, len(groups)))]
     for group in groups:
-        least = min(
-            range(len(filled)),
-            key=lambda number: (seconds([tests[one] for one in (*filled[number], *group)]), number),
-        )
-        filled[least] += group
-    made = (tuple(sorted(names)) for names in filled if names)
+        least = min(range(len(filled)), key=lambda number: (_took(tests, (*filled[number], group)), number))
+        filled[least] = (*filled[least], group)
+    made = [tuple(sorted(name for group in one for name in group)) for one in _evened(tests, filled) if one]
     return tuple(sorted(made, key=lambda names: (-seconds([tests[one] for one in names]), names)))
+
+
+_Shard = tuple[tuple[str, ...], ...]  # groups of tests
+
+
+def _took(tests: Mapping[str, Pieces], groups: Collection[tuple[str, ...]]) -> float:
+    return seconds([tests[name] for group in groups for name in group])
+
+
+def _evened(tests: Mapping[str, Pieces], filled: Sequence[_Shard]) -> list[_Shard]:
+    """Return the shards after the best change of two of them, again and again until none is better."""
+    shards = list(filled)
+    took = [_took(tests, one) for one in shards]
+    while True:
+        best, chosen = (max(took), sum(took)), None
+        for one, other in permutations(range(len(shards)), 2):
+            rest_s = max((took[each] for each in range(len(took)) if each not in (one, other)), default=0.0)
+            for first, second in _changed(shards[one], shards[other], swap=took[one] == max(took)):
+                now = (_took(tests, first), _took(tests, second))
+                found = (max(rest_s, *now), sum(took) - took[one] - took[other] + sum(now))
+                if found[0] < best[0] - _LEAST_S or (
+                    found[0] < best[0] + _LEAST_S and found[1] < best[1] - _LEAST_S
+                ):
+                    best, chosen = found, (one, other, first, second, now)
+        if chosen is None:
+            return shards
+        one, other, shards[one], shards[other], (took[one], took[other]) = chosen
+
+
+def _changed(one: _Shard, other: _Shard, *, swap: bool) -> Iterator[tuple[_Shard, _Shard]]:
+    """Yield two shards after each move of a group to the other one, and after each exchange of two."""
+    for group in one:
+        less = tuple(each for each in one if each != group)
+        yield less, (*other, group)
+        if swap:
+            for theirs in other:
+                yield (*less, theirs), (*(each for each in other if each != theirs), group)
 
 
 def _inseparable(tests: Mapping[str, Pieces]) -> list[tuple[str, ...]]:

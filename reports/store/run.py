@@ -116,6 +116,7 @@ class RunStore:
         self._written: Written = {}
         self._clock = clock
         self._platform_link: str | None = None  # of a run that has ended
+        self.fence: Callable[[], None] = lambda: None  # raises where this program may record nothing more
         self.platform.hide(sealed_texts(run))
 
     @classmethod
@@ -298,8 +299,10 @@ class RunStore:
     ) -> int:
         """Record one trial of any kind of load; return its sequence number once it is on the disk.
 
-        Raises TestbedError STORE-08 (disk) and ToolkitBug STORE-05 (a record that breaks our own schema).
+        Raises TestbedError STORE-08 (disk), ToolkitBug STORE-05 (a record that breaks our own schema), and
+        what the fence raises.
         """
+        self.fence()
         return self._journal.append(
             cell_id=cell_id,
             deployment_id=deployment_id,
@@ -317,8 +320,10 @@ class RunStore:
     def add_outcome(self, outcome: Outcome, *, mend: str = "") -> None:
         """Record an answer; `mend` is the line that supplies what a not assessed cell lacked.
 
-        Raises ToolkitBug STORE-05 for an id that is taken or a trial that the journal does not hold.
+        Raises ToolkitBug STORE-05 for an id that is taken or a trial that the journal does not hold, and what
+        the fence raises.
         """
+        self.fence()
         if any(entry["id"] == outcome.outcome_id for entry in self._run["outcomes"]):
             raise ToolkitBug("STORE-05", f"outcome {outcome.outcome_id}: is in the run already")
         unknown = sorted(seq for seq in trials_named(outcome) if not 1 <= seq <= self._journal.trials)

@@ -12,6 +12,7 @@ from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.reports.fleet.plan import Fleet, Shard, read_fleet
 from bmwg.reports.store import RunHeader
 from bmwg.reports.store.codec import plan_sha256
+from bmwg.resources.fleet import leases
 from bmwg.resources.fleet.planned import header_of, needs_of, profile_sha256, toolkit_of
 from bmwg.resources.run.settings import Settings
 
@@ -66,7 +67,7 @@ def bound(header: RunHeader, mark: Mark) -> RunHeader:
             )
     if shard.plan_sha256 != (planned := plan_sha256(header.plan)):
         raise _refused(mark, "plan", shard.plan_sha256, planned)
-    return replace(header, fleet=fleet.mark(mark.number, mark.attempt))
+    return replace(header, fleet=fleet.mark(mark.number, mark.attempt) | leases.mark())
 
 
 def refusal(settings: Settings) -> ToolkitError | None:

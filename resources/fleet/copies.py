@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -29,6 +30,7 @@ from bmwg.reports.verify.verify import verify_bundle, verify_folder
 LINES = 500  # choice: of a closed piece of a journal that goes on, about 6 MB
 _TIMEOUT = timedelta(seconds=60)  # choice: of one request; a store that is slower is named
 _RETRIES = timedelta(seconds=120)
+_SAID = 400  # choice: characters of what a store answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,8 @@ class Store:
             ) from error
         try:
             if "://" in place:
-                limits = {"timeout": _TIMEOUT, "connect_timeout": _TIMEOUT}
+                limits: dict[str, Any] = {"timeout": _TIMEOUT, "connect_timeout": _TIMEOUT}
+                limits |= {"allow_http": _in_clear()}
                 retries = {"max_retries": 3, "retry_timeout": _RETRIES}
                 more = (
                     {} if place.startswith("file:") else {"client_options": limits, "retry_config": retries}
@@ -78,11 +81,15 @@ class Store:
             raise self._refused(error) from error
 
     def put(self, name: str, octets: bytes) -> None:
-        """Make an object. Raises ConfigError FLEET-09 where there is one, TestbedError FLEET-08."""
+        """Make an object. Raises ConfigError FLEET-09 where there is another, TestbedError FLEET-08.
+
+        One with the same octets is ours: the store made it, and its answer to us was lost.
+        """
         try:
             self._obstore.put(self._store, name, octets, mode="create")
         except self._errors.AlreadyExistsError as error:
-            raise self.other(name, "no object yet", "one, made meanwhile") from error
+            if self.get(name) != octets:
+                raise self.other(name, "no object yet", "another one, made meanwhile") from error
         except (self._errors.BaseError, OSError) as error:
             raise self._refused(error) from error
 
@@ -108,9 +115,21 @@ class Store:
             "FLEET-08",
             f"store {self.place}",
             expected="a folder or bucket that can be listed and written",
-            found=str(error).splitlines()[0][:300] if str(error) else type(error).__name__,
+            found=_said(error),
             hint="what is there stays; the same line goes on from it",
         )
+
+
+def _said(error: Exception) -> str:
+    """Return what a store answered, in a line: the reason stands last, after the address."""
+    told = " ".join(str(error).partition("Debug source:")[0].split())
+    return (told if len(told) <= _SAID else f"... {told[-_SAID:]}") or type(error).__name__
+
+
+def _in_clear() -> bool:
+    """Whether the address of the store that the user named is one without TLS, as of a lab's own store."""
+    named = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+    return next((os.environ[name] for name in named if name in os.environ), "").startswith("http://")
 
 
 def copy_fleet(results: Path, fleet: Fleet, store: Store) -> Copied:

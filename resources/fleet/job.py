@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bmwg.drivers.kubernetes.lease import VERSION as LEASE_VERSION
+from bmwg.drivers.kubernetes.lease import lease_name
 from bmwg.drivers.testbed.file import SIMULATED, NodeKind, Testbed
 from bmwg.drivers.undo.ledger import INDEX_DIR
 from bmwg.drivers.undo.locks import LOCK_DIR
@@ -33,8 +35,9 @@ def objects(
     namespace: str = "default",
     ssh_secret: str = "",
     tries: int = 3,
+    lease: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return a ConfigMap and a Job.
+    """Return a ConfigMap and a Job; with `lease` first an account that may hold the testbeds' Leases.
 
     `testbeds` are the files of the fleet by the name of each, read and as text; so many pods run at a time.
     `node` is the name of the runner, `results` a folder of its disk, `ssh_secret` the name of a Secret with
@@ -50,6 +53,11 @@ def objects(
     pod["volumes"][0]["configMap"]["name"] = name
     longest_s = max(one.estimate_s for one in fleet.shards)
     pod["activeDeadlineSeconds"] = int(max(LEAST_DEADLINE_S, DEADLINE_FACTOR * longest_s))
+    account = []
+    if lease:
+        account = _account(head, [lease_name(bed) for bed in testbeds])
+        pod["serviceAccountName"], pod["automountServiceAccountToken"] = name, True
+        pod["containers"][0]["args"] += ["--lease", namespace]
     if any(_needs_rights(testbed) for testbed, _ in testbeds.values()):
         pod["containers"][0]["securityContext"] = {"privileged": True}
     job = {
@@ -63,8 +71,35 @@ def objects(
         "template": {"metadata": {"labels": labels}, "spec": pod},
     }
     return [
+        *account,
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": head, "data": files},
         {"apiVersion": "batch/v1", "kind": "Job", "metadata": head, "spec": job},
+    ]
+
+
+def _account(head: Mapping[str, Any], leases: list[str]) -> list[dict[str, Any]]:
+    """Return an account, what it may do, and that it may: make leases, and read and change these ones."""
+    group, name = LEASE_VERSION.partition("/")[0], head["name"]
+    rbac = "rbac.authorization.k8s.io"
+    may = {"apiGroups": [group], "resources": ["leases"]}
+    return [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": head},
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "Role",
+            "metadata": head,
+            "rules": [
+                {**may, "verbs": ["create"]},
+                {**may, "resourceNames": leases, "verbs": ["get", "update"]},
+            ],
+        },
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "RoleBinding",
+            "metadata": head,
+            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": head["namespace"]}],
+        },
     ]
 
 

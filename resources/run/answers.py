@@ -11,8 +11,8 @@ from bmwg.reports.store.redact import redact
 from bmwg.resources.run.open_run import OpenRun
 from bmwg.resources.run.outcomes import one_line
 
-# Errors that stop the run: disk full, ledger failure, leaked frame, corrupt journal.
-STOPPING = frozenset({"STORE-08", "LEDGER-05", "ISO-03", "RES-06"})
+# Errors that stop the run: disk full, ledger failure, leaked frame, corrupt journal, a lost lease.
+STOPPING = frozenset({"STORE-08", "LEDGER-05", "ISO-03", "RES-06", "LEASE-02"})
 
 
 def is_of_cell(error: BaseException) -> bool:

@@ -26,6 +26,7 @@ from bmwg.reports.store import Run, RunStore, read_run
 from bmwg.reports.store.files import write_atomically
 from bmwg.resources import rooms
 from bmwg.resources.fleet import bound as fleets
+from bmwg.resources.fleet import leases
 from bmwg.resources.rooms import Bench, Room, Share
 from bmwg.resources.run import challenged
 from bmwg.resources.run.clock import Clock, HostClock
@@ -185,6 +186,7 @@ def open_run(
             record_guest(store)
             if taken is not None:
                 write_atomically(store.folder / CHALLENGE_PART, taken.octets)
+        store.fence = leases.require
         words = "; ".join(share.words for share in each)
         display.note(f"run {store.run_id}: {words}; results in {store.folder}")
         for warning in rooms.warnings():

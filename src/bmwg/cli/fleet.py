@@ -12,6 +12,8 @@ from typing import Any
 from bmwg.cli import exits, selection
 from bmwg.methodology.plan.shards import CALIBRATIONS
 
+LEASE_S = 60  # choice: a dead holder's testbed waits so long; a living one renews it four times meanwhile
+
 
 def add_parser(verbs: Any) -> None:
     """Add the verb to the command."""
@@ -66,6 +68,19 @@ def add_parser(verbs: Any) -> None:
         help="testbed file; of several the first one that is free and fits",
     )
     shard.add_argument("--results", type=Path, required=True, help="folder of the runs, on a local disk")
+    shard.add_argument(
+        "--lease",
+        metavar="NAMESPACE",
+        default="",
+        help="have the testbed's Lease in this namespace of a cluster, for runners on several machines",
+    )
+    shard.add_argument(
+        "--lease-duration",
+        type=int,
+        metavar="SECONDS",
+        default=LEASE_S,
+        help=f"after which a holder that does not renew it loses it (default {LEASE_S})",
+    )
     shard.set_defaults(handler=_shard)
     manifest = acts.add_parser("manifest", help="print a Kubernetes Indexed Job that works the shards off")
     _of_plan(manifest)
@@ -82,6 +97,9 @@ def add_parser(verbs: Any) -> None:
         "--ssh-secret", default="", help="Secret with keys and known hosts for testbeds over SSH"
     )
     manifest.add_argument("--tries", type=int, default=3, help="most tries of a shard (default 3)")
+    manifest.add_argument(
+        "--lease", action="store_true", help="have pods take a Lease of their testbed, with an account for it"
+    )
     manifest.set_defaults(handler=_manifest)
     copy = acts.add_parser("copy", help="copy what is closed of the runs to a folder or an object store")
     _of_plan(copy)

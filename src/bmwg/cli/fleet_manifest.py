@@ -32,6 +32,7 @@ def handle(chosen: argparse.Namespace) -> int:
         namespace=chosen.namespace,
         ssh_secret=chosen.ssh_secret,
         tries=chosen.tries,
+        lease=chosen.lease,
     )
     sys.stdout.write(yaml.safe_dump_all(made, sort_keys=False))
     return 0

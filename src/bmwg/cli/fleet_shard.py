@@ -6,7 +6,8 @@ import argparse
 import os
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,29 +21,31 @@ from bmwg.reports.fleet.attempts import COMPLETE, Attempt, attempts_in
 from bmwg.reports.fleet.plan import Fleet, Shard, read_fleet
 from bmwg.reports.store.read import RUN_FILE, load_document
 from bmwg.resources.fleet.bound import variables
+from bmwg.resources.fleet.leases import Leasing, leased
 from bmwg.resources.fleet.state import STUCK, FleetState
 from bmwg.resources.run import preflight
 from bmwg.resources.run.settings import Settings
 
 _OF_A_RUN = ("BMWG_RUN", "BMWG_RUN_ID", "BMWG_CHALLENGE", "BMWG_NETWORKS", "BMWG_PATHS", "BMWG_FRAME_SIZES")
-_TAKEN = "LOCK-01"
+_TAKEN = ("LOCK-01", "LEASE-01")
 
 
 def handle(chosen: argparse.Namespace) -> int:
     """Work the shard off; the status says what whoever hands shards out may do."""
     try:
         number = chosen.shard if chosen.index is None else chosen.index + 1
-        return work_off(chosen.plan, number, chosen.testbed, chosen.results)
+        leasing = Leasing(namespace=chosen.lease, duration_s=chosen.lease_duration)
+        return work_off(chosen.plan, number, chosen.testbed, chosen.results, leasing)
     except ToolkitError as error:
         print(error, file=sys.stderr)
-        return exits.SHARD_TAKEN if error.error_id == _TAKEN else exits.of_shard(error)
+        return exits.SHARD_TAKEN if error.error_id in _TAKEN else exits.of_shard(error)
 
 
-def work_off(file: Path, number: int, testbeds: Sequence[Path], results: Path) -> int:
+def work_off(file: Path, number: int, testbeds: Sequence[Path], results: Path, leasing: Leasing) -> int:
     """Answer a shard on the testbed that began it, else on the first of these that is free and fits.
 
-    Raises what reading plan and testbeds raises, TestbedError LOCK-01 where another works on the shard or on
-    all of them, and what a run refuses before it starts.
+    Raises what reading plan and testbeds raises, TestbedError LOCK-01 or LEASE-01 where another works on the
+    shard or on all of them, and what a run refuses before it starts.
     """
     fleet = read_fleet(file)
     fleet.shard(number)
@@ -61,17 +64,19 @@ def work_off(file: Path, number: int, testbeds: Sequence[Path], results: Path) -
     *others, last = able
     for bed, name in others:
         try:
-            return _answered(fleet, file, number, bed, name, results)
+            return _answered(fleet, file, number, bed, name, results, leasing)
         except ToolkitError as error:
-            if error.error_id != _TAKEN:
+            if error.error_id not in _TAKEN:
                 raise
-    return _answered(fleet, file, number, *last, results)
+    return _answered(fleet, file, number, *last, results, leasing)
 
 
-def _answered(fleet: Fleet, file: Path, number: int, testbed: Path, name: str, results: Path) -> int:
+def _answered(
+    fleet: Fleet, file: Path, number: int, testbed: Path, name: str, results: Path, leasing: Leasing
+) -> int:
     """Answer a shard by its own run: the one that was begun on this testbed, else another attempt."""
     shard, state = fleet.shard(number), FleetState(results, fleet)
-    with state.working(number, name):
+    with state.working(number, name), _having(name, leasing, state, number):
         found = attempts_in(results, fleet)
         if done := found.complete(number):
             print(f"shard {number} is complete: run {done[0].run_id}")
@@ -92,6 +97,21 @@ def _answered(fleet: Fleet, file: Path, number: int, testbed: Path, name: str, r
         state.note("begun", shard=number, run=run_id, testbed=name)
         run_suites(suites, results, results / "robot" / run_id, tags, results / run_id)
         return _status(results / run_id)
+
+
+@contextmanager
+def _having(testbed: str, leasing: Leasing, state: FleetState, number: int) -> Iterator[None]:
+    """Have the testbed's lease while the block runs; say whose it was, and whether it was lost."""
+    with leased(testbed, leasing) as lease:
+        if lease is not None:
+            why = f"transition {lease.transitions}"
+            if lease.taken_over:
+                why += f"; {lease.taken_over} had it and did not renew it: dead, frozen or cut off"
+            state.note("lease", shard=number, testbed=testbed, why=why)
+            print(f"lease {lease.name}: {why}")
+        yield
+        if lease is not None:
+            lease.require()
 
 
 def _suites(fleet: Fleet, shard: Shard) -> list[Path]:

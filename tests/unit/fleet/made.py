@@ -6,10 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from bmwg.reports.fleet.attempts import attempts_in
+from bmwg.reports.fleet.plan import Fleet, read_fleet
+from bmwg.reports.verify.verify import verify_folder
 
 ROOT = Path(__file__).resolve().parents[3]
 TESTS = ("CN-TPUT-1.2", "CN-LAT-1.2", "CN-TPUT-1.3", "CN-LAT-1.3")
@@ -25,12 +30,12 @@ def command(*words: object) -> list[str]:
     return [sys.executable, "-m", "bmwg", *map(str, words)]
 
 
-def bmwg(*words: object, at: Path, status: int | None = 0) -> str:
+def bmwg(*words: object, at: Path, status: int | None = 0, **variables: str) -> str:
     """Run the command in a folder; what it says. `status` is what it has to end with."""
     done = subprocess.run(
         command(*words),
         cwd=at,
-        env=environment(),
+        env=environment() | variables,
         capture_output=True,
         text=True,
         check=False,
@@ -86,3 +91,46 @@ def runs(results: Path) -> list[dict[str, Any]]:
     return sorted(
         (header(one.parent) for one in results.glob("*/run.json")), key=lambda one: one["started_at"]
     )
+
+
+def answers_of(fleet: Fleet, results: Path) -> Counter[tuple[str, str]]:
+    """Count the answers of each shard's tests over all complete attempts."""
+    counted: Counter[tuple[str, str]] = Counter()
+    for one in attempts_in(results, fleet).attempts:
+        if not one.counts:
+            continue
+        shard = fleet.shard(one.shard)
+        counted.update(
+            (told["metric"], told["cell"]["cell_id"])
+            for told in header(one.place)["outcomes"]
+            if told["id"].partition(":")[0] in shard.tests
+        )
+    return counted
+
+
+def require_once(plan: Path, results: Path) -> None:
+    """Each shard has one complete attempt; each planned answer stands once; every run verifies."""
+    fleet = read_fleet(plan)
+    found = attempts_in(results, fleet)
+    assert [len(found.complete(one.number)) for one in fleet.shards] == [1] * len(fleet.shards)
+    counted = answers_of(fleet, results)
+    assert set(counted.values()) == {1}
+    assert sum(counted.values()) == fleet.cells
+    for one in found.attempts:
+        assert not one.wrong
+        if one.counts:
+            assert verify_folder(one.place).findings == ()
+
+
+def workers(results: Path) -> list[int]:
+    """Return the programs that hold a shard now."""
+    found = []
+    for lock in results.glob("fleet-*/locks/shard-*.lock"):
+        try:
+            pid = int(json.loads(lock.read_text("ascii"))["pid"])
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except (OSError, ValueError):
+            continue
+        if b"shard" in words and str(results).encode() in words:
+            found.append(pid)
+    return found

@@ -71,6 +71,21 @@ def test_what_pods_read_is_the_plan_itself(planned: tuple[Path, Path, Path, Path
     assert names == ["first", "second"]
 
 
+def test_with_leases_pods_have_an_account_that_may_hold_these_and_no_other_right(
+    planned: tuple[Path, Path, Path, Path],
+) -> None:
+    account, role, bound, _, job = manifest(planned, "--lease", "--namespace", "lab")
+    pod = job["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == account["metadata"]["name"] == bound["subjects"][0]["name"]
+    assert pod["containers"][0]["args"][-2:] == ["--lease", "lab"]
+    assert {one["metadata"]["namespace"] for one in (account, role, bound, job)} == {"lab"}
+    assert [(one.get("resourceNames"), one["verbs"]) for one in role["rules"]] == [
+        (None, ["create"]),
+        (["bmwg-testbed-first", "bmwg-testbed-second"], ["get", "update"]),
+    ]
+    assert {tuple(one["resources"]) for one in role["rules"]} == {("leases",)}
+
+
 def test_a_secret_for_ssh_is_mounted_when_it_is_named(planned: tuple[Path, Path, Path, Path]) -> None:
     pod = manifest(planned, "--ssh-secret", "lab-ssh")[1]["spec"]["template"]["spec"]
     assert {"name": "ssh", "secret": {"secretName": "lab-ssh", "defaultMode": 0o400}} in pod["volumes"]

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import time
-from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,7 @@ from tests.unit.fleet import made
 
 from bmwg.cli import exits
 from bmwg.reports.fleet.attempts import attempts_in
-from bmwg.reports.fleet.plan import Fleet, read_fleet
-from bmwg.reports.verify.verify import verify_folder
+from bmwg.reports.fleet.plan import read_fleet
 from bmwg.resources.fleet.state import FleetState
 
 KILLS = int(os.environ.get("FLEET_KILLS", "4"))  # FLEET_KILLS=100 for the long form
@@ -40,39 +38,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     return at, plan, at / "res"
 
 
-def union_of(fleet: Fleet, results: Path) -> Counter[tuple[str, str]]:
-    """Count the answers of each shard's tests over all complete attempts."""
-    counted: Counter[tuple[str, str]] = Counter()
-    for one in attempts_in(results, fleet).attempts:
-        if not one.counts:
-            continue
-        shard = fleet.shard(one.shard)
-        counted.update(
-            (told["metric"], told["cell"]["cell_id"])
-            for told in made.header(one.place)["outcomes"]
-            if told["id"].partition(":")[0] in shard.tests
-        )
-    return counted
-
-
-def require_once(plan: Path, results: Path) -> None:
-    """Each shard has one complete attempt; each planned answer stands once; every run verifies."""
-    fleet = read_fleet(plan)
-    found = attempts_in(results, fleet)
-    assert [len(found.complete(one.number)) for one in fleet.shards] == [1] * len(fleet.shards)
-    counted = union_of(fleet, results)
-    assert set(counted.values()) == {1}
-    assert sum(counted.values()) == fleet.cells
-    for one in found.attempts:
-        assert not one.wrong
-        if one.counts:
-            assert verify_folder(one.place).findings == ()
-
-
 def test_a_fleet_answers_each_cell_once_and_its_runs_name_it(whole) -> None:
     _, plan, results = whole
     fleet = read_fleet(plan)
-    require_once(plan, results)
+    made.require_once(plan, results)
     for told in made.runs(results):
         assert told["fleet"] == fleet.mark(told["fleet"]["shard"], 1)
         assert told["order_seed"] == fleet.order_seed
@@ -218,20 +187,6 @@ def wait_for(what: Any) -> None:
         time.sleep(0.02)
 
 
-def workers(results: Path) -> list[int]:
-    """Return the programs that hold a shard now."""
-    found = []
-    for lock in results.glob("fleet-*/locks/shard-*.lock"):
-        try:
-            pid = int(json.loads(lock.read_text("ascii"))["pid"])
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        except (OSError, ValueError):
-            continue
-        if b"shard" in words and str(results).encode() in words:
-            found.append(pid)
-    return found
-
-
 def kill(pid: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
@@ -258,7 +213,7 @@ def test_whatever_is_killed_no_cell_is_lost_and_none_is_counted_twice(other) -> 
                 shutil.rmtree(attempts_in(results, read_fleet(plan)).attempts[0].place)
                 program = begin()
                 continue
-            at_work = workers(results)
+            at_work = made.workers(results)
             if luck.random() < 0.3 or not at_work:
                 program.kill()
                 program.wait()
@@ -270,6 +225,6 @@ def test_whatever_is_killed_no_cell_is_lost_and_none_is_counted_twice(other) -> 
     finally:
         program.kill()
         program.wait()
-        for pid in workers(results):
+        for pid in made.workers(results):
             kill(pid)
-    require_once(plan, results)
+    made.require_once(plan, results)

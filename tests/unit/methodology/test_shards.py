@@ -43,6 +43,18 @@ def test_what_several_need_counts_once_in_a_shard_and_in_each_that_needs_it() ->
     assert cut(tests, 2) == (("latency", "throughput"), ("loss",))  # the need comes to who has it
 
 
+def test_tests_change_places_where_the_longest_first_is_not_the_best() -> None:
+    tests = made(a={"a": 3}, b={"b": 3}, c={"c": 2}, d={"d": 2}, e={"e": 2})  # by the longest first: 7 and 5
+    assert cut(tests, 2) == (("a", "b"), ("c", "d", "e"))
+
+
+def test_what_bounds_the_fleet_lets_nothing_be_measured_twice_beside_it() -> None:
+    tests = {"long": Pieces(own={"long": 100})} | {
+        name: Pieces(own={name: 9}, needed={"t": 20}) for name in ("a", "b", "c")
+    }
+    assert cut(tests, 4) == (("long",), ("a", "b", "c"))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_no_test_is_lost_or_twice_and_no_shard_is_far_longer(seed: int) -> None:
     luck = random.Random(seed)

@@ -85,6 +85,34 @@ def test_records_come_back_equal(tmp_path: Path) -> None:
     assert (store.folder / "run.json").read_text().startswith('{\n "schema": "run/1.0",\n "run_id"')
 
 
+def test_nothing_is_recorded_behind_a_fence(tmp_path: Path) -> None:
+    one = cell("pvp", "bridge", 64)
+    with RunStore.create(tmp_path, None, header(), clock=Clock()) as store:
+
+        def lost() -> None:
+            raise TestbedError("LEASE-02", "lost")
+
+        def append() -> int:
+            return store.append_trial(
+                cell_id=one.cell_id,
+                deployment_id="d1",
+                metric=THROUGHPUT,
+                test_id="CN-TPUT-PVP",
+                phase="search",
+                result=result(one, 1000),
+                validity=Validity.VALID,
+            )
+
+        append()
+        store.fence = lost
+        outcome = Outcome(outcome_id="o1", metric=THROUGHPUT, cell=one, type=OutcomeType.INVALID, trials=(1,))
+        for record in (append, lambda: store.add_outcome(outcome)):
+            with pytest.raises(TestbedError, match="LEASE-02"):
+                record()
+    run = read_run(store.folder)
+    assert (len(run.trials), run.outcomes) == (1, ())
+
+
 def test_realistic_run_is_read_whole(made_folder: Path) -> None:
     run = read_run(made_folder)
     assert {outcome.type for outcome in run.outcomes} == set(OutcomeType)
