@@ -125,7 +125,7 @@ class _Requests(RepeatedRoom[RequestsSpec, RequestsResult]):
 
     of = KIND
     opened = RequestsShare
-    test_ids = (profiles.TEST_IDS,)
+    test_ids = (profiles.TEST_IDS, profiles.RFC9411_IDS)
 
     def planned(self, wanted: PlanAsked) -> Collection[Planned[RequestsSpec]]:
         """Return all that the profile plans with the testbed file's network options."""
