@@ -72,6 +72,12 @@ class Phase:
         self._open = 0
         self._looked_ns = 0
 
+    def moved(self, from_ns: int, to_ns: int) -> Phase:
+        """Return a phase at another time with what is open; nothing of this one counts."""
+        made = Phase(from_ns, to_ns)
+        made._open, made._looked_ns = self._open, from_ns
+        return made
+
     def complete(self, now_ns: int) -> None:
         """Count a right answer."""
         if self.from_ns <= now_ns < self.to_ns:

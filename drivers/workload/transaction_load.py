@@ -12,6 +12,7 @@ from bmwg.drivers.workload.tls_client import Trust
 from bmwg.methodology.errors import ConfigError
 
 INTERVAL_NS = 1_000_000_000  # rfc9411-4.3.4: below 2 s
+LATE_NS = 100_000_000  # choice: a connection that is later than that by the client's fault is not opened
 HELD_TRANSACTIONS = 10  # rfc9411-7.5.3.2: GET requests of a connection that is held
 
 
@@ -34,6 +35,7 @@ class Load:
     rate: int = 0
     per_connection: int = 1
     held: int = 0
+    late_ns: int = LATE_NS
     trust: Trust | None = None
 
     def __post_init__(self) -> None:

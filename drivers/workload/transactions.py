@@ -8,7 +8,7 @@ from typing import Any
 from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.workload import transacting
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
-from bmwg.drivers.workload.transaction_load import INTERVAL_NS
+from bmwg.drivers.workload.transaction_load import INTERVAL_NS, LATE_NS
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 from bmwg.methodology.kinds.requests.sustained import Sustained
 
@@ -41,7 +41,7 @@ class TransactionClients(OfRequests):
             "held": spec.held_connections,
         }
         ran = self._row.client.call_within(
-            spec.ramp_s + spec.duration_s + load["timeout_s"] + _CALL_MARGIN_S,
+            spec.ramp_s + spec.duration_s + 2 * load["timeout_s"] + _CALL_MARGIN_S,
             transacting.run,
             load=load,
             trust=trust.as_builtins() if trust else None,
@@ -54,7 +54,7 @@ class TransactionClients(OfRequests):
             **super().describe(),
             "client": "the toolkit's own: one thread, HTTP/1.1, IPv4, one source address",
             "interval_ns": INTERVAL_NS,
-            "late_ns": transacting.LATE_NS,
+            "late_ns": LATE_NS,
             "closes": "the client, by FIN, after its last answer",
             "tls_sessions": "never reused",
         }

@@ -12,6 +12,7 @@ FEWER_THAN_ONE_IN = 100_000  # rfc9411-7.2.3.3: failed transactions, and resets,
 RATE_WITHIN = 0.05  # rfc9411-7.2.3.3: "constant" is a deviation below 5 %
 OPEN_WITHIN = 0.10  # rfc9411-7.2.3.3: below 10 %
 FEW_CONNECTIONS = 10  # choice: so many are open at any rate after a pause of some milliseconds
+CUT_CONNECTIONS = 3  # choice: so many may be under way at one end of the phase more than at the other
 REACHED = 0.99  # choice: of what was due; rfc9411-7.4.3.3 e asks to remain at the target, and names no share
 
 
@@ -39,8 +40,7 @@ def _resets(one: Sustained) -> list[str]:
 def _reached(one: Sustained) -> list[str]:
     due = one.due_connections * one.requests_per_connection
     done = sum(one.completed)
-    slack = one.requests_per_connection  # the phase's ends cut connections
-    if done + slack >= REACHED * due:
+    if done + CUT_CONNECTIONS * one.requests_per_connection >= REACHED * due:
         return []
     return [f"target rate: {done} transactions were completed in the sustain phase, {due} were due"]
 

@@ -21,10 +21,11 @@ from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.methodology.records import Bound, OutcomeType, Quantity
 from bmwg.methodology.search import bisection
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
-from bmwg.methodology.search.stepwise import Procedure, run, valid_trial
+from bmwg.methodology.search.stepwise import Procedure, Run, run, valid_trial
 
 MET, UNMET = "met", "unmet"  # the highest load that meets the criteria, and the lowest that did not
 INITIAL, FINAL = "initial", "final"
+SHORT_LIMIT = 2  # choice: once may be a pause of the clients' machine
 LOWER_FINALS = 3  # choice: loads below what was found that are tried for the whole time
 _ENDED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 _SPREAD = ("min", "mean", "max")
@@ -32,7 +33,9 @@ _SPREAD = ("min", "mean", "max")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Final:
-    trial: RateTrial
+    """How the final iterations ended; without a `trial` the clients fell short."""
+
+    trial: RateTrial | None
     failed: tuple[RateTrial, ...]
 
 
@@ -47,7 +50,7 @@ def goal(spec: RequestsSpec) -> ThroughputGoal:
         max_load_fps=settings["max_rps"],
         relative_width=float(settings["relative_width"]),
         max_repeats=settings.get("max_repeats", 1),
-        short_limit=1,
+        short_limit=min(SHORT_LIMIT, 1 + settings.get("max_repeats", 1)),
     )
 
 
@@ -61,14 +64,14 @@ def search(measure: Callable[[RequestsSpec], Tried[RequestsResult]], planned: Re
         taken.append(judged(tried.seq, tried.result, spec))
         return taken[-1]
 
-    first = run(_once(wanted, INITIAL, wanted.min_load_fps, wanted.duration_s), one)
-    if first.found is None or not first.found.lossless:
+    first = run(_initial(wanted), one)
+    initial = first.found.trial if first.found is not None else None
+    if initial is None or not initial.lossless:
         return _not_begun(wanted, first, taken)
     found = bisection.search(one, wanted)
     numbers = tuple(trial.seq for trial in taken)
     if found.type not in _ENDED or found.lower is None:
-        why = found.reason or found.statement
-        return replace(found, trials=numbers, reason=f"{why}{_last_unmet(taken)}")
+        return replace(found, trials=numbers, reason=f"{_why(wanted, found)}{_last_unmet(taken)}")
     ended = run(_final(wanted, found.lower.load_fps, _sustain_s(planned)), one)
     numbers = tuple(trial.seq for trial in taken)
     found = replace(found, trials=numbers, error=ended.error)
@@ -89,29 +92,40 @@ def _once(wanted: ThroughputGoal, phase: str, load: int, duration_s: float) -> P
     )
 
 
+def _initial(wanted: ThroughputGoal) -> Procedure[_Final]:
+    trial = yield from _once(wanted, INITIAL, wanted.min_load_fps, wanted.duration_s)
+    return _Final(trial=trial, failed=())
+
+
 def _final(wanted: ThroughputGoal, load: int, sustain_s: float) -> Procedure[_Final]:
     failed: list[RateTrial] = []
     while True:
         trial = yield from _once(wanted, FINAL, load, sustain_s)
-        if trial.lossless or len(failed) == LOWER_FINALS or load <= wanted.min_load_fps:
+        if trial is None or trial.lossless or len(failed) == LOWER_FINALS or load <= wanted.min_load_fps:
             return _Final(trial=trial, failed=tuple(failed))
         failed.append(trial)
         step = max(1, int(load * wanted.relative_width * 2 ** (len(failed) - 1)))
         load = max(wanted.min_load_fps, load - step)
 
 
-def _not_begun(wanted: ThroughputGoal, first: Any, taken: Sequence[RateTrial]) -> SearchResult:
+def _not_begun(wanted: ThroughputGoal, first: Run[_Final], taken: Sequence[RateTrial]) -> SearchResult:
     at = f"at the initial {wanted.min_load_fps} {wanted.offer.unit}"
     if first.found is None:
         why, kind = f"{at}: {first.reason}", first.type
+    elif first.found.trial is None:
+        why, kind = f"{at} the client fell short: {taken[-1].reason}", OutcomeType.TESTER_LIMITED
     else:
-        why, kind = f"{at} a criterion is not met: {'; '.join(first.found.unmet or ())}", OutcomeType.AT_FLOOR
+        unmet = "; ".join(first.found.trial.unmet or ())
+        why, kind = f"{at} a criterion is not met: {unmet}", OutcomeType.AT_FLOOR
     numbers = tuple(trial.seq for trial in taken)
     return SearchResult(type=kind, trials=numbers, statement=why, reason=why, error=first.error)
 
 
 def _concluded(wanted: ThroughputGoal, found: SearchResult, final: _Final) -> SearchResult:
     unit = wanted.offer.unit
+    if final.trial is None:
+        why = "the client fell short in the final iteration"
+        return replace(found, type=OutcomeType.TESTER_LIMITED, statement=why, reason=why)
     if not final.trial.lossless:
         unmet = "; ".join(final.trial.unmet or ())
         why = (
@@ -139,6 +153,14 @@ def _concluded(wanted: ThroughputGoal, found: SearchResult, final: _Final) -> Se
 
 def _first(trial: RateTrial) -> str:
     return (trial.unmet or ("",))[0]
+
+
+def _why(wanted: ThroughputGoal, found: SearchResult) -> str:
+    """Say why a search gave no number, with what holds all the same."""
+    why = found.reason or found.statement
+    if found.lower is None or found.type is not OutcomeType.TESTER_LIMITED:
+        return why
+    return f"{why}; the criteria are met up to {found.lower.load_fps} {wanted.offer.unit}"
 
 
 def _last_unmet(taken: Sequence[RateTrial]) -> str:

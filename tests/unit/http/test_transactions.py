@@ -32,7 +32,7 @@ SECOND_NS = 1_000_000_000
 def offered(port: int, **changes: Any) -> Sustained:
     """Offer a load to an origin; returns the sustain phase."""
     load = {"address": "127.0.0.1", "port": port, "target": "/", "host": "o", "octets": 1000}
-    load |= {"ramp_s": 0.2, "sustain_s": 1.0, "timeout_s": 1.0}
+    load |= {"ramp_s": 0.2, "sustain_s": 1.0, "timeout_s": 20.0, "late_ns": 60 * SECOND_NS}
     return Sustained.from_builtins(transacting.run(load={**load, **changes}, trust=None)["sustain"])
 
 
@@ -97,7 +97,7 @@ def test_a_delay_of_ten_milliseconds_is_ten_milliseconds_more() -> None:
 def test_a_client_of_an_open_loop_shows_that_its_function_stopped() -> None:
     """All that was due in the second of the stop waited, half a second on average."""
     with origin(stops_at=150) as port:
-        found = offered(port, rate=100, sustain_s=3.0, timeout_s=3.0)
+        found = offered(port, rate=100, sustain_s=3.0)
     assert found.tried == 300
     assert found.last_octet_ns["max"] >= 900_000_000
     assert found.last_octet_ns["p90"] >= 400_000_000  # a closed loop would have one slow answer of 300
@@ -195,8 +195,13 @@ def planned(**settings: Any) -> Any:
     return replace(cells.planned(spec), metric=metric)
 
 
-def modelled(of: Any, limit: int, tires_after_s: float = 1e9) -> list[Tried[RequestsResult]]:
-    """Search over a function that carries `limit`, or 0.9 of it for longer; return what was recorded."""
+def modelled(
+    of: Any, limit: int, tires_after_s: float = 1e9, client: int = 1 << 30
+) -> list[Tried[RequestsResult]]:
+    """Search over a function that carries `limit`, or 0.9 of it for longer; return what was recorded.
+
+    The client offers no more than `client` requests a second.
+    """
     recorded: list[Tried[RequestsResult]] = []
 
     def measure(spec: RequestsSpec) -> Tried[RequestsResult]:
@@ -215,8 +220,13 @@ def modelled(of: Any, limit: int, tires_after_s: float = 1e9) -> list[Tried[Requ
                 open_ns=(5 * SECOND_NS,) * seconds,
                 first_octet_ns={"min": 1, "mean": 2, "max": 3},
             )
+        unsent = max(0, spec.rate_rps - client) * seconds
         result = RequestsResult(
-            asked_requests=told.tried, requests=told.tried, probes=cells.RIGHT, sustain=told
+            asked_requests=told.tried,
+            requests=told.tried,
+            probes=cells.RIGHT,
+            sustain=told,
+            unsent_requests=unsent,
         )
         recorded.append(REQUESTS.tried(len(recorded) + 1, spec, result, "d1"))
         return recorded[-1]
@@ -271,6 +281,16 @@ def test_nothing_follows_where_the_initial_load_does_not_meet_the_criteria() -> 
     found = REQUESTS.answered(of, recorded)
     assert (len(recorded), found.type) == (1, OutcomeType.AT_FLOOR)
     assert found.reason.startswith("at the initial 100 requests/s a criterion is not met: target rate")
+
+
+def test_where_the_client_falls_short_there_is_no_number_of_the_function() -> None:
+    of = planned()
+    found = REQUESTS.answered(of, modelled(of, 5000, client=500))
+    assert found.type is OutcomeType.TESTER_LIMITED
+    assert "the criteria are met up to 49" in found.reason
+    found = REQUESTS.answered(of, modelled(of, 5000, client=50))
+    assert found.type is OutcomeType.TESTER_LIMITED
+    assert found.reason.startswith("at the initial 100 requests/s the client fell short: 150 of 300")
 
 
 def test_a_trial_is_read_from_the_journal_as_it_was_written() -> None:
