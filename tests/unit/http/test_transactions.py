@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from tests.unit.http import made as cells
 from tests.unit.http.origin import origin
+from tests.unit.http.phases import SECOND_NS, modelled, phase
 
 from bmwg.drivers.workload import transacting, transactions
 from bmwg.drivers.workload.of_requests import Served
 from bmwg.drivers.workload.transaction_load import Load
 from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.kinds.requests import phase_search, profile, rate_search
+from bmwg.methodology.kinds.requests import phase_search, profile
 from bmwg.methodology.kinds.requests.criteria import breaches
 from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
@@ -26,29 +27,12 @@ from bmwg.methodology.kinds.requests.tls import SETS
 from bmwg.methodology.records import OutcomeType
 from bmwg.schemas.validation import problems
 
-SECOND_NS = 1_000_000_000
-
 
 def offered(port: int, **changes: Any) -> Sustained:
     """Offer a load to an origin; returns the sustain phase."""
     load = {"address": "127.0.0.1", "port": port, "target": "/", "host": "o", "octets": 1000}
     load |= {"ramp_s": 0.2, "sustain_s": 1.0, "timeout_s": 20.0, "late_ns": 60 * SECOND_NS}
     return Sustained.from_builtins(transacting.run(load={**load, **changes}, trust=None)["sustain"])
-
-
-def phase(**changes: Any) -> Sustained:
-    """A sustain phase of 10 s at 1,000 transactions a second that meets all criteria."""
-    fields: dict[str, Any] = {
-        "interval_ns": SECOND_NS,
-        "requests_per_connection": 1,
-        "due_connections": 10_000,
-        "opened": 10_000,
-        "tried": 10_000,
-        "body_octets": 10_000_000,
-        "completed": (1_000,) * 10,
-        "open_ns": (20 * SECOND_NS,) * 10,
-    }
-    return Sustained(**{**fields, **changes})
 
 
 def test_what_meets_all_criteria_breaks_none() -> None:
@@ -193,46 +177,6 @@ def planned(**settings: Any) -> Any:
     )
     metric = "concurrent_connections" if settings.get("holds") else "connection_rate"
     return replace(cells.planned(spec), metric=metric)
-
-
-def modelled(
-    of: Any, limit: int, tires_after_s: float = 1e9, client: int = 1 << 30
-) -> list[Tried[RequestsResult]]:
-    """Search over a function that carries `limit`, or 0.9 of it for longer; return what was recorded.
-
-    The client offers no more than `client` requests a second.
-    """
-    recorded: list[Tried[RequestsResult]] = []
-
-    def measure(spec: RequestsSpec) -> Tried[RequestsResult]:
-        carried = limit if spec.duration_s < tires_after_s else limit * 9 // 10
-        seconds = int(spec.duration_s)
-        if spec.held_connections:
-            least = min(spec.held_connections, carried)
-            told = phase(held_connections=spec.held_connections, least_open=least)
-        else:
-            done = min(spec.rate_rps, carried)
-            told = phase(
-                due_connections=spec.rate_rps * seconds,
-                opened=spec.rate_rps * seconds,
-                tried=spec.rate_rps * seconds,
-                completed=(done,) * seconds,
-                open_ns=(5 * SECOND_NS,) * seconds,
-                first_octet_ns={"min": 1, "mean": 2, "max": 3},
-            )
-        unsent = max(0, spec.rate_rps - client) * seconds
-        result = RequestsResult(
-            asked_requests=told.tried,
-            requests=told.tried,
-            probes=cells.RIGHT,
-            sustain=told,
-            unsent_requests=unsent,
-        )
-        recorded.append(REQUESTS.tried(len(recorded) + 1, spec, result, "d1"))
-        return recorded[-1]
-
-    rate_search.search(measure, of.spec)
-    return recorded
 
 
 def values(of: Any, recorded: list[Tried[RequestsResult]]) -> dict[str, float]:
