@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 GROUP = "bmwg.drivers"
 PATH, NETWORK, FUNCTION, RUNTIME, TRAFFIC = "path", "network", "function", "runtime", "traffic"
 PROVIDER, WORKLOAD, HOSTING, ACTUATOR = "provider", "workload", "hosting", "actuator"
+PROXY = "proxy"
 
 
 def names(kind: str) -> tuple[str, ...]:
