@@ -28,6 +28,7 @@ PATH, NETWORK, FUNCTION, RUNTIME, TRAFFIC = "path", "network", "function", "runt
 PROVIDER, WORKLOAD, HOSTING, ACTUATOR = "provider", "workload", "hosting", "actuator"
 METER = "meter"
 SWITCH = "switch"
+PROXY = "proxy"
 
 
 def names(kind: str) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class Program:
     program's folder; `{folder}`, `{address}` and `{port}` in either are replaced by what the instance gives.
     The folder is writable for everybody (the program may change its user). `packages` are the Debian packages
     that hold the program, `port` the TCP port that it listens on (forms that share the node's address count
-    up from it).
+    up from it). `secrets` names the files whose text is told nowhere.
     """
 
     name: str
@@ -56,6 +56,12 @@ class Program:
     port: int
     files: Mapping[str, str] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
+    secrets: frozenset[str] = frozenset()
+
+    @property
+    def told_files(self) -> dict[str, str]:
+        """Its files as evidence may hold them."""
+        return {name: text for name, text in self.files.items() if name not in self.secrets}
 
     def at(self, folder: str, address: str, port: int) -> Program:
         """Return the program with what an instance gives in its command and its files."""

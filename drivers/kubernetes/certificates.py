@@ -14,9 +14,10 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 _VALID = datetime.timedelta(days=7)  # choice: longer than any run
 _EARLY = datetime.timedelta(hours=1)  # choice: two nodes' clocks may differ a little
 
@@ -53,28 +54,37 @@ class Authority:
         *,
         organization: str = "",
         valid: datetime.timedelta = _VALID,
+        key: PrivateKey | None = None,
     ) -> Pair:
-        """Return a certificate for a server (and client) reached by these names and addresses."""
-        return self._issue(common_name, organization, names, valid)
+        """Return a certificate for a server (and client) reached by these names and addresses.
+
+        Its key is `key`, or a new one of P-256.
+        """
+        return self._issue(common_name, organization, names, valid, key)
 
     def client(self, user: str, *, group: str = "", valid: datetime.timedelta = _VALID) -> Pair:
         """Return a certificate by which a client is `user` in `group`; `valid` may be in the past."""
         return self._issue(user, group, (), valid)
 
     def _issue(
-        self, common_name: str, organization: str, names: Sequence[str], valid: datetime.timedelta = _VALID
+        self,
+        common_name: str,
+        organization: str,
+        names: Sequence[str],
+        valid: datetime.timedelta = _VALID,
+        key: PrivateKey | None = None,
     ) -> Pair:
         attributes = [x509.NameAttribute(NameOID.COMMON_NAME, common_name)]
         if organization:
             attributes.insert(0, x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization))
-        key = ec.generate_private_key(ec.SECP256R1())
+        key = key or ec.generate_private_key(ec.SECP256R1())
         certificate = self._signed(x509.Name(attributes), key, names=names, valid=valid)
         return _pair(certificate, key)
 
     def _signed(
         self,
         subject: x509.Name,
-        key: ec.EllipticCurvePrivateKey,
+        key: PrivateKey,
         *,
         names: Sequence[str] = (),
         authority: bool = False,
@@ -117,11 +127,11 @@ def _name(text: str) -> x509.GeneralName:
         return x509.DNSName(text)
 
 
-def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> Pair:
+def _pair(certificate: x509.Certificate, key: PrivateKey) -> Pair:
     return Pair(certificate=certificate.public_bytes(serialization.Encoding.PEM), key=_private(key))
 
 
-def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
+def _private(key: PrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from bmwg.drivers.api.protocols import JsonValue, WorkloadDriver
 from bmwg.drivers.api.workload import ONE, Takes
+from bmwg.drivers.workload.tls_client import Trust
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.requests.records import KIND, RequestsResult, RequestsSpec
 
@@ -18,10 +19,19 @@ if TYPE_CHECKING:  # the drivers' modules are imported on the clients' node, for
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """An endpoint of requests: where something answers them."""
+    """An endpoint of requests: where something answers them, and how it is asked.
+
+    A `forward` one is asked for a whole URL, another for a path. With `trust` it is asked by TLS.
+    """
 
     address: str
     port: int
+    forward: bool = True
+    trust: Trust | None = None
+
+    def target(self, row: Row, octets: int) -> str:
+        """Return what stands in the request line for the object of a size."""
+        return row.url(octets) if self.forward else row.path(octets)
 
 
 class RequestsWorkload(WorkloadDriver[Sequence[Served], RequestsSpec, RequestsResult], Protocol):

@@ -12,13 +12,21 @@ import socket
 import time
 
 from bmwg.drivers.api.protocols import JsonValue
+from bmwg.drivers.workload.tls_client import Trust
 from bmwg.methodology.errors import DriverError
 
 _PAUSE_S = 0.01
 
 
-def fetch(*, address: str, port: int, url: str, within_s: float = 10.0) -> dict[str, JsonValue]:
-    """Node function: ask the proxy for `url` once. Never raises for what the proxy does.
+def fetch(
+    *,
+    address: str,
+    port: int,
+    url: str,
+    within_s: float = 10.0,
+    trust: dict[str, JsonValue] | None = None,
+) -> dict[str, JsonValue]:
+    """Node function: ask the proxy for `url` once, by TLS with `trust`. Never raises for what the proxy does.
 
     Returns `status` (0 without an answer), `sha256`, `octets`, `ttfb_ns`, `total_ns` and `fault` (a
     sentence or "").
@@ -26,8 +34,14 @@ def fetch(*, address: str, port: int, url: str, within_s: float = 10.0) -> dict[
     began = time.monotonic_ns()
     found: dict[str, JsonValue] = {"status": 0, "sha256": "", "octets": 0, "ttfb_ns": 0, "fault": ""}
     connection = http.client.HTTPConnection(address, port, timeout=within_s)
+    headers = {"Connection": "close"}
     try:
-        connection.request("GET", url, headers={"Connection": "close"})
+        if trust is not None:
+            wanted = Trust(**trust)
+            headers["Host"] = wanted.name
+            plain = socket.create_connection((address, port), timeout=within_s)
+            connection.sock = wanted.context().wrap_socket(plain, server_hostname=wanted.name)
+        connection.request("GET", url, headers=headers)
         response = connection.getresponse()
         found["ttfb_ns"] = time.monotonic_ns() - began
         found["status"] = response.status
@@ -50,7 +64,15 @@ def fetch(*, address: str, port: int, url: str, within_s: float = 10.0) -> dict[
     return found
 
 
-def wait_serving(*, address: str, port: int, url: str, sha256: str, within_s: float) -> dict[str, JsonValue]:
+def wait_serving(
+    *,
+    address: str,
+    port: int,
+    url: str,
+    sha256: str,
+    within_s: float,
+    trust: dict[str, JsonValue] | None = None,
+) -> dict[str, JsonValue]:
     """Node function: ask until the proxy serves the right body; returns the tries and the last answer.
 
     Raises DriverError PROBE-01 past the deadline, with the last answer.
@@ -60,7 +82,7 @@ def wait_serving(*, address: str, port: int, url: str, sha256: str, within_s: fl
     while True:
         tries += 1
         left_s = max(0.2, min(2.0, end_s - time.monotonic()))
-        answer = fetch(address=address, port=port, url=url, within_s=left_s)
+        answer = fetch(address=address, port=port, url=url, within_s=left_s, trust=trust)
         if answer["status"] == http.client.OK and answer["sha256"] == sha256:
             return {"tries": tries, **answer}
         if time.monotonic() > end_s:

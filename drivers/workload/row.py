@@ -25,6 +25,7 @@ from bmwg.drivers.workload import apache
 
 _CLIENT_ADDRESS, _PROXY_TO_CLIENT = "198.18.1.2", "198.18.1.1"
 SERVER_ADDRESS, _PROXY_TO_SERVER = "198.18.2.2", "198.18.2.1"
+ORIGIN = (SERVER_ADDRESS, apache.PORT_NUMBER)
 _PREFIX = 24
 _NIC = "nic0"
 INTERFACES = (_NIC, "nic1")  # the nodes' own, that stand as long as they do
@@ -53,6 +54,15 @@ class Row:
     def url(self, octets: int) -> str:
         """The object of this size at the server."""
         return f"http://{SERVER_ADDRESS}:{apache.PORT_NUMBER}/{apache.object_name(octets)}"
+
+    def path(self, octets: int) -> str:
+        """The object of this size at a function that stands for the server."""
+        return f"/{apache.object_name(octets)}"
+
+    @property
+    def origin_host(self) -> str:
+        """The server as the Host of a request names it."""
+        return f"{SERVER_ADDRESS}:{apache.PORT_NUMBER}"
 
     def fault(self) -> str | None:
         """Say why the server no longer serves; None while it runs."""
@@ -85,6 +95,9 @@ def open_row(
             stack.enter_context(NamespaceNode(name, keep=[run_dir], owner=owner))
             for name in (CLIENT, PROXY, SERVER)
         )
+        # a client that closes its connections keeps their ports for a minute
+        client.call(sysctl.write, key="net/ipv4/tcp_tw_reuse", value="1")
+        client.call(sysctl.write, key="net/ipv4/ip_local_port_range", value="1024 65535")  # rfc9411-4.3.1.1
         ends = Ends(
             client=client,
             proxy=proxy,

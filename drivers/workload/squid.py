@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.workload import probe
+from bmwg.drivers.workload.proxied import ProxyFunction
+from bmwg.drivers.workload.run_authority import Terminated
 
 PORT_NUMBER = 3128
 PACKAGES = ("squid",)
@@ -47,6 +50,19 @@ def program(*, cache: bool) -> Program:
     )
 
 
+class Squid:
+    """Squid as a forward proxy, which ends no TLS."""
+
+    name: ClassVar[str] = "squid"
+    packages: ClassVar[tuple[str, ...]] = PACKAGES
+    forward: ClassVar[bool] = True
+    counts: ClassVar[bool] = True
+
+    def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
+        """Return it as it is started; which origin is asked is in each request."""
+        return program(cache=cache)
+
+
 def gained(
     name: str, before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]]
 ) -> list[int] | None:
@@ -65,3 +81,6 @@ def counters(*, address: str, port: int, within_s: float = 5.0) -> dict[str, Jso
         if match:
             found[name] = int(match[1])
     return found
+
+
+_: type[ProxyFunction] = Squid

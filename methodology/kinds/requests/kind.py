@@ -14,8 +14,10 @@ from bmwg.methodology.answers.student import interval
 from bmwg.methodology.kinds.kind import Body, Execution
 from bmwg.methodology.kinds.repeated.kind import MEASURED, RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
-from bmwg.methodology.kinds.requests import judge, rate, rate_search
+from bmwg.methodology.kinds.requests import judge, phase_search, rate, rate_search
 from bmwg.methodology.kinds.requests.profile import (
+    CONCURRENT,
+    CONNECTION_RATE,
     FORMAT,
     METRICS,
     PROCESSING,
@@ -29,8 +31,9 @@ from bmwg.methodology.kinds.requests.records import (
     UNIT,
     RequestsResult,
     RequestsSpec,
+    Workload,
 )
-from bmwg.methodology.matrix import RELIABILITY, SPEED, STARTED, Place, Stage
+from bmwg.methodology.matrix import RELIABILITY, SPEED, STARTED, Criterion, Place, Stage
 from bmwg.methodology.plan.turns import Turn
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.trial.judging import Assessment
@@ -45,11 +48,20 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
     schema = load(KIND)
     profile_format = FORMAT
     families = METRICS
-    headline = (f"{PROCESSING}.mean", f"{START}.mean", f"{RATE}.lossless")
+    headline = (
+        f"{PROCESSING}.mean",
+        f"{START}.mean",
+        f"{RATE}.lossless",
+        f"{RATE}.{phase_search.MET}",
+        f"{CONNECTION_RATE}.{phase_search.MET}",
+        f"{CONCURRENT}.{phase_search.MET}",
+    )
     places: ClassVar[Mapping[str, tuple[Place, ...]]] = {
         PROCESSING: (SPEED, replace(RELIABILITY, part="failed_ratio")),
         START: (STARTED, replace(RELIABILITY, stage=Stage.ACTIVATION, part="failed_ratio")),
         RATE: (SPEED,),
+        CONNECTION_RATE: (SPEED,),
+        CONCURRENT: (Place(stage=Stage.OPERATION, criterion=Criterion.SCALE),),
     }
     cites_catalogue = False
     named_by_run = frozenset({"networks"})
@@ -91,7 +103,7 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
     ) -> Tried[RequestsResult]:
         """Return a repetition of its cell with each of its problems by itself."""
         found = super().tried(seq, spec, result, deployment_id)
-        return replace(found, problems=judge.problems(spec, result)) if not spec.rate_rps else found
+        return replace(found, problems=judge.problems(spec, result)) if not spec.load else found
 
     def values(
         self, planned: Planned[RequestsSpec], results: Sequence[RequestsResult]
@@ -117,15 +129,18 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
     def _rate(self, planned: Planned[RequestsSpec], executions: Sequence[Tried[RequestsResult]]) -> Outcome:
         """Return the highest rate at which nothing was lost, and the lowest at which something was."""
         found = rate_search.replayed(planned.spec, executions)
-        bounds = {"lossless": found.lower, "lossy": found.upper}
-        told = (
-            Quantity(metric=f"{planned.metric}.{name}", number=bound.load_fps, unit=UNIT)
-            for name, bound in bounds.items()
-            if bound is not None
-        )
+        if planned.spec.workload is Workload.TRANSACTIONS:
+            told = phase_search.quantities(planned, found, executions)
+        else:
+            bounds = {"lossless": found.lower, "lossy": found.upper}
+            told = tuple(
+                Quantity(metric=f"{planned.metric}.{name}", number=bound.load_fps, unit=UNIT)
+                for name, bound in bounds.items()
+                if bound is not None
+            )
         return replace(
             self.without_execution(planned, found.type, rate_search.why_not(found, planned.spec)),
-            values=tuple(told) if found.type is OutcomeType.MEASURED else (),
+            values=told if found.type is OutcomeType.MEASURED else (),
             trials=tuple(one.seq for one in executions),
             quality=found.quality,
         )

@@ -16,9 +16,11 @@ from bmwg.methodology.kinds.requests.records import (
     FORMS,
     KIND,
     SLOW_FORMS,
+    SQUID,
     RequestsSpec,
     Workload,
 )
+from bmwg.methodology.kinds.requests.tls import PLAIN
 from bmwg.methodology.records import NOTHING, POD, POD_PREFIX, Cell
 from bmwg.schemas.validation import Problem, near_name
 
@@ -33,16 +35,28 @@ EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
     "start": "START",
     "request_rate": "RATE",
 }
+RFC9411 = {  # experiments of RFC 9411, each with a test of its own for all forms and functions
+    "connections_per_second": "R9411-CPS-1",
+    "https_connections_per_second": "R9411-CPS-2",
+    "http_throughput": "R9411-TPUT-1",
+    "https_throughput": "R9411-TPUT-2",
+    "concurrent_connections": "R9411-CONC-1",
+    "https_concurrent_connections": "R9411-CONC-2",
+}
+_CONNECTIONS = ("connections_per_second", "https_connections_per_second")
 # Network options with a test of their own, in its id's order; of other options all share the next number.
 _POD_TESTS = ("bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan")
 FORMAT = "http_profile/1.0"
 SCHEMA = "http_profile"
 PATH = "client-proxy-server"
-FUNCTION = "squid"
 PROCESSING, START, RATE = "processing_time", "start_time", "transaction_rate"
-METRICS = (PROCESSING, START, RATE)
+CONNECTION_RATE, CONCURRENT = "connection_rate", "concurrent_connections"
+METRICS = (PROCESSING, START, RATE, CONNECTION_RATE, CONCURRENT)
+RATES = (RATE, CONNECTION_RATE, CONCURRENT)  # answered by a search
+_TLS = "tls"
 _AXES = ("experiment", "workload", "proxies", "object_octets", "clients", "cache", "stress_cpus")
-TEST_IDS = "HP-"  # how the id of every test of these suites begins
+TEST_IDS = "HP-"  # how the id of every test of the suites of proxies begins
+RFC9411_IDS = "R9411-"  # and that of RFC 9411
 OTHER_FORMS = f"{TEST_IDS}OTHER-1"  # the test of each form that does not come with the toolkit
 OTHER_PODS = f"{POD_PREFIX}other"  # stands in a suite for every option without a test of its own
 
@@ -64,6 +78,8 @@ def start_deadline_s(profile: Profile[RequestsSpec], form: str) -> float:
 
 def test_id(experiment: str, form: str) -> str:
     """The stable id of the test of an experiment on a form; of a pod or a foreign form, one for all."""
+    if experiment in RFC9411:
+        return RFC9411[experiment]
     if form.startswith(POD_PREFIX):
         option = form.removeprefix(POD_PREFIX)
         known = _POD_TESTS.index(option) if option in _POD_TESTS else len(_POD_TESTS)
@@ -73,14 +89,17 @@ def test_id(experiment: str, form: str) -> str:
 
 
 def cell_of(spec: RequestsSpec) -> Cell:
-    """Return the cell of what a repetition asks for: `experiment/form/proxies/object_octets/clients`."""
+    """Return the cell of what a repetition asks for: `experiment/form/proxies/object_octets/clients`.
+
+    Where it is not Squid, the function is named as well, and TLS where there is some.
+    """
     pod = spec.form.startswith(POD_PREFIX)
-    told = {name: getattr(spec, name) for name in _AXES}
+    told = {name: getattr(spec, name) for name in (*_AXES, *((_TLS,) if spec.tls else ()))}
     return Cell(
         kind=KIND,
         path=PATH,
         hosting=POD if pod else spec.form,
-        function=FUNCTION,
+        function=spec.function,
         network=spec.form.removeprefix(POD_PREFIX) if pod else NOTHING,
         axes=tuple((name, int(it) if isinstance(it, int) else str(it)) for name, it in told.items()),
         name="/".join(
@@ -90,6 +109,8 @@ def cell_of(spec: RequestsSpec) -> Cell:
                 f"{spec.proxies}p",
                 f"{spec.object_octets}o",
                 f"{spec.clients}c",
+                *((spec.function,) if spec.function != SQUID else ()),
+                *((spec.tls,) if spec.tls else ()),
             )
         ),
     )
@@ -98,17 +119,18 @@ def cell_of(spec: RequestsSpec) -> Cell:
 def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     """Return the cell of what a run's files say of it. Raises ValueError."""
     told = axes["axes"]
-    if sorted(told) != sorted(_AXES):
+    if sorted(set(told) - {_TLS}) != sorted(_AXES):
         raise ValueError(f"axes: expected {', '.join(_AXES)}, found {', '.join(told)}")
     form = f"{POD_PREFIX}{axes['network']}" if axes["hosting"] == POD else axes["hosting"]
     typed = {"workload": Workload(told["workload"]), "cache": bool(told["cache"]), "form": form}
+    typed["function"] = axes["function"]
     return cell_of(RequestsSpec(**{**told, **typed}))
 
 
-def metric_of(workload: Workload) -> str:
+def metric_of(workload: Workload, experiment: str = "", *, holds: bool = False) -> str:
     """Return the metric that a cell is measured for."""
     if workload.is_open_loop:
-        return RATE
+        return CONCURRENT if holds else CONNECTION_RATE if experiment in _CONNECTIONS else RATE
     return START if workload is Workload.START else PROCESSING
 
 
@@ -148,7 +170,24 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[RequestsSpec]]:
                 for item in experiment["objects"]:
                     requests = item.get("slow_requests", item["requests"]) if slow else item["requests"]
                     if requests and (form not in pods or item["octets"] in experiment["pod_octets"]):
-                        yield _planned(profile, experiment, form, proxies, item["octets"], requests)
+                        for function, tls in _functions(experiment):
+                            yield _planned(
+                                profile,
+                                experiment,
+                                form,
+                                proxies,
+                                item["octets"],
+                                requests,
+                                function=function,
+                                tls=tls,
+                            )
+
+
+def _functions(experiment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each function of an experiment with each way in which it ends TLS."""
+    for function in experiment.get("functions", (SQUID,)):
+        for tls in experiment.get("tls", (PLAIN,)):
+            yield function, tls
 
 
 def _planned(
@@ -158,6 +197,9 @@ def _planned(
     proxies: int,
     object_octets: int,
     requests: int,
+    *,
+    function: str,
+    tls: str,
 ) -> Planned[RequestsSpec]:
     slow = form in SLOW_FORMS
     search = _rate(profile, experiment, slow=slow)
@@ -175,15 +217,18 @@ def _planned(
         within_s=float(profile["deadline_s"]),
         late_ms=search["max_latency_ms"] if search else 0.0,
         requests_per_connection=(search or {}).get("requests_per_connection", 1),
+        function=function,
+        tls=tls,
+        ramp_s=float((search or {}).get("ramp_s", 0)),
         search=search,
     )
     repetitions = experiment.get("repetitions", profile["repetitions"])
     if slow:
         repetitions = min(repetitions, profile.get("slow_repetitions", repetitions))
-    stands = (proxies, spec.cache, spec.stress_cpus)
+    stands = (proxies, spec.cache, spec.stress_cpus, function, tls)
     return Planned(
         test_id=test_id(experiment["id"], form),
-        metric=metric_of(spec.workload),
+        metric=metric_of(spec.workload, spec.experiment, holds=bool((search or {}).get("holds"))),
         cell=cell_of(spec),
         spec=spec,
         asked=Repetitions(

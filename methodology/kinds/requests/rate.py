@@ -1,31 +1,43 @@
 """Requests per second as a load: what a search offers, and repetitions of an open loop as its trials.
 
 Load is requests per second; sent are those that were due, lost those that failed, came late or could not
-leave. A generator that tells of its own limit (`unsent_requests`) was short, and no bound comes of it. The
-key figure is RFC 9411's application transactions per second, beside its time to the first and the last octet.
-Pure.
+leave. Of transactions the criteria of RFC 9411 say whether a load is carried (`criteria`); where connections
+are held in place of a rate, load, sent and lost are connections. A generator that tells of its own limit
+(`unsent_requests`) was short, and no bound comes of it. The key figure is RFC 9411's application transactions
+per second, beside its time to the first and the last octet. Pure.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bmwg.methodology.kinds.requests.records import UNIT, RequestsResult, RequestsSpec
+from bmwg.methodology.kinds.requests import criteria
+from bmwg.methodology.kinds.requests.records import CONNECTIONS_UNIT, UNIT, RequestsResult, RequestsSpec
 from bmwg.methodology.records import Validity
 from bmwg.methodology.trial.judging import Assessment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRate:
-    """What the search offers: requests at a rate, all else as the cell has it."""
+    """What the search offers: requests at a rate, or connections to hold, all else as the cell has it."""
 
     of: RequestsSpec
-    unit: str = UNIT
-    thing: str = "request"
+    holds: bool = False
+
+    @property
+    def unit(self) -> str:
+        """The unit of its load."""
+        return CONNECTIONS_UNIT if self.holds else UNIT
+
+    @property
+    def thing(self) -> str:
+        """What the load counts, one of it."""
+        return "connection" if self.holds else "request"
 
     def spec(self, load: int, duration_s: float) -> RequestsSpec:
-        """Return the repetition at a rate for a time."""
-        return replace(self.of, rate_rps=load, duration_s=duration_s, asked_requests=0, search=None)
+        """Return the repetition at a load for a time."""
+        of = replace(self.of, duration_s=duration_s, asked_requests=0, search=None)
+        return replace(of, held_connections=load) if self.holds else replace(of, rate_rps=load)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +50,11 @@ class RateTrial:
     reason: str
     sent: int
     lost: int
+    unmet: tuple[str, ...] | None = None  # criteria; None: a lost request is what counts
 
     @property
     def load(self) -> int:
-        """Requests per second that were asked for."""
+        """Requests per second that were asked for, or connections."""
         return self.spec.load
 
     @property
@@ -51,8 +64,8 @@ class RateTrial:
 
     @property
     def lossless(self) -> bool:
-        """Valid, and every request was answered rightly and in time."""
-        return self.valid and not self.lost
+        """Valid, and every request was answered rightly and in time, or all criteria are met."""
+        return self.valid and not (self.lost if self.unmet is None else self.unmet)
 
     @property
     def loss_ratio(self) -> float:
@@ -61,25 +74,36 @@ class RateTrial:
 
     @property
     def sent_per_s(self) -> float:
-        """Requests that were due in a second."""
-        return self.sent / self.spec.duration_s
+        """Requests that were due in a second; of held connections how many."""
+        return self.sent / self._over_s
 
     @property
     def carried_per_s(self) -> float:
-        """Requests that were answered in a second."""
-        return (self.sent - self.lost) / self.spec.duration_s
+        """Requests that were answered in a second; of held connections how many stayed."""
+        return (self.sent - self.lost) / self._over_s
+
+    @property
+    def _over_s(self) -> float:
+        return 1.0 if self.spec.held_connections else self.spec.duration_s
 
 
 def judged(seq: int, result: RequestsResult, spec: RequestsSpec) -> RateTrial:
     """Return a repetition as a trial of the search."""
     found = assessed(result)
+    sent, lost = result.asked_requests, result.asked_requests - max(0, result.requests - result.failed)
+    unmet = None
+    if result.sustain is not None:
+        unmet = criteria.breaches(result.sustain)
+        if spec.held_connections:
+            sent, lost = spec.held_connections, max(0, spec.held_connections - result.sustain.least_open)
     return RateTrial(
         seq=seq,
         spec=spec,
         validity=found.validity,
         reason=found.reason,
-        sent=result.asked_requests,
-        lost=result.asked_requests - max(0, result.requests - result.failed),
+        sent=sent,
+        lost=lost,
+        unmet=unmet,
     )
 
 

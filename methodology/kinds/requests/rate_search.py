@@ -16,8 +16,9 @@ from dataclasses import replace
 from typing import Any
 
 from bmwg.methodology.answers.repeated import Tried
+from bmwg.methodology.kinds.requests import phase_search
 from bmwg.methodology.kinds.requests.rate import RateTrial, RequestRate, judged
-from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search import bisection, steadiness
 from bmwg.methodology.search.closing import PHASE, Ended, joined, named
@@ -60,7 +61,12 @@ def below(goal: ThroughputGoal) -> float:
 
 
 def search(measure: Measure, planned: RequestsSpec) -> SearchResult:
-    """Search and try again what was found; `measure` runs and records one repetition."""
+    """Search and try again what was found; `measure` runs and records one repetition.
+
+    Transactions are searched as RFC 9411 says (`phase_search`).
+    """
+    if planned.workload is Workload.TRANSACTIONS:
+        return phase_search.search(measure, planned)
     wanted, settings = goal(planned), settings_of(planned)
     taken: list[RateTrial] = []
 
@@ -183,7 +189,7 @@ def replayed(planned: RequestsSpec, executions: Sequence[Tried[RequestsResult]])
     def recorded(spec: RequestsSpec) -> Tried[RequestsResult]:
         tried = next(left)
         asked = tried.spec
-        if (asked.rate_rps, asked.duration_s) != (spec.rate_rps, spec.duration_s):
+        if (asked.load, asked.unit, asked.duration_s) != (spec.load, spec.unit, spec.duration_s):
             raise ValueError(f"repetition {tried.seq}: {asked.words}, the search asks for {spec.words}")
         return tried
 
@@ -194,6 +200,8 @@ def why_not(found: SearchResult, planned: RequestsSpec) -> str:
     """Say why a search gave no rate; empty where it gave one."""
     if found.type is OutcomeType.MEASURED:
         return ""
+    if planned.workload is Workload.TRANSACTIONS:
+        return found.reason or found.statement
     if found.type is OutcomeType.TESTER_LIMITED and found.lower is not None:
         return f"{found.reason}; no request was lost up to {found.lower.load_fps} requests/s"
     settings = settings_of(planned)

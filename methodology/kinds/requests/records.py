@@ -7,12 +7,17 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from bmwg.methodology.kinds.requests.sustained import Sustained
+from bmwg.methodology.kinds.requests.tls import PLAIN
+
 KIND = "requests"  # the kind of load
 FORMS = ("native", "docker_routed", "docker_nat", "vm_full", "vm_para")  # in the documents' order
 # pods of a cluster, of which the documents say nothing: one, and so many behind a Service
 CLUSTER_FORMS = ("kubernetes", "kubernetes_service")
 SLOW_FORMS = frozenset({"vm_full", "vm_para"})
 UNIT = "requests/s"
+CONNECTIONS_UNIT = "connections"
+SQUID = "squid"  # the function where none is named
 _KEPT = ("workload", "object_octets", "clients", "number", "asked_requests", "rate_rps", "duration_s")
 
 
@@ -23,12 +28,13 @@ class Workload(StrEnum):
     JMETER = "jmeter"
     OPEN_LOOP = "open_loop"
     TREX_ASTF = "trex_astf"  # an open loop as well: connections at a constant rate from TRex's own TCP
+    TRANSACTIONS = "transactions"  # an open loop in phases, each connection counted (RFC 9411)
     START = "start"  # nothing but the start of an instance until it serves
 
     @property
     def is_open_loop(self) -> bool:
         """Whether requests leave when they are due, and the answer is a rate."""
-        return self in (Workload.OPEN_LOOP, Workload.TREX_ASTF)
+        return self in (Workload.OPEN_LOOP, Workload.TREX_ASTF, Workload.TRANSACTIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +44,14 @@ class RequestsSpec:
     A closed loop asks for `asked_requests`, after `warm_up_requests` where the client program warms up
     itself. An open loop has `rate_rps` requests per second for `duration_s`, of which one that is not
     answered `late_ms` after it was due counts as late; `requests_per_connection` of them follow each other on
-    a connection. The client program has `within_s` for all of it.
+    a connection. The client program has `within_s` for all of it. Transactions are offered in phases: over
+    `ramp_s` more and more, for `duration_s` at the rate; or `held_connections` are opened in place of a rate.
 
     `search` says how the highest rate is looked for, in a plan alone: the loads of such a cell follow from
-    each other. What stands for it: so many `proxies` in hosting form `form`, their machine loaded by
-    `stress_cpus`. The journal holds what is in `as_builtins`, since the cell has the rest; `number` counts
-    the repetitions of a cell, warm-ups among them, 0 in a plan.
+    each other. What stands for it: so many `proxies` of `function` in hosting form `form`, which end TLS as
+    the set `tls` says (empty: there is none), their machine loaded by `stress_cpus`. The journal holds what
+    is in `as_builtins`, since the cell has the rest; `number` counts the repetitions of a cell, warm-ups
+    among them, 0 in a plan.
     """
 
     workload: Workload
@@ -62,33 +70,38 @@ class RequestsSpec:
     within_s: float = 0.0
     late_ms: float = 0.0
     requests_per_connection: int = 1
+    function: str = SQUID
+    tls: str = PLAIN
+    ramp_s: float = 0.0
+    held_connections: int = 0
     search: Mapping[str, Any] | None = None
 
     @property
     def load(self) -> int:
-        """The rate, as a search reads it."""
-        return self.rate_rps
+        """The rate, or the connections that are held, as a search reads it."""
+        return self.held_connections or self.rate_rps
 
     @property
     def unit(self) -> str:
-        """The unit of the rate."""
-        return UNIT
+        """The unit of the load."""
+        return CONNECTIONS_UNIT if self.held_connections else UNIT
 
     @property
     def intended(self) -> int:
-        """Requests that are due at the rate."""
-        return max(1, round(self.rate_rps * self.duration_s))
+        """Requests that are due at the rate, or connections that are to be held."""
+        return self.held_connections or max(1, round(self.rate_rps * self.duration_s))
 
     @property
     def words(self) -> str:
         """Rate and time in words."""
-        return f"{self.rate_rps} {UNIT} for {self.duration_s:g} s"
+        return f"{self.load} {self.unit} for {self.duration_s:g} s"
 
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds: of a closed loop no rate."""
         told = {name: getattr(self, name) for name in _KEPT}
         rate = {"rate_rps": self.rate_rps or None, "duration_s": self.duration_s or None}
-        return {**told, "workload": self.workload.value, **rate}
+        held = {"held_connections": self.held_connections} if self.held_connections else {}
+        return {**told, "workload": self.workload.value, **rate, **held}
 
     @classmethod
     def from_builtins(cls, data: Mapping[str, Any]) -> RequestsSpec:
@@ -113,7 +126,8 @@ class RequestsResult:
     none of the other numbers but `hits` and `proxied`. `unsent_requests` were due and not offered as asked by
     the generator's own fault. `generator` holds what it counted by itself, errors by their names, where it is
     TRex. `shares` are the requests that each proxy behind one address counted, in the order of the
-    deployment's instances (None: clients ask each by its own).
+    deployment's instances (None: clients ask each by its own). `sustain` is what the sustain phase of
+    transactions was; the other numbers are of that phase then.
     """
 
     asked_requests: int = 0
@@ -138,14 +152,17 @@ class RequestsResult:
     unsent_requests: int = 0
     generator: Mapping[str, int] = field(default_factory=dict)
     shares: tuple[int, ...] | None = None
+    sustain: Sustained | None = None
 
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds of it beside faults and what was asked for."""
         told = asdict(self)
-        for name in ("faults", "asked_requests", *(("shares",) if self.shares is None else ())):
+        absent = [name for name in ("shares", "sustain") if told[name] is None]
+        for name in ("faults", "asked_requests", *absent):
             del told[name]
         lists = {name: list(told[name]) for name in ("shares",) if name in told}
-        return {**told, **lists, "probes": [list(one) for one in self.probes]}
+        phase = {"sustain": self.sustain.as_builtins()} if self.sustain is not None else {}
+        return {**told, **lists, **phase, "probes": [list(one) for one in self.probes]}
 
     @classmethod
     def from_builtins(cls, data: Mapping[str, Any], faults: Sequence[str] = ()) -> RequestsResult:
@@ -153,4 +170,6 @@ class RequestsResult:
         told = {**data, "probes": tuple((status, right) for status, right in data["probes"])}
         if "shares" in told:
             told["shares"] = tuple(told["shares"])
+        if "sustain" in told:
+            told["sustain"] = Sustained.from_builtins(told["sustain"])
         return cls(**told, faults=tuple(faults))

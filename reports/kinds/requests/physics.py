@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
+from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.kinds.repeated.physics import Physics
@@ -47,6 +48,8 @@ def _counts(spec: RequestsSpec, one: RequestsResult) -> Iterator[Count]:
         due = spec.rate_rps * one.elapsed_ns / 1e9
         least, most = int(due * (1 - _DUE_RATIO)) - 1, int(due * (1 + _RATE_RATIO)) + 1
         yield Count(what="requests that were due", found=one.asked_requests, least=least, most=most)
+    if one.sustain is not None:
+        yield from _phase(spec, one, one.sustain)
     if spec.workload not in _CLOSED_LOOP or not one.requests:
         return
     right = max(0, one.requests - one.failed - one.non_2xx)
@@ -62,6 +65,44 @@ def _counts(spec: RequestsSpec, one: RequestsResult) -> Iterator[Count]:
         if spec.workload is Workload.JMETER or spec.clients == 1:  # ab's mean of many clients is none
             yield Count(what="longest request, ns", found=longest, least=one.mean_request_ns - 1_000_000)
         yield Count(what="longest request, ns", found=longest, most=one.elapsed_ns + _CLIENTS_EXACT_NS)
+
+
+def _phase(spec: RequestsSpec, one: RequestsResult, phase: Sustained) -> Iterator[Count]:
+    """A sustain phase has what its load makes due, and no more right answers than it tried."""
+    each = phase.requests_per_connection
+    yield Count(
+        what="intervals", found=len(phase.completed), least=int(spec.duration_s), most=int(spec.duration_s)
+    )
+    yield Count(
+        what="intervals of open connections",
+        found=len(phase.open_ns),
+        least=len(phase.completed),
+        most=len(phase.completed),
+    )
+    yield Count(what="transactions tried", found=phase.tried, least=one.requests, most=one.requests)
+    yield Count(what="transactions failed", found=phase.failed, least=one.failed, most=one.failed)
+    if phase.held_connections:
+        yield Count(
+            what="connections to hold", found=phase.due_connections, least=0, most=spec.held_connections
+        )
+    else:
+        due = spec.rate_rps * len(phase.completed) * phase.interval_ns / 1e9 / each
+        yield Count(
+            what="connections that were due",
+            found=phase.due_connections,
+            least=int(due) - 1,
+            most=int(due) + 2,
+        )
+        yield Count(what="transactions tried", found=phase.tried, most=phase.opened * each)
+    yield Count(what="connections opened", found=phase.opened, most=phase.due_connections)
+    yield Count(what="resets", found=phase.resets, most=phase.opened)
+    right = phase.tried - phase.failed
+    yield Count(what="body_octets", found=phase.body_octets, least=0, most=right * spec.object_octets)
+    agreed = sum(phase.negotiated.values())
+    yield Count(what="TLS handshakes", found=agreed, most=phase.opened)
+    yield Count(what="resumed sessions", found=phase.resumed, most=agreed)
+    yield from in_order("first_octet_ns", phase.first_octet_ns)
+    yield from in_order("last_octet_ns", phase.last_octet_ns)
 
 
 PHYSICS = Physics(kind=REQUESTS, lasted=_lasted, counts=_counts, answers_invalid=True)

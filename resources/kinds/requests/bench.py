@@ -11,21 +11,23 @@ from typing import Any
 from bmwg.drivers.api.instance import VmDriver
 from bmwg.drivers.platform_record.deployment import take_row
 from bmwg.drivers.testbed.hosts import HostSpec
-from bmwg.drivers.workload import squid
+from bmwg.drivers.workload import proxied, squid
 from bmwg.drivers.workload.lab_row import open_lab_row
 from bmwg.drivers.workload.row import INTERFACES, Row, open_row
+from bmwg.drivers.workload.run_authority import RunAuthority
 from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.repeated.profile import Planned, Profile
 from bmwg.methodology.kinds.requests import rate_search
 from bmwg.methodology.kinds.requests.kind import REQUESTS
-from bmwg.methodology.kinds.requests.profile import RATE, START, sizes_octets, start_deadline_s
-from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
+from bmwg.methodology.kinds.requests.phase_search import MET
+from bmwg.methodology.kinds.requests.profile import RATES, START, sizes_octets, start_deadline_s
+from bmwg.methodology.kinds.requests.records import SQUID, RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.plan import turns
 from bmwg.methodology.records import Outcome
 from bmwg.reports.store import read_run
 from bmwg.resources.kinds.repeated.bench import RepeatedBench
 from bmwg.resources.kinds.repeated.measure import CellExecutions, DeploymentBrokenError, Stand
-from bmwg.resources.kinds.requests.deployment import Deployment, deployed, start_serving
+from bmwg.resources.kinds.requests.deployment import PROBE_OCTETS, Deployment, deployed, start_serving
 from bmwg.resources.kinds.requests.measure import measured, served
 from bmwg.resources.kinds.requests.needs import lacking
 from bmwg.resources.kinds.requests.stage import Stage
@@ -56,6 +58,7 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
         self._machines = run.machines
         self._vms = vms
         self._hosts = hosts  # of a lab's row; none where the row is made on this machine
+        self._authority = RunAuthority()
         self._ports = [port for host in hosts for port in host.ports]
         super().__init__(run, plan=plan, ports=self._ports)
         # a continued run has the same names, which stand in its packet filters
@@ -70,8 +73,10 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
 
     def figures(self, outcome: Outcome, told: Mapping[str, float]) -> str:
         """Say a rate, or the mean time of a request or a start."""
-        if outcome.metric == RATE:
-            return f"{told['lossless']} requests/s"
+        if outcome.metric in RATES:
+            named = f"{outcome.metric}.{MET}"
+            met = next((value for value in outcome.values if value.metric == named), None)
+            return f"{met.number} {met.unit}" if met else f"{told['lossless']} requests/s"
         half = told.get("half_width_95")
         spread = f" +/- {half / 1e6:.3f}" if half is not None else ""
         what = "until it serves" if outcome.metric == START else "a request"
@@ -117,7 +122,8 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
         """Measure what is left on one deployment, in order, taking each away when it is done."""
         spec = left[0].planned.spec
         cache = "cache" if spec.cache else "plain"
-        deployment_id = self.new_deployment(spec.form, str(spec.proxies), cache)
+        of = [word for word in (spec.function, spec.tls) if word and word != SQUID]
+        deployment_id = self.new_deployment(spec.form, str(spec.proxies), cache, *of)
         row = self._stage.row()
         with deployed(
             row,
@@ -126,6 +132,8 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
             cache=spec.cache,
             stress_cpus=spec.stress_cpus,
             deadline_s=start_deadline_s(self._profile, spec.form),
+            function=proxied.function(spec.function),
+            tls=self._authority.terminated(spec.tls) if spec.tls else None,
         ) as deployment:
             evidence = {**deployment.describe(), "workloads": self._workloads(left, deployment)}
             self.run.store.add_deployment(deployment_id, evidence)
@@ -197,7 +205,7 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
         folder = run.store.folder
         testbed = read_run(folder).of_load(self.kind.name).testbed
         common: dict[str, Any] = {
-            "sizes_octets": sizes_octets(self._profile),
+            "sizes_octets": sorted({PROBE_OCTETS, *sizes_octets(self._profile)}),
             "token": self._token,
             "vms": self._vms,
             "networks": networks_of_header(testbed),

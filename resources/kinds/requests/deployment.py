@@ -14,8 +14,11 @@ from typing import Any
 from bmwg.drivers.api.instance import Group, Grouping, Hosting, Instance, Limits, Program
 from bmwg.drivers.places.instances import AgentsProgram
 from bmwg.drivers.ports import routing
-from bmwg.drivers.workload import probe, squid
-from bmwg.drivers.workload.row import Row
+from bmwg.drivers.workload import probe, squid, tls_client
+from bmwg.drivers.workload.of_requests import Served
+from bmwg.drivers.workload.proxied import ProxyFunction
+from bmwg.drivers.workload.row import ORIGIN, Row
+from bmwg.drivers.workload.run_authority import Terminated
 from bmwg.methodology.errors import DriverError, ToolkitError
 
 _TOGETHER = 4  # choice: instances that are made together have at least the time of so many
@@ -23,12 +26,20 @@ PROBE_OCTETS = 1000  # choice: the smallest object tells as well that a proxy se
 
 
 def start_serving(
-    row: Row, hosting: Hosting, program: Program, number: int, deadline_s: float
+    row: Row,
+    hosting: Hosting,
+    program: Program,
+    number: int,
+    deadline_s: float,
+    *,
+    forward: bool = True,
+    tls: Terminated | None = None,
 ) -> tuple[Instance, int]:
     """Start one instance and wait until it serves the right body; returns it and the time that took, ns.
 
-    The time runs from the request to start it to the end of the first right answer at the client. Raises
-    DriverError INST-02 past the deadline; the instance is then removed.
+    The time runs from the request to start it to the end of the first right answer at the client; with `tls`
+    a handshake comes before that, and names what is wrong with certificate or cipher. Raises DriverError
+    INST-02 past the deadline; the instance is then removed.
     """
     hosting.prepare(program)
     for node in (row.client, row.server):  # a pod has the address of the pod before it, and another MAC
@@ -36,7 +47,7 @@ def start_serving(
     began = time.monotonic_ns()
     instance = hosting.start(program, number, Limits())
     try:
-        _wait_serving(row, instance.endpoint, deadline_s)
+        _wait_serving(row, _served(instance.endpoint, forward=forward, tls=tls), deadline_s)
         return instance, time.monotonic_ns() - began
     except BaseException as error:
         fault = None
@@ -51,17 +62,39 @@ def start_serving(
         raise
 
 
-def _wait_serving(row: Row, endpoint: tuple[str, int], deadline_s: float) -> None:
+def _served(endpoint: tuple[str, int], *, forward: bool, tls: Terminated | None) -> Served:
     address, port = endpoint
+    return Served(address=address, port=port, forward=forward, trust=tls.trust if tls else None)
+
+
+def _wait_serving(row: Row, served: Served, deadline_s: float) -> None:
+    trust = served.trust.as_builtins() if served.trust else None
+    if trust is not None:
+        _look(row, served, deadline_s)
     row.client.call_within(
         deadline_s + 30.0,
         probe.wait_serving,
-        address=address,
-        port=port,
-        url=row.url(PROBE_OCTETS),
+        address=served.address,
+        port=served.port,
+        url=served.target(row, PROBE_OCTETS),
         sha256=row.sha256[PROBE_OCTETS],
         within_s=deadline_s,
+        trust=trust,
     )
+
+
+def _look(row: Row, served: Served, deadline_s: float) -> dict[str, Any]:
+    """Return what a client and this endpoint agree on. Raises DriverError TLS-01 to TLS-05."""
+    assert served.trust is not None  # of one that is asked by TLS
+    told: dict[str, Any] = row.client.call_within(
+        deadline_s + 30.0,
+        tls_client.look,
+        address=served.address,
+        port=served.port,
+        trust=served.trust.as_builtins(),
+        within_s=deadline_s,
+    )
+    return told
 
 
 class Deployment:
@@ -71,10 +104,22 @@ class Deployment:
     own.
     """
 
-    def __init__(self, row: Row, hosting: Hosting, *, proxies: int, cache: bool, deadline_s: float) -> None:
+    def __init__(
+        self,
+        row: Row,
+        hosting: Hosting,
+        *,
+        proxies: int,
+        cache: bool,
+        deadline_s: float,
+        function: ProxyFunction | None = None,
+        tls: Terminated | None = None,
+    ) -> None:
         self.row = row
         self.hosting = hosting
-        self.program = squid.program(cache=cache)
+        self._function = function or squid.Squid()
+        self._tls = tls
+        self.program = self._function.program(cache=cache, origin=ORIGIN, tls=tls)
         self.instances: list[Instance] = []
         self._group: Group | None = None
         self.start_ns: list[int] = []
@@ -93,6 +138,19 @@ class Deployment:
         return self.endpoints if self._group is None else [self._group.endpoint]
 
     @property
+    def served(self) -> list[Served]:
+        """What clients ask, and how."""
+        return [self._as_served(endpoint) for endpoint in self.asked]
+
+    @property
+    def looked_at(self) -> list[Served]:
+        """Each instance, and the address before them."""
+        return [self._as_served(endpoint) for endpoint in dict.fromkeys((*self.endpoints, *self.asked))]
+
+    def _as_served(self, endpoint: tuple[str, int]) -> Served:
+        return _served(endpoint, forward=self._function.forward, tls=self._tls)
+
+    @property
     def grouped(self) -> bool:
         """Whether the instances stand behind one address."""
         return self._group is not None
@@ -106,7 +164,15 @@ class Deployment:
             self._start_group(self.hosting, stack)
             return
         for number in range(self._proxies):
-            instance, took_ns = start_serving(self.row, self.hosting, self.program, number, self._deadline_s)
+            instance, took_ns = start_serving(
+                self.row,
+                self.hosting,
+                self.program,
+                number,
+                self._deadline_s,
+                forward=self._function.forward,
+                tls=self._tls,
+            )
             stack.callback(instance.stop)
             self.instances.append(instance)
             self.start_ns.append(took_ns)
@@ -121,8 +187,8 @@ class Deployment:
         made = hosting.group(self.program, self._proxies, Limits(), within_s=within_s)
         self._group = stack.enter_context(made)
         self.instances = list(self._group.instances)
-        for endpoint in (*self.endpoints, *self.asked):
-            _wait_serving(self.row, endpoint, self._deadline_s)
+        for served in (*map(self._as_served, self.endpoints), *self.served):
+            _wait_serving(self.row, served, self._deadline_s)
         self.start_ns.append(time.monotonic_ns() - began)
 
     def load(self, cpus: int, stack: ExitStack) -> None:
@@ -158,6 +224,8 @@ class Deployment:
     def counters(self) -> list[dict[str, int]]:
         """Squid's own counters, those of each instance; none when one does not tell."""
         told: list[dict[str, int]] = []
+        if not self._function.counts:
+            return told
         for address, port in self.endpoints:
             found = self.row.client.call(squid.counters, address=address, port=port)
             if not found:
@@ -175,19 +243,36 @@ class Deployment:
             "program": {
                 "name": self.program.name,
                 "command": list(self.program.command),
-                "files": dict(self.program.files),
+                "files": self.program.told_files,
             },
+            **({"tls": self._tls_told()} if self._tls else {}),
             "links": [dict(link) for link in self.row.links],
             "server": "apache2 on the server node",
         }
 
+    def _tls_told(self) -> dict[str, Any]:
+        """What both ends agree on now, by the first of what clients ask, and what was asked for. No key."""
+        assert self._tls is not None  # of one that ends TLS
+        asked = {"set": self._tls.of.name, "words": self._tls.of.words, "session_resumption": "none"}
+        return {"asked": asked, "agreed": _look(self.row, self.served[0], self._deadline_s)}
+
 
 @contextmanager
 def deployed(
-    row: Row, hosting: Hosting, *, proxies: int, cache: bool, stress_cpus: int, deadline_s: float
+    row: Row,
+    hosting: Hosting,
+    *,
+    proxies: int,
+    cache: bool,
+    stress_cpus: int,
+    deadline_s: float,
+    function: ProxyFunction | None = None,
+    tls: Terminated | None = None,
 ) -> Iterator[Deployment]:
-    """Start instances, load their machine, and remove both on leaving."""
-    made = Deployment(row, hosting, proxies=proxies, cache=cache, deadline_s=deadline_s)
+    """Start instances, of Squid where no function is named, load their machine; remove both on leaving."""
+    made = Deployment(
+        row, hosting, proxies=proxies, cache=cache, deadline_s=deadline_s, function=function, tls=tls
+    )
     with ExitStack() as stack:
         made.start(stack)
         made.load(stress_cpus, stack)

@@ -12,12 +12,13 @@ from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.of_requests import RequestsWorkload, Served
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
+from bmwg.methodology.kinds.requests.tls import SETS
 from bmwg.resources.kinds.requests.deployment import Deployment
 
 
 def served(deployment: Deployment) -> list[Served]:
     """Return what clients ask of a deployment as endpoints of requests."""
-    return [Served(address=address, port=port) for address, port in deployment.asked]
+    return deployment.served
 
 
 def measured(deployment: Deployment, clients: RequestsWorkload, spec: RequestsSpec) -> RequestsResult:
@@ -32,8 +33,10 @@ def measured(deployment: Deployment, clients: RequestsWorkload, spec: RequestsSp
     after = _probes(deployment, spec.object_octets)
     hits = squid.gained("client_http.hits", counted, counted_after)
     used = max(0, cpu_after - cpu_before) / max(1, found.elapsed_ns)
+    faults = found.faults + _other_tls(spec, found)
     return replace(
         found,
+        faults=faults,
         probes=(before, after),
         cpu_share=used if clients.begins_soon else None,
         memory_octets=memory_octets,
@@ -43,11 +46,29 @@ def measured(deployment: Deployment, clients: RequestsWorkload, spec: RequestsSp
     )
 
 
+def _other_tls(spec: RequestsSpec, found: RequestsResult) -> tuple[str, ...]:
+    """Say that connections of a repetition agreed on other TLS than the cell says, or resumed a session."""
+    if not spec.tls or found.sustain is None:
+        return ()
+    wanted = SETS[spec.tls]
+    name = f"{wanted.version} {wanted.cipher}"
+    other = sum(count for agreed, count in found.sustain.negotiated.items() if agreed != name)
+    told = (f"{other} connections agreed on other TLS than {name}",) if other else ()
+    resumed = found.sustain.resumed
+    return (*told, f"{resumed} connections resumed a TLS session") if resumed else told
+
+
 def _probes(deployment: Deployment, octets: int) -> tuple[int, bool]:
     """Ask each instance once, and the address before them; the first that is not right speaks for all."""
     row = deployment.row
-    for address, port in dict.fromkeys((*deployment.endpoints, *deployment.asked)):
-        found = row.client.call(probe.fetch, address=address, port=port, url=row.url(octets))
+    for served in deployment.looked_at:
+        found = row.client.call(
+            probe.fetch,
+            address=served.address,
+            port=served.port,
+            url=served.target(row, octets),
+            trust=served.trust.as_builtins() if served.trust else None,
+        )
         right = found["sha256"] == row.sha256[octets] and not found["fault"]
         if found["status"] != 200 or not right:
             return found["status"], False

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.nodes import programs as hosting_programs
 from bmwg.drivers.places.machine import VmHosting
-from bmwg.drivers.workload import squid
+from bmwg.drivers.workload import proxied
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, RequestsSpec, Workload
 from bmwg.resources.kinds.requests.stage import Stage
@@ -36,7 +36,8 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
         return probed
     # of an image, into which only its machine can look
     own_programs = isinstance(hosting, VmHosting) and hosting.root == "image"
-    asked = [] if own_programs else [(row.proxy, {squid.PACKAGES[0]: squid.PACKAGES[0]})]
+    function = proxied.function(group[0].function)
+    asked = [] if own_programs else [(row.proxy, {function.name: function.packages[0]})]
     if any(spec.stress_cpus for spec in group):
         asked.append((row.proxy, {"stress-ng": "stress-ng"}))
     for node, programs in asked:

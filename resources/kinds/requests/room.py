@@ -13,7 +13,8 @@ from bmwg.drivers.undo.locks import claims_here
 from bmwg.methodology.kinds.repeated.profile import Planned, Profile
 from bmwg.methodology.kinds.requests import profile as profiles
 from bmwg.methodology.kinds.requests.kind import REQUESTS as KIND
-from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
+from bmwg.methodology.kinds.requests.phase_search import goal
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.plan import turns
 from bmwg.methodology.plan.shards import Pieces, Work
 from bmwg.methodology.trial.keep_awake import KeepAwake
@@ -125,7 +126,7 @@ class _Requests(RepeatedRoom[RequestsSpec, RequestsResult]):
 
     of = KIND
     opened = RequestsShare
-    test_ids = (profiles.TEST_IDS,)
+    test_ids = (profiles.TEST_IDS, profiles.RFC9411_IDS)
 
     def planned(self, wanted: PlanAsked) -> Collection[Planned[RequestsSpec]]:
         """Return all that the profile plans with the testbed file's network options."""
@@ -134,7 +135,10 @@ class _Requests(RepeatedRoom[RequestsSpec, RequestsResult]):
         return profiles.with_networks(profile, networks).plan()
 
     def load(self, planned: Planned[RequestsSpec]) -> str:
-        """Say how many requests, and how often; their time is not known before."""
+        """Say how many requests, and how often, or what is searched; their time is not known before."""
+        if planned.spec.workload is Workload.TRANSACTIONS:
+            wanted = goal(planned.spec)
+            return f"a search from {wanted.min_load_fps} to {wanted.max_load_fps} {wanted.offer.unit}"
         return f"{planned.spec.asked_requests} requests, {planned.asked.wanted} repetitions"
 
     def whole(self, planned: Collection[Planned[RequestsSpec]]) -> str:

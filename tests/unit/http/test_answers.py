@@ -151,6 +151,8 @@ def test_profiles_keep_to_their_schema_and_forms() -> None:
             "guest": {"native"},
             "cloud": {"vm_para"},
             "trex": set(FORMS),
+            "rfc9411": {"native", "docker_routed"},
+            "rfc9411-quick": {"native"},
             "paper": {*FORMS, "kubernetes_service"},
             "service": {"native", "docker_routed", *CLUSTER_FORMS},
         }

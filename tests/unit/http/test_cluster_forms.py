@@ -79,6 +79,7 @@ def test_shares_survive_the_journal() -> None:
     assert REQUESTS.result_of(body) == GOOD
     cell = profile.cell_of(SPEC)
     axes = {"axes": dict(cell.axes), "hosting": cell.hosting, "network": cell.network}
+    axes |= {"function": cell.function}
     assert REQUESTS.cell(axes) == cell
 
 

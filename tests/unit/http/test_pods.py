@@ -53,6 +53,8 @@ def test_profiles_of_the_documents_measure_pods_and_that_of_trex_none() -> None:
         "guest": both,
         "paper": both,
         "quick": both,
+        "rfc9411": set(),
+        "rfc9411-quick": set(),
         "service": set(),
         "trex": set(),
     }

@@ -1,0 +1,102 @@
+"""nginx as a reverse proxy under test: its configuration as data. No log, no cache, no session resumption."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
+from bmwg.drivers.workload.proxied import ProxyFunction
+from bmwg.drivers.workload.run_authority import Terminated
+
+PORT_NUMBER = 8088
+CERTIFICATE, KEY = "server.crt", "server.key"
+_TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+
+_CONFIG = """\
+daemon off;
+worker_processes auto;
+worker_rlimit_nofile 65536;
+error_log {folder}/error.log warn;
+pid {folder}/nginx.pid;
+events {{
+    worker_connections 16384;
+}}
+http {{
+    access_log off;
+    server_tokens off;
+    tcp_nodelay on;
+    keepalive_timeout 75s;
+    keepalive_requests 1000;
+{temporary}
+    upstream origin {{
+        server {origin};
+        keepalive 64;
+    }}
+    server {{
+        listen {address}:{port}{ssl};
+{tls}        location / {{
+            proxy_pass http://origin;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_set_header Host $host;
+        }}
+    }}
+}}
+"""
+
+
+class Nginx:
+    """nginx before one origin."""
+
+    name: ClassVar[str] = "nginx"
+    packages: ClassVar[tuple[str, ...]] = ("nginx",)
+    forward: ClassVar[bool] = False
+    counts: ClassVar[bool] = False
+
+    def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
+        """Return nginx as it is started in an instance; it keeps nothing, whatever `cache` says."""
+        files = {
+            "nginx.conf": _CONFIG.format(
+                folder=FOLDER,
+                address=ADDRESS,
+                port=PORT,
+                ssl=" ssl" if tls else "",
+                origin=f"{origin[0]}:{origin[1]}",
+                temporary="\n".join(f"    {name}_temp_path {FOLDER}/{name};" for name in _TEMPORARY),
+                tls=_tls(tls) if tls else "",
+            )
+        }
+        if tls:
+            files |= {CERTIFICATE: tls.certificate, KEY: tls.key}
+        return Program(
+            name=self.name,
+            command=("nginx", "-c", f"{FOLDER}/nginx.conf", "-p", FOLDER, "-e", f"{FOLDER}/error.log"),
+            port=PORT_NUMBER,
+            files=files,
+            packages=self.packages,
+            secrets=frozenset({KEY}) if tls else frozenset(),
+        )
+
+
+def _tls(tls: Terminated) -> str:
+    of = tls.of
+    cipher = (
+        f"ssl_conf_command Ciphersuites {of.cipher}"
+        if of.version == "TLSv1.3"
+        else f"ssl_ciphers {of.cipher}"
+    )
+    lines = (
+        f"ssl_certificate {FOLDER}/{CERTIFICATE}",
+        f"ssl_certificate_key {FOLDER}/{KEY}",
+        f"ssl_protocols {of.version}",
+        cipher,
+        f"ssl_ecdh_curve {of.group}",
+        "ssl_prefer_server_ciphers on",
+        "ssl_session_cache off",
+        "ssl_session_tickets off",
+        "ssl_conf_command NumTickets 0",
+    )
+    return "".join(f"        {line};\n" for line in lines)
+
+
+_: type[ProxyFunction] = Nginx

@@ -1,0 +1,34 @@
+"""The functions that requests pass: forward proxies, which are asked for a whole URL, and reverse ones.
+
+Found by their names among `bmwg.drivers.proxy`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from bmwg.drivers import registry
+from bmwg.drivers.api.instance import Program
+from bmwg.drivers.workload.run_authority import Terminated
+
+
+class ProxyFunction(Protocol):
+    """One kind of function, as data: how it is started for an origin, and how it is asked.
+
+    `forward` says that clients ask it for a whole URL; else it stands for its origin, and may end TLS.
+    `counts` says that `squid.counters` reads it. The class is made without arguments.
+    """
+
+    name: ClassVar[str]
+    packages: ClassVar[tuple[str, ...]]
+    forward: ClassVar[bool]
+    counts: ClassVar[bool]
+
+    def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
+        """Return it as it is started in an instance."""
+
+
+def function(name: str) -> ProxyFunction:
+    """Return the function of that name. Raises what `registry.load` raises."""
+    made: ProxyFunction = registry.load(registry.PROXY, name)()
+    return made

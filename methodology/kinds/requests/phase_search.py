@@ -1,0 +1,205 @@
+"""The procedure of RFC 9411 for a highest load of transactions (7.2.4, 7.3.4, 7.5.4). Pure.
+
+1. The initial load, the profile's lowest: where the criteria are not met there, nothing follows.
+2. The target, the profile's highest load, and where it is not reached the search between both; bounds are
+   tried again.
+3. The final iteration at what was found, with the sustain phase of the profile's `sustain_s`; where a
+   criterion is not met for so long, lower loads follow. What holds then is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bmwg.methodology.answers.repeated import Tried
+from bmwg.methodology.kinds.repeated.profile import Planned
+from bmwg.methodology.kinds.requests.rate import RateTrial, RequestRate, judged
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
+from bmwg.methodology.kinds.requests.sustained import Sustained
+from bmwg.methodology.records import Bound, OutcomeType, Quantity
+from bmwg.methodology.search import bisection
+from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
+from bmwg.methodology.search.stepwise import Procedure, Run, run, valid_trial
+
+MET, UNMET = "met", "unmet"  # the highest load that meets the criteria, and the lowest that did not
+INITIAL, FINAL = "initial", "final"
+SHORT_LIMIT = 2  # choice: once may be a pause of the clients' machine
+LOWER_FINALS = 3  # choice: loads below what was found that are tried for the whole time
+_ENDED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
+_SPREAD = ("min", "mean", "max")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Final:
+    """How the final iterations ended; without a `trial` the clients fell short."""
+
+    trial: RateTrial | None
+    failed: tuple[RateTrial, ...]
+
+
+def goal(spec: RequestsSpec) -> ThroughputGoal:
+    """Return what the search of a planned cell is to find."""
+    settings = spec.search
+    assert settings is not None  # of a cell whose loads follow from each other
+    return ThroughputGoal(
+        offer=RequestRate(of=spec, holds=bool(settings.get("holds"))),
+        duration_s=float(settings["duration_s"]),
+        min_load_fps=settings["min_rps"],
+        max_load_fps=settings["max_rps"],
+        relative_width=float(settings["relative_width"]),
+        max_repeats=settings.get("max_repeats", 1),
+        short_limit=min(SHORT_LIMIT, 1 + settings.get("max_repeats", 1)),
+    )
+
+
+def search(measure: Callable[[RequestsSpec], Tried[RequestsResult]], planned: RequestsSpec) -> SearchResult:
+    """Search; `measure` runs and records one repetition."""
+    wanted = goal(planned)
+    taken: list[RateTrial] = []
+
+    def one(spec: RequestsSpec) -> Any:
+        tried = measure(spec)
+        taken.append(judged(tried.seq, tried.result, spec))
+        return taken[-1]
+
+    first = run(_initial(wanted), one)
+    initial = first.found.trial if first.found is not None else None
+    if initial is None or not initial.lossless:
+        return _not_begun(wanted, first, taken)
+    found = bisection.search(one, wanted)
+    numbers = tuple(trial.seq for trial in taken)
+    if found.type not in _ENDED or found.lower is None:
+        return replace(found, trials=numbers, reason=f"{_why(wanted, found)}{_last_unmet(taken)}")
+    ended = run(_final(wanted, found.lower.load_fps, _sustain_s(planned)), one)
+    numbers = tuple(trial.seq for trial in taken)
+    found = replace(found, trials=numbers, error=ended.error)
+    if ended.found is None:
+        why = f"the final iteration: {ended.reason}"
+        return replace(found, type=ended.type, statement=why, reason=why)
+    return _concluded(wanted, found, ended.found)
+
+
+def _sustain_s(planned: RequestsSpec) -> float:
+    return float((planned.search or {})["sustain_s"])
+
+
+def _once(wanted: ThroughputGoal, phase: str, load: int, duration_s: float) -> Procedure[Any]:
+    spec = wanted.offer.spec(load, duration_s)
+    return (
+        yield from valid_trial(spec, phase, max_repeats=wanted.max_repeats, short_limit=wanted.short_limit)
+    )
+
+
+def _initial(wanted: ThroughputGoal) -> Procedure[_Final]:
+    trial = yield from _once(wanted, INITIAL, wanted.min_load_fps, wanted.duration_s)
+    return _Final(trial=trial, failed=())
+
+
+def _final(wanted: ThroughputGoal, load: int, sustain_s: float) -> Procedure[_Final]:
+    failed: list[RateTrial] = []
+    while True:
+        trial = yield from _once(wanted, FINAL, load, sustain_s)
+        if trial is None or trial.lossless or len(failed) == LOWER_FINALS or load <= wanted.min_load_fps:
+            return _Final(trial=trial, failed=tuple(failed))
+        failed.append(trial)
+        step = max(1, int(load * wanted.relative_width * 2 ** (len(failed) - 1)))
+        load = max(wanted.min_load_fps, load - step)
+
+
+def _not_begun(wanted: ThroughputGoal, first: Run[_Final], taken: Sequence[RateTrial]) -> SearchResult:
+    at = f"at the initial {wanted.min_load_fps} {wanted.offer.unit}"
+    if first.found is None:
+        why, kind = f"{at}: {first.reason}", first.type
+    elif first.found.trial is None:
+        why, kind = f"{at} the client fell short: {taken[-1].reason}", OutcomeType.TESTER_LIMITED
+    else:
+        unmet = "; ".join(first.found.trial.unmet or ())
+        why, kind = f"{at} a criterion is not met: {unmet}", OutcomeType.AT_FLOOR
+    numbers = tuple(trial.seq for trial in taken)
+    return SearchResult(type=kind, trials=numbers, statement=why, reason=why, error=first.error)
+
+
+def _concluded(wanted: ThroughputGoal, found: SearchResult, final: _Final) -> SearchResult:
+    unit = wanted.offer.unit
+    if final.trial is None:
+        why = "the client fell short in the final iteration"
+        return replace(found, type=OutcomeType.TESTER_LIMITED, statement=why, reason=why)
+    if not final.trial.lossless:
+        unmet = "; ".join(final.trial.unmet or ())
+        why = (
+            f"no load met the criteria in the final iteration of {final.trial.spec.duration_s:g} s, down to"
+            f" {final.trial.load} {unit}: {unmet}"
+        )
+        return replace(found, type=OutcomeType.UNSTABLE, statement=why, reason=why)
+    quality = [*found.quality]
+    kind, upper = found.type, found.upper
+    for trial in final.failed:
+        kind = OutcomeType.MEASURED
+        upper = Bound(load_fps=trial.load, trials=(trial.seq,))
+        quality.append(f"{trial.load} {unit} did not hold for {trial.spec.duration_s:g} s: {_first(trial)}")
+    why = f"the target is reached: the criteria are met at {final.trial.load} {unit}, the highest load"
+    return replace(
+        found,
+        type=kind,
+        lower=Bound(load_fps=final.trial.load, trials=(final.trial.seq,)),
+        upper=upper,
+        statement="" if kind is OutcomeType.MEASURED else why,
+        reason="" if kind is OutcomeType.MEASURED else why,
+        quality=tuple(quality),
+    )
+
+
+def _first(trial: RateTrial) -> str:
+    return (trial.unmet or ("",))[0]
+
+
+def _why(wanted: ThroughputGoal, found: SearchResult) -> str:
+    """Say why a search gave no number, with what holds all the same."""
+    why = found.reason or found.statement
+    if found.lower is None or found.type is not OutcomeType.TESTER_LIMITED:
+        return why
+    return f"{why}; the criteria are met up to {found.lower.load_fps} {wanted.offer.unit}"
+
+
+def _last_unmet(taken: Sequence[RateTrial]) -> str:
+    unmet = [trial for trial in taken if trial.unmet]
+    return f" (trial {unmet[-1].seq}: {_first(unmet[-1])})" if unmet else ""
+
+
+def quantities(
+    planned: Planned[RequestsSpec], found: SearchResult, executions: Sequence[Tried[RequestsResult]]
+) -> tuple[Quantity, ...]:
+    """Return the highest load, the lowest that did not hold, and the KPIs of the final iteration."""
+    if found.lower is None:
+        return ()
+    unit = goal(planned.spec).offer.unit
+    bounds = {MET: found.lower, UNMET: found.upper}
+    told = [
+        Quantity(metric=f"{planned.metric}.{name}", number=bound.load_fps, unit=unit)
+        for name, bound in bounds.items()
+        if bound is not None
+    ]
+    last = [one.result.sustain for one in executions if one.seq in found.lower.trials]
+    if not last or last[-1] is None:
+        return tuple(told)
+    return (*told, *_kpis(planned.metric, last[-1]))
+
+
+def _kpis(metric: str, phase: Sustained) -> tuple[Quantity, ...]:
+    """Return what RFC 9411 6.3 names, of one sustain phase."""
+    found = [
+        Quantity(metric=f"{metric}.transactions", number=phase.transactions_per_s, unit="transactions/s"),
+        Quantity(metric=f"{metric}.opened", number=phase.opened / phase.length_s, unit="connections/s"),
+        Quantity(metric=f"{metric}.open", number=phase.open_mean, unit="connections"),
+        Quantity(metric=f"{metric}.body_rate", number=phase.body_octets * 8 / phase.length_s, unit="bit/s"),
+        Quantity(metric=f"{metric}.sustained", number=phase.length_s, unit="s"),
+    ]
+    for event, told in (("first_octet", phase.first_octet_ns), ("last_octet", phase.last_octet_ns)):
+        found += [
+            Quantity(metric=f"{metric}.{event}.{name}", number=told[name], unit="ns")
+            for name in _SPREAD
+            if name in told
+        ]
+    return tuple(found)

@@ -1,0 +1,95 @@
+"""An origin of known behaviour, a process of its own: it answers on loopback until its standard input ends.
+
+    python origin.py '{"octets": 1000, "delay_s": 0.01}'
+
+Prints its port. Settings: `octets`, `delay_s` of each answer, `fail_every` (each so many-th answer is 503),
+`reset_every` (each so many-th connection is reset in place of an answer), `most_per_s` (answers leave at that
+rate at most, the others wait), `most_connections` (more are closed at once), `stops_at` (the answer of that
+number comes a second late, and all behind it).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_READY_S = 10.0
+
+
+@contextmanager
+def origin(**settings: Any) -> Iterator[int]:
+    """Run one; yields its port on 127.0.0.1."""
+    command = [sys.executable, str(Path(__file__)), json.dumps({"octets": 1000, **settings})]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdin is not None  # noqa: PT018
+        try:
+            yield int(process.stdout.readline())
+        finally:
+            process.stdin.close()
+            process.wait(_READY_S)
+
+
+class _Origin:
+    def __init__(self, octets: int, settings: dict[str, Any]) -> None:
+        self._answer = f"HTTP/1.1 200 OK\r\nServer: o\r\nContent-Length: {octets}\r\n\r\n".encode() + bytes(
+            octets
+        )
+        self._set = settings
+        self._answers = self._connections = self._open = 0
+        self._free_s = 0.0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections += 1
+        number = self._connections
+        most = self._set.get("most_connections")
+        if most is not None and self._open >= most:
+            writer.close()
+            return
+        self._open += 1
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                if number % self._set.get("reset_every", 1 << 40) == 0:
+                    sock = writer.get_extra_info("socket")
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    writer.transport.abort()
+                    return
+                await self._wait()
+                self._answers += 1
+                if self._answers == self._set.get("stops_at"):
+                    time.sleep(1.0)
+                fails = self._answers % self._set.get("fail_every", 1 << 40) == 0
+                writer.write(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n" if fails else self._answer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self._open -= 1
+            writer.close()
+
+    async def _wait(self) -> None:
+        delay_s = self._set.get("delay_s", 0.0)
+        if rate := self._set.get("most_per_s"):
+            now_s = asyncio.get_running_loop().time()
+            self._free_s = max(now_s, self._free_s + 1 / rate)
+            delay_s += self._free_s - now_s
+        if delay_s:
+            await asyncio.sleep(delay_s)
+
+
+async def _main(settings: dict[str, Any]) -> None:
+    made = _Origin(settings.pop("octets"), settings)
+    server = await asyncio.start_server(made.serve, "127.0.0.1", 0, backlog=4096)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(json.loads(sys.argv[1])))

@@ -1,0 +1,70 @@
+"""Sustain phases of made functions: what a client would have counted of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.unit.http import made as cells
+
+from bmwg.methodology.answers.repeated import Tried
+from bmwg.methodology.kinds.requests import rate_search
+from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
+from bmwg.methodology.kinds.requests.sustained import Sustained
+
+SECOND_NS = 1_000_000_000
+
+
+def phase(**changes: Any) -> Sustained:
+    """A sustain phase of 10 s at 1,000 transactions a second that meets all criteria."""
+    fields: dict[str, Any] = {
+        "interval_ns": SECOND_NS,
+        "requests_per_connection": 1,
+        "due_connections": 10_000,
+        "opened": 10_000,
+        "tried": 10_000,
+        "body_octets": 10_000_000,
+        "completed": (1_000,) * 10,
+        "open_ns": (20 * SECOND_NS,) * 10,
+    }
+    return Sustained(**{**fields, **changes})
+
+
+def modelled(
+    of: Any, limit: int, tires_after_s: float = 1e9, client: int = 1 << 30
+) -> list[Tried[RequestsResult]]:
+    """Search over a function that carries `limit`, or 0.9 of it for longer; return what was recorded.
+
+    The client offers no more than `client` requests a second.
+    """
+    recorded: list[Tried[RequestsResult]] = []
+
+    def measure(spec: RequestsSpec) -> Tried[RequestsResult]:
+        carried = limit if spec.duration_s < tires_after_s else limit * 9 // 10
+        seconds = int(spec.duration_s)
+        if spec.held_connections:
+            least = min(spec.held_connections, carried)
+            told = phase(held_connections=spec.held_connections, least_open=least)
+        else:
+            done = min(spec.rate_rps, carried)
+            told = phase(
+                due_connections=spec.rate_rps * seconds,
+                opened=spec.rate_rps * seconds,
+                tried=spec.rate_rps * seconds,
+                completed=(done,) * seconds,
+                open_ns=(5 * SECOND_NS,) * seconds,
+                first_octet_ns={"min": 1, "mean": 2, "max": 3},
+            )
+        unsent = max(0, spec.rate_rps - client) * seconds
+        result = RequestsResult(
+            asked_requests=told.tried,
+            requests=told.tried,
+            probes=cells.RIGHT,
+            sustain=told,
+            unsent_requests=unsent,
+        )
+        recorded.append(REQUESTS.tried(len(recorded) + 1, spec, result, "d1"))
+        return recorded[-1]
+
+    rate_search.search(measure, of.spec)
+    return recorded

@@ -1,0 +1,333 @@
+"""The client of transactions counts what an origin of known behaviour does; RFC 9411's criteria name it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.unit.http import made as cells
+from tests.unit.http.origin import origin
+from tests.unit.http.phases import SECOND_NS, modelled, phase
+
+from bmwg.drivers.workload import transacting, transactions
+from bmwg.drivers.workload.of_requests import Served
+from bmwg.drivers.workload.transaction_load import Load
+from bmwg.methodology.answers.repeated import Tried
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.kinds.requests import phase_search, profile
+from bmwg.methodology.kinds.requests.criteria import breaches
+from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
+from bmwg.methodology.kinds.requests.sustained import Sustained
+from bmwg.methodology.kinds.requests.tls import SETS
+from bmwg.methodology.records import OutcomeType
+from bmwg.schemas.validation import problems
+
+
+def offered(port: int, **changes: Any) -> Sustained:
+    """Offer a load to an origin; returns the sustain phase."""
+    load = {"address": "127.0.0.1", "port": port, "target": "/", "host": "o", "octets": 1000}
+    load |= {"ramp_s": 0.2, "sustain_s": 1.0, "timeout_s": 20.0, "late_ns": 60 * SECOND_NS}
+    return Sustained.from_builtins(transacting.run(load={**load, **changes}, trust=None)["sustain"])
+
+
+def test_what_meets_all_criteria_breaks_none() -> None:
+    assert breaches(phase()) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"failures": {"status 503": 1}}, "failed transactions: 1 of 10000 (status 503: 1)"),
+        ({"tried": 100_000, "failures": {"status 503": 1}}, "failed transactions: 1 of 100000"),
+        ({"tried": 100_001, "failures": {"status 503": 1}}, ""),
+        ({"resets": 1}, "unexpected resets: 1 of 10000 connections"),
+        ({"completed": (1_000,) * 9 + (940,)}, "constant rate: 940 transactions in one interval, 994"),
+        ({"completed": (1_000,) * 9 + (960,)}, ""),
+        ({"completed": (980,) * 10}, "target rate: 9800 transactions were completed"),
+        (
+            {"open_ns": (200 * SECOND_NS,) * 9 + (300 * SECOND_NS,)},
+            "constant connections: 300 open in one interval, 210 on average",
+        ),
+        ({"open_ns": (0,) * 9 + (9 * SECOND_NS,)}, ""),  # a few connections are a pause of some milliseconds
+        (
+            {"held_connections": 500, "least_open": 499},
+            "held connections: 499 at the fewest, 500 were to be held",
+        ),
+        ({"held_connections": 500, "least_open": 500, "completed": (0,) * 9 + (500,)}, ""),
+    ],
+)
+def test_a_criterion_that_is_not_met_is_named(changes: dict[str, Any], said: str) -> None:
+    found = breaches(phase(**changes))
+    assert len(found) == bool(said)
+    assert said in "".join(found)
+
+
+def test_a_delay_of_ten_milliseconds_is_ten_milliseconds_more() -> None:
+    with origin() as port:
+        plain = offered(port, rate=100)
+    with origin(delay_s=0.01) as port:
+        delayed = offered(port, rate=100)
+    assert (plain.tried, plain.failed, delayed.tried, delayed.failed) == (100, 0, 100, 0)
+    more_ns = delayed.first_octet_ns["min"] - plain.first_octet_ns["min"]
+    assert more_ns >= 9_900_000  # a sleep is never shorter; how much longer it is, is the machine's
+    assert delayed.first_octet_ns["p50"] <= delayed.last_octet_ns["p50"]
+
+
+def test_a_client_of_an_open_loop_shows_that_its_function_stopped() -> None:
+    """All that was due in the second of the stop waited, half a second on average."""
+    with origin(stops_at=150) as port:
+        found = offered(port, rate=100, sustain_s=3.0)
+    assert found.tried == 300
+    assert found.last_octet_ns["max"] >= 900_000_000
+    assert found.last_octet_ns["p90"] >= 400_000_000  # a closed loop would have one slow answer of 300
+    assert any(one.startswith("constant rate") for one in breaches(found))
+
+
+def test_failures_and_resets_are_counted_by_their_names() -> None:
+    with origin(fail_every=50) as port:
+        found = offered(port, rate=200)
+    assert sum(found.failures.values()) in (4, 5)  # those of the ramp are none of the phase
+    assert set(found.failures) == {"status 503"}
+    with origin(reset_every=50) as port:
+        found = offered(port, rate=200)
+    assert found.resets == found.failures["ECONNRESET"]
+    assert found.resets in (4, 5)
+
+
+def test_ten_transactions_follow_each_other_on_a_connection() -> None:
+    with origin() as port:
+        found = offered(port, rate=200, per_connection=10)
+    assert (found.due_connections, found.opened, found.tried, found.failed) == (20, 20, 200, 0)
+    assert found.body_octets == 200_000
+
+
+def test_a_limit_of_connections_is_met_at_it_and_not_at_one_more() -> None:
+    for held, said in ((40, ""), (41, "held connections: 40 at the fewest, 41")):
+        with origin(most_connections=40) as port:
+            found = offered(port, held=held)
+        assert said in " ".join(breaches(found))
+        assert bool(breaches(found)) == bool(said)
+
+
+def test_where_nothing_listens_every_transaction_fails_by_name() -> None:
+    with origin() as port:
+        pass
+    assert offered(port, rate=20).failures == {"ECONNREFUSED": 20}
+
+
+def test_an_answer_of_another_size_is_no_answer() -> None:
+    with origin(octets=999) as port:
+        assert offered(port, rate=20).failures == {"an object of another size": 20}
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"rate": 1, "held": 1}, {"held": 1, "ramp_s": 0}, {"sustain_s": 0.5}]
+)
+def test_a_load_that_makes_no_phase_is_refused(changes: dict[str, Any]) -> None:
+    fields: dict[str, Any] = {
+        "address": "",
+        "port": 1,
+        "target": "/",
+        "host": "",
+        "octets": 1,
+        "timeout_s": 1,
+    }
+    fields |= {"ramp_s": 1, "sustain_s": 1}
+    with pytest.raises(ConfigError) as caught:
+        Load(**{**fields, **changes})
+    assert caught.value.error_id == "TRANS-01"
+
+
+def test_a_ramp_rises_to_the_rate_and_the_sustain_phase_has_what_is_due_there() -> None:
+    load = Load(
+        address="", port=1, target="/", host="", octets=1, timeout_s=1, ramp_s=2.0, sustain_s=3.0, rate=100
+    )
+    due = [load.due_ns(number) for number in range(load.connections)]
+    assert due == sorted(due)
+    assert sum(one < SECOND_NS for one in due) == 25  # half of the time is a quarter of the ramp
+    assert sum(one < 2 * SECOND_NS for one in due) == 100
+    assert sum(2 * SECOND_NS <= one < 5 * SECOND_NS for one in due) == 300 == len(due) - 100
+
+
+SETTINGS = {
+    "min_rps": 100,
+    "max_rps": 1000,
+    "duration_s": 3,
+    "relative_width": 0.02,
+    "max_latency_ms": 2000,
+    "max_repeats": 1,
+    "ramp_s": 1.0,
+    "sustain_s": 10,
+}
+
+
+def planned(**settings: Any) -> Any:
+    """Return a planned cell of connections per second."""
+    spec = cells.spec(
+        experiment="connections_per_second",
+        workload=Workload.TRANSACTIONS,
+        function="nginx",
+        late_ms=2000,
+        search={**SETTINGS, **settings},
+    )
+    metric = "concurrent_connections" if settings.get("holds") else "connection_rate"
+    return replace(cells.planned(spec), metric=metric)
+
+
+def values(of: Any, recorded: list[Tried[RequestsResult]]) -> dict[str, float]:
+    """Return the numbers of the answer, by the last part of their names."""
+    found = REQUESTS.answered(of, recorded)
+    assert found.type is OutcomeType.MEASURED, found.reason
+    return {one.metric.removeprefix(f"{of.metric}."): one.number for one in found.values}
+
+
+@pytest.mark.parametrize("limit", [200, 333, 900])
+def test_a_limit_of_transactions_is_found_within_two_per_cent(limit: int) -> None:
+    of = planned()
+    recorded = modelled(of, limit)
+    found = values(of, recorded)
+    assert limit * 0.98 <= found["met"] <= limit * 1.02 < found["unmet"] * 1.02
+    assert recorded[0].spec.rate_rps == 100  # the initial load
+    assert recorded[1].spec.rate_rps == 1000  # the target
+    assert (recorded[-1].spec.duration_s, found["sustained"]) == (10.0, 10.0)
+    assert found["first_octet.mean"] == 2
+
+
+def test_a_limit_of_connections_is_found_exactly() -> None:
+    of = planned(holds=True, relative_width=0.001, max_rps=2000)
+    found = values(of, modelled(of, 500))
+    assert (found["met"], found["unmet"]) == (500, 501)
+
+
+def test_what_holds_for_seconds_alone_is_no_answer() -> None:
+    of = planned()
+    found = values(of, modelled(of, 500, tires_after_s=10))
+    assert found["met"] <= 455  # 0.9 of 500, and the share that counts as reached
+    outcome = REQUESTS.answered(of, modelled(of, 500, tires_after_s=10))
+    assert any("did not hold for 10 s: target rate" in one for one in outcome.quality)
+
+
+def test_a_target_that_is_reached_is_no_limit() -> None:
+    of = planned()
+    found = REQUESTS.answered(of, modelled(of, 5000))
+    assert found.type is OutcomeType.AT_CEILING
+    assert "the target is reached: the criteria are met at 1000" in found.reason
+
+
+def test_nothing_follows_where_the_initial_load_does_not_meet_the_criteria() -> None:
+    of = planned()
+    recorded = modelled(of, 50)
+    found = REQUESTS.answered(of, recorded)
+    assert (len(recorded), found.type) == (1, OutcomeType.AT_FLOOR)
+    assert found.reason.startswith("at the initial 100 requests/s a criterion is not met: target rate")
+
+
+def test_where_the_client_falls_short_there_is_no_number_of_the_function() -> None:
+    of = planned()
+    found = REQUESTS.answered(of, modelled(of, 5000, client=500))
+    assert found.type is OutcomeType.TESTER_LIMITED
+    assert "the criteria are met up to 49" in found.reason
+    found = REQUESTS.answered(of, modelled(of, 5000, client=50))
+    assert found.type is OutcomeType.TESTER_LIMITED
+    assert found.reason.startswith("at the initial 100 requests/s the client fell short: 150 of 300")
+
+
+def test_a_trial_is_read_from_the_journal_as_it_was_written() -> None:
+    of = planned()
+    tried = modelled(of, 500)[3]
+    body = REQUESTS.body_of(replace(tried.spec, number=1), tried.result, {})
+    assert problems({"spec": body.spec, "result": body.result}, "requests") == []
+    assert REQUESTS.result_of(body) == tried.result
+    assert REQUESTS.spec_of(body).load == tried.spec.load
+    of = planned(holds=True)
+    body = REQUESTS.body_of(replace(modelled(of, 500)[3].spec, number=1), tried.result, {})
+    assert problems({"spec": body.spec, "result": body.result}, "requests") == []
+    assert REQUESTS.spec_of(body).held_connections > 0
+
+
+def searched(port: int, **settings: Any) -> dict[str, float]:
+    """Search with the client itself on loopback; returns the numbers of the answer."""
+    of = planned(**settings)
+    clients = transactions.TransactionClients(
+        SimpleNamespace(
+            client=SimpleNamespace(call_within=lambda within, function, **given: function(**given)),
+            url=lambda octets: "/",
+            path=lambda octets: "/",
+            origin_host="o",
+        ),  # type: ignore[arg-type]
+        Path(os.devnull),
+    )
+    clients.attach([Served(address="127.0.0.1", port=port, forward=False)])
+    recorded: list[Tried[RequestsResult]] = []
+
+    def measure(spec: RequestsSpec) -> Tried[RequestsResult]:
+        result = replace(clients.run(spec), probes=cells.RIGHT)
+        recorded.append(REQUESTS.tried(len(recorded) + 1, spec, result, "d1"))
+        return recorded[-1]
+
+    phase_search.search(measure, of.spec)
+    return values(of, recorded)
+
+
+@pytest.mark.slow
+def test_an_origin_limited_to_200_transactions_per_second_is_found_within_two_per_cent() -> None:
+    with origin(most_per_s=200) as port:
+        found = searched(port, min_rps=50, max_rps=500, ramp_s=0.5, duration_s=4, sustain_s=5, max_repeats=3)
+    assert 196 <= found["met"] <= 204
+
+
+@pytest.mark.slow
+def test_an_origin_limited_to_40_connections_is_found_exactly() -> None:
+    with origin(most_connections=40) as port:
+        found = searched(
+            port,
+            holds=True,
+            min_rps=10,
+            max_rps=100,
+            ramp_s=0.3,
+            duration_s=1,
+            sustain_s=2,
+            relative_width=0.001,
+        )
+    assert (found["met"], found["unmet"]) == (40, 41)
+
+
+@pytest.mark.parametrize("name", ["rfc9411", "rfc9411-quick"])
+def test_profiles_begin_at_a_tenth_of_the_target_and_tell_functions_and_tls_apart(name: str) -> None:
+    plan = profile.load(name).plan()
+    assert {one.test_id for one in plan} == set(profile.RFC9411.values())
+    for one in plan:
+        settings = one.spec.search or {}
+        assert settings["min_rps"] * 10 == settings["max_rps"]  # rfc9411-7.2.3.2
+        assert one.spec.tls in ("", *SETS)
+        assert bool(one.spec.tls) == one.spec.experiment.startswith("https_")
+        cell = one.cell
+        axes = {"axes": dict(cell.axes), "hosting": cell.hosting, "network": cell.network}
+        assert REQUESTS.cell({**axes, "function": cell.function}) == cell
+    assert len({one.deployment for one in plan}) > len({one.spec.form for one in plan})
+
+
+def test_a_profile_of_the_document_has_its_lengths_and_sizes() -> None:
+    for one in profile.load("rfc9411").plan():
+        assert (one.spec.search or {})["sustain_s"] >= 300  # rfc9411-4.3.4
+    sizes: dict[str, set[int]] = {}
+    for one in profile.load("rfc9411").plan():
+        sizes.setdefault(one.spec.experiment, set()).add(one.spec.object_octets // 1024)
+    assert sizes["connections_per_second"] == sizes["https_connections_per_second"] == {1, 2, 4, 16, 64}
+    assert sizes["http_throughput"] == sizes["https_throughput"] == {1, 16, 64, 256}
+
+
+def test_tls_and_functions_are_of_transactions_alone() -> None:
+    data = profile.load("quick").data
+    for changes in ({"tls": ["tls13-aes128-p256"]}, {"functions": ["nginx"]}):
+        first = {**data["experiments"][0], **changes}
+        assert problems({**data, "experiments": [first]}, "http_profile")
+    data = profile.load("rfc9411-quick").data
+    first = {**data["experiments"][0], "tls": ["tls10-rsa-512"]}
+    assert problems({**data, "experiments": [first]}, "http_profile")
+    assert not problems(dict(data), "http_profile")
