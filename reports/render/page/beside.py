@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bmwg.reports.render import matrices, vsperf_coverage
 from bmwg.reports.render.blocks import Block, Contents, Heading, Part, Rich, paragraph, title
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.sections import evidence, grades, guard, search_tables
+from bmwg.reports.render.sections import evidence, grades, guard, matrices, search_tables, vsperf_coverage
 
 REPORT = "report.html"
 CLAUSES, MATRICES, SEARCHES, VALIDITY, PLATFORM, DEFINITIONS = FILES = tuple(

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from bmwg.reports import rooms
 from bmwg.reports.published import ratios as published
-from bmwg.reports.render import power_section
 from bmwg.reports.render.blocks import Block, Contents, Figure, banner, title
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.page import beside, first_page, glance
@@ -25,6 +24,7 @@ from bmwg.reports.render.sections import (
     latency_table,
     parallel_section,
     physical_section,
+    power_section,
     results,
     statements,
 )

@@ -18,8 +18,8 @@ from bmwg.methodology.requirements.vsperf_tests import tests as vsperf_tests
 from bmwg.reports.render.blocks import Fold, Grid, flat, parts
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.forms.html import html
-from bmwg.reports.render.matrices import PAGE, matrices
-from bmwg.reports.render.vsperf_coverage import coverage
+from bmwg.reports.render.sections.matrices import PAGE, matrices
+from bmwg.reports.render.sections.vsperf_coverage import coverage
 from bmwg.reports.store import RunStore, read_run
 
 COVERAGE = "Coverage, without results"
@@ -128,7 +128,7 @@ def test_why_a_cell_has_no_result_is_the_reason_of_its_own_answer(tmp_path: Path
 def test_a_part_that_an_answer_does_not_tell_is_no_result(tmp_path: Path) -> None:
     from bmwg.methodology.matrix import REMOVED, STARTED
     from bmwg.methodology.records import Outcome
-    from bmwg.reports.render.matrices import Standing
+    from bmwg.reports.render.sections.matrices import Standing
 
     outcome = Outcome(
         outcome_id="x",

@@ -9,7 +9,7 @@ from made_parts import Maker, cell, header
 from bmwg.methodology.answers.power import Energy, Lack
 from bmwg.reports.render.blocks import Grid, Paragraph, flat
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.power_section import section
+from bmwg.reports.render.sections.power_section import section
 from bmwg.reports.store import RunStore, read_run
 
 S = 1_000_000_000

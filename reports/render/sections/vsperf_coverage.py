@@ -8,7 +8,7 @@ from bmwg.methodology.requirements.unjudged_rows import RowClass, unjudged
 from bmwg.methodology.requirements.vsperf_tests import VsperfTest, tests
 from bmwg.reports.render.blocks import Block, Part, Rich, paragraph, table, title
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.matrices import Standing, anchor, standing
+from bmwg.reports.render.sections.matrices import Standing, anchor, standing
 from bmwg.reports.render.text import NONE
 
 _HOW = (
