@@ -95,9 +95,6 @@ def open_row(
             stack.enter_context(NamespaceNode(name, keep=[run_dir], owner=owner))
             for name in (CLIENT, PROXY, SERVER)
         )
-        # a client that closes its connections keeps their ports for a minute
-        client.call(sysctl.write, key="net/ipv4/tcp_tw_reuse", value="1")
-        client.call(sysctl.write, key="net/ipv4/ip_local_port_range", value="1024 65535")  # rfc9411-4.3.1.1
         ends = Ends(
             client=client,
             proxy=proxy,
@@ -134,7 +131,7 @@ class Ends:
     hosts: Mapping[str, Node] = field(default_factory=dict)
 
     def give_addresses(self) -> None:
-        """Give addresses and routes, and have the proxies' machine forward."""
+        """Give addresses, routes and ports, and have the proxies' machine forward."""
         for node, interface, address in (
             (self.client, self.ports[0], _CLIENT_ADDRESS),
             (self.proxy, self.ports[1], _PROXY_TO_CLIENT),
@@ -146,6 +143,11 @@ class Ends:
             for destination in (INSTANCE_NETWORK, "198.18.1.0/24", "198.18.2.0/24"):
                 if _PREFIX_OF[node.name] != destination:
                     node.call(routing.add_route, destination=destination, via=via)
+        # a client that closes its connections keeps their ports for a minute
+        self.client.call(sysctl.write, key="net/ipv4/tcp_tw_reuse", value="1")
+        self.client.call(
+            sysctl.write, key="net/ipv4/ip_local_port_range", value="1024 65535"
+        )  # rfc9411-4.3.1.1
         # before any daemon: Docker closes forwarding when it is the one to switch it on
         self.proxy.call(sysctl.write, key="net/ipv4/ip_forward", value="1")
 
