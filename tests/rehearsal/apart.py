@@ -118,70 +118,114 @@ def write(folder: Path, python: Path, role: str, there: list[str]) -> None:
     (folder / "lab.yaml").write_text(_PROFILE)
 
 
-def main(role: str, folder: Path, words: list[str]) -> int:
-    """Boot the host, cable it, run the command."""
-    if role == TESTER_HOST:
-        build.ensure_built()  # here, where the compiler is fast; the guest finds it
-    folder.mkdir(parents=True)
-    subprocess.run(["mount", "-t", "sysfs", "sysfs", "/sys"], check=True)
-    for place in ("/var/lib/bmwg", "/run"):
-        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
-    interfaces.up(interface="lo")
-    make_keys(folder)
-    python = folder / "python"
-    source = Path(bmwg.__file__).parents[1]
-    python.write_text(f'#!/bin/sh\nPYTHONPATH="{source}" exec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
-    spec = MachineSpec(
-        name="dut",
-        cpus=2,
-        memory_octets=2 << 30,
-        accelerator=qemu.probe_accelerator()[0],
-        nics=(
-            Nic(tap=MANAGED, mac=mac(0), address=f"{THERE_IPV4}/24"),
-            *(Nic(tap=port, mac=mac(number)) for number, port in enumerate(PORTS, start=1)),
-        ),
-        shares={str(folder): "bmwg-lab"},  # a guest has a /tmp of its own
-        views=guest_views.hidden(),
-    )
-    with ExitStack() as stack:
-        machine = stack.enter_context(Machine(spec, boot_deadline_s=BOOT_DEADLINE_S))
+class Lab:
+    """The machines while they stand, as a context manager; `boot` starts the guest anew."""
+
+    def __init__(self, role: str, folder: Path) -> None:
+        self.role = role
+        self.folder = folder
+        self.python = folder / "python"
+        self._stack = ExitStack()
+        self._machine: Machine | None = None
+
+    def __enter__(self) -> Lab:
+        if self.role == TESTER_HOST:
+            build.ensure_built()  # here, where the compiler is fast; the guest finds it
+        self.folder.mkdir(parents=True)
+        subprocess.run(["mount", "-t", "sysfs", "sysfs", "/sys"], check=True)
+        for place in ("/var/lib/bmwg", "/run"):
+            subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
+        interfaces.up(interface="lo")
+        make_keys(self.folder)
+        source = Path(bmwg.__file__).parents[1]
+        self.python.write_text(f'#!/bin/sh\nPYTHONPATH="{source}" exec "{sys.executable}" "$@"\n')
+        self.python.chmod(0o755)
+        self.boot()
+        if self.role == TESTER_HOST:
+            daemon = self._stack.enter_context(subprocess.Popen(sshd(self.folder, GUEST[DEVICE], HERE_IPV4)))
+            self._stack.callback(daemon.kill)
+            reached(self.folder, self.python, GUEST[DEVICE])
+        else:
+            self._loop(HERE)
+        found = self.machine.node.call_within(CALL_DEADLINE_S, interfaces.listing)
+        names = {str(interface["mac"]): str(interface["name"]) for interface in found}
+        write(self.folder, self.python, self.role, [names[mac(number)] for number in (1, 2)])
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.close()
+        self.machine.stop()
+
+    @property
+    def machine(self) -> Machine:
+        """The guest that runs."""
+        assert self._machine is not None
+        return self._machine
+
+    def boot(self) -> None:
+        """Start the guest, after the end of the one before, and wait until ssh reaches it."""
+        if self._machine is not None:
+            self._machine.stop()
+        spec = MachineSpec(
+            name="dut",
+            cpus=2,
+            memory_octets=2 << 30,
+            accelerator=qemu.probe_accelerator()[0],
+            nics=(
+                Nic(tap=MANAGED, mac=mac(0), address=f"{THERE_IPV4}/24"),
+                *(Nic(tap=port, mac=mac(number)) for number, port in enumerate(PORTS, start=1)),
+            ),
+            shares={str(self.folder): "bmwg-lab"},  # a guest has a /tmp of its own
+            views=guest_views.hidden(),
+        )
+        self._machine = Machine(spec, boot_deadline_s=BOOT_DEADLINE_S)
+        self._machine.__enter__()
         interfaces.add_address(interface=MANAGED, address=f"{HERE_IPV4}/24")
         for name in (MANAGED, *PORTS):
             interfaces.up(interface=name)
-        machine.node.call_within(
+        self.machine.node.call_within(
             CALL_DEADLINE_S,
             guest_run.start,
-            argv=sshd(folder, GUEST[role], THERE_IPV4),
+            argv=sshd(self.folder, GUEST[self.role], THERE_IPV4),
             output="/run/sshd.out",
             folder="/",
             environment={},
         )
-        reached(folder, python, GUEST[role])
-        tester: Calls = HERE
-        if role == TESTER_HOST:
-            tester = machine.node
-            daemon = stack.enter_context(subprocess.Popen(sshd(folder, GUEST[DEVICE], HERE_IPV4)))
-            stack.callback(daemon.kill)
-            reached(folder, python, GUEST[DEVICE])
-        tester.call(
+        reached(self.folder, self.python, GUEST[self.role])
+        if self.role == TESTER_HOST:
+            self._loop(self.machine.node)
+
+    def _loop(self, tester: Calls) -> None:
+        """Make the pair that joins the tester's machine with itself."""
+        tester.call_within(
+            CALL_DEADLINE_S,
             links.make_pair,
             interface=LOOP[0],
             mac=mac(8),
             peer=LOOP[1],
             peer_mac=mac(9),
-            peer_pid=tester.call(probe.identify)["pid"],
+            peer_pid=tester.call_within(CALL_DEADLINE_S, probe.identify)["pid"],
             mtu_octets=1500,
         )
         for name in LOOP:
-            tester.call(interfaces.up, interface=name)
-        found = machine.node.call_within(CALL_DEADLINE_S, interfaces.listing)
-        names = {str(one["mac"]): str(one["name"]) for one in found}
-        write(folder, python, role, [names[mac(number)] for number in (1, 2)])
-        given = [word.replace("FOLDER", str(folder)) for word in words]
-        return subprocess.run(
-            [sys.executable, "-m", "bmwg", *given], check=False, env={**os.environ, "HOME": str(folder)}
-        ).returncode
+            tester.call_within(CALL_DEADLINE_S, interfaces.up, interface=name)
+
+    def pull(self, number: int, *, pulled: bool) -> None:
+        """Take the cable out of a port of the guest (1 or 2), or put it back: its carrier goes and comes."""
+        self.machine.monitor.execute("set_link", {"name": f"net{number}", "up": not pulled})
+
+    def bmwg(self, *words: str) -> subprocess.Popen[bytes]:
+        """Begin a command of the toolkit, in which FOLDER stands for the lab's folder."""
+        given = [word.replace("FOLDER", str(self.folder)) for word in words]
+        return subprocess.Popen(
+            [sys.executable, "-m", "bmwg", *given], env={**os.environ, "HOME": str(self.folder)}
+        )
+
+
+def main(role: str, folder: Path, words: list[str]) -> int:
+    """Boot the host, cable it, run the command."""
+    with Lab(role, folder) as lab:
+        return lab.bmwg(*words).wait()
 
 
 if __name__ == "__main__":

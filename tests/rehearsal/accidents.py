@@ -1,0 +1,76 @@
+"""A run whose device host has a kernel of its own, with accidents on the way; prints what became of it.
+
+The runner is killed, the device's host loses its power and boots again, a cable is pulled and put back, each
+amid a run; after each `bmwg cleanup` and `bmwg resume`. Usage: accidents.py FOLDER, in namespaces of its own
+as `apart.py`. The exit status is that of `bmwg verify` in the end.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.rehearsal.apart import DEVICE, Lab
+
+_ENDS_WITHIN_S = 900.0
+_PULLED_S = 20.0
+_TESTS = ("CN-TPUT-1.1", "CN-TPUT-1.2", "CN-TPUT-1.3")
+_FURTHER = 4  # lines of the journal between one accident and the next
+
+
+def lines(folder: Path) -> int:
+    """How many lines the journal holds."""
+    return sum(journal.read_bytes().count(b"\n") for journal in folder.glob("results/*/trials.jsonl"))
+
+
+def amid(lab: Lab, command: subprocess.Popen[bytes], more: int) -> None:
+    """Wait until the command has recorded so many trials more."""
+    before, end_s = lines(lab.folder), time.monotonic() + _ENDS_WITHIN_S
+    while lines(lab.folder) < before + more:
+        assert command.poll() is None, f"ended with {command.returncode} before its accident"
+        assert time.monotonic() < end_s, "no trial in time"
+        time.sleep(0.2)
+
+
+def said(what: str, command: subprocess.Popen[bytes]) -> int:
+    """Wait for the end of a command, and print how it ended."""
+    status = command.wait(_ENDS_WITHIN_S)
+    print(f"== {what}: status {status}", flush=True)
+    return status
+
+
+def main(folder: Path) -> int:
+    """Run, and let all three happen."""
+    with Lab(DEVICE, folder) as lab:
+        words = ["--testbed", "FOLDER/testbed.yaml", "--profile", "FOLDER/lab.yaml"]
+        words += ["--results", "FOLDER/results", *(word for test in _TESTS for word in ("--test", test))]
+        command = lab.bmwg("run", *words)
+        amid(lab, command, _FURTHER)
+        command.send_signal(signal.SIGKILL)
+        said("run, runner killed", command)
+        (run,) = (str(path) for path in folder.glob("results/*"))
+        said("cleanup", lab.bmwg("cleanup", run))
+
+        command = lab.bmwg("resume", run)
+        amid(lab, command, _FURTHER)
+        lab.machine.monitor.execute("quit")
+        said("resume, host without power", command)
+        lab.boot()
+        said("cleanup", lab.bmwg("cleanup", run))
+
+        command = lab.bmwg("resume", run)
+        amid(lab, command, _FURTHER)
+        lab.pull(1, pulled=True)
+        time.sleep(_PULLED_S)
+        lab.pull(1, pulled=False)
+        said("resume, cable pulled", command)
+        said("cleanup", lab.bmwg("cleanup", run))
+        said("resume", lab.bmwg("resume", run))
+        return said("verify", lab.bmwg("verify", run))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(Path(sys.argv[1])))
