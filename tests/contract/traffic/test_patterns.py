@@ -82,7 +82,7 @@ def test_rings_bring_frames_to_the_wrong_ports_and_each_is_known(four, name):
     assert sum(sent) > 0
 
 
-@pytest.mark.parametrize("every", [1, 3, 100])
+@pytest.mark.parametrize("every", [1, 100])
 def test_rings_that_lose_lose_exactly_so_many(four, every):
     ports = bed.ringed((f"drop={every}",) * 2)
     four.attach(ports)
@@ -104,9 +104,7 @@ def test_a_late_frame_is_reordered(four):
     assert (stream.reordered_frames, stream.lost_frames) == (after, int(waits))
 
 
-@pytest.mark.parametrize(
-    ("io", "name"), [*(("af_packet", name) for name in PATTERNS), ("af_xdp", "mesh"), ("af_xdp", "broadcast")]
-)
+@pytest.mark.parametrize(("io", "name"), [*(("af_packet", name) for name in PATTERNS), ("af_xdp", "mesh")])
 def test_a_learning_bridge_brings_every_frame_to_its_port(four, io, name):
     pattern = PATTERNS[name]
     with bed.switch(io, 4) as (ports, _):
@@ -210,6 +208,7 @@ def test_two_ports_of_more_are_a_pair_as_ever(four):
     assert all(stream.lost_frames == 0 for stream in result.streams)
 
 
+@pytest.mark.slow
 def test_eight_ports_in_a_mesh(four):
     with bed.switch("af_packet", 8) as (ports, _):
         four.attach(ports)
@@ -317,6 +316,7 @@ def test_where_each_egress_has_its_queue_a_busy_port_blocks_no_other(four):
     assert found.streams[3].lost_frames > 0.2 * found.streams[3].sent_frames
 
 
+@pytest.mark.slow
 def test_where_one_queue_precedes_the_fork_a_busy_port_blocks_the_other(four):
     """Two bridges joined by one policed link: what waits for port 3 takes the room of what is for port 2."""
     with bed.switch("af_packet", 4) as (ports, dut):
