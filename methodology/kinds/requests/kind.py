@@ -84,9 +84,15 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
         return replace(super().result_of(body), asked_requests=body.spec["asked_requests"])
 
     def carried(self, body: Body) -> tuple[int, str] | None:
-        """Return the requests that were answered, those of the warm-up within the same window too."""
+        """Return the requests that were answered rightly, and those of the warm-up in the same window.
+
+        Of the start of an instance nothing: its energy is not that of the requests that look for it.
+        """
+        if self.spec_of(body).workload is Workload.START:
+            return None
         result = self.result_of(body)
-        return result.requests - result.failed + result.warm_up_requests, "request"
+        right = max(0, result.requests - result.failed - result.non_2xx)
+        return right + result.warm_up_requests, "request"
 
     def judged(self, spec: RequestsSpec, result: RequestsResult) -> Assessment:
         """Say whether a repetition is a measurement; of an open loop a lost request is an answer."""

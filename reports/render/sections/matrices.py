@@ -22,8 +22,7 @@ from bmwg.reports.render.sections.common_columns import badge
 from bmwg.reports.render.sections.results import quantity_text
 from bmwg.reports.render.text import NONE, number_of, percent, sequence, unit, whole
 
-PAGE = "report-matrices.html"
-_EACH = f"{PAGE}#a-matrix-for-each-capacity"
+_EACH = "#a-matrix-for-each-capacity"
 RESULTS = (Criterion.SPEED, Criterion.ACCURACY, Criterion.RELIABILITY)  # rfc8172-4.4: no scale
 _SHOWN_MATRICES = 40  # choice: more is no reading
 _SHOWN_ROWS = 24  # choice: a longer list is folded
@@ -123,8 +122,8 @@ def name_of(stage: Stage, criterion: Criterion) -> str:
 
 
 def anchor(stage: Stage, criterion: Criterion) -> str:
-    """Return where that title stands."""
-    return f"{PAGE}#{name_of(stage, criterion).lower().replace(' ', '-')}"
+    """Return where that title stands on the same page."""
+    return f"#{name_of(stage, criterion).lower().replace(' ', '-')}"
 
 
 def _coverage(facts: Facts, stands: Sequence[Standing]) -> list[list[str]]:

@@ -239,9 +239,9 @@ def test_a_start_that_lasted_longer_than_the_time_between_two_lines_is_found(run
 
 def test_starts_and_removals_stand_in_the_matrix_and_what_was_refused_says_why(made) -> None:
     page = (made / "report-matrices.html").read_text(encoding="utf-8")
-    assert 'href="report-matrices.html#activation-by-speed"' in page
-    assert 'href="report-matrices.html#de-activation-by-speed"' in page
-    assert 'href="report-matrices.html#de-activation-by-reliability"' in page  # the drain's outage
+    assert 'href="#activation-by-speed"' in page
+    assert 'href="#de-activation-by-speed"' in page
+    assert 'href="#de-activation-by-reliability"' in page  # the drain's outage
     assert "pod_scale: 3 of 3 measured" in page
     assert "Capacity: pvp bridge kernel-l3 at once 4" in page
     text = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "")

@@ -85,5 +85,5 @@ def test_the_page_tells_the_share_the_kinds_and_how_many_fit(made) -> None:
     assert "memory available, MiB" in page
     assert "3,072" in page
     matrix = (made / "report-matrices.html").read_text(encoding="utf-8")
-    assert 'href="report-matrices.html#activation-by-reliability"' in matrix
+    assert 'href="#activation-by-reliability"' in matrix
     assert "pod_capacity: 1 of 1 measured" in matrix
