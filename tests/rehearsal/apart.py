@@ -161,17 +161,18 @@ def main(role: str, folder: Path, words: list[str]) -> int:
             daemon = stack.enter_context(subprocess.Popen(sshd(folder, GUEST[DEVICE], HERE_IPV4)))
             stack.callback(daemon.kill)
             reached(folder, python, GUEST[DEVICE])
-        tester.call(
+        tester.call_within(
+            CALL_DEADLINE_S,
             links.make_pair,
             interface=LOOP[0],
             mac=mac(8),
             peer=LOOP[1],
             peer_mac=mac(9),
-            peer_pid=tester.call(probe.identify)["pid"],
+            peer_pid=tester.call_within(CALL_DEADLINE_S, probe.identify)["pid"],
             mtu_octets=1500,
         )
         for name in LOOP:
-            tester.call(interfaces.up, interface=name)
+            tester.call_within(CALL_DEADLINE_S, interfaces.up, interface=name)
         found = machine.node.call_within(CALL_DEADLINE_S, interfaces.listing)
         names = {str(one["mac"]): str(one["name"]) for one in found}
         write(folder, python, role, [names[mac(number)] for number in (1, 2)])
