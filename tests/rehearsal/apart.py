@@ -1,10 +1,8 @@
-"""A lab with a host that has a kernel of its own: run as a program, in namespaces of its own.
+"""A lab whose device host has a kernel of its own: run as a program, in namespaces of its own.
 
 The host is a QEMU guest with an sshd. Its first NIC is for management; two more are cabled, by taps, to ports
-of the machine on which this runs. Usage: apart.py ROLE FOLDER -- WORDS: the guest is the `dut` host, or the
-`tester` host, with this machine as the device's, over an sshd of its own. The words are a command of the
-toolkit, in which FOLDER stands for the folder with `testbed.yaml` and `lab.yaml`; the exit status is the
-command's.
+of the machine on which this runs. Usage: apart.py FOLDER -- WORDS: the words are a command of the toolkit, in
+which FOLDER stands for the folder with `testbed.yaml` and `lab.yaml`; the exit status is the command's.
 """
 
 from __future__ import annotations
@@ -13,30 +11,24 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import yaml
 from tests.contract.ssh_support import make_keys
 
 import bmwg
-from bmwg.drivers.api.calls import Calls
+from bmwg.drivers.api.protocols import Node
 from bmwg.drivers.machines import guest_run, guest_views, qemu
 from bmwg.drivers.machines.qemu import MachineSpec, Nic
 from bmwg.drivers.machines.qemu_machine import Machine
-from bmwg.drivers.nodes import links, probe
-from bmwg.drivers.nodes.here import HERE
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import embedded_file
-from bmwg.drivers.traffic.embedded import build
 
 BOOT_DEADLINE_S = 300.0
 CALL_DEADLINE_S = 240.0
 MANAGED, HERE_IPV4, THERE_IPV4 = "mg0", "192.0.2.1", "192.0.2.2"  # documentation's own network (RFC 5737)
 PORTS = ("tp1", "tp2")
 LOOP = ("eth5", "eth6")
-DEVICE, TESTER_HOST = "dut", "tester"
-GUEST = {DEVICE: "dut1", TESTER_HOST: "gen"}  # the node that the guest is
 _MODULES = (
     "bmwg.drivers.nodes.agent, bmwg.drivers.platform_record.collect, bmwg.drivers.watch.isolation, execnet"
 )
@@ -56,37 +48,39 @@ def mac(number: int) -> str:
     return f"02:00:00:00:00:{0x10 + number:02x}"
 
 
-def sshd(folder: Path, name: str, address: str) -> list[str]:
-    """Return the words that are a host's sshd, with keys that it owns; ssh then finds it by its name."""
+def serve_ssh(node: Node, folder: Path) -> None:
+    """Start the guest's sshd, with keys that it owns."""
     lines = [
         "Port 22",
-        f"ListenAddress {address}",
+        f"ListenAddress {THERE_IPV4}",
         "HostKey /run/sshk/host",
         "AuthorizedKeysFile /run/sshk/authorized",
         *("PidFile none", "UsePAM no", "StrictModes no"),
         *("PasswordAuthentication no", "PermitRootLogin prohibit-password", ""),
     ]
-    (folder / f"sshd-{name}").write_text("\n".join(lines))
+    (folder / "sshd_config").write_text("\n".join(lines))
     keys = "mkdir -p /run/sshd /run/sshk && cp {0}/host {0}/authorized /run/sshk/ && chmod 600 /run/sshk/*"
-    script = f"{keys.format(folder)} && exec /usr/sbin/sshd -D -e -f {folder}/sshd-{name}"
-    (folder / ".ssh").mkdir(exist_ok=True)
+    script = f"{keys.format(folder)} && exec /usr/sbin/sshd -D -e -f {folder}/sshd_config"
+    argv = ["sh", "-c", script]
+    node.call_within(
+        CALL_DEADLINE_S, guest_run.start, argv=argv, output="/run/sshd.out", folder="/", environment={}
+    )
+    (folder / ".ssh").mkdir()
     entry = [
-        f"Host lab-{name}",
-        f"  HostName {address}",
+        "Host lab-dut1",
+        f"  HostName {THERE_IPV4}",
         f"  IdentityFile {folder}/user",
         "  IdentitiesOnly yes",
         f"  UserKnownHostsFile {folder}/known",
         "  HostKeyAlias bmwg-far",
         "  StrictHostKeyChecking yes",
     ]
-    with (folder / ".ssh" / "config").open("a") as written:
-        written.write("\n".join([*entry, ""]))
-    return ["sh", "-c", script]
+    (folder / ".ssh" / "config").write_text("\n".join([*entry, ""]))
 
 
-def reached(folder: Path, python: Path, name: str, within_s: float = 180.0) -> None:
+def reached(folder: Path, python: Path, within_s: float = 180.0) -> None:
     """Wait until the guest lets us in and has read the toolkit once: a translated one takes its time."""
-    command = ["ssh", "-F", f"{folder}/.ssh/config", "-o", "BatchMode=yes", f"root@lab-{name}"]
+    command = ["ssh", "-F", f"{folder}/.ssh/config", "-o", "BatchMode=yes", "root@lab-dut1"]
     end_s = time.monotonic() + within_s
     while True:
         words = [*command, f"{python} -c 'import {_MODULES}'"]
@@ -97,35 +91,28 @@ def reached(folder: Path, python: Path, name: str, within_s: float = 180.0) -> N
         time.sleep(1)
 
 
-def write(folder: Path, python: Path, role: str, there: list[str]) -> None:
-    """Write the testbed file and the profile; `there` are the guest's ports."""
+def write(folder: Path, python: Path, there: list[str]) -> None:
+    """Write the testbed file and the profile."""
     data = yaml.safe_load(embedded_file().read_text())
-    testers, devices = (list(PORTS), there) if role == DEVICE else (there, list(PORTS))
-    ends = [(f"tester/{a}", f"dut1/{b}") for a, b in zip(testers, devices, strict=True)]
+    ends = [(f"tester/{a}", f"dut1/{b}") for a, b in zip(PORTS, there, strict=True)]
     ends.append((f"tester/{LOOP[0]}", f"tester/{LOOP[1]}"))
-    names = ["dut1"] if role == DEVICE else ["dut1", GUEST[role]]
     data |= {
         "name": "apart",
-        "nodes": {name: {"kind": "ssh", "ssh": f"root@lab-{name}", "python": str(python)} for name in names},
+        "nodes": {"dut1": {"kind": "ssh", "ssh": "root@lab-dut1", "python": str(python)}},
         "links": [{"a": a, "b": b, "kind": "cable"} for a, b in ends],
-        "lab_ports": [*testers, *LOOP],
+        "lab_ports": [*PORTS, *LOOP],
         "medium": {"kind": "veth"},
     }
-    data["tester"]["ports"] = [f"tester/{port}" for port in testers]
-    if role == TESTER_HOST:
-        data["tester"] |= {"host": GUEST[role], "io": "af_packet"}
+    data["tester"]["ports"] = [f"tester/{port}" for port in PORTS]
     (folder / "testbed.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
     (folder / "lab.yaml").write_text(_PROFILE)
 
 
-def main(role: str, folder: Path, words: list[str]) -> int:
+def main(folder: Path, words: list[str]) -> int:
     """Boot the host, cable it, run the command."""
-    if role == TESTER_HOST:
-        build.ensure_built()  # here, where the compiler is fast; the guest finds it
     folder.mkdir(parents=True)
     subprocess.run(["mount", "-t", "sysfs", "sysfs", "/sys"], check=True)
-    for place in ("/var/lib/bmwg", "/run"):
-        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/var/lib/bmwg"], check=True)
     interfaces.up(interface="lo")
     make_keys(folder)
     python = folder / "python"
@@ -144,40 +131,18 @@ def main(role: str, folder: Path, words: list[str]) -> int:
         shares={str(folder): "bmwg-lab"},  # a guest has a /tmp of its own
         views=guest_views.hidden(),
     )
-    with ExitStack() as stack:
-        machine = stack.enter_context(Machine(spec, boot_deadline_s=BOOT_DEADLINE_S))
+    with Machine(spec, boot_deadline_s=BOOT_DEADLINE_S) as machine:
         interfaces.add_address(interface=MANAGED, address=f"{HERE_IPV4}/24")
         for name in (MANAGED, *PORTS):
             interfaces.up(interface=name)
-        machine.node.call_within(
-            CALL_DEADLINE_S,
-            guest_run.start,
-            argv=sshd(folder, GUEST[role], THERE_IPV4),
-            output="/run/sshd.out",
-            folder="/",
-            environment={},
-        )
-        reached(folder, python, GUEST[role])
-        tester: Calls = HERE
-        if role == TESTER_HOST:
-            tester = machine.node
-            daemon = stack.enter_context(subprocess.Popen(sshd(folder, GUEST[DEVICE], HERE_IPV4)))
-            stack.callback(daemon.kill)
-            reached(folder, python, GUEST[DEVICE])
-        tester.call(
-            links.make_pair,
-            interface=LOOP[0],
-            mac=mac(8),
-            peer=LOOP[1],
-            peer_mac=mac(9),
-            peer_pid=tester.call(probe.identify)["pid"],
-            mtu_octets=1500,
-        )
+        serve_ssh(machine.node, folder)
+        reached(folder, python)
+        subprocess.run(["ip", "link", "add", LOOP[0], "type", "veth", "peer", "name", LOOP[1]], check=True)
         for name in LOOP:
-            tester.call(interfaces.up, interface=name)
+            interfaces.up(interface=name)
         found = machine.node.call_within(CALL_DEADLINE_S, interfaces.listing)
         names = {str(one["mac"]): str(one["name"]) for one in found}
-        write(folder, python, role, [names[mac(number)] for number in (1, 2)])
+        write(folder, python, [names[mac(number)] for number in (1, 2)])
         given = [word.replace("FOLDER", str(folder)) for word in words]
         return subprocess.run(
             [sys.executable, "-m", "bmwg", *given], check=False, env={**os.environ, "HOME": str(folder)}
@@ -186,4 +151,4 @@ def main(role: str, folder: Path, words: list[str]) -> int:
 
 if __name__ == "__main__":
     at = sys.argv.index("--")
-    raise SystemExit(main(sys.argv[1], Path(sys.argv[2]), sys.argv[at + 1 :]))
+    raise SystemExit(main(Path(sys.argv[1]), sys.argv[at + 1 :]))
