@@ -15,6 +15,7 @@ from typing import Any
 
 from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.kinds.repeated.profile import Planned
+from bmwg.methodology.kinds.requests.profile import CONNECTION_RATE
 from bmwg.methodology.kinds.requests.rate import RateTrial, RequestRate, judged
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 from bmwg.methodology.kinds.requests.sustained import Sustained
@@ -24,6 +25,7 @@ from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.stepwise import Procedure, Run, run, valid_trial
 
 MET, UNMET = "met", "unmet"  # the highest load that meets the criteria, and the lowest that did not
+CONNECTIONS_PER_S = "connections/s"  # of one transaction each: the requests of the search
 INITIAL, FINAL = "initial", "final"
 SHORT_LIMIT = 2  # choice: once may be a pause of the clients' machine
 LOWER_FINALS = 3  # choice: loads below what was found that are tried for the whole time
@@ -174,7 +176,7 @@ def quantities(
     """Return the highest load, the lowest that did not hold, and the KPIs of the final iteration."""
     if found.lower is None:
         return ()
-    unit = goal(planned.spec).offer.unit
+    unit = CONNECTIONS_PER_S if planned.metric == CONNECTION_RATE else goal(planned.spec).offer.unit
     bounds = {MET: found.lower, UNMET: found.upper}
     told = [
         Quantity(metric=f"{planned.metric}.{name}", number=bound.load_fps, unit=unit)
