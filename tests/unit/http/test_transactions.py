@@ -207,7 +207,7 @@ def test_a_limit_of_connections_is_found_exactly() -> None:
 def test_what_holds_for_seconds_alone_is_no_answer() -> None:
     of = planned()
     found = values(of, modelled(of, 500, tires_after_s=10))
-    assert found["met"] <= 455  # 0.9 of 500, and the share that counts as reached
+    assert 441 <= found["met"] < found["unmet"] <= 460  # 0.9 of 500, and the share that counts as reached
     outcome = REQUESTS.answered(of, modelled(of, 500, tires_after_s=10))
     assert any("did not hold for 10 s: target rate" in one for one in outcome.quality)
 
