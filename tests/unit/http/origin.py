@@ -4,8 +4,8 @@
 
 Prints its port. Settings: `octets`, `delay_s` of each answer, `fail_every` (each so many-th answer is 503),
 `reset_every` (each so many-th connection is reset in place of an answer), `most_per_s` (answers leave at that
-rate at most, others wait or are refused), `most_connections` (more are closed at once), `stops_at` (the answer
-of that number comes a second late, and all behind it).
+rate at most, others wait or are refused), `most_connections` (more are closed), `stops_at` (the answer
+of that number comes a second late, with all behind it).
 """
 
 from __future__ import annotations
