@@ -6,7 +6,7 @@
 #     vswitch     user-space networks: Open vSwitch with DPDK, unpacked only
 #     workloads   testcases/pod_to_pod and testcases/hosts: iperf3, sysbench and others
 #     guest       virtual machines: QEMU, and a guest kernel, unpacked only
-#     http        testcases/http_proxy: Squid, Docker, QEMU, JMeter and others
+#     http        testcases/http_proxy and rfc9411: Squid, nginx, HAProxy, Docker, QEMU, JMeter and others
 #     libvirt     http, and libvirt as second driver of its virtual machines
 #     kubernetes  an embedded Kubernetes cluster (5 to 15 minutes, once)
 #     cilium      kubernetes, and Cilium (its agent is large: up to half an hour more, once)
@@ -176,7 +176,7 @@ packages_step() {
     esac
     if [ -d /run/systemd/system ]; then
         # installed for their programs: the suites start their own; what ran before stays as it was
-        for service in squid docker containerd iperf3 snmpd frr; do
+        for service in squid nginx haproxy docker containerd iperf3 snmpd frr; do
             case " $missing" in
             *" $service "* | *" $service.io "*) systemctl -q disable "$service.service" 2>/dev/null || true ;;
             esac

@@ -22,6 +22,8 @@ defaults
     timeout server 60s
     option http-keep-alive
     http-reuse safe
+    retries 3
+    retry-on conn-failure empty-response
 frontend clients
     bind {address}:{port}{ssl}
     default_backend origin

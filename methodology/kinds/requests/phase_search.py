@@ -4,7 +4,7 @@
 2. The target, the profile's highest load, and where it is not reached the search between both; bounds are
    tried again.
 3. The final iteration at what was found, with the sustain phase of the profile's `sustain_s`; where a
-   criterion is not met for so long, lower loads follow. What holds then is the answer.
+   criterion is not met for so long, lower loads follow, and loads between. What holds then is the answer.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ from typing import Any
 
 from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.kinds.repeated.profile import Planned
+from bmwg.methodology.kinds.requests.profile import CONNECTION_RATE
 from bmwg.methodology.kinds.requests.rate import RateTrial, RequestRate, judged
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.methodology.records import Bound, OutcomeType, Quantity
 from bmwg.methodology.search import bisection
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
+from bmwg.methodology.search.probing import middle
 from bmwg.methodology.search.stepwise import Procedure, Run, run, valid_trial
 
 MET, UNMET = "met", "unmet"  # the highest load that meets the criteria, and the lowest that did not
+CONNECTIONS_PER_S = "connections/s"  # of one transaction each: the requests of the search
 INITIAL, FINAL = "initial", "final"
 SHORT_LIMIT = 2  # choice: once may be a pause of the clients' machine
 LOWER_FINALS = 3  # choice: loads below what was found that are tried for the whole time
@@ -98,14 +101,26 @@ def _initial(wanted: ThroughputGoal) -> Procedure[_Final]:
 
 
 def _final(wanted: ThroughputGoal, load: int, sustain_s: float) -> Procedure[_Final]:
+    """Lower the load until it holds, then narrow the interval to the lowest that did not."""
     failed: list[RateTrial] = []
     while True:
         trial = yield from _once(wanted, FINAL, load, sustain_s)
-        if trial is None or trial.lossless or len(failed) == LOWER_FINALS or load <= wanted.min_load_fps:
+        if trial is not None and trial.lossless:
+            break
+        if trial is None or len(failed) == LOWER_FINALS or load <= wanted.min_load_fps:
             return _Final(trial=trial, failed=tuple(failed))
         failed.append(trial)
         step = max(1, int(load * wanted.relative_width * 2 ** (len(failed) - 1)))
         load = max(wanted.min_load_fps, load - step)
+    while failed and (between := middle(wanted, trial.load, failed[-1].load)) is not None:
+        tried = yield from _once(wanted, FINAL, between, sustain_s)
+        if tried is None:
+            return _Final(trial=None, failed=tuple(failed))
+        if tried.lossless:
+            trial = tried
+        else:
+            failed.append(tried)
+    return _Final(trial=trial, failed=tuple(failed))
 
 
 def _not_begun(wanted: ThroughputGoal, first: Run[_Final], taken: Sequence[RateTrial]) -> SearchResult:
@@ -174,7 +189,7 @@ def quantities(
     """Return the highest load, the lowest that did not hold, and the KPIs of the final iteration."""
     if found.lower is None:
         return ()
-    unit = goal(planned.spec).offer.unit
+    unit = CONNECTIONS_PER_S if planned.metric == CONNECTION_RATE else goal(planned.spec).offer.unit
     bounds = {MET: found.lower, UNMET: found.upper}
     told = [
         Quantity(metric=f"{planned.metric}.{name}", number=bound.load_fps, unit=unit)

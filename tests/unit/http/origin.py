@@ -4,8 +4,8 @@
 
 Prints its port. Settings: `octets`, `delay_s` of each answer, `fail_every` (each so many-th answer is 503),
 `reset_every` (each so many-th connection is reset in place of an answer), `most_per_s` (answers leave at that
-rate at most, the others wait), `most_connections` (more are closed at once), `stops_at` (the answer of that
-number comes a second late, and all behind it).
+rate at most, others wait or are refused), `most_connections` (more are closed), `stops_at` (the answer
+of that number comes a second late, with all behind it).
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 _READY_S = 10.0
+_MOST_WAIT_S = 0.2  # of a limited rate; what would wait for longer is refused at once
+_REFUSED = b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"
 
 
 @contextmanager
@@ -62,26 +64,33 @@ class _Origin:
                     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     writer.transport.abort()
                     return
-                await self._wait()
+                if not await self._wait():
+                    writer.write(_REFUSED)
+                    continue
                 self._answers += 1
                 if self._answers == self._set.get("stops_at"):
                     time.sleep(1.0)
                 fails = self._answers % self._set.get("fail_every", 1 << 40) == 0
-                writer.write(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n" if fails else self._answer)
+                writer.write(_REFUSED if fails else self._answer)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
             self._open -= 1
             writer.close()
 
-    async def _wait(self) -> None:
+    async def _wait(self) -> bool:
+        """Wait as the settings say; false where too many wait already."""
         delay_s = self._set.get("delay_s", 0.0)
         if rate := self._set.get("most_per_s"):
             now_s = asyncio.get_running_loop().time()
-            self._free_s = max(now_s, self._free_s + 1 / rate)
-            delay_s += self._free_s - now_s
+            free_s = max(now_s, self._free_s + 1 / rate)
+            if free_s - now_s > _MOST_WAIT_S:
+                return False
+            self._free_s = free_s
+            delay_s += free_s - now_s
         if delay_s:
             await asyncio.sleep(delay_s)
+        return True
 
 
 async def _main(settings: dict[str, Any]) -> None:

@@ -47,7 +47,7 @@ def test_an_answer_stands_with_its_function_tls_object_and_kpis(tmp_path: Path) 
     (https,) = [row for row in rows if "TLSv1.2, ECDHE-RSA-AES128-GCM-SHA256, key rsa-2048" in " ".join(row)]
     assert https[1] == "nginx"
     assert https[3] == "1 KiB"
-    assert any(cell.endswith(" requests/s") for cell in https)
+    assert any(cell.endswith(" connections/s") for cell in https)
     (plain,) = [row for row in rows if any(cell.endswith(" connections") for cell in row)]
     assert plain[2] == "none"
     assert "2 answers" in http_summary(run)
