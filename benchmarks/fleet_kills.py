@@ -29,7 +29,7 @@ from bmwg.reports.verify.verify import verify_bundle, verify_folder
 
 BEDS = ("first", "second")
 SHORTEST_S, LONGEST_S = 0.5, 6.0  # between two kills: a program takes 3 s until its first trial
-SHARES = {"shard": 0.6, "runner": 0.2, "copy": 0.2}  # of the kills, where there is one to kill
+SHARES = {"shard": 0.6, "runner": 0.2, "copy": 0.2}  # of the kills
 
 
 class Programs:
@@ -62,10 +62,11 @@ class Programs:
 
     def kill(self, luck: random.Random) -> str:
         """Kill one of what works now; what it was."""
-        shards = made.workers(self.results)
         whom = luck.choices(list(SHARES), list(SHARES.values()))[0]
-        if whom == "shard" and not shards:
-            whom = "runner"
+        while whom == "shard" and not (shards := made.workers(self.results)):
+            if self._programs["runner"].poll() is not None:
+                return ""  # complete meanwhile
+            time.sleep(0.1)
         with suppress(ProcessLookupError):
             os.kill(luck.choice(shards) if whom == "shard" else self._programs[whom].pid, signal.SIGKILL)
         if whom != "shard":
@@ -139,7 +140,8 @@ def worked_off(at: Path, kills: int, luck: random.Random) -> tuple[Counter[str],
                 shutil.rmtree(luck.choice(attempts_in(programs.results, fleet).attempts).place)
             time.sleep(luck.uniform(SHORTEST_S, LONGEST_S))
             twice = max(twice, at_once(programs.results))
-            killed[programs.kill(luck)] += 1
+            if whom := programs.kill(luck):
+                killed[whom] += 1
         programs.end()
     finally:
         programs.stop()

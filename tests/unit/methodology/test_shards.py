@@ -49,10 +49,12 @@ def test_tests_change_places_where_the_longest_first_is_not_the_best() -> None:
 
 
 def test_what_bounds_the_fleet_lets_nothing_be_measured_twice_beside_it() -> None:
+    needs = {"a": "t", "b": "t", "c": "u", "d": "u"}
     tests = {"long": Pieces(own={"long": 100})} | {
-        name: Pieces(own={name: 9}, needed={"t": 20}) for name in ("a", "b", "c")
+        name: Pieces(own={name: 9}, needed={need: 20}) for name, need in needs.items()
     }
-    assert cut(tests, 4) == (("long",), ("a", "b", "c"))
+    assert cut(tests, 3) == (("long",), ("a", "b"), ("c", "d"))
+    assert len(cut(tests, 5)) == 5
 
 
 @pytest.mark.parametrize("seed", range(20))
