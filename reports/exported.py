@@ -29,7 +29,7 @@ def as_data(run: OpenedRun) -> dict[str, Any]:
         "simulated": run.simulated,
         "indicative": run.indicative,
         "started_at": run.started_at,
-        "answers": [asdict(one) | {"trials": list(one.trials)} for one in run.answers],
+        "answers": [asdict(answer) | {"trials": list(answer.trials)} for answer in run.answers],
     }
 
 
@@ -38,13 +38,13 @@ def as_csv(run: OpenedRun) -> str:
 
     Whether the run was simulated or indicative stands in each row: rows of several runs end in one table.
     """
-    names = [one.name for one in fields(Answer)]
+    names = [field.name for field in fields(Answer)]
     stream = io.StringIO()
     rows = csv.writer(stream, lineterminator="\n")
     rows.writerow(["run_id", "simulated", "indicative", *names])
     head = [run.run_id, str(run.simulated).lower(), str(run.indicative).lower()]
-    for one in run.answers:
-        told = asdict(one) | {"trials": " ".join(map(str, one.trials))}
+    for answer in run.answers:
+        told = asdict(answer) | {"trials": " ".join(map(str, answer.trials))}
         rows.writerow([*head, *(told[name] for name in names)])
     return stream.getvalue()
 
@@ -55,7 +55,7 @@ def as_junit(run: OpenedRun) -> str:
     A figure never fails a case. What broke in the procedure is an error; an unstable answer and one that
     could not be tried are skipped, with the reason.
     """
-    cases = [_case(run, one) for one in run.answers]
+    cases = [_case(run, answer) for answer in run.answers]
     counts = {
         "tests": str(len(cases)),
         "failures": "0",

@@ -107,7 +107,7 @@ class Table(tuple[Record, ...]):
                 hint="pip install 'bmwg-toolkit[pandas]'",
             ) from error
         rows = [asdict(one) for one in self]  # type: ignore[call-overload]
-        names = [one.name for one in fields(self[0])] if self else None  # type: ignore[arg-type]
+        names = [field.name for field in fields(self[0])] if self else None  # type: ignore[arg-type]
         return pandas.DataFrame(rows, columns=names).convert_dtypes()  # whole numbers beside an absent one
 
 
@@ -184,28 +184,30 @@ def _answers(run: Run, told: Facts) -> Iterator[Answer]:
 def _values(outcome: Outcome) -> list[tuple[str, float | int | None, str]]:
     """Return metric, number and unit of each value; the metric alone where the answer is no plain number."""
     plain = outcome.values if outcome.type is OutcomeType.MEASURED else ()
-    return [(one.metric, one.number, one.unit) for one in plain] or [(outcome.metric, None, "")]
+    return [(quantity.metric, quantity.number, quantity.unit) for quantity in plain] or [
+        (outcome.metric, None, "")
+    ]
 
 
 def _trials(run: Run) -> Iterator[Trial]:
-    for one in run.trials:
+    for trial in run.trials:
         yield Trial(
-            seq=one.seq,
-            test_id=one.test_id,
-            metric=one.metric,
-            cell_id=one.cell_id,
-            phase=one.phase,
-            load_fps=one.spec.load_fps,
-            duration_s=one.spec.duration_s,
-            frame_octets=one.spec.frame_octets,
-            intended_frames=one.intended_frames,
-            sent_frames=one.sent_frames,
-            received_frames=one.received_frames,
-            largest_gap_ns=one.largest_gap_ns,
-            largest_lateness_ns=one.largest_lateness_ns,
-            validity=one.validity.value,
-            reason=one.reason,
-            at=one.at,
+            seq=trial.seq,
+            test_id=trial.test_id,
+            metric=trial.metric,
+            cell_id=trial.cell_id,
+            phase=trial.phase,
+            load_fps=trial.spec.load_fps,
+            duration_s=trial.spec.duration_s,
+            frame_octets=trial.spec.frame_octets,
+            intended_frames=trial.intended_frames,
+            sent_frames=trial.sent_frames,
+            received_frames=trial.received_frames,
+            largest_gap_ns=trial.largest_gap_ns,
+            largest_lateness_ns=trial.largest_lateness_ns,
+            validity=trial.validity.value,
+            reason=trial.reason,
+            at=trial.at,
         )
 
 

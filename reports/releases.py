@@ -44,7 +44,7 @@ class Release:
 def releases() -> Mapping[str, Release]:
     """Return the releases that this toolkit knows, by their commits."""
     listed = [Release(**entry) for entry in json.loads(FILE.read_text("ascii"))["releases"]]
-    return {one.commit: one for one in listed}
+    return {release.commit: release for release in listed}
 
 
 @cache

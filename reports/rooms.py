@@ -47,7 +47,7 @@ def _among(kinds: Iterable[str]) -> tuple[Room, ...]:
 
 
 def _of_run(run: Run) -> tuple[Room, ...]:
-    cells = (*(one.cell for one in run.plan), *(one.cell for one in run.outcomes))
+    cells = (*(planned_cell.cell for planned_cell in run.plan), *(outcome.cell for outcome in run.outcomes))
     return _among({*run.kinds, *(cell.kind for cell in cells)})
 
 
@@ -81,7 +81,7 @@ def findings(evidence: Evidence) -> Iterator[Finding]:
     """Hold a run against the rules of every kind of load that it has."""
     for room in _among(evidence.loads):
         mine = evidence.of_load(room.kind)
-        yield from (finding for one in room.rules for finding in one.apply(mine))
+        yield from (finding for rule in room.rules for finding in rule.apply(mine))
 
 
 def questions(evidence: Evidence) -> tuple[str, ...]:

@@ -121,9 +121,9 @@ def _host_config(docker: Any, token: str, pod: PodSpec) -> dict[str, Any]:
 def _owner_of(docker: Any, token: str, pod: PodSpec) -> str:
     """Return the container of this daemon whose network namespace the pod is to join."""
     wanted = os.stat(pod.netns).st_ino
-    for one in docker.api.containers():
-        if wanted in {_network_of(pid) for pid in members(cgroup=_cgroup(token, one["Id"]))}:
-            return str(one["Id"])
+    for container in docker.api.containers():
+        if wanted in {_network_of(pid) for pid in members(cgroup=_cgroup(token, container["Id"]))}:
+            return str(container["Id"])
     raise DriverError(
         "POD-05", f"pod {pod.pod_id}", expected=f"a container with network {pod.netns}", found="none"
     )

@@ -289,7 +289,7 @@ class KubernetesRuntime:
             self.api,
             node,
             wanted,
-            [[self.conflist(one) for one in networks] for _, networks in wanted],
+            [[self.conflist(network) for network in networks] for _, networks in wanted],
             namespace=self.namespace,
             owner=self._token,
             image=str(self._options.get("image", PAUSE_IMAGE)),
@@ -383,7 +383,11 @@ class KubernetesRuntime:
 
 def _plugin_dirs(networks: Sequence[NetworkDriver]) -> list[str]:
     """Return the folders of CNI plugins of all options, the distribution's first."""
-    found = [one.plugin_dir for one in networks if isinstance(one, PluginNetwork) and one.plugin_dir]
+    found = [
+        network.plugin_dir
+        for network in networks
+        if isinstance(network, PluginNetwork) and network.plugin_dir
+    ]
     return [one for one in dict.fromkeys([PLUGIN_DIR, *found]) if Path(one).is_dir()]
 
 

@@ -23,15 +23,15 @@ class OfPods(CallsInside):
 
     def attach(self, stack: ExitStack, networks: Sequence[PodNetwork]) -> None:
         """Attach networks in their order and look whether each stands; `stack` undoes it."""
-        for one in networks:
+        for network in networks:
             attached = stack.enter_context(
-                one.driver.attach(
-                    self.node, one.attachment, pod_id=self.pod_id, pod_pid=self.pid, bridge=one.bridge
+                network.driver.attach(
+                    self.node, network.attachment, pod_id=self.pod_id, pod_pid=self.pid, bridge=network.bridge
                 )
             )
             self.attached += (attached,)
             # before anything else joins: a bridge changes its MAC with its ports
-            self.checks += (one.driver.check(self.node, attached, pod_id=self.pod_id),)
+            self.checks += (network.driver.check(self.node, attached, pod_id=self.pod_id),)
 
     @property
     def netns_path(self) -> str:

@@ -86,7 +86,7 @@ def _near_context(config: Any, access: Access) -> str:
         )
     except Exception:  # the file itself is what is wrong
         return "nothing was asked of a cluster"
-    names = [str(one["name"]) for one in contexts]
+    names = [str(context["name"]) for context in contexts]
     near = difflib.get_close_matches(access.context, names, 1)
     return f"did you mean {near[0]}?" if near else f"it has {', '.join(names) or 'none'}"
 

@@ -176,7 +176,7 @@ def at_once(
     for (spec, networks), theirs in zip(wanted, conflists, strict=True):
         named = [f"{spec.pod_id}-{number}".lower() for number in range(len(networks))]
         resources += zip(named, theirs, strict=True)
-        interfaces = [one.attachment.interface for one in networks]
+        interfaces = [network.attachment.interface for network in networks]
         made = manifest.pod(
             spec,
             namespace=namespace,

@@ -140,8 +140,8 @@ class Cluster:
         end_s = time.monotonic() + within_s
         while time.monotonic() < end_s:
             listed = self.get(path, within_s=max(1.0, end_s - time.monotonic()), **query) or {}
-            for one in listed.get("items", []):
-                yield "ADDED", one
+            for item in listed.get("items", []):
+                yield "ADDED", item
             version = (listed.get("metadata") or {}).get("resourceVersion", "")
             yield from self._watched(path, version, end_s, query)
 
@@ -153,7 +153,7 @@ class Cluster:
         end_s = time.monotonic() + within_s
         while (left_s := end_s - time.monotonic()) > 0:
             listed = self.get(path, within_s=max(1.0, left_s), **query) or {}
-            there = {one["metadata"]["uid"] for one in listed.get("items", [])}
+            there = {item["metadata"]["uid"] for item in listed.get("items", [])}
             if not there:
                 return
             version = (listed.get("metadata") or {}).get("resourceVersion", "")

@@ -287,7 +287,7 @@ def _wait_for_nodes(
     account = "/api/v1/namespaces/default/serviceaccounts/default"
     while True:
         listed = api.get("/api/v1/nodes") or {}
-        ready = {one["metadata"]["name"] for one in listed.get("items", []) if is_ready(one)}
+        ready = {item["metadata"]["name"] for item in listed.get("items", []) if is_ready(item)}
         if ready >= set(nodes) and api.get(account) is not None:
             return
         late = next((name for name in nodes if name not in ready), next(iter(nodes)))
@@ -311,9 +311,9 @@ def _wait_for_way(
 def is_ready(node: Mapping[str, JsonValue]) -> bool:
     """Whether a node says that it is ready and takes pods."""
     conditions = (node.get("status") or {}).get("conditions") or []
-    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    ready = any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
     taints = (node.get("spec") or {}).get("taints") or []
-    return ready and not any(one["key"].startswith("node.kubernetes.io/not-ready") for one in taints)
+    return ready and not any(taint["key"].startswith("node.kubernetes.io/not-ready") for taint in taints)
 
 
 def _still(

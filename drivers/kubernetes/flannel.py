@@ -122,7 +122,7 @@ def ready(*, subnet: str, others: list[str]) -> str:
     told = lease()
     if told.get("FLANNEL_SUBNET", "").rpartition(".")[0] != subnet.rpartition(".")[0]:
         return f"a lease of {subnet}, found {told or 'none'}"
-    standing = {one["destination"] for one in routing.routes()}
+    standing = {route["destination"] for route in routing.routes()}
     absent = [other for other in others if other not in standing]
     return f"routes to {', '.join(absent)}" if absent else ""
 

@@ -76,7 +76,7 @@ def joining_of(networks: Sequence[NetworkDriver], node: Node) -> Joining | None:
 
     Raises ConfigError KUBE-12 for two: they would give the same nodes' pods two ways.
     """
-    found = [one for one in networks if isinstance(one, FlannelNetwork | CiliumNetwork)]
+    found = [network for network in networks if isinstance(network, FlannelNetwork | CiliumNetwork)]
     if len(found) > 1:
         raise ConfigError(
             "KUBE-12",

@@ -45,7 +45,7 @@ def pod(
             "KUBE-31",
             f"pod {spec.pod_id}: folders of the node",
             expected="none: a pod in a cluster sees nothing of its node",
-            found=", ".join(one[0] for one in spec.binds),
+            found=", ".join(bind[0] for bind in spec.binds),
         )
     if spec.netns:
         raise ConfigError("KUBE-31", f"pod {spec.pod_id}: a namespace", expected="its own", found=spec.netns)

@@ -78,7 +78,12 @@ def _add(config: Mapping[str, Any]) -> dict[str, Any]:
     record = Path(config["cacheDir"], f"{container}.multinet")
     record.parent.mkdir(parents=True, exist_ok=True)
     record.write_text(
-        json.dumps([{"conflist": one[1], "interface": one[2], "arguments": one[3]} for one in networks])
+        json.dumps(
+            [
+                {"conflist": network[1], "interface": network[2], "arguments": network[3]}
+                for network in networks
+            ]
+        )
     )
     added, status = [], []
     _quieted(os.environ["CNI_NETNS"])
@@ -137,17 +142,17 @@ def _delete(config: Mapping[str, Any]) -> None:
     except FileNotFoundError:
         return
     failures = []
-    for one in reversed(networks):
+    for network in reversed(networks):
         failures += cni.delete(
             plugin_dir=config["pluginDir"],
-            conflist=one["conflist"],
-            network=one["conflist"]["name"],
+            conflist=network["conflist"],
+            network=network["conflist"]["name"],
             container_id=container,
             netns=os.environ.get("CNI_NETNS", ""),
-            interface=one["interface"],
+            interface=network["interface"],
             cache_dir=config["cacheDir"],
             cni_args={**_arguments(), "IgnoreUnknown": "true"},
-            capability_arguments=one["arguments"],
+            capability_arguments=network["arguments"],
         )
     if failures:
         raise ValueError("; ".join(failures))

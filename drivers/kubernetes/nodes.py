@@ -100,8 +100,8 @@ def _budgets(api: Cluster, namespace: str) -> str:
     with suppress(DriverError, TestbedError):
         listed = api.get(f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets", within_s=5.0) or {}
         told = [
-            f"{one['metadata']['name']} allows {(one.get('status') or {}).get('disruptionsAllowed', 0)}"
-            for one in listed.get("items", [])
+            f"{item['metadata']['name']} allows {(item.get('status') or {}).get('disruptionsAllowed', 0)}"
+            for item in listed.get("items", [])
         ]
         return f"budgets: {', '.join(told) or 'none that can be seen'}"
     return "see `kubectl get pdb`"

@@ -130,25 +130,25 @@ class KubernetesPod(OfPods):
         told = self._told()
         self.phases.cni = dict(told["times"])
         by_interface = {one["interface"]: one for one in told["attached"]}
-        for one in networks:
-            made = by_interface[one.attachment.interface]
+        for network in networks:
+            made = by_interface[network.attachment.interface]
             view = self.node.call(
-                datapath.attachment_view, netns=self.netns_path, interface=one.attachment.interface
+                datapath.attachment_view, netns=self.netns_path, interface=network.attachment.interface
             )
-            conflist = self._runtime.conflist(one)
+            conflist = self._runtime.conflist(network)
             inside, other = view["inside"], view["host_side"] or {}
             attached = Attached(
-                attachment=one.attachment,
+                attachment=network.attachment,
                 link_kind=inside["kind"],
                 mac=inside["mac"],
                 mtu_octets=inside["mtu_octets"],
                 addresses=tuple(inside["addresses"]),
                 host_interface=other.get("name"),
                 host_mac=other.get("mac"),
-                took_nic=one.attachment.uplink is not None
-                and one.attachment.uplink not in view["node_interfaces"],
+                took_nic=network.attachment.uplink is not None
+                and network.attachment.uplink not in view["node_interfaces"],
                 evidence={
-                    "network": one.driver.spec.name,
+                    "network": network.driver.spec.name,
                     "conflist": conflist,
                     "cni_version": made["version"],
                     "result": made["result"],
@@ -157,8 +157,8 @@ class KubernetesPod(OfPods):
                     "host_side": view["host_side"],
                 },
             )
-            assert isinstance(one.driver, PluginNetwork)  # see `conflist`
-            more = one.driver.attached_by_plugin(self.node, attached, bridge=one.bridge)
+            assert isinstance(network.driver, PluginNetwork)  # see `conflist`
+            more = network.driver.attached_by_plugin(self.node, attached, bridge=network.bridge)
             self.attached += (replace(attached, evidence={**attached.evidence, **more}),)
             self.checks += ({"executions": [], "skipped": "a kubelet never asks plugins to CHECK"},)
 

@@ -291,7 +291,7 @@ def events(api: Cluster, namespace: str, name: str) -> list[str]:
             fieldSelector=f"involvedObject.name={name}",
         )
         items = (listed or {}).get("items", [])
-        return [f"{one.get('reason')}: {one.get('message')}" for one in items][-4:]
+        return [f"{item.get('reason')}: {item.get('message')}" for item in items][-4:]
     return []
 
 
@@ -353,7 +353,7 @@ def left(api: Cluster, namespace: str, owner: str) -> list[str]:
     }
     for kind, path in paths.items():
         listed = api.get(path, labelSelector=f"{OWNER_LABEL}={owner}") or {}
-        found += [f"{kind}/{one['metadata']['name']}" for one in listed.get("items", [])]
+        found += [f"{kind}/{item['metadata']['name']}" for item in listed.get("items", [])]
     return found
 
 

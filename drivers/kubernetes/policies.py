@@ -109,7 +109,7 @@ class Policies:
         finally:
             with ThreadPoolExecutor(_AT_A_TIME) as pool:
                 list(pool.map(self.delete, specs))
-            self._awaited(lambda told: [one for one in specs if one in told["policies"]])
+            self._awaited(lambda told: [spec for spec in specs if spec in told["policies"]])
 
     def moments(self, name: str, version: str = "") -> dict[str, int]:
         """Return when the agent saw and wrote that version of a policy, or (none) its end; by its clock."""

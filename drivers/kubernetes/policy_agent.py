@@ -122,7 +122,7 @@ class Enforced:
 def view(pod: Mapping[str, Any]) -> PodView:
     """Return a pod of the API as policies see it."""
     metadata, status = pod["metadata"], pod.get("status") or {}
-    addresses = [str(one["ip"]) for one in status.get("podIPs") or ()]
+    addresses = [str(podip["ip"]) for podip in status.get("podIPs") or ()]
     addresses += list(_further(metadata.get("annotations") or {}))
     return PodView(
         name=str(metadata["name"]),
@@ -134,8 +134,8 @@ def view(pod: Mapping[str, Any]) -> PodView:
 
 def _further(annotations: Mapping[str, str]) -> Iterator[str]:
     with contextlib.suppress(ValueError):
-        for one in json.loads(annotations.get(attachments.STATUS) or "[]"):
-            for address in one.get("ips") or ():
+        for load in json.loads(annotations.get(attachments.STATUS) or "[]"):
+            for address in load.get("ips") or ():
                 yield str(address).partition("/")[0]
 
 

@@ -41,7 +41,7 @@ def script(pods: Sequence[PodView], policies: Mapping[str, Mapping[str, Any]], n
         applied = {name: spec for name, spec in sorted(policies.items()) if direction in _types(name, spec)}
         chain_of = {name: f"{direction}-policy-{number}" for number, name in enumerate(applied)}
         used: set[str] = set()
-        for number, pod in enumerate(one for one in pods if one.node == node and one.addresses):
+        for number, pod in enumerate(view for view in pods if view.node == node and view.addresses):
             mine = [name for name, spec in applied.items() if _selects(name, spec["podSelector"], pod)]
             if not mine:
                 continue

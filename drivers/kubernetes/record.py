@@ -140,7 +140,9 @@ def node(api: Cluster, found: Mapping[str, Any]) -> dict[str, JsonValue]:
         "capacity": dict(status.get("capacity") or {}),
         "allocatable": dict(status.get("allocatable") or {}),
         "labels": {key: value for key, value in sorted(labels.items()) if key.startswith(_LABELS)},
-        "taints": [f"{one['key']}:{one['effect']}" for one in (found.get("spec") or {}).get("taints") or ()],
+        "taints": [
+            f"{taint['key']}:{taint['effect']}" for taint in (found.get("spec") or {}).get("taints") or ()
+        ],
         "kubelet_configuration": _asked(lambda: kubelet(api, name)),
     }
 

@@ -105,7 +105,7 @@ class FileMeter:
         """Return the sample of a line; None for a heading, or for what is none."""
         parts = line[:_LINE_OCTETS].replace(b",", b" ").split()
         try:
-            at_s, value = (float(one) for one in parts[:2])
+            at_s, value = (float(part) for part in parts[:2])
             return Sample(at_ns=_nanoseconds(parts[0], at_s), value=round(value * self._scale))
         except (ValueError, OverflowError):
             return None

@@ -57,7 +57,10 @@ def matches(destinations: Sequence[str]) -> tuple[str, ...]:
     """Return what a flow matches beside its port, once for each destination prefix; once empty for none."""
     if not destinations:
         return ("",)
-    return tuple(f",ipv6,ipv6_dst={one}" if ":" in one else f",ip,nw_dst={one}" for one in destinations)
+    return tuple(
+        f",ipv6,ipv6_dst={destination}" if ":" in destination else f",ip,nw_dst={destination}"
+        for destination in destinations
+    )
 
 
 def plain(value: Any) -> JsonValue:

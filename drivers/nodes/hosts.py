@@ -27,31 +27,33 @@ def open_hosts(wanted: Sequence[HostSpec]) -> Iterator[dict[str, SshNode]]:
     """
     with ExitStack() as stack:
         hosts = {}
-        for one in wanted:
-            host = stack.enter_context(SshNode(f"{one.name}/host", one.ssh, python=one.python))
+        for host_spec in wanted:
+            host = stack.enter_context(
+                SshNode(f"{host_spec.name}/host", host_spec.ssh, python=host_spec.python)
+            )
             user = host.call(probe.identify)["uid"]
             if user != 0:
                 raise TestbedError(
                     "NODE-10",
-                    f"the {one.name}'s host: network namespaces need root",
+                    f"the {host_spec.name}'s host: network namespaces need root",
                     expected="uid 0",
                     found=f"uid {user}",
                     hint="name root as the login of this node",
                 )
             online = host.call(probe.online_cpus)
-            if absent := sorted(set(one.cpus) - set(online)):
+            if absent := sorted(set(host_spec.cpus) - set(online)):
                 raise TestbedError(
                     "NODE-22",
-                    f"the {one.name}'s host: CPUs that the testbed file names; nothing was started",
+                    f"the {host_spec.name}'s host: CPUs that the testbed file names; nothing was started",
                     expected=f"CPUs of {online}",
                     found=str(absent),
                 )
-            hosts[one.name] = host
-        for one in sorted(
+            hosts[host_spec.name] = host
+        for host_spec in sorted(
             wanted, key=lambda host: host.ssh
         ):  # of two runs that want the same hosts one gets all
-            with _told_of(one.name):
-                hosts[one.name].call(lease.take, ports=list(one.ports), cpus=list(one.cpus))
+            with _told_of(host_spec.name):
+                hosts[host_spec.name].call(lease.take, ports=list(host_spec.ports), cpus=list(host_spec.cpus))
         yield hosts
 
 

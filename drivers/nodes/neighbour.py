@@ -104,7 +104,7 @@ def read(text: str, stressor: str, said: str = "") -> dict[str, JsonValue]:
     """Return operations and time of a stressor from stress-ng's YAML. Raises DriverError NEIGH-02."""
     try:
         metrics = (yaml.safe_load(text) or {})["metrics"]
-        (mine,) = [one for one in metrics if one["stressor"] == stressor]
+        (mine,) = [metric for metric in metrics if metric["stressor"] == stressor]
         operations, elapsed_ns = int(mine["bogo-ops"]), round(float(mine["wall-clock-time"]) * 1e9)
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise DriverError(

@@ -211,7 +211,9 @@ def _wait_for_hosts(cloud: EmbeddedCloud) -> None:
         agents: list[bool] = []
         try:
             hosts = client.call("hypervisors", _states_of_hosts)
-            agents = client.call("agents", lambda sdk: [bool(one.is_alive) for one in sdk.network.agents()])
+            agents = client.call(
+                "agents", lambda sdk: [bool(agent.is_alive) for agent in sdk.network.agents()]
+            )
             found = f"hypervisors {hosts}, agents alive {agents}"
         except DriverError as error:  # it answers late while its services still start
             found = str(error)
@@ -231,4 +233,4 @@ def _wait_for_hosts(cloud: EmbeddedCloud) -> None:
 
 def _states_of_hosts(sdk: Any) -> list[str]:
     # with details Nova asks each host for its uptime, and waits a minute for one that is not there yet
-    return [str(one.state) for one in sdk.compute.hypervisors(details=False)]
+    return [str(hypervisor.state) for hypervisor in sdk.compute.hypervisors(details=False)]

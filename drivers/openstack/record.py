@@ -43,8 +43,8 @@ def _asked(client: Client, what: str, act: Callable[[Any], JsonValue]) -> JsonVa
 
 def _compute_services(sdk: Any) -> list[Mapping[str, JsonValue]]:
     return [
-        {"program": one.binary, "state": one.state, "zone": one.availability_zone}
-        for one in sdk.compute.services()
+        {"program": service.binary, "state": service.state, "zone": service.availability_zone}
+        for service in sdk.compute.services()
     ]
 
 
@@ -58,12 +58,17 @@ def _microversion(sdk: Any) -> dict[str, JsonValue]:
 
 def _hypervisors(sdk: Any) -> list[Mapping[str, JsonValue]]:
     return [
-        {"type": one.hypervisor_type, "version": one.hypervisor_version, "state": one.state}
-        for one in sdk.compute.hypervisors(details=True)
+        {
+            "type": hypervisor.hypervisor_type,
+            "version": hypervisor.hypervisor_version,
+            "state": hypervisor.state,
+        }
+        for hypervisor in sdk.compute.hypervisors(details=True)
     ]
 
 
 def _agents(sdk: Any) -> list[Mapping[str, JsonValue]]:
     return [
-        {"program": one.binary, "alive": one.is_alive, "kind": one.agent_type} for one in sdk.network.agents()
+        {"program": agent.binary, "alive": agent.is_alive, "kind": agent.agent_type}
+        for agent in sdk.network.agents()
     ]

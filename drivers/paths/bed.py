@@ -287,7 +287,7 @@ class Bed:
     @property
     def loop(self) -> LinkSpec | None:
         """The link that joins two of the tester's ports; None where there is none."""
-        return next((one for one in self.testbed.links if one.a.node == one.b.node == TESTER), None)
+        return next((link for link in self.testbed.links if link.a.node == link.b.node == TESTER), None)
 
     def underlay(self) -> tuple[Endpoint, Endpoint]:
         """Return the first link between two nodes (the tester is none); ConfigError PATH-01 without one."""

@@ -326,7 +326,9 @@ def subnet(end: Endpoint) -> str:
 
 def subnets(end: Endpoint) -> tuple[str, ...]:
     """Return the prefixes of all of an endpoint's addresses."""
-    return tuple(str(ipaddress.ip_interface(one).network) for one in end.attached.attachment.addresses)
+    return tuple(
+        str(ipaddress.ip_interface(address).network) for address in end.attached.attachment.addresses
+    )
 
 
 def ports(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, ...]) -> tuple[TesterPort, TesterPort]:

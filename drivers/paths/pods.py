@@ -78,7 +78,7 @@ def _managed(bed: Bed, pod: Pod, networks: Sequence[PodNetwork]) -> Iterator[Non
     It lies on a bridge that no NIC is a port of; the last pod takes that with it.
     """
     option = bed.testbed.pods.management
-    if not option or not any(one.driver.spec.model in ACCELERATED for one in networks):
+    if not option or not any(network.driver.spec.model in ACCELERATED for network in networks):
         yield
         return
     driver = bed.network(option)

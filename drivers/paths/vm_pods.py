@@ -105,7 +105,7 @@ class _VmPods(OpenPairPath):
 
     def join(self, stack: ExitStack, nodes: Nodes, pods: Pods) -> Join:
         """Return what lies between the pods: `nodes` and `pods` have made all of it."""
-        guests = [one for one in nodes if isinstance(one, GuestHost)]
+        guests = [node for node in nodes if isinstance(node, GuestHost)]
         return Join(
             told={
                 "host": self._node.name,

@@ -112,18 +112,18 @@ class PodGroup:
 
     def sample(self) -> Sample:
         """What all containers use together."""
-        return _sample(self._where, [one.container for one in self._pods])
+        return _sample(self._where, [pod.container for pod in self._pods])
 
     def fault(self) -> str | None:
         """Say which pod no longer runs, and why, as the cluster has it."""
         listed = self._where.api.get(
             pods.pods_path(self._where.namespace), labelSelector=f"{LABEL}={self._group}"
         )
-        there = {one["metadata"]["name"]: one for one in (listed or {}).get("items", [])}
-        for one in self._pods:
-            found = there.get(one.name)
-            if told := "the pod is gone" if found is None else one.judged(found):
-                return f"{one.name}: {told}"
+        there = {item["metadata"]["name"]: item for item in (listed or {}).get("items", [])}
+        for pod in self._pods:
+            found = there.get(pod.name)
+            if told := "the pod is gone" if found is None else pod.judged(found):
+                return f"{pod.name}: {told}"
         return None
 
     def describe(self) -> Mapping[str, JsonValue]:

@@ -235,7 +235,7 @@ def _af_xdp(
     """Who has AF_XDP sockets in a workload: the tester in an endpoint, or the function on such a network."""
     if endpoint and "af_xdp" in bed.port_kind.each:
         return {"used_by": "the tester", "busy_polling": False, "cpus": list(bed.testbed.tester.cpus)}
-    asked = [one["af_xdp"] for one in attachments if "af_xdp" in one]
+    asked = [attachment["af_xdp"] for attachment in attachments if "af_xdp" in attachment]
     if not asked:
         return {"not_applicable": "no AF_XDP socket in the workload"}
     return {
@@ -301,11 +301,11 @@ def _chains(cell: Cell, evidence: Evidence, alone: list[str]) -> list[JsonValue]
         return [{"functions": alone, "cni": cell.network, "shared_functions": []}]
     return [
         {
-            "functions": list(one["functions"]),
+            "functions": list(service["functions"]),
             "cni": cell.network,
-            "shared_functions": [name for name in one["functions"] if name in beside["shared"]],
+            "shared_functions": [name for name in service["functions"] if name in beside["shared"]],
         }
-        for one in beside["services"]
+        for service in beside["services"]
     ]
 
 

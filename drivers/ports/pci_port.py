@@ -88,7 +88,7 @@ def _address_behind(interface: str) -> str | None:
 def interfaces_of(address: str) -> list[str]:
     """Return the interfaces that the kernel driver of a NIC has made here."""
     device = vfio.PCI / address
-    return sorted(one.name for pattern in ("net/*", "virtio*/net/*") for one in device.glob(pattern))
+    return sorted(path.name for pattern in ("net/*", "virtio*/net/*") for path in device.glob(pattern))
 
 
 def names_of(*, port: str) -> tuple[str, ...]:
@@ -189,9 +189,9 @@ def _require_iommu(address: str, where: str) -> None:
         )
     group = vfio.PCI / address / "iommu_group"
     others = sorted(
-        one.name
-        for one in (group / "devices").glob("*")
-        if one.name != address and not (_line(one / "class") or "").startswith(_BRIDGE_CLASS)
+        path.name
+        for path in (group / "devices").glob("*")
+        if path.name != address and not (_line(path / "class") or "").startswith(_BRIDGE_CLASS)
     )
     if not group.exists() or others:
         raise TestbedError(

@@ -22,13 +22,13 @@ def uses_of(found: Mapping[str, JsonValue]) -> list[str]:
     A link-local address alone is no use: every interface that is up has one. A session over it is.
     """
     name = str(found["name"])
-    addresses = [str(one) for one in found["addresses"]]
+    addresses = [str(address) for address in found["addresses"]]
     uses = [f"the address {one}" for one in addresses if not one.startswith(_LINK_LOCAL)]
     if found["controller"]:
         uses.append(f"the controller {found['controller']}")
     uses += [f"the interface {one} on it" for one in _above(name) if one != found["controller"]]
     uses += _routes(name, addresses)
-    uses += [f"a TCP session at {one}" for one in _sessions(addresses)]
+    uses += [f"a TCP session at {session}" for session in _sessions(addresses)]
     if functions := _functions(name):
         uses.append(f"{functions} virtual functions of it")
     if name == "lo":
@@ -38,12 +38,12 @@ def uses_of(found: Mapping[str, JsonValue]) -> list[str]:
 
 def _above(name: str) -> list[str]:
     """Interfaces that stand on this one (802.1Q, macvlan, a bond): they lose their frames with it."""
-    return sorted(one.name.removeprefix("upper_") for one in (_SYS_NET / name).glob("upper_*"))
+    return sorted(path.name.removeprefix("upper_") for path in (_SYS_NET / name).glob("upper_*"))
 
 
 def _routes(name: str, addresses: list[str]) -> list[str]:
     """Routes through the interface, without those that come with its addresses."""
-    own = {str(ipaddress.ip_interface(one).network) for one in addresses}
+    own = {str(ipaddress.ip_interface(address).network) for address in addresses}
     found = []
     for version in (4, 6):
         for route in routing.routes(ipv6=version == 6):
@@ -64,7 +64,7 @@ def _multicast(destination: str) -> bool:
 
 def _sessions(addresses: list[str]) -> list[str]:
     """Link-local addresses of the interface that have an established TCP session, of SSH for instance."""
-    mine = {_as_kernel_tells(one): one for one in addresses if one.startswith(_LINK_LOCAL)}
+    mine = {_as_kernel_tells(address): address for address in addresses if address.startswith(_LINK_LOCAL)}
     if not mine:
         return []
     try:

@@ -51,7 +51,11 @@ def contradictions(testbed: Testbed) -> Iterator[Problem]:
 
 def _management_problems(testbed: Testbed) -> Iterator[Problem]:
     """The management of pods is by an option that needs no NIC: those are for test traffic."""
-    able = [one.name for one in testbed.networks if one.driver == "cni" and one.uplink == BRIDGE_PORT]
+    able = [
+        network.name
+        for network in testbed.networks
+        if network.driver == "cni" and network.uplink == BRIDGE_PORT
+    ]
     name = testbed.pods.management
     if name and name not in able:
         yield Problem(

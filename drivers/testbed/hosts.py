@@ -64,7 +64,7 @@ def _spec(testbed: Testbed, node: NodeSpec, name: str, cpus: tuple[int, ...]) ->
 
 def of_tester(hosts: Iterable[HostSpec]) -> bool:
     """Whether one of some hosts is the tester's, so that the runner has none of its ports."""
-    return any(one.name == _TESTER for one in hosts)
+    return any(host.name == _TESTER for host in hosts)
 
 
 def under_test(testbed: Testbed) -> str:
@@ -72,13 +72,13 @@ def under_test(testbed: Testbed) -> str:
 
     Where it is cabled to none and all nodes are on hosts it is the first one.
     """
-    hosts = [one for one in hosts_of(testbed) if one.name != _TESTER]
+    hosts = [host_spec for host_spec in hosts_of(testbed) if host_spec.name != _TESTER]
     cabled = {
         other.node
         for link in testbed.links
         for mine, other in ((link.a, link.b), (link.b, link.a))
         if str(mine) in testbed.tester.ports
     }
-    there = [one.name for one in hosts if cabled & set(one.nodes)]
+    there = [host.name for host in hosts if cabled & set(host.nodes)]
     every = all(node.ssh is not None for node in testbed.nodes)
     return there[0] if there else hosts[0].name if hosts and every else ""

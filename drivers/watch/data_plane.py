@@ -62,7 +62,9 @@ class DataPlane:
         self._pods: dict[str, Pod] = {f"pod{number}": pod for number, pod in enumerate(bed.pods.values())}
         self._machines = list(bed.standing_machines.values())
         self._cpus = list(bed.testbed.dut.cpus)
-        queues = [one for one in deployment.evidence.get("device_queues", ()) if isinstance(one, Mapping)]
+        queues = [
+            queue for queue in deployment.evidence.get("device_queues", ()) if isinstance(queue, Mapping)
+        ]
         self._threads = [int(thread["pid"]) for one in queues for thread in one.get("threads", ())]
         bare = [one for one in queues if not one.get("threads")]
         self._by_nic = [str(one.get("at")) for one in bare if one.get("device_queue") == OF_FUNCTION]

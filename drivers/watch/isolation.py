@@ -104,7 +104,7 @@ def _surveyed(bed: Bed, names: Collection[str]) -> list[tuple[str, dict[str, Jso
         found += [(f"node {name}", one) for one in seen if one["name"] != bed.guests.nic(name)]
         for pod in bed.pods.values():
             if pod.node.name == name:
-                handed = {one.attachment.interface for one in pod.attached if one.took_nic}
+                handed = {attached.attachment.interface for attached in pod.attached if attached.took_nic}
                 inside = pod.inside(survey, pids=pids)
                 # a veth for a NIC, borrowed by the node: what it is was asked then
                 lent = [one for one in inside if one["name"] in handed and not one["device"]]
@@ -122,7 +122,7 @@ def _of_one_kernel(bed: Bed, name: str) -> list[int]:
         there = [name]
     else:
         machine = bed.node(name).machine
-        there = [one for one in bed.nodes if one not in guests and bed.node(one).machine is machine]
+        there = [node for node in bed.nodes if node not in guests and bed.node(node).machine is machine]
     mine = [pod.pid for pod in bed.pods.values() if pod.node.name in there]
     return [*(bed.host(one).pid for one in there), *mine]
 

@@ -157,7 +157,7 @@ def _udp(end: Mapping[str, Any], spec: StreamsSpec) -> dict[str, Any]:
     return {
         "sent_messages": sent,
         "received_messages": received,
-        "reordered_messages": sum(_count(one["udp"]["out_of_order"]) for one in end["streams"]),
+        "reordered_messages": sum(_count(stream["udp"]["out_of_order"]) for stream in end["streams"]),
         "sent_octets": sent * spec.message_octets,
         "received_octets": octets,
         "elapsed_ns": _nanoseconds(end["sum_received"]["seconds"]),

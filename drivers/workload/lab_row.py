@@ -48,28 +48,32 @@ def open_lab_row(
         facts: dict[str, list[Mapping[str, JsonValue]]] = {}
         nodes: dict[str, Node] = {}
         by_name: dict[str, Node] = {host.name: host for host in hosts.values()}
-        for one in row:
-            host = hosts[one.name]
-            facts[one.name] = [host.call(lab_port.require_bare, interface=port) for port in one.ports]
+        for host_spec in row:
+            host = hosts[host_spec.name]
+            facts[host_spec.name] = [
+                host.call(lab_port.require_bare, interface=port) for port in host_spec.ports
+            ]
         folder = f"{_FOLDER}{token}"
         stack.callback(ledger.undo, ledger.before("folder", hosts[PROXY].place, folder=folder), by_name)
-        for one in row:
-            host = hosts[one.name]
-            for fact in facts[one.name]:
+        for host_spec in row:
+            host = hosts[host_spec.name]
+            for fact in facts[host_spec.name]:
                 kept = ledger.before("lab_port", host.place, interface=fact["interface"], up=fact["up"])
                 stack.callback(ledger.undo, kept, by_name)
-            label = f"{owner}-{one.name}"  # each end is ended for itself, also where two share a machine
+            label = (
+                f"{owner}-{host_spec.name}"  # each end is ended for itself, also where two share a machine
+            )
             stack.callback(ledger.undo, ledger.before("owner", host.place, owner=label), by_name)
-            node = stack.enter_context(HostNamespaceNode(one.name, host, owner=label))
+            node = stack.enter_context(HostNamespaceNode(host_spec.name, host, owner=label))
             home = host.call(probe.identify)["pid"]
-            for port in one.ports:
+            for port in host_spec.ports:
                 stack.callback(_give_back, node, port, home)
                 host.call(interfaces.move, interface=port, pid=node.pid)
                 node.call(links.raise_end, interface=port)
-            nodes[one.name] = node
-        for one in row:
-            for port in one.ports:
-                nodes[one.name].call_within(
+            nodes[host_spec.name] = node
+        for host_spec in row:
+            for port in host_spec.ports:
+                nodes[host_spec.name].call_within(
                     LINK_DEADLINE_S + 10, lab_port.wait_for_link, interface=port, within_s=LINK_DEADLINE_S
                 )
         (client,), (to_client, to_server), (server,) = (one.ports for one in row)

@@ -111,7 +111,7 @@ def daemons(ends: Sequence[PodEnd], orders: Sequence[Sequence[str]]) -> Sequence
             "MPI-03",
             "mpirun: the daemons that it asked for",
             expected=f"orted on {', '.join(missing)}",
-            found="; ".join(" ".join(one)[:80] for one in orders) or "none",
+            found="; ".join(" ".join(order)[:80] for order in orders) or "none",
         )
     return [(end, asked[end.address]) for end in ends[1:]]
 

@@ -65,7 +65,7 @@ class PodBatches(OfActs):
             offered = [stack.enter_context(frames_to(ground, spec, at)) for at in range(spec.at_once)]
             while len(lives) < spec.cycles:
                 lives += _lives(ground, offered, spec, began_ns)
-                if any(one.first_frame_ns is None and not one.failed for one in lives):
+                if any(live.first_frame_ns is None and not live.failed for live in lives):
                     return
 
 

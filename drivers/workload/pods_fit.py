@@ -103,8 +103,8 @@ class PodsFit(OfActs):
         forwards = frames.wait(spec.first_frame_s)
         since_ns = time.monotonic_ns()
         end_s = time.monotonic() + spec.first_frame_s
-        for one in before if forwards else ():
-            while forwards and one.frames.again(since_ns) is None:
+        for standing in before if forwards else ():
+            while forwards and standing.frames.again(since_ns) is None:
                 forwards = time.monotonic() < end_s
                 time.sleep(_LOOK_AGAIN_S)
         return _Standing(

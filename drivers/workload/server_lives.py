@@ -54,7 +54,7 @@ class ServerLives(OfActs):
             while len(lives) < spec.cycles:
                 group = _Group(ground, sides, offered, spec, began_ns)
                 lives.extend(group.lives())
-                if any(one.first_frame_ns is None for one in lives):
+                if any(live.first_frame_ns is None for live in lives):
                     return
 
     def _left_behind(self, ground: Ground) -> tuple[str, ...]:

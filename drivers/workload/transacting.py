@@ -138,7 +138,7 @@ class Transactions:
 
     def _all_stand(self) -> bool:
         """Whether no connection is still being opened."""
-        return all(one.state == _ASKING for one in self._standing.values())
+        return all(connection.state == _ASKING for connection in self._standing.values())
 
     def _begin(self, due_ns: int, now_ns: int, *, counted: bool) -> None:
         load = self._load

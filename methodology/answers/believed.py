@@ -206,7 +206,10 @@ def _forgiven(outcome: Outcome, trials: Sequence[JudgedTrial]) -> str:
     longest_s = max((trial.spec.duration_s for trial in trials), default=0.0)
     duration_s = claim.duration_s if claim is not None else longest_s
     counted = [trial for trial in trials if trial.valid and trial.spec.duration_s == duration_s]
-    at, half = ([one for one in counted if one.load == here] for here in (load, max(1, load // 2)))
+    at, half = (
+        [judged_trial for judged_trial in counted if judged_trial.load == here]
+        for here in (load, max(1, load // 2))
+    )
     lost_at, lost_half = (sum(one.loss_ratio > ratio for one in those) for those in (at, half))
     if not lost_at + lost_half or any(f" trials at {load} " in text for text in outcome.quality):
         return ""

@@ -140,7 +140,7 @@ def frames_of(result: TrialResult) -> dict[tuple[str, str], int]:
 
 def _summed(name: str, counts: Sequence[Mapping[str, int]]) -> Part:
     def total(what: str) -> int | None:
-        values = [one[what] for one in counts if what in one]
+        values = [count[what] for count in counts if what in count]
         return sum(values) if len(values) == len(counts) else None
 
     return Part(

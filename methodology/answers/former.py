@@ -29,12 +29,12 @@ RULES: tuple[FormerRule, ...] = ()
 
 def former_rule(metric: str, version: int) -> FormerRule | None:
     """Return the rule of a version that is not the current one; None where none was kept."""
-    return next((one for one in RULES if (one.metric, one.version) == (metric, version)), None)
+    return next((rule for rule in RULES if (rule.metric, rule.version) == (metric, version)), None)
 
 
 def replayable(name: str) -> tuple[int, ...]:
     """Return every version of a procedure that can be replayed, ascending."""
-    kept = {one.version for one in RULES if one.metric == name}
+    kept = {rule.version for rule in RULES if rule.metric == name}
     return tuple(sorted({procedures.version(name), *kept}))
 
 

@@ -71,7 +71,7 @@ def of_samples(
     if back:
         return Energy(window_ns=window_ns, samples=len(samples), lack=Lack.BACKWARDS)
     spans = [(a, b) for a, b in pairwise(samples) if b.at_ns > begin_ns and a.at_ns < end_ns]
-    inside = sum(begin_ns <= one.at_ns <= end_ns for one in samples)
+    inside = sum(begin_ns <= sample.at_ns <= end_ns for sample in samples)
     gap_ns = max((b.at_ns - a.at_ns for a, b in spans), default=0)
     whole = bool(spans) and spans[0][0].at_ns <= begin_ns and spans[-1][1].at_ns >= end_ns
     if not whole or gap_ns > longest_gap_ns:
@@ -151,7 +151,7 @@ def told(counts: Mapping[str, int]) -> tuple[int, int] | None:
 
 def lacks(counts: Mapping[str, int]) -> tuple[Lack, ...]:
     """Return why a trial's energy is not known."""
-    return tuple(one for one in Lack if counts.get(f"{PREFIX}{one.value}"))
+    return tuple(lack for lack in Lack if counts.get(f"{PREFIX}{lack.value}"))
 
 
 def used(each: Iterable[tuple[Mapping[str, int], int]]) -> Used | None:

@@ -119,7 +119,7 @@ def deployed(valid: Sequence[Tried[R]]) -> int | None:
     """Return on how many deployments some repetitions ran; None where one of them does not tell its own."""
     if not valid or not all(one.deployment for one in valid):
         return None
-    return len({one.deployment for one in valid})
+    return len({tried.deployment for tried in valid})
 
 
 def within(repetitions: float, deployments: float | None) -> str:

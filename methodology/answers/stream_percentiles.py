@@ -39,7 +39,9 @@ def merged(histograms: Sequence[LatencyHistogram]) -> LatencyHistogram:
         if after <= before:
             raise ValueError(f"buckets: expected the same in each stream, found an overlap at {after} ns")
     least = [one.min_ns for one in histograms if one.min_ns is not None]
-    largest = [one.max_ns for one in histograms if one.max_ns is not None]
+    largest = [
+        latency_histogram.max_ns for latency_histogram in histograms if latency_histogram.max_ns is not None
+    ]
     filled = sum(bool(one.buckets) for one in histograms)
     return LatencyHistogram(
         buckets=buckets,
@@ -59,11 +61,11 @@ def intervals(
     delays. There is no upper end where streams of `duration_s` seconds hold so little time beyond the
     percentile that they may have missed what fills it.
     """
-    held = [one for one in histograms if one.frames]
+    held = [latency_histogram for latency_histogram in histograms if latency_histogram.frames]
     if len(held) < 2:
         return ()
     whole, totals = merged(held), [one.frames for one in held]
-    below = [_below(one, whole) for one in held]
+    below = [_below(histogram, whole) for histogram in held]
     return tuple(
         _interval(whole, below, totals, share, may_close=len(held) * duration_s * (1 - share) >= _SEEN_S)
         for share in shares

@@ -191,7 +191,7 @@ def _values(bursts: Spread, goal: BurstGoal) -> tuple[Quantity, ...]:
 
 def without_correction(outcome: Outcome) -> Outcome:
     """Return an answer without the buffer time that was corrected by a throughput (RFC 9004 6.4)."""
-    values = tuple(one for one in outcome.values if one.metric != _CORRECTED)
+    values = tuple(value for value in outcome.values if value.metric != _CORRECTED)
     return replace(outcome, values=values)
 
 

@@ -233,7 +233,7 @@ def ipdv_outcome(
 
     Each direction has its own.
     """
-    found = [(way, [sample_of(one) for one in sent]) for way, sent in _by_way(ended.found or (), cell)]
+    found = [(way, [sample_of(counts) for counts in sent]) for way, sent in _by_way(ended.found or (), cell)]
     kind, reason = OutcomeType.MEASURED, ended.reason
     if not ended.found:
         kind = ended.type
@@ -248,7 +248,7 @@ def ipdv_outcome(
             fewest = min(fewest, *(one.pairs for one in samples))
             numbers = (
                 ("", median([one.median_ns for one in samples])),
-                ("min", median([one.minimum_ns for one in samples])),
+                ("min", median([sample.minimum_ns for sample in samples])),
                 ("max", median([one.maximum_ns for one in samples])),
             )
             values += _quantities(SAMPLE_METRIC, way, numbers)

@@ -45,8 +45,8 @@ def _wrong_numa(value: object) -> str:
 
 
 AXES: Mapping[str, Axis] = {
-    one.name: one
-    for one in (
+    axis.name: axis
+    for axis in (
         Axis(name=chains.AXIS, wrong=chains.wrong, words=chains.words),
         Axis(name=parallel.AXIS, wrong=parallel.wrong, words=parallel.words),
         Axis(name=patterns.AXIS, wrong=patterns.wrong, words=patterns.words),

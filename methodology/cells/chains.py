@@ -80,7 +80,7 @@ def length(cell: Cell) -> int | None:
 
 def alike(cell: Cell) -> Cell:
     """Return what chains must share to be compared: all but their length."""
-    return replace(cell, path=CHAIN, axes=tuple(one for one in cell.axes if one[0] != AXIS))
+    return replace(cell, path=CHAIN, axes=tuple(axis for axis in cell.axes if axis[0] != AXIS))
 
 
 def against_shorter(outcomes: Iterable[Outcome]) -> tuple[Link, ...]:

@@ -81,7 +81,7 @@ def alone(cell: Cell) -> Cell:
         return cell
     return replace(
         cell,
-        axes=tuple(one for one in cell.axes if one[0] != AXIS),
+        axes=tuple(axis for axis in cell.axes if axis[0] != AXIS),
         name=cell.name.removesuffix(f"/beside-{name}"),
     )
 

@@ -91,7 +91,8 @@ class Design:
         """Return the design of these combinations alone, with the same factors."""
         wanted = set(kept)
         return Design(
-            factors=self.factors, combinations=tuple(one for one in self.combinations if one in wanted)
+            factors=self.factors,
+            combinations=tuple(combination for combination in self.combinations if combination in wanted),
         )
 
     def columns(self, term: Term, combination: Sequence[int]) -> list[float]:
@@ -112,7 +113,7 @@ class Design:
 
     def separable(self, term: Term, others: Iterable[Term]) -> bool:
         """Whether these combinations tell a term apart from all of the others together."""
-        rest = [one for one in others if one != term]
+        rest = [other for other in others if other != term]
         return self._rank([*rest, term]) - self._rank(rest) == self.width(term)
 
     def confounded_with(self, term: Term, others: Sequence[Term]) -> tuple[Term, ...]:

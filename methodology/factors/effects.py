@@ -111,7 +111,7 @@ def effects_of(outcomes: Sequence[Outcome], planned: Iterable[Cell] = ()) -> Eff
         left_out=left_out,
         unreached=sum(in_design(cell) and cell not in answered for cell in cells),
         unmeasured=tuple(one for one in design.combinations if one not in seen.combinations),
-        main=tuple(one for term in told for one in fitted.effects(term, resolution)) if fitted else (),
+        main=tuple(effect for term in told for effect in fitted.effects(term, resolution)) if fitted else (),
         interactions=tuple(one for term in pairs for one in fitted.effects(term, resolution))
         if fitted
         else (),

@@ -56,20 +56,22 @@ class Series:
     @property
     def smallest(self) -> Tried | None:
         """The smallest number that carries what the device does."""
-        return next((one for one in self.tried if one.carries), None)
+        return next((tried for tried in self.tried if tried.carries), None)
 
     @property
     def open_below(self) -> tuple[int, ...]:
         """Smaller numbers of which it is not decided."""
         end = self.smallest
         return tuple(
-            one.number for one in self.tried if one.carries is None and (not end or one.number < end.number)
+            tried.number
+            for tried in self.tried
+            if tried.carries is None and (not end or tried.number < end.number)
         )
 
     @property
     def most(self) -> Tried | None:
         """What was seen without loss at the highest load; None where nothing was."""
-        seen = [one for one in self.tried if one.outcome.type in _PROVEN and one.outcome.lower]
+        seen = [tried for tried in self.tried if tried.outcome.type in _PROVEN and tried.outcome.lower]
         return max(seen, key=lambda one: one.outcome.lower.load_fps if one.outcome.lower else 0, default=None)
 
 
@@ -82,11 +84,11 @@ def device_of(profile: Mapping[str, Any]) -> Device | None:
 def against(device: Device, outcomes: Iterable[Outcome]) -> tuple[Series, ...]:
     """Hold throughputs at the device's frame size against it, by what they share."""
     fitting = [
-        one
-        for one in outcomes
-        if one.cell.frame_octets == device.frame_octets
-        and not one.cell.imix
-        and not one.cell.qualifies_tester
+        outcome
+        for outcome in outcomes
+        if outcome.cell.frame_octets == device.frame_octets
+        and not outcome.cell.imix
+        and not outcome.cell.qualifies_tester
     ]
     found = [
         *_series(device, fitting, FUNCTIONS, _functions, _beside_others),
@@ -132,7 +134,7 @@ def _functions(cell: Cell) -> int | None:
 
 
 def _beside_others(cell: Cell) -> Cell:
-    axes = tuple(one for one in cell.axes if one[0] != parallel.AXIS)
+    axes = tuple(axis for axis in cell.axes if axis[0] != parallel.AXIS)
     return replace(cell, path=parallel.PATH, axes=axes, destination_networks=1)
 
 
@@ -147,4 +149,4 @@ def _cpus(cell: Cell) -> int | None:
 
 
 def _of_all_cpus(cell: Cell) -> Cell:
-    return replace(cell, axes=tuple(one for one in cell.axes if one[0] != CPUS))
+    return replace(cell, axes=tuple(axis for axis in cell.axes if axis[0] != CPUS))

@@ -48,7 +48,7 @@ def against(design: Design, effect: Effect) -> tuple[Stated, bool | None] | None
     by an interval that holds 1; it is only not contradicted, which is None as well.
     """
     places = [place for factor in effect.term for place in design.factors[factor].places]
-    one = next((one for one in STATED for place in places if re.fullmatch(one.place, place)), None)
+    one = next((stated for stated in STATED for place in places if re.fullmatch(stated.place, place)), None)
     if one is None:
         return None
     if not effect.moved:

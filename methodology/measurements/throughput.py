@@ -163,7 +163,7 @@ def after(asked: Asked, profile: Profile, answered: throughput_search.Answered) 
     ]
     if error is not None:
         broken = next(run for run in ended.values() if run.error is not None)
-        left = [closing.closed(one, broken) for one in answered.outcomes]
+        left = [closing.closed(outcome, broken) for outcome in answered.outcomes]
     return Answered(outcomes=tuple(replace(one, trials=tuple(sequence)) for one in left), error=error)
 
 
@@ -215,7 +215,7 @@ def _wanted(
         upper_fps=None if upper is None else upper.load_fps,
         max_load_fps=asked.max_load_fps,
         tried=answered.trials,
-        half_fps=max(1, min(one.lower.load_fps for one in measured if one.lower) // 2),
+        half_fps=max(1, min(outcome.lower.load_fps for outcome in measured if outcome.lower) // 2),
         highest_fps=max((one.upper.load_fps for one in measured if one.upper), default=None),
     )
 

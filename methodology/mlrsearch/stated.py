@@ -19,7 +19,7 @@ def load_shape(specs: Iterable[TrialSpec]) -> tuple[bool, str]:
         return False, f"{len(varying)} trials of bursts, without a rule that follows the Trial Load"
     shares = {round((spec.then_load_fps or 0) / spec.load_fps, 3) for spec in varying}
     if len(shares) > 1:
-        return False, f"a second load of {', '.join(f'{one:g}' for one in sorted(shares))} of the first"
+        return False, f"a second load of {', '.join(f'{share:g}' for share in sorted(shares))} of the first"
     return True, f"a second load of {shares.pop():g} of the Trial Load follows it in {len(varying)} trials"
 
 

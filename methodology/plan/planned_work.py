@@ -32,18 +32,20 @@ def work_of(profile: Profile, networks: Mapping[str, int | None], test_ids: Coll
 def _pieces(profile: Profile, networks: Mapping[str, int | None], test_id: str) -> Pieces:
     answers = planning.cells(profile, networks, test_ids={test_id})
     needed: dict[Hashable, float] = {}
-    for one in answers:
-        if one.missing:
+    for answer in answers:
+        if answer.missing:
             continue
-        if measurement(one.measurement).needs_throughput:
-            load = planning.throughput_of(profile, one.cell, max_load_fps=planning.ASSUMED_MAX_FPS)
+        if measurement(answer.measurement).needs_throughput:
+            load = planning.throughput_of(profile, answer.cell, max_load_fps=planning.ASSUMED_MAX_FPS)
             needed.setdefault(load.key, _took_s(load))
-        if not one.cell.qualifies_tester:
+        if not answer.cell.qualifies_tester:
             wire = planning.throughput_of(
-                profile, one.cell.qualification, max_load_fps=planning.ASSUMED_MAX_FPS
+                profile, answer.cell.qualification, max_load_fps=planning.ASSUMED_MAX_FPS
             )
             needed.setdefault(wire.key, _took_s(wire))
-    return Pieces(own={one.key: _took_s(one) for one in answers}, needed=needed)
+    return Pieces(
+        own={planned_answer.key: _took_s(planned_answer) for planned_answer in answers}, needed=needed
+    )
 
 
 def _took_s(planned: PlannedAnswer) -> float:

@@ -225,9 +225,9 @@ def askers(profile: Profile, metric: str, cell: Cell, among: Iterable[Case]) -> 
     Of each test it asks what planning asks: its path, and what its measurement gives there by this profile.
     """
     return frozenset(
-        one.test_id
-        for one in among
-        if one.path in ("", cell.path) and metric in _given(profile, cell, one.measurement)
+        case.test_id
+        for case in among
+        if case.path in ("", cell.path) and metric in _given(profile, cell, case.measurement)
     )
 
 
@@ -257,7 +257,7 @@ def duration_s(planned: Sequence[PlannedAnswer]) -> float:
 
 def deployments(planned: Sequence[PlannedAnswer]) -> int:
     """Return how often another deployment is set up in this order: options that take turns change it."""
-    tried = [one.deployment for one in planned if not one.missing]
+    tried = [answer.deployment for answer in planned if not answer.missing]
     return sum(before != after for before, after in pairwise([(), *tried]))
 
 

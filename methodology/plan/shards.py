@@ -50,12 +50,12 @@ def seconds(pieces: Collection[Pieces]) -> float:
 
 def needed_beside(pieces: Collection[Pieces]) -> dict[Hashable, float]:
     """Return what tests need that none of them answers, seconds by what is measured."""
-    own = {key for one in pieces for key in one.own}
+    own = {key for piece in pieces for key in piece.own}
     return {key: took_s for key, took_s in _once(pieces).items() if key not in own}
 
 
 def _once(pieces: Collection[Pieces]) -> dict[Hashable, float]:
-    needed = {key: took_s for one in pieces for key, took_s in one.needed.items()}
+    needed = {key: took_s for piece in pieces for key, took_s in piece.needed.items()}
     return needed | {key: took_s for one in pieces for key, took_s in one.own.items()}
 
 
@@ -85,7 +85,7 @@ def _took(tests: Mapping[str, Pieces], groups: Collection[tuple[str, ...]]) -> f
 def _evened(tests: Mapping[str, Pieces], filled: Sequence[_Shard]) -> list[_Shard]:
     """Return the shards after the best change of two of them, again and again until none is better."""
     shards = list(filled)
-    took = [_took(tests, one) for one in shards]
+    took = [_took(tests, shard) for shard in shards]
     while True:
         best, chosen = (max(took), sum(took)), None
         for one, other in permutations(range(len(shards)), 2):
@@ -131,5 +131,5 @@ def _inseparable(tests: Mapping[str, Pieces]) -> list[tuple[str, ...]]:
 
 def calibrating(mine: Collection[Pieces], calibration: Mapping[str, Pieces]) -> tuple[str, ...]:
     """Return the tests that a shard measures beside its own to be comparable; none that it has anyway."""
-    own = {key for one in mine for key in one.own}
+    own = {key for pieces in mine for key in pieces.own}
     return tuple(name for name, one in sorted(calibration.items()) if own.isdisjoint(one.own))

@@ -99,7 +99,7 @@ def narrowed(
             "suites": {suite: {"paths": [_as_data(plan) for plan in plans]} for suite, plans in kept.items()},
         }
     )
-    deviations = tuple(Deviation(**one) for one in data["deviations"])
+    deviations = tuple(Deviation(**deviation) for deviation in data["deviations"])
     return replace(
         profile,
         name=name,

@@ -268,7 +268,7 @@ class Profile:
             max_repeats=self.policy.max_repeats,
             short_limit=search.short_limit,
             above_fps=above,
-            tried=tuple(one for one in tried if one.valid and one.spec.duration_s == duration_s),
+            tried=tuple(trial for trial in tried if trial.valid and trial.spec.duration_s == duration_s),
             upper=upper_fps if self.indicative else None,
             upper_ratio=exceed_ratio if of_share else EDGE_RATIO,
             step=step if of_share else 0.0,

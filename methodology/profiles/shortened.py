@@ -45,7 +45,7 @@ def declared(data: Data) -> dict[str, Any]:
 
     What the file declares keeps its place and its reason; what no longer holds is left out.
     """
-    by_numbers = {one.requirement: one.words(data) for one in SHORTENED}
+    by_numbers = {shortened.requirement: shortened.words(data) for shortened in SHORTENED}
     kept = []
     for said in data["deviations"]:
         words = by_numbers.get(said["requirement"])
@@ -67,7 +67,7 @@ def with_words(data: Data) -> dict[str, Any]:
 
     So has one from a requirement that nobody knows: that is what is wrong with it.
     """
-    known = set(catalogue()) - {one.requirement for one in SHORTENED}
+    known = set(catalogue()) - {shortened.requirement for shortened in SHORTENED}
     said = data.get("deviations")
     if not isinstance(said, list):
         return dict(data)
@@ -288,7 +288,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    words = [str(one) for one in numbers]
+    words = [str(number) for number in numbers]
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 

@@ -68,8 +68,10 @@ class Source:
 def shipped() -> tuple[Source, ...]:
     """Return the files of the package in the order of their names."""
     folder = resources.files("bmwg.methodology.unjudged")
-    files = sorted((one for one in folder.iterdir() if one.name.endswith(".yaml")), key=lambda one: one.name)
-    return tuple(Source(name=one.name, text=one.read_text(encoding="utf-8")) for one in files)
+    files = sorted(
+        (path for path in folder.iterdir() if path.name.endswith(".yaml")), key=lambda one: one.name
+    )
+    return tuple(Source(name=file.name, text=file.read_text(encoding="utf-8")) for file in files)
 
 
 @cache

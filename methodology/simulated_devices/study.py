@@ -279,4 +279,4 @@ def rows(
     chosen: Iterable[Scene], tried: Sequence[Algorithm], *, cases: int = CASES, seed: int = SEED
 ) -> tuple[Row, ...]:
     """Return a row for each scene and algorithm."""
-    return tuple(study(one, scene, cases=cases, seed=seed) for scene in chosen for one in tried)
+    return tuple(study(algorithm, scene, cases=cases, seed=seed) for scene in chosen for algorithm in tried)

@@ -24,27 +24,27 @@ def judged(judgement: Judgement) -> dict[str, Any]:
         "state": [text[:_CUT] for text in judgement.state],
         "verdicts": [
             {
-                "requirement": one.requirement,
-                "benchmark": one.benchmark,
-                "verdict": one.verdict.value,
-                "original": one.original.value,
-                "declared": one.declared,
-                "basis": one.basis.value if one.basis else None,
-                "expected": one.expected[:_CUT],
-                "found": one.found[:_CUT],
+                "requirement": verdict.requirement,
+                "benchmark": verdict.benchmark,
+                "verdict": verdict.verdict.value,
+                "original": verdict.original.value,
+                "declared": verdict.declared,
+                "basis": verdict.basis.value if verdict.basis else None,
+                "expected": verdict.expected[:_CUT],
+                "found": verdict.found[:_CUT],
             }
-            for one in judgement.verdicts
+            for verdict in judgement.verdicts
         ],
         "grades": [
             {
-                "document": one.document,
-                "benchmark": one.benchmark,
-                "grade": one.grade.value,
-                "reasons": [text[:_CUT] for text in one.reasons],
-                "counts": dict(one.counts),
-                "bases": dict(one.bases),
+                "document": grade.document,
+                "benchmark": grade.benchmark,
+                "grade": grade.grade.value,
+                "reasons": [text[:_CUT] for text in grade.reasons],
+                "counts": dict(grade.counts),
+                "bases": dict(grade.bases),
             }
-            for one in judgement.grades
+            for grade in judgement.grades
         ],
     }
 

@@ -12,7 +12,7 @@ from bmwg.reports.checker.verdicts import Answer, Scope, held, not_applicable
 
 def measured(scope: Scope) -> list[Outcome]:
     """Return the answers that are plain numbers."""
-    return [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
+    return [outcome for outcome in scope.outcomes if outcome.type is OutcomeType.MEASURED]
 
 
 def all_of(outcomes: Iterable[Outcome], expected: str, fits: Callable[[Outcome], bool]) -> Answer:
@@ -20,13 +20,13 @@ def all_of(outcomes: Iterable[Outcome], expected: str, fits: Callable[[Outcome],
     given = list(outcomes)
     if not given:
         return not_applicable("no burst length of the run is a plain number")
-    wrong = [one.outcome_id for one in given if not fits(one)]
+    wrong = [outcome.outcome_id for outcome in given if not fits(outcome)]
     return held(not wrong, expected, f"{len(wrong)} of {len(given)} answers otherwise {wrong[:NAMED]}")
 
 
 def has(outcome: Outcome, metric: str) -> bool:
     """Whether an answer has a value of a metric."""
-    return metric in {one.metric for one in outcome.values}
+    return metric in {value.metric for value in outcome.values}
 
 
 def said_number(outcome: Outcome, pattern: str) -> int | None:

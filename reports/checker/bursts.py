@@ -22,24 +22,26 @@ def burst_searches(trials: Sequence[Trial]) -> list[list[Trial]]:
     """Part the trials of an outcome by search, by the journal's phases; verifying trials go along."""
     parted: list[list[Trial]] = []
     last = None
-    for one in trials:
-        phase = one.phase.replace("_", " ")
+    for trial in trials:
+        phase = trial.phase.replace("_", " ")
         if (phase.startswith(_BURST) and phase != last) or not parted:
             parted.append([])
         if phase != _VERIFICATION:
             last = phase
-        parted[-1].append(one)
+        parted[-1].append(trial)
     return parted
 
 
 def longest_frames(trials: Sequence[Trial]) -> int | None:
     """Return the longest burst of a search that lost no frame."""
-    return max((one.trial.result.spec.first_frames for one in trials if one.trial.lossless), default=None)
+    return max(
+        (trial.trial.result.spec.first_frames for trial in trials if trial.trial.lossless), default=None
+    )
 
 
 def lengths(scope: Scope, outcome: Outcome) -> tuple[int, ...]:
     """Return the longest burst without loss of each search (frames); a search without one has none."""
-    found = [longest_frames(one) for one in burst_searches(taken(scope, outcome))]
+    found = [longest_frames(search) for search in burst_searches(taken(scope, outcome))]
     return tuple(one for one in found if one is not None)
 
 
@@ -49,7 +51,7 @@ def averages(scope: Scope, outcome: Outcome) -> bool:
     if not found:
         return False
     wanted = {METRIC: sum(found) / len(found), f"{METRIC}.min": min(found), f"{METRIC}.max": max(found)}
-    said = {one.metric: one.number for one in outcome.values if one.metric in wanted}
+    said = {value.metric: value.number for value in outcome.values if value.metric in wanted}
     return all(close(number, wanted[metric]) for metric, number in said.items())
 
 
@@ -66,7 +68,7 @@ def throughput_fps(scope: Scope, outcome: Outcome) -> int | None:
 
 def burst_rates_fps(scope: Scope, outcome: Outcome) -> set[int]:
     """Return the rates at which bursts were sent, frames/s."""
-    return {one.trial.result.spec.load_fps for one in taken(scope, outcome)}
+    return {trial.trial.result.spec.load_fps for trial in taken(scope, outcome)}
 
 
 def theoretical_fps(scope: Scope, outcome: Outcome) -> int | None:
@@ -93,7 +95,7 @@ def follows_search(scope: Scope, outcome: Outcome) -> bool:
     goal = goal_of(scope, outcome)
     if goal is None:
         return False
-    trials = [one.trial for one in taken(scope, outcome)]
+    trials = [trial.trial for trial in taken(scope, outcome)]
     try:
         return not isinstance(replay(back_to_back.procedure(goal), trials), Step)
     except UnexpectedTrialError:

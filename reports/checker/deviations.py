@@ -69,8 +69,8 @@ def declared(files: RunFiles, run: Mapping[str, Any] | None) -> tuple[Declared, 
         said = [Declared(**entry) for entry in data["deviations"]]
         found += said
         of_rows += said
-    for one in of_rows:
-        _refuse(one)
+    for row in of_rows:
+        _refuse(row)
     return tuple(found)
 
 

@@ -80,9 +80,9 @@ class DocumentGrade:
 def bases_of(verdicts: Iterable[ClauseVerdict]) -> tuple[tuple[str, int], ...]:
     """Count the rows that are met on another basis than `measured`."""
     counts = Counter(
-        one.basis.value
-        for one in verdicts
-        if one.verdict is Verdict.MET and one.basis not in (None, VerdictBasis.MEASURED)
+        verdict.basis.value
+        for verdict in verdicts
+        if verdict.verdict is Verdict.MET and verdict.basis not in (None, VerdictBasis.MEASURED)
     )
     return tuple(sorted(counts.items()))
 
@@ -114,13 +114,13 @@ def verdict_on(row: Requirement, benchmark: str, scope: Scope) -> ClauseVerdict:
     A row without a rule that never applies, or that the code keeps by construction, has that verdict.
     """
     answer = _without_rule(row)
-    for one in RULES:
+    for rule in RULES:
         if (
-            one.requirement == row.id
-            and (not one.benchmarks or benchmark in one.benchmarks)
-            and one.judges(scope.evidence.load)
+            rule.requirement == row.id
+            and (not rule.benchmarks or benchmark in rule.benchmarks)
+            and rule.judges(scope.evidence.load)
         ):
-            answer = one.check(scope)
+            answer = rule.check(scope)
     declared = any(entry.requirement == row.id for entry in scope.evidence.deviations)
     return concluded(row, benchmark, answer, declared=declared)
 
@@ -148,7 +148,7 @@ def counted(
 
 
 def _counts(document: str, verdicts: Sequence[ClauseVerdict], said: tuple[str, ...]) -> DocumentGrade:
-    counts = Counter(f"{one.row.level.value} {one.verdict.value}" for one in verdicts)
+    counts = Counter(f"{verdict.row.level.value} {verdict.verdict.value}" for verdict in verdicts)
     return DocumentGrade(
         document=document,
         benchmark="all",
@@ -173,9 +173,9 @@ def accompanied(
     evidence: Evidence, document: str, said: tuple[str, ...]
 ) -> tuple[list[ClauseVerdict], DocumentGrade]:
     """Judge the rows of a companion that have a rule; nothing where the run brings about none of them."""
-    ruled = {one.requirement for one in RULES if one.judges(evidence.load)}
-    verdicts = [one for one in _demanded(evidence, document) if one.requirement in ruled]
-    if all(one.verdict is Verdict.NOT_APPLICABLE for one in verdicts):
+    ruled = {rule.requirement for rule in RULES if rule.judges(evidence.load)}
+    verdicts = [verdict for verdict in _demanded(evidence, document) if verdict.requirement in ruled]
+    if all(clause_verdict.verdict is Verdict.NOT_APPLICABLE for clause_verdict in verdicts):
         return [], ungraded(document, "all", "the run holds nothing of what its rows ask about")
     return verdicts, _counts(document, verdicts, said)
 
@@ -217,14 +217,14 @@ def _described(evidence: Evidence, document: str) -> list[ClauseVerdict]:
     scope = _whole(evidence, document)
     if scope is None:
         return []
-    ruled = {one.requirement for one in RULES if one.judges(evidence.load)}
+    ruled = {rule.requirement for rule in RULES if rule.judges(evidence.load)}
     rows = [
         row
         for row in catalogue().values()
         if row.document == document and row.level not in _DEMANDS and row.id in ruled
     ]
     verdicts = [verdict_on(row, document, scope) for row in rows]
-    return [one for one in verdicts if one.verdict is not Verdict.NOT_APPLICABLE]
+    return [verdict for verdict in verdicts if verdict.verdict is not Verdict.NOT_APPLICABLE]
 
 
 def _whole(evidence: Evidence, document: str) -> Scope | None:

@@ -117,16 +117,16 @@ class Evidence:
             self,
             run={**self.run, **loads.said_of(self.run, kind)},
             profile=self.profile if kind == self.load else None,
-            plan=tuple(one for one in self.plan if one.cell.kind == kind),
-            outcomes=tuple(one for one in self.outcomes if one.cell.kind == kind),
+            plan=tuple(cell for cell in self.plan if cell.cell.kind == kind),
+            outcomes=tuple(outcome for outcome in self.outcomes if outcome.cell.kind == kind),
         )
 
     @cached_property
     def begins(self) -> Mapping[int, str]:
         """When each line of the journal can have begun at the earliest: the stamp of the line before."""
-        ended = [(one.trial.seq, one.at) for one in self.trials]
+        ended = [(trial.trial.seq, trial.at) for trial in self.trials]
         if self.executions:
-            ended = sorted([*ended, *((one.seq, one.at) for one in self.executions)])
+            ended = sorted([*ended, *((execution.seq, execution.at) for execution in self.executions)])
         stamps = [self.run["started_at"] if self.run else "", *(at for _, at in ended)]
         return {seq: stamp for (seq, _), stamp in zip(ended, stamps, strict=False)}
 
@@ -135,25 +135,25 @@ class Evidence:
         """What all lines of the journal have, of every kind of load, in order."""
         frames = (
             Line(
-                seq=one.trial.seq,
-                cell_id=one.cell_id,
-                deployment_id=one.deployment_id,
-                metric=one.metric,
-                at=one.at,
-                platform=one.platform,
+                seq=trial.trial.seq,
+                cell_id=trial.cell_id,
+                deployment_id=trial.deployment_id,
+                metric=trial.metric,
+                at=trial.at,
+                platform=trial.platform,
             )
-            for one in self.trials
+            for trial in self.trials
         )
         others = (
             Line(
-                seq=one.seq,
-                cell_id=one.cell_id,
-                deployment_id=one.deployment_id,
-                metric=one.metric,
-                at=one.at,
-                platform=one.platform,
+                seq=execution.seq,
+                cell_id=execution.cell_id,
+                deployment_id=execution.deployment_id,
+                metric=execution.metric,
+                at=execution.at,
+                platform=execution.platform,
             )
-            for one in self.executions
+            for execution in self.executions
         )
         return (
             tuple(sorted((*frames, *others), key=lambda line: line.seq)) if self.executions else tuple(frames)

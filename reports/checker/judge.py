@@ -123,10 +123,10 @@ def _grade(
     benchmark: str, verdicts: Sequence[ClauseVerdict], scope: Scope, said: tuple[str, ...]
 ) -> DocumentGrade:
     musts = [one for one in verdicts if one.row.level in _MUST]
-    shoulds = [one for one in verdicts if one.row.level in _SHOULD]
+    shoulds = [clause_verdict for clause_verdict in verdicts if clause_verdict.row.level in _SHOULD]
     failed = [one for one in musts if one.failed]
-    unknown = [one for one in musts if one.verdict is Verdict.NOT_ASSESSED]
-    short = [one for one in shoulds if one.verdict not in _KEPT]
+    unknown = [must for must in musts if must.verdict is Verdict.NOT_ASSESSED]
+    short = [should for should in shoulds if should.verdict not in _KEPT]
     described = [one for one in verdicts if one.row.level is Level.INFO and one.original is Verdict.NOT_MET]
     reasons: list[str] = []
     if said:
@@ -144,7 +144,7 @@ def _grade(
     reasons += [f"{one.row.level} {one.requirement}: {one.found}" for one in (*failed, *unknown)]
     reasons += [f"{one.row.level} {one.requirement}: {one.verdict.value}" for one in short]
     reasons += [f"described, not kept {one.requirement}: {one.found}" for one in described]
-    counts = Counter(f"{one.row.level.value} {one.verdict.value}" for one in (*musts, *shoulds))
+    counts = Counter(f"{verdict.row.level.value} {verdict.verdict.value}" for verdict in (*musts, *shoulds))
     return DocumentGrade(
         document="RFC2544",
         benchmark=benchmark,

@@ -24,7 +24,7 @@ def most_ports(scope: Scope) -> int:
     """Return how many ports of the tester took part in one trial at most; a testbed may name more."""
     patterns = [trial.trial.result.spec.pattern for trial in scope.trials]
     streams = [len(trial.trial.result.streams) for trial in scope.trials]
-    return max([*(one.ports for one in patterns if one is not None), *streams, 2])
+    return max([*(pattern.ports for pattern in patterns if pattern is not None), *streams, 2])
 
 
 def port_kinds(scope: Scope) -> frozenset[str]:
@@ -52,24 +52,24 @@ def taken(scope: Scope, outcome: Outcome) -> list[Trial]:
 
 def proving(scope: Scope, outcomes: Iterable[Outcome]) -> list[Trial]:
     """Return the trials that the bounds of outcomes name."""
-    bounds = [bound for one in outcomes for bound in (one.lower, one.upper) if bound is not None]
+    bounds = [bound for outcome in outcomes for bound in (outcome.lower, outcome.upper) if bound is not None]
     return numbered(scope, (seq for bound in bounds for seq in bound.trials))
 
 
 def throughputs(scope: Scope) -> dict[str, Outcome]:
     """Return RFC 2544's throughput by cell: of its search, or of a goal that gives it (RFC9971-4.10.2)."""
     found: dict[str, Outcome] = {}
-    for one in scope.evidence.outcomes:
-        if one.metric == throughput.METRIC:
-            found[one.cell.cell_id] = one
-        elif stated(one, throughput.METRIC) is not None:
-            found.setdefault(one.cell.cell_id, one)
+    for outcome in scope.evidence.outcomes:
+        if outcome.metric == throughput.METRIC:
+            found[outcome.cell.cell_id] = outcome
+        elif stated(outcome, throughput.METRIC) is not None:
+            found.setdefault(outcome.cell.cell_id, outcome)
     return found
 
 
 def whole(result: TrialResult) -> bool:
     """Whether all frames of a load were sent, but for the share that decision 3 lets a tester leave."""
-    return all(one.sent_frames >= LEAST_SENT * one.intended_frames for one in result.streams)
+    return all(stream.sent_frames >= LEAST_SENT * stream.intended_frames for stream in result.streams)
 
 
 def per_interface(result: TrialResult) -> bool:
@@ -81,19 +81,21 @@ def per_interface(result: TrialResult) -> bool:
             abs(one.intended_frames - pattern.meant_for(port, each)) <= 1
             for port, one in enumerate(result.streams)
         )
-    return bool(result.streams) and all(abs(one.intended_frames - wanted) <= 1 for one in result.streams)
+    return bool(result.streams) and all(
+        abs(stream.intended_frames - wanted) <= 1 for stream in result.streams
+    )
 
 
 def of_all_interfaces(result: TrialResult) -> bool:
     """Whether the load is the sum of what several ports were to send."""
-    whole = sum(one.intended_frames for one in result.streams)
+    whole = sum(stream.intended_frames for stream in result.streams)
     several = len(result.streams) > 1 and not per_interface(result)
     return several and abs(whole - result.spec.intended_frames) <= len(result.streams)
 
 
 def stated(outcome: Outcome, beginning: str) -> float | None:
     """Return the first number of an outcome whose metric begins so."""
-    return next((one.number for one in outcome.values if one.metric.startswith(beginning)), None)
+    return next((value.number for value in outcome.values if value.metric.startswith(beginning)), None)
 
 
 def close(found: float | None, wanted: float | None) -> bool:

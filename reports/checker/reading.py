@@ -78,7 +78,7 @@ def read_evidence(
         deviations=deviations,
         submission=submission,
         by_group={key: tuple(group) for key, group in groups.items()},
-        by_cell={(one.cell.cell_id, one.metric): one for one in reversed(outcomes)},
+        by_cell={(outcome.cell.cell_id, outcome.metric): outcome for outcome in reversed(outcomes)},
     )
 
 

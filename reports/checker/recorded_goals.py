@@ -48,7 +48,7 @@ def code_of(outcome: Outcome) -> str:
 
 def codes(scope: Scope) -> tuple[str, ...]:
     """Return the codes that the results claim, each once."""
-    return tuple(dict.fromkeys(code_of(one) for one in scope.outcomes))
+    return tuple(dict.fromkeys(code_of(outcome) for outcome in scope.outcomes))
 
 
 def recorded(scope: Scope) -> tuple[RecordedGoal, ...]:
@@ -83,9 +83,9 @@ def _read(code: str) -> RecordedGoal | None:
 def goal_of(scope: Scope, outcome: Outcome) -> SearchGoal | None:
     """Return the goal that an outcome answers: the profile's, or one of its code; None of what is no goal."""
     code = code_of(outcome)
-    for one in recorded(scope):
-        if one.code == code:
-            return one.goal or _made(one)
+    for goal in recorded(scope):
+        if goal.code == code:
+            return goal.goal or _made(goal)
     return None
 
 
@@ -107,8 +107,8 @@ def conditional(scope: Scope, outcome: Outcome) -> float | None:
     goal = goal_of(scope, outcome)
     if goal is None or outcome.lower is None:
         return None
-    trials = [one.trial for one in numbered(scope, outcome.lower.trials)]
-    outputs = [one for one in trial_outputs(trials) if one.load_fps == outcome.lower.load_fps]
+    trials = [trial.trial for trial in numbered(scope, outcome.lower.trials)]
+    outputs = [output for output in trial_outputs(trials) if output.load_fps == outcome.lower.load_fps]
     return conditional_throughput_fps(outputs, outcome.lower.load_fps, goal)
 
 
@@ -125,5 +125,5 @@ def result_of(scope: Scope, outcome: Outcome) -> GoalResult | None:
     if scope.profile.searching(MLRSEARCH).search.warmup_s:
         first = next((number for number, one in enumerate(trials) if one.valid), len(trials))
         trials = trials[first + 1 :]
-    highest = max((one.result.spec.load_fps for one in trials), default=0)
+    highest = max((trial.result.spec.load_fps for trial in trials), default=0)
     return goal_result(trial_outputs(trials), goal, max_load_fps=highest)

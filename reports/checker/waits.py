@@ -15,7 +15,7 @@ NO_TIMES = "the journal does not say when the steps around a trial happened"
 def waited(found_ns: Iterable[int | None], least_s: float, what: str, silent: str = NO_TIMES) -> Answer:
     """Hold the shortest of some waits against what a clause asks; not assessed where one is not told."""
     waits = list(found_ns)
-    known = [one for one in waits if one is not None]
+    known = [wait for wait in waits if wait is not None]
     expected = f"at least {least_s:g} s {what}"
     short = sum(one < least_s * 1e9 for one in known)
     if short:
@@ -55,7 +55,7 @@ def lasted_s(trial: Trial) -> float:
     result = trial.trial.result
     if sent_to_the_end(trial):
         return result.spec.duration_s
-    return min(one.effective_duration_ns for one in result.streams if one.sent_frames > 1) / 1e9
+    return min(stream.effective_duration_ns for stream in result.streams if stream.sent_frames > 1) / 1e9
 
 
 def learning_ns(trial: Trial) -> int | None:

@@ -111,17 +111,21 @@ class Comparison:
     @property
     def open_confounders(self) -> tuple[Difference, ...]:
         """Those on the compared path that were not waived: while there are any, no difference is judged."""
-        return tuple(one for one in self.confounders if one.place is Place.ON_PATH and not one.waived)
+        return tuple(
+            confounder
+            for confounder in self.confounders
+            if confounder.place is Place.ON_PATH and not confounder.waived
+        )
 
     @property
     def mixed(self) -> bool:
         """Whether measured runs stand beside simulated ones: no number of one is held against the other."""
-        return any(one.path in UNWAIVABLE for one in self.confounders)
+        return any(confounder.path in UNWAIVABLE for confounder in self.confounders)
 
     @property
     def off_path(self) -> tuple[Difference, ...]:
         """Fields that differ and lie on no path of these runs; they forbid nothing and are listed."""
-        return tuple(one for one in self.confounders if one.place is Place.OFF_PATH)
+        return tuple(confounder for confounder in self.confounders if confounder.place is Place.OFF_PATH)
 
 
 def compare(
@@ -138,12 +142,16 @@ def compare(
     check_once([run for side in sides for run in side.runs])
     found = differences(sides, under_test=under_test, waived=waive)
     passing = tuple(one for one in found if one.role is not Role.CONFIGURATION)
-    held = [one for one in found if one.role is Role.CONFIGURATION]
+    held = [difference for difference in found if difference.role is Role.CONFIGURATION]
     confounders = tuple(
         sorted((one for one in held if not one.under_test), key=lambda one: one.place is not Place.ON_PATH)
     )
     _check_waivers(waive, confounders)
-    open_ones = [one for one in confounders if one.place is Place.ON_PATH and not one.waived]
+    open_ones = [
+        confounder
+        for confounder in confounders
+        if confounder.place is Place.ON_PATH and not confounder.waived
+    ]
     mixed = any(one.path in UNWAIVABLE for one in confounders)
     return Comparison(
         sides=tuple(sides),
@@ -175,7 +183,7 @@ def _check_under_test(under_test: Sequence[str]) -> None:
 
 
 def _check_waivers(waive: Sequence[str], confounders: Sequence[Difference]) -> None:
-    paths = [one.path for one in confounders]
+    paths = [confounder.path for confounder in confounders]
     for name in waive:
         if name in UNWAIVABLE:
             raise ConfigError(

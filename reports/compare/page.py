@@ -33,7 +33,7 @@ def comparison_page(made: Comparison) -> list[Block]:
     lines += _numbers(made)
     lines += title("What confounds")
     lines += _differences(
-        [one for one in made.confounders if one.place is Place.ON_PATH],
+        [confounder for confounder in made.confounders if confounder.place is Place.ON_PATH],
         made.sides,
         "No other field on the compared path differs.",
     )
@@ -89,7 +89,7 @@ def banners(made: Comparison) -> list[tuple[str, str]]:
                 "(--waive FIELD) when it cannot matter.",
             )
         )
-    if count := sum(one.waived for one in made.confounders):
+    if count := sum(confounder.waived for confounder in made.confounders):
         were = "fields that confound were" if count != 1 else "field that confounds was"
         told.append(("indicative", f"{count} {were} waived by name, listed below."))
     if not made.open_confounders and made.rows:
@@ -116,11 +116,11 @@ def _differences(
         return paragraph(none)
     rows = [
         [
-            one.path,
-            *(" | ".join(one.values[side.name]) for side in sides),
-            (one.reason or NONE) if reasons else ("waived" if one.waived else NONE),
+            difference.path,
+            *(" | ".join(difference.values[side.name]) for side in sides),
+            (difference.reason or NONE) if reasons else ("waived" if difference.waived else NONE),
         ]
-        for one in found[:_SHOWN]
+        for difference in found[:_SHOWN]
     ]
     head = ["field", *(side.name for side in sides), "why" if reasons else "waived"]
     lines = table(head, rows, f"{len(found)} field{'s' if len(found) != 1 else ''} that differ")

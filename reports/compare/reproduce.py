@@ -109,7 +109,7 @@ def reproduce(
     first: Mapping[tuple[str, str], Stated], second: Mapping[tuple[str, str], Stated]
 ) -> Reproduced:
     """Hold the first run's figures against the second's."""
-    factor = _factor(sum(one.by_chance for one in first.values()))
+    factor = _factor(sum(stated.by_chance for stated in first.values()))
     held = tuple(_held(key, one, second.get(key), factor) for key, one in first.items())
     counts = {kind: sum(one.agreement is kind for one in held) for kind in Agreement}
     told = ", ".join(f"{count} {kind.value}" for kind, count in counts.items())
@@ -129,7 +129,7 @@ def _held(key: tuple[str, str], first: Stated, second: Stated | None, factor: fl
     agreement, why = Agreement.CANNOT_TELL, ""
     mine, other = first.widened(factor), second.widened(factor)
     if mine is None or other is None:
-        why = "; ".join(dict.fromkeys(one.why for one in (first, second) if one.why))
+        why = "; ".join(dict.fromkeys(stated.why for stated in (first, second) if stated.why))
     elif first.unit != second.unit:
         why = f"units {first.unit} and {second.unit}"
     elif first.load_fps and second.load_fps and abs(second.load_fps / first.load_fps - 1) > SAME_LOAD_RATIO:

@@ -43,7 +43,9 @@ def comparison_screen(made: Comparison) -> str:
     lines += [f"{sentence} A change with time would look alike." for sentence in made.order]
     open_ones = made.open_confounders
     lines += _fields("on the compared path", open_ones, made.sides)
-    lines += _fields("waived", [one for one in made.confounders if one.waived], made.sides)
+    lines += _fields(
+        "waived", [confounder for confounder in made.confounders if confounder.waived], made.sides
+    )
     lines += _fields("on no path of these runs", made.off_path, made.sides)
     lines += _fields("under test", made.under_test, made.sides)
     if not (made.confounders or made.under_test):
@@ -178,9 +180,9 @@ def _fields(what: str, found: Sequence[Difference], sides: Sequence[Side]) -> li
     if not found:
         return []
     lines = [f"{len(found)} field{'s' if len(found) != 1 else ''} {what} differ{'s' * (len(found) == 1)}:"]
-    for one in found[:_FIELDS]:
-        values = ", ".join(f"{side.name} {' | '.join(one.values[side.name])}" for side in sides)
-        lines.append(_cut(f"  {plain(one.path)}: {plain(values)}"))
+    for difference in found[:_FIELDS]:
+        values = ", ".join(f"{side.name} {' | '.join(difference.values[side.name])}" for side in sides)
+        lines.append(_cut(f"  {plain(difference.path)}: {plain(values)}"))
     if len(found) > _FIELDS:
         lines.append(f"  and {len(found) - _FIELDS} more: --format text")
     return lines

@@ -84,7 +84,7 @@ class Series:
     @property
     def numbers(self) -> tuple[float, ...]:
         """The numbers alone."""
-        return tuple(one.number for one in self.points)
+        return tuple(point.number for point in self.points)
 
     @property
     def judged(self) -> bool:
@@ -96,7 +96,7 @@ class Series:
 
         A level that fell and rose again among them is not.
         """
-        base = sum(one.newest > newest for one in self.changes)
+        base = sum(change.newest > newest for change in self.changes)
         width = max(self.spreads[base], self.spreads[-1])
         return self.sign * (self.levels[-1] - self.levels[base]) < -width * self.levels[base]
 
@@ -195,7 +195,9 @@ def _series(
                 run_id=points[at].run_id,
                 before=before,
                 after=after,
-                fields=tuple(one for one in differences(pair) if one.role is Role.CONFIGURATION),
+                fields=tuple(
+                    difference for difference in differences(pair) if difference.role is Role.CONFIGURATION
+                ),
                 width=width,
                 worse=sign * (after - before) < -width * before,
                 newest=len(points) - at,
@@ -218,7 +220,7 @@ def _series(
 def _spread(level: Sequence[Point]) -> float:
     """Return what a number of a level is uncertain by, relative to it."""
     middle = median(one.number for one in level)
-    spread = _SPREADS * pstdev([one.number for one in level]) / middle if middle else 0.0
+    spread = _SPREADS * pstdev([point.number for point in level]) / middle if middle else 0.0
     return max(spread, median(one.width for one in level))
 
 

@@ -59,7 +59,7 @@ def _trend(number: int, made: Trend, newest: int) -> list[Block]:
         lines += banner("simulated", "Simulated: no measurements.")
     for text in guest_sentences(made.runs):
         lines += banner("guest", text)
-    rows = [_row(one, newest) for one in made.series[:_ROWS]]
+    rows = [_row(series, newest) for series in made.series[:_ROWS]]
     head = [
         *("cell", "metric", "plain numbers", "no plain number", "median", "smallest to largest"),
         *("new level from", "last change"),
@@ -128,7 +128,7 @@ def _title(one: Series) -> str:
 
 def _drawn(number: int, made: Trend) -> Iterator[tuple[str, Series]]:
     """Yield what is drawn and its name: series that jumped before the others, of two numbers at least."""
-    able = [one for one in made.series if len(one.points) > 1]
+    able = [series for series in made.series if len(series.points) > 1]
     able.sort(key=lambda one: not one.changes)
     for place, one in enumerate(able[:_DRAWN]):
         yield f"trend-{number}-{place}", one

@@ -60,11 +60,11 @@ class Found:
 
     def of(self, number: int) -> tuple[Attempt, ...]:
         """Return the attempts at one shard, the first one first."""
-        return tuple(one for one in self.attempts if one.shard == number)
+        return tuple(attempt for attempt in self.attempts if attempt.shard == number)
 
     def complete(self, number: int) -> tuple[Attempt, ...]:
         """Return those that answer it: one, when all is well."""
-        return tuple(one for one in self.of(number) if one.counts)
+        return tuple(attempt for attempt in self.of(number) if attempt.counts)
 
 
 def attempts_in(results: Path, fleet: Fleet, *, bundles: bool = False) -> Found:
@@ -115,11 +115,11 @@ def read_anywhere(place: Path) -> Run:
 
 
 def _folders(results: Path) -> list[Path]:
-    return sorted(one.parent for one in results.glob(f"*/{RUN_FILE}")) if results.is_dir() else []
+    return sorted(path.parent for path in results.glob(f"*/{RUN_FILE}")) if results.is_dir() else []
 
 
 def _bundles(results: Path) -> list[Path]:
-    return sorted(one for one in results.glob(f"*{SUFFIX}") if one.is_file()) if results.is_dir() else []
+    return sorted(path for path in results.glob(f"*{SUFFIX}") if path.is_file()) if results.is_dir() else []
 
 
 def _attempt(place: Path, document: Mapping[str, Any], fleet: Fleet) -> Attempt:

@@ -73,7 +73,9 @@ def _verify(run: Path, tests: Collection[str]) -> Verified:
     evidence = found.evidence
     judgement = None
     if evidence is not None and evidence.run is not None and not found.findings:
-        mine = tuple(one for one in evidence.outcomes if one.outcome_id.partition(":")[0] in tests)
+        mine = tuple(
+            outcome for outcome in evidence.outcomes if outcome.outcome_id.partition(":")[0] in tests
+        )
         judgement = judge(replace(evidence, outcomes=mine))
     return Verified(
         run_id=str(evidence.run["run_id"]) if evidence is not None and evidence.run else run.name,
@@ -81,10 +83,12 @@ def _verify(run: Path, tests: Collection[str]) -> Verified:
         questions=found.questions,
         trials=len(evidence.lines) if evidence is not None else 0,
         state=judgement.state if judgement else (),
-        grades=tuple((one.document, one.benchmark, one.grade.value) for one in judgement.grades)
+        grades=tuple((grade.document, grade.benchmark, grade.grade.value) for grade in judgement.grades)
         if judgement
         else (),
-        verdicts=tuple((one.benchmark, one.requirement, one.verdict.value) for one in judgement.verdicts)
+        verdicts=tuple(
+            (verdict.benchmark, verdict.requirement, verdict.verdict.value) for verdict in judgement.verdicts
+        )
         if judgement
         else (),
         anew=True,
@@ -113,7 +117,7 @@ def toolkit_key() -> str:
     told = []
     for place in bmwg.__path__:
         for root, folders, names in os.walk(place, followlinks=True):
-            folders[:] = sorted(one for one in folders if one != "__pycache__")
+            folders[:] = sorted(folder for folder in folders if folder != "__pycache__")
             told += list(_stamps(root, names))
     return sha256_of(sorted(told))
 
@@ -129,14 +133,21 @@ def _as_json(made: Verified) -> dict[str, Any]:
     return {
         "run_id": made.run_id,
         "findings": [
-            [one.rule_id, one.clause, one.where, one.expected, one.found, one.exit_code]
-            for one in made.findings
+            [
+                finding.rule_id,
+                finding.clause,
+                finding.where,
+                finding.expected,
+                finding.found,
+                finding.exit_code,
+            ]
+            for finding in made.findings
         ],
         "questions": list(made.questions),
         "trials": made.trials,
         "state": list(made.state),
-        "grades": [list(one) for one in made.grades],
-        "verdicts": [list(one) for one in made.verdicts],
+        "grades": [list(grade) for grade in made.grades],
+        "verdicts": [list(verdict) for verdict in made.verdicts],
     }
 
 
@@ -146,7 +157,7 @@ def _known(place: Path) -> Verified | None:
             told: Mapping[str, Any] = json.loads(file.read())
         return Verified(
             run_id=told["run_id"],
-            findings=tuple(_finding(*one) for one in told["findings"]),
+            findings=tuple(_finding(*finding) for finding in told["findings"]),
             questions=tuple(told["questions"]),
             trials=told["trials"],
             state=tuple(told["state"]),

@@ -109,7 +109,7 @@ def read_fleet(path: Path) -> Fleet:
             hint="take the original, or make a new plan: runs of this one do not belong to it",
         )
     numbers = [one["number"] for one in data["shards"]]
-    tests = [name for one in data["shards"] for name in one["tests"]]
+    tests = [name for shard in data["shards"] for name in shard["tests"]]
     if numbers != list(range(1, len(numbers) + 1)) or len(set(tests)) != len(tests):
         raise ConfigError(
             "FLEET-01",

@@ -53,7 +53,7 @@ def page_of(union: Union, made: Mapping[int, Verified]) -> list[Block]:
     )
     if any(run.simulated for run in runs.values()):
         blocks += banner("simulated", "Simulated: no frame was sent. These are no measurements.")
-    faults = [*union.problems, *(finding for one in made.values() for finding in one.findings)]
+    faults = [*union.problems, *(finding for verified in made.values() for finding in verified.findings)]
     if faults:
         blocks += banner("incomplete", f"Not whole: {len(faults)} findings, listed below.")
     if apart:

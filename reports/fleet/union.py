@@ -48,7 +48,7 @@ def union_of(results: Path, fleet: Fleet) -> Union:
     for shard in fleet.shards:
         done = found.complete(shard.number)
         if not done:
-            said = ", ".join(f"{one.run_id} {_words(one)}" for one in found.of(shard.number))
+            said = ", ".join(f"{attempt.run_id} {_words(attempt)}" for attempt in found.of(shard.number))
             problems.append(_problem("FLT-01", f"shard {shard.number}", "a complete run", said or "none"))
         if len(done) > 1:
             said = ", ".join(f"{one.run_id} (attempt {one.attempt})" for one in done)

@@ -103,10 +103,10 @@ def published(checked: Checked) -> list[Entry]:
     """Return the submissions that no finding stands against: these are listed and rendered."""
     bad = {finding.place for finding in checked.findings}
     return [
-        one
-        for one in checked.entries
-        if one.examined is not None
-        and not any(place == one.place or place.startswith(one.place + "/") for place in bad)
+        entry
+        for entry in checked.entries
+        if entry.examined is not None
+        and not any(place == entry.place or place.startswith(entry.place + "/") for place in bad)
     ]
 
 
@@ -343,7 +343,11 @@ def without_bundle(
 ) -> Iterator[tuple[str, Announced]]:
     """Give each announced run that no entry of its organization is of."""
     for organization, runs in sorted(announced.items()):
-        there = {one.examined.run_id for one in entries if one.examined and one.organization == organization}
+        there = {
+            entry.examined.run_id
+            for entry in entries
+            if entry.examined and entry.organization == organization
+        }
         yield from ((organization, run) for run_id, run in runs.items() if run_id not in there)
 
 

@@ -43,7 +43,9 @@ def index_page(checked: Checked) -> list[Block]:
     lines += table(["organization", "run", "what was said of it"], rows) or paragraph("None is known.")
     if checked.findings:
         lines += title("Findings")
-        rows = [[one.rule_id, one.place, one.expected, one.found] for one in checked.findings]
+        rows = [
+            [finding.rule_id, finding.place, finding.expected, finding.found] for finding in checked.findings
+        ]
         lines += table(["rule", "where", "expected", "found"], rows)
     return lines
 
@@ -53,9 +55,9 @@ def _levels(good: list[Entry]) -> list[Block]:
     lines = title("Levels")
     lines += table(["level", "what it proves"], [[level.value, text] for level, text in PROVES.items()])
     rows = [
-        [one.place, standing.level.value, standing.why_not or NONE]
-        for one in good
-        if one.examined and (standing := one.examined.standing)
+        [entry.place, standing.level.value, standing.why_not or NONE]
+        for entry in good
+        if entry.examined and (standing := entry.examined.standing)
     ]
     return lines + table(["submission", "level", "why no higher one"], rows)
 

@@ -99,8 +99,14 @@ def _head(entry: Entry, seen: Examined) -> list[Block]:
 def _answers(seen: Examined) -> list[Block]:
     """Return each answer of the run with its figures and bounds, and what has to be read with it."""
     rows = [
-        [one.metric, one.cell.cell_id, TYPE_WORDS[one.type], _figures(one), "; ".join(remarks_of(one))]
-        for one in seen.answers
+        [
+            answer.metric,
+            answer.cell.cell_id,
+            TYPE_WORDS[answer.type],
+            _figures(answer),
+            "; ".join(remarks_of(answer)),
+        ]
+        for answer in seen.answers
     ]
     answers = table(["metric", "cell", "type", "figures", "to be read with it"], rows)
     return [*title("Answers"), *(answers or paragraph("None."))]

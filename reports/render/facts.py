@@ -82,13 +82,13 @@ class Facts:
 
     def search_metrics(self, shown: Iterable[Outcome]) -> tuple[str, ...]:
         """Return by which metrics searches answered these cells, in order; the wire's shares one."""
-        found = {one.metric for first in shown for one in (first, *self.beside(first))}
+        found = {outcome.metric for first in shown for outcome in (first, *self.beside(first))}
         ordered = sorted(found, key=lambda metric: searches.order(metric) or ())
         return tuple(ordered[1:] if len(ordered) > 1 and ordered[0] == ENVELOPE else ordered)
 
     def by_metric(self, first: Outcome, metrics: Sequence[str]) -> list[Outcome | None]:
         """Return the answers of a cell in the columns of these metrics."""
-        found = {one.metric: one for one in (first, *self.beside(first))}
+        found = {outcome.metric: outcome for outcome in (first, *self.beside(first))}
         if first.metric == ENVELOPE:
             return [first, *(None for _ in metrics[1:])]
         return [found.get(metric) for metric in metrics]
@@ -105,7 +105,7 @@ class Facts:
 
     def latency_of(self, cell: Cell) -> Outcome | None:
         """Return the answer that holds percentiles of the latency of a cell; None where it has none."""
-        return next((one for one in self.of_metric(LATENCY) if one.cell == cell), None)
+        return next((outcome for outcome in self.of_metric(LATENCY) if outcome.cell == cell), None)
 
     def at_a_glance(self) -> tuple[Outcome, ...]:
         """Return what the first figure and its table show, by networking model: what searches found.
@@ -169,7 +169,7 @@ class Facts:
 
     def accelerators(self) -> str:
         """Name what ran the machines through which these answers came; empty without machines."""
-        names = {self.run.trial(seq).deployment_id for one in self.outcomes for seq in one.trials}
+        names = {self.run.trial(seq).deployment_id for outcome in self.outcomes for seq in outcome.trials}
         return "/".join(sorted({accelerator_of(self.run, name) for name in names} - {""}))
 
     def not_assessed(self) -> tuple[Outcome, ...]:

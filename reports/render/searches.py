@@ -48,7 +48,7 @@ def heads(metrics: Sequence[str]) -> list[str]:
     """Return the heads of the columns of these answers, which differ from one another."""
     if len(metrics) < 2:
         return ["throughput, frames/s" for _ in metrics]
-    several = len({document(one) for one in metrics}) > 1
+    several = len({document(metric) for metric in metrics}) > 1
     named = [f"{document(one)}, {allowed(one)}" if several else allowed(one) for one in metrics]
     goals = (goal_outcome.METRIC + ".", "")
     return [  # goals that allow the same loss are told apart by their codes

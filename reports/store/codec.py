@@ -27,7 +27,7 @@ class PlannedCell:
 
 def plan_sha256(plan: Iterable[PlannedCell]) -> str:
     """Return the hash of what is planned, whatever the order in which it is measured."""
-    return sha256_of(sorted([one.test_id, one.metric, one.cell.cell_id] for one in plan))
+    return sha256_of(sorted([cell.test_id, cell.metric, cell.cell.cell_id] for cell in plan))
 
 
 _TIMES = ("deployed_ns", "learning_ns", "learnt_ns", "began_ns", "ended_ns")

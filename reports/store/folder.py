@@ -57,7 +57,7 @@ def run_folders_in(places: Iterable[Path]) -> list[Path]:
         inner = (
             [place]
             if (place / RUN_FILE).is_file()
-            else sorted(one.parent for one in place.glob(f"*/{RUN_FILE}"))
+            else sorted(path.parent for path in place.glob(f"*/{RUN_FILE}"))
         )
         if not inner:
             raise ConfigError(

@@ -210,7 +210,7 @@ def result_to_json(result: TrialResult) -> Json:
             "steal_ns": _flat(disturbance.steal_ns),
             "largest_stall_ns": _flat(disturbance.largest_stall_ns),
             **(
-                {"watches": [_watch_to_json(one) for one in disturbance.watches]}
+                {"watches": [_watch_to_json(watch) for watch in disturbance.watches]}
                 if disturbance.watches
                 else {}
             ),
@@ -232,7 +232,7 @@ def result_from_json(line: Mapping[str, Any]) -> TrialResult:
         else HostDisturbance(
             steal_ns=_pairs(disturbance["steal_ns"]),
             largest_stall_ns=_pairs(disturbance["largest_stall_ns"]),
-            watches=tuple(_watch_from_json(one) for one in disturbance.get("watches", ())),
+            watches=tuple(_watch_from_json(watch) for watch in disturbance.get("watches", ())),
         ),
         fault="; ".join(line["faults"]) if line["faults"] else None,
         auxiliary=tuple(sorted({**data["auxiliary"], **line["host"]}.items())),

@@ -138,7 +138,9 @@ class PlatformFile:
             for key, names in (*named.items(), ("base", ["before"]))
             for name in names
         )
-        places = [one for one in data["seals"]["places"] if one.startswith((*there, "/doctor/", "/drift/"))]
+        places = [
+            place for place in data["seals"]["places"] if place.startswith((*there, "/doctor/", "/drift/"))
+        ]
         return {**part, "seals": {**data["seals"], "places": places}}
 
     def end(self, run: Json, journal_hash: str) -> str | None:

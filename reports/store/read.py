@@ -164,7 +164,7 @@ def read_run(path: Path, beside: Beside | None = None) -> Run:
         document["journal"]["hash"],
         content.hashes[known - 1] if known else first_prev,
     )
-    trials = tuple(one for one in content.trials if not isinstance(one, Execution))
+    trials = tuple(trial for trial in content.trials if not isinstance(trial, Execution))
     executions = tuple(one for one in content.trials if isinstance(one, Execution))
     notes = []
     if content.torn:

@@ -102,8 +102,8 @@ def challenge_of(path: Path) -> Challenge:
 
 def by_the_body(challenge: Challenge, keyring: Keyring, at: datetime) -> str:
     """Return why the challenge is not one of the body; empty when it is. Raises ConfigError SIG-02."""
-    bodies = {one.key_id: one for one in keyring.of_role(Role.BODY)}
-    keys = [keyring.root, *(one.key for one in bodies.values())]
+    bodies = {key.key_id: key for key in keyring.of_role(Role.BODY)}
+    keys = [keyring.root, *(body.key for body in bodies.values())]
     signed = challenge.document.sealed.signed_by(keys)
     if not signed:
         return f"no key of {keyring.body} signed it"

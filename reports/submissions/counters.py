@@ -94,7 +94,7 @@ def judged(archive: Archive, evidence: Evidence, trust: Trust | None, at: dateti
     told = document.predicate
     if not by:
         return Counted(notes=(f"a switch's counters: no witness or lab beside {shown(owner)} signed them",))
-    ports = ", ".join(shown(one["port"]) for one in told["readings"])
+    ports = ", ".join(shown(reading["port"]) for reading in told["readings"])
     return Counted(
         said=f"switch {shown(told['switch'])}, {ports}, read by {by}",
         questions=tuple(contradictions(told, evidence)),
@@ -200,11 +200,11 @@ def _require_of(run: Mapping[str, Any], document: SignedDocument) -> None:
 def _signer(document: SignedDocument, trust: Trust, at: datetime, owner: str) -> str:
     """Return which witness or lab signed, valid and not the owner; empty where none. Raises SIG-02."""
     known = [
-        one
-        for one in trust.keyring.of_role(Role.WITNESS, Role.LAB)
-        if one.organization != owner and not one.wrong_at(at)
+        known_key
+        for known_key in trust.keyring.of_role(Role.WITNESS, Role.LAB)
+        if known_key.organization != owner and not known_key.wrong_at(at)
     ]
-    signed = document.sealed.signed_by([one.key for one in known])
+    signed = document.sealed.signed_by([key.key for key in known])
     return ", ".join(f"{shown(one.organization)} ({one.role.value})" for one in known if one.key_id in signed)
 
 

@@ -104,11 +104,11 @@ class Keyring:
 
     def of_role(self, *roles: Role) -> tuple[KnownKey, ...]:
         """Return the keys of some roles."""
-        return tuple(one for one in self.keys.values() if one.role in roles)
+        return tuple(key for key in self.keys.values() if key.role in roles)
 
     def of(self, organization: str) -> tuple[KnownKey, ...]:
         """Return the keys of an organization."""
-        return tuple(one for one in self.keys.values() if one.organization == organization)
+        return tuple(key for key in self.keys.values() if key.organization == organization)
 
     def needed(self, role: Role) -> int:
         """Return how many keys of a role must sign."""
@@ -135,7 +135,7 @@ def read_keys(path: Path, root: TrustedKey) -> Keyring:
             "KEY-04",
             f"{path}: not signed by the body's key",
             expected=f"a signature by key {root.keyid[:16]}",
-            found=", ".join(f"key {one[:16]}" for one in document.sealed.signatures),
+            found=", ".join(f"key {signature[:16]}" for signature in document.sealed.signatures),
             hint="take the list and the body's key from one source",
         )
     return Keyring(
@@ -187,15 +187,15 @@ def pem_of(key: TrustedKey) -> bytes:
 
 def _known(predicate: Mapping[str, Any], where: str) -> dict[str, KnownKey]:
     found: dict[str, KnownKey] = {}
-    for one in _entries(predicate, where):
-        if one.key_id in found:
+    for entry in _entries(predicate, where):
+        if entry.key_id in found:
             raise ConfigError(
                 "KEY-05",
-                f"{where}: key {one.key_id[:16]}",
+                f"{where}: key {entry.key_id[:16]}",
                 expected="each key once, of one organization in one role",
-                found=f"{found[one.key_id].organization} and {one.organization}",
+                found=f"{found[entry.key_id].organization} and {entry.organization}",
             )
-        found[one.key_id] = one
+        found[entry.key_id] = entry
     return found
 
 

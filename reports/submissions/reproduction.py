@@ -55,10 +55,10 @@ def digests(evidence: Evidence) -> frozenset[str]:
         if any(stream.received_frames for stream in result.streams):
             told = any(stream.largest_gap_ns or stream.effective_duration_ns for stream in result.streams)
             counted.append(repr(result.streams if told else (result.wall_time_ns, result.streams)))
-            counted += [repr(one.fingerprint) for one in trial.delays if one.telling]
+            counted += [repr(delay.fingerprint) for delay in trial.delays if delay.telling]
     counted += [
-        repr(sorted((key, str(value)) for key, value in one.body.result.items() if key not in _AROUND))
-        for one in evidence.executions
+        repr(sorted((key, str(value)) for key, value in execution.body.result.items() if key not in _AROUND))
+        for execution in evidence.executions
     ]
     return frozenset(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32] for text in counted)
 
@@ -67,9 +67,9 @@ def stated(evidence: Evidence) -> dict[tuple[str, str], Stated]:
     """Return what a run states of devices."""
     by_seq = {trial.trial.seq: trial.trial.result.spec.load_fps for trial in evidence.trials}
     loads = {
-        one.outcome_id: by_seq[one.trials[0]]
-        for one in evidence.outcomes
-        if one.trials and one.trials[0] in by_seq
+        outcome.outcome_id: by_seq[outcome.trials[0]]
+        for outcome in evidence.outcomes
+        if outcome.trials and outcome.trials[0] in by_seq
     }
     return stated_by(evidence.outcomes, loads)
 
@@ -112,7 +112,9 @@ def _not_by(first: Candidate, second: Candidate) -> Iterator[str]:
     standing = second.standing
     if standing is None or standing.level is Level.SELF_DECLARED:
         yield f"its own run is {Level.SELF_DECLARED.value}" + (f": {standing.why_not}" if standing else "")
-    elif not any(one.of_owner(standing.owner) and one.known.role is Role.LAB for one in standing.parties):
+    elif not any(
+        party.of_owner(standing.owner) and party.known.role is Role.LAB for party in standing.parties
+    ):
         yield "no lab signed it"
 
 

@@ -101,7 +101,7 @@ def _signed(
     for octets in bundles:
         told = strict_json(octets, SIGSTORE_PART, MAX_BUNDLE_OCTETS)
         bundle = client.bundle(octets)
-        mine = next((one for one in known if client.names(bundle, one)), None)
+        mine = next((identity for identity in known if client.names(bundle, identity)), None)
         if mine is None:
             continue
         client.require_signed(bundle, mine, sealed)

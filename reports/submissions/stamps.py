@@ -63,7 +63,7 @@ def read_stamps(octets: bytes) -> tuple[Stamp, ...]:
         )
     except ValueError as error:
         raise _wrong("base64", str(error)) from error
-    if len({one.key_id for one in found}) != len(found) or canonical(data).encode("ascii") != octets:
+    if len({stamp.key_id for stamp in found}) != len(found) or canonical(data).encode("ascii") != octets:
         raise _wrong("canonical JSON with one stamp for each signature", "another form")
     return found
 

@@ -124,7 +124,7 @@ class Standing:
     @property
     def owned(self) -> bool:
         """Whether a valid key of the organization that the submission names signed."""
-        return any(one.of_owner(self.owner) for one in self.parties)
+        return any(party.of_owner(self.owner) for party in self.parties)
 
 
 @dataclass(slots=True)
@@ -177,7 +177,7 @@ def standing(archive: Archive, evidence: Evidence, trust: Trust | None, at: date
 
 def _not_challenged(made: Standing, run: Mapping[str, Any], trust: Trust | None) -> Iterator[str]:
     if made.findings:
-        yield "; ".join(f"{one.rule_id} {one.found}" for one in made.findings[:3])
+        yield "; ".join(f"{finding.rule_id} {finding.found}" for finding in made.findings[:3])
     if made.kept is not Kept.WITHIN:
         yield f"challenge {made.kept.value}" + (f": {made.kept_why}" if made.kept_why else "")
     if trust is None:
@@ -185,7 +185,7 @@ def _not_challenged(made: Standing, run: Mapping[str, Any], trust: Trust | None)
         return
     if run["simulated"]:
         yield "the run is simulated"
-    owners = {one.known.name for one in made.parties if one.of_owner(made.owner)}
+    owners = {party.known.name for party in made.parties if party.of_owner(made.owner)}
     if len(owners) < (needed := trust.keyring.needed(Role.VENDOR)):
         yield f"{len(owners)} of {needed} keys of {shown(made.owner) or 'an organization'} signed"
     if trust.announced is not None and not made.announced:
@@ -194,11 +194,11 @@ def _not_challenged(made: Standing, run: Mapping[str, Any], trust: Trust | None)
 
 def _not_witnessed(made: Standing, trust: Trust | None) -> str:
     seen = {
-        one.known.organization
-        for one in made.parties
-        if not one.wrong
-        and one.known.role in (Role.WITNESS, Role.LAB)
-        and one.known.organization != made.owner
+        party.known.organization
+        for party in made.parties
+        if not party.wrong
+        and party.known.role in (Role.WITNESS, Role.LAB)
+        and party.known.organization != made.owner
     }
     needed = trust.keyring.needed(Role.WITNESS) if trust else 1
     return (
@@ -364,7 +364,7 @@ def _early(run: Mapping[str, Any], stamps: Mapping[str, datetime]) -> list[Findi
 
 
 def _of_no_owner(made: Standing) -> Finding:
-    said = "; ".join(str(one) for one in made.parties)
+    said = "; ".join(str(party) for party in made.parties)
     return _finding(
         "SIG-06",
         ENVELOPE_PART,
@@ -385,9 +385,9 @@ def lines(made: Standing) -> list[str]:
     if made.body:
         said.append(f"body: {shown(made.body)}")
     said.append(f"challenge: {made.kept.value}" + (f": {made.kept_why}" if made.kept_why else ""))
-    said += [f"signed by: {one}" for one in made.parties]
+    said += [f"signed by: {party}" for party in made.parties]
     if made.announced:
         said.append(f"announced: {made.announced}")
     if made.counted:
         said.append(f"counters: {made.counted}")
-    return [*said, *(f"not judged: {one}" for one in made.notes)]
+    return [*said, *(f"not judged: {note}" for note in made.notes)]

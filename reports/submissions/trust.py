@@ -78,7 +78,7 @@ def announced_by(path: Path, keyring: Keyring) -> tuple[Line, ...]:
     Raises ConfigError ANN-01, ANN-04 for a line that no key of the organization signed.
     """
     lines = read_log(path)
-    keys = [one.key for one in keyring.keys.values() if path.stem == slug(one.organization)]
+    keys = [key.key for key in keyring.keys.values() if path.stem == slug(key.organization)]
     if wrong := unsigned(lines, keys):
         raise ConfigError(
             "ANN-04",

@@ -111,7 +111,10 @@ class _Tables:
     def _table(self, name: str, columns: Sequence[Column]) -> _Table:
         types = _types(self._arrow)
         schema = self._arrow.schema(
-            [self._arrow.field(one.name, types[one.holds], metadata={"says": one.says}) for one in columns]
+            [
+                self._arrow.field(column.name, types[column.holds], metadata={"says": column.says})
+                for column in columns
+            ]
         )
         writer = self._arrow.parquet.ParquetWriter(
             self.folder / f"{name}.parquet", schema, compression="zstd"

@@ -50,14 +50,14 @@ def add_rows(folder: Path, add: Add) -> Run:
     bound = {"run_id": run.run_id, "journal_sha256": run.journal_hash}
     kind = {"simulated": told.simulated, "indicative": told.indicative}
     if told.answers:
-        add("outcomes", _rows([bound | kind | asdict(one) for one in told.answers]))
+        add("outcomes", _rows([bound | kind | asdict(answer) for answer in told.answers]))
     if told.facts:
-        add("facts", _rows([bound | _fact(one) for one in told.facts]))
+        add("facts", _rows([bound | _fact(fact) for fact in told.facts]))
     return run
 
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [one[name] for one in rows] for name in rows[0]}
+    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def _run(run: Run, told: OpenedRun) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def _trial(line: Mapping[str, Any], streams: Sequence[Any], *, of_frames: bool) 
     told = result
     counts: dict[str, Any] = dict.fromkeys((*_SUMMED, *_LARGEST))
     if of_frames:
-        counts = {name: sum(one[name] for one in streams) for name in _SUMMED}
+        counts = {name: sum(stream[name] for stream in streams) for name in _SUMMED}
         counts |= {name: max((one[name] for one in streams), default=0) for name in _LARGEST}
         told = {**result}
         told.pop("streams")  # they are a table of their own

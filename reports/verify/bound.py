@@ -20,7 +20,7 @@ def unbound(evidence: Evidence) -> Iterator[Shortfall]:
         return
     try:
         yield from _hidden(platform)
-        bonds = ((f"trial {one.seq}", one.deployment_id, one.platform) for one in evidence.lines)
+        bonds = ((f"trial {line.seq}", line.deployment_id, line.platform) for line in evidence.lines)
         form = sealed_form(platform)
         yield from not_of_the_file(form, bonds)
         link = run["journal"].get("platform")

@@ -42,7 +42,7 @@ def certified(
         made = standing(archive, evidence, trust, at or datetime.now(UTC))
     findings = (*verified.findings, *made.findings)
     if made.owned and key is None and not findings:
-        mine = next(one for one in made.parties if one.of_owner(made.owner))
+        mine = next(party for party in made.parties if party.of_owner(made.owner))
         verified = replace(verified, trust=TRUSTED, signature=Signature(key_id=mine.known.name, trusted=True))
     if reproduction is not None and not findings:
         other = certified(reproduction, None, trust, at=at)

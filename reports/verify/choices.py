@@ -42,10 +42,12 @@ def _profile(evidence: Evidence) -> Iterator[str]:
 
 def _tests(evidence: Evidence) -> Iterator[str]:
     """Name planned tests that come with no toolkit: what they measure is the run's word."""
-    own = {one.test_id for one in suites.cases()} - {
-        one.test_id for one in suites.outside([one.test_id for one in evidence.plan])
+    own = {case.test_id for case in suites.cases()} - {
+        one.test_id for one in suites.outside([cell.test_id for cell in evidence.plan])
     }
-    by_cases = [one for one in evidence.plan if not kinds.plans_itself(one.cell.kind)]
+    by_cases = [
+        planned_cell for planned_cell in evidence.plan if not kinds.plans_itself(planned_cell.cell.kind)
+    ]
     asked = dict.fromkeys(one.test_id for one in by_cases)
     others = [one for one in asked if one not in own]
     if others:
@@ -54,7 +56,7 @@ def _tests(evidence: Evidence) -> Iterator[str]:
 
 def _unanswered(evidence: Evidence) -> Iterator[str]:
     """Name the cells for which the run has a reason in place of an answer."""
-    mine = [one for one in evidence.outcomes if one.type in _WORDS]
+    mine = [outcome for outcome in evidence.outcomes if outcome.type in _WORDS]
     if not mine:
         return
     reasons = Counter(one.reason for one in mine)

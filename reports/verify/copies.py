@@ -100,7 +100,7 @@ def near_copies(evidence: Evidence) -> Iterator[str]:
     """
     by_cell: dict[tuple[str, str], list[Trial]] = {}
     for trial in evidence.trials:
-        if not trial.fault and any(len(one.fullest) >= _BUCKETS for one in trial.delays):
+        if not trial.fault and any(len(delays.fullest) >= _BUCKETS for delays in trial.delays):
             by_cell.setdefault((trial.cell_id, trial.metric), []).append(trial)
     window = _MOST_PAIRS // max(1, sum(map(len, by_cell.values())))
     found, cut = [], 0
@@ -109,7 +109,7 @@ def near_copies(evidence: Evidence) -> Iterator[str]:
         bits: dict[int, int] = {}
         earlier: defaultdict[int, deque[Side]] = defaultdict(lambda: deque(maxlen=window))  # by stream
         for trial in mine:
-            sides = [side_of(one, bits) for one in trial.delays]
+            sides = [side_of(delay, bits) for delay in trial.delays]
             if any(alike(one, earlier[stream]) for stream, one in enumerate(sides)):
                 found.append(str(trial.trial.seq))
             for stream, one in enumerate(sides):

@@ -26,7 +26,7 @@ def by_earlier_rules(manifest: Mapping[str, Any], judgement: Judgement) -> list[
         f"the bundle's own verdicts were judged by rules of version {stated}, which this toolkit does not "
         f"hold: {counted}; those below are by version {judgement.rules_version}"
     ]
-    graded = [one for one in manifest["grades"] if not one["counts"] or "compliant" in one["grade"]]
+    graded = [grade for grade in manifest["grades"] if not grade["counts"] or "compliant" in grade["grade"]]
     notes += [
         f"judged by rules of version {stated}: {shown(one['document'])} {shown(one['benchmark'])}: "
         f"{shown(one['grade'])}"

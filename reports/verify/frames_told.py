@@ -46,7 +46,7 @@ def _watched(run: Mapping[str, Any]) -> frozenset[tuple[int, bool]]:
         *(one.get("cpus") for one in run["drivers"] if one.get("driver") == "embedded"),
     ]
     others = [sut.get("cpus") if isinstance(sut, dict) else None]
-    others += [one.get("watch_cpus") for one in run["drivers"] if one.get("driver") == "embedded"]
+    others += [driver.get("watch_cpus") for driver in run["drivers"] if driver.get("driver") == "embedded"]
     return frozenset({*((cpu, True) for cpu in _numbers(own)), *((cpu, False) for cpu in _numbers(others))})
 
 
@@ -57,7 +57,7 @@ def _numbers(lists: Iterable[Any]) -> Iterator[int]:
 
 def _seen(result: TrialResult) -> frozenset[tuple[int, bool]]:
     watches = result.disturbance.watches if result.disturbance is not None else ()
-    return frozenset((one.cpu, one.tester) for one in watches)
+    return frozenset((watch.cpu, watch.tester) for watch in watches)
 
 
 @rule("VER-53", "", "what a trial tells of gaps and of CPUs that were gone goes together", exit_code=2)
@@ -81,7 +81,7 @@ def questions(evidence: Evidence) -> Iterator[str]:
         told = trial.trial.result.disturbance
         if told is not None and not trial.fault:
             stolen_ns.update(dict(told.steal_ns))
-            seen |= {one.cpu for one in told.watches if one.absences}
+            seen |= {watch.cpu for watch in told.watches if watch.absences}
     blind = [cpu for cpu, count_ns in sorted(stolen_ns.items()) if count_ns > _STOLEN_NS and cpu not in seen]
     if blind:
         times = ", ".join(f"CPU {cpu} ({stolen_ns[cpu] / 1e9:.1f} s)" for cpu in blind)
@@ -177,23 +177,23 @@ def _of_watches(trial: Trial) -> Iterator[Shortfall]:
         return
     where = f"trial {trial.trial.seq}"
     stalls = dict(told.largest_stall_ns)
-    watched = {one.cpu: one.longest_ns for one in told.watches if not one.tester}
+    watched = {cpu_watch.cpu: cpu_watch.longest_ns for cpu_watch in told.watches if not cpu_watch.tester}
     if stalls != watched:
         yield f"{where}: largest_stall_ns", f"{watched}, as the watchdogs say", str(stalls)
-    for one in told.watches:
-        lengths = [end - begin for begin, end in one.intervals]
+    for watch in told.watches:
+        lengths = [end - begin for begin, end in watch.intervals]
         longest, whole = max(lengths, default=0), sum(lengths)
         found = f"intervals of {whole} ns, the longest of {longest} ns"
-        shown = f"{where}: CPU {one.cpu}"
-        if len(lengths) > one.absences or min(lengths, default=0) < 0:
-            yield shown, f"at most {one.absences} intervals, each from begin to end", str(len(lengths))
-        elif longest > one.longest_ns or whole > one.absent_ns:
-            yield shown, f"absences of {one.absent_ns} ns, the longest of {one.longest_ns} ns", found
-        elif (one.longest_ns > one.absent_ns) if one.absences else one.absent_ns:
+        shown = f"{where}: CPU {watch.cpu}"
+        if len(lengths) > watch.absences or min(lengths, default=0) < 0:
+            yield shown, f"at most {watch.absences} intervals, each from begin to end", str(len(lengths))
+        elif longest > watch.longest_ns or whole > watch.absent_ns:
+            yield shown, f"absences of {watch.absent_ns} ns, the longest of {watch.longest_ns} ns", found
+        elif (watch.longest_ns > watch.absent_ns) if watch.absences else watch.absent_ns:
             yield (
                 shown,
-                f"{one.absences} absences of {one.absent_ns} ns in all",
-                f"one of {one.longest_ns} ns",
+                f"{watch.absences} absences of {watch.absent_ns} ns in all",
+                f"one of {watch.longest_ns} ns",
             )
 
 

@@ -84,7 +84,7 @@ def reasons_fit(evidence: Evidence) -> Iterator[Shortfall]:
 def questions(evidence: Evidence) -> Iterator[str]:
     """Name cells without a trial whose deployment stood for other cells of the run."""
     tried = {line.cell_id for line in evidence.lines}
-    cells = {one.cell.cell_id: one.cell for one in evidence.plan}
+    cells = {cell.cell.cell_id: cell.cell for cell in evidence.plan}
     cells |= {one.cell.cell_id: one.cell for one in evidence.outcomes}
     stood = {deployment_of(cells[cell_id]) for cell_id in tried if cell_id in cells}
     unstable = {one.cell.cell_id for one in evidence.outcomes if one.type is OutcomeType.UNSTABLE}
@@ -120,7 +120,7 @@ def _options(evidence: Evidence) -> dict[str, tuple[str, ...]]:
 def _plugins(conflist: Any) -> tuple[str, ...]:
     """Return the types of a list's plugins; none where one is hidden or missing."""
     plugins = conflist.get("plugins") if isinstance(conflist, Mapping) else None
-    types = [one.get("type") if isinstance(one, Mapping) else None for one in _entries(plugins)]
+    types = [entry.get("type") if isinstance(entry, Mapping) else None for entry in _entries(plugins)]
     plain = [one for one in types if isinstance(one, str) and not is_hidden(one)]
     return tuple(plain) if len(plain) == len(types) else ()
 

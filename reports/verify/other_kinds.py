@@ -43,18 +43,18 @@ def plan_of_profile(evidence: Evidence) -> Iterator[Shortfall]:
 
 
 def _of_profile(evidence: Evidence, kind: Kind, profile: Profile) -> Iterator[Shortfall]:
-    mine = [one for one in evidence.plan if one.cell.kind == kind.name]
+    mine = [planned_cell for planned_cell in evidence.plan if planned_cell.cell.kind == kind.name]
     if not mine:
         yield "run.json: plan", "the plan of this run", "none"
     whole = kind.plan(profile)
     seen: Counter[tuple[str, str, object]] = Counter()
-    for one in mine:
-        entry = (one.test_id, one.metric, one.cell)
+    for cell in mine:
+        entry = (cell.test_id, cell.metric, cell.cell)
         if entry not in whole:
             yield (
                 "run.json: plan",
                 "a cell of the profile, under its test",
-                f"{one.test_id} {one.cell.cell_id}",
+                f"{cell.test_id} {cell.cell.cell_id}",
             )
         seen[entry] += 1
     tests = {one.test_id for one in mine}
@@ -69,14 +69,14 @@ def trials_of_plan(evidence: Evidence) -> Iterator[Shortfall]:
     known = _kinds(evidence)
     if not known:
         return
-    planned = {(one.cell.kind, one.cell.cell_id) for one in evidence.plan}
-    for one in evidence.executions:
-        where, name = f"trial {one.seq}", one.body.kind
+    planned = {(cell.cell.kind, cell.cell.cell_id) for cell in evidence.plan}
+    for execution in evidence.executions:
+        where, name = f"trial {execution.seq}", execution.body.kind
         if name not in known:
             yield where, f"a trial of {' or '.join(known)}, as the profile asks for", name
-        elif (name, one.cell_id) not in planned:
-            yield where, "a cell that the run planned", one.cell_id
-        elif (differs := known[name][0].not_as_planned(known[name][1], one)) is not None:
+        elif (name, execution.cell_id) not in planned:
+            yield where, "a cell that the run planned", execution.cell_id
+        elif (differs := known[name][0].not_as_planned(known[name][1], execution)) is not None:
             yield where, *differs
     tried = Counter(one.cell_id for one in evidence.executions)
     for outcome in evidence.outcomes:
@@ -110,7 +110,7 @@ def _contradictions(
     except (ToolkitError, ValueError, KeyError, TypeError, ArithmeticError) as error:
         yield where, "trials that the procedure can be run over", f"{type(error).__name__}: {error}"
         return
-    faulty = any(one.body.faults for one in mine)  # their texts were redacted in the journal
+    faulty = any(execution.body.faults for execution in mine)  # their texts were redacted in the journal
     for name in ("outcome_id", "metric", "type", "values", "trials", "statement", "reason", "quality"):
         expected, found = getattr(computed, name), getattr(outcome, name)
         if expected != found and not (name == "reason" and faulty):

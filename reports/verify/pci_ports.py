@@ -121,6 +121,6 @@ def _is_device(facts: object) -> bool:
 
 
 def _listed(trials: Sequence[Trial]) -> str:
-    named = ", ".join(str(one.trial.seq) for one in trials[:_NAMED])
+    named = ", ".join(str(trial.trial.seq) for trial in trials[:_NAMED])
     more = f" and {len(trials) - _NAMED} more" if len(trials) > _NAMED else ""
     return f"trial {named}{more}"

@@ -307,7 +307,7 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
 
 def _not_planned(evidence: Evidence) -> Iterator[str]:
     """Name the tests of a suite that a run left out: who chose them after the results is not to be seen."""
-    planned = {one.test_id for one in evidence.plan}
+    planned = {cell.test_id for cell in evidence.plan}
     offered = _offered(evidence)
     for suite in dict.fromkeys(case.suite for case in evidence.cases if case.test_id in planned):
         whole = [case.test_id for case in evidence.cases if case.suite == suite and case.test_id in offered]
@@ -329,7 +329,7 @@ def _offered(evidence: Evidence) -> frozenset[str]:
         return every
     networks = run["testbed"].get("networks")
     tags = planning.Networks.of(networks if isinstance(networks, dict) else {})
-    return frozenset(one.test_id for one in planning.cells(evidence.profile, tags, test_ids=every))
+    return frozenset(cell.test_id for cell in planning.cells(evidence.profile, tags, test_ids=every))
 
 
 def _two_clocks(evidence: Evidence) -> Iterator[str]:

@@ -31,8 +31,8 @@ def ran_where_asked(evidence: Evidence) -> Iterator[Shortfall]:
     """
     if evidence.run is None or evidence.platform is None:
         return
-    cells = {one.cell.cell_id: one.cell for one in evidence.plan}
-    cells |= {one.cell.cell_id: one.cell for one in evidence.outcomes}
+    cells = {cell.cell.cell_id: cell.cell for cell in evidence.plan}
+    cells |= {outcome.cell.cell_id: outcome.cell for outcome in evidence.outcomes}
     options = _options(evidence)
     for cell_id, deployment in dict.fromkeys((line.cell_id, line.deployment_id) for line in evidence.lines):
         described = evidence.platform["deployments"].get(deployment)
@@ -67,7 +67,7 @@ def _differs(cell: Cell, described: Mapping[str, Any], options: frozenset[str]) 
     chained = described.get(_CHAIN)
     members = chained.get("members") if isinstance(chained, Mapping) else None
     if isinstance(members, list):
-        names = [str(one.get("name")) for one in members if isinstance(one, Mapping)]
+        names = [str(member.get("name")) for member in members if isinstance(member, Mapping)]
         expected = str(dict(cell.axes).get(_CHAIN, NOTHING))
         if ">".join(names) != expected:
             yield _CHAIN, expected, ">".join(names)
@@ -79,7 +79,9 @@ def _beside(cell: Cell, told: Any) -> Iterator[Shortfall]:
     services = told.get("services") if isinstance(told, Mapping) else None
     if isinstance(services, list):
         found = tuple(
-            tuple(map(str, one.get("functions", ()))) for one in services if isinstance(one, Mapping)
+            tuple(map(str, service.get("functions", ())))
+            for service in services
+            if isinstance(service, Mapping)
         )
         if found != parallel.of(cell):
             yield parallel.AXIS, str(dict(cell.axes).get(parallel.AXIS, NOTHING)), str(found)
@@ -102,16 +104,20 @@ def _networks(told: Any) -> Iterator[str]:
 @rule("VER-58", "", "an execution beside a neighbour holds that one's work, and no other does")
 def beside_what_is_named(evidence: Evidence) -> Iterator[Shortfall]:
     """Each valid execution of a cell with a neighbour tells what that did before and beside it."""
-    cells = {one.cell.cell_id: one.cell for one in evidence.plan}
-    cells |= {one.cell.cell_id: one.cell for one in evidence.outcomes}
-    for one in evidence.executions:
-        if one.cell_id not in cells or one.body.faults:
+    cells = {cell.cell.cell_id: cell.cell for cell in evidence.plan}
+    cells |= {outcome.cell.cell_id: outcome.cell for outcome in evidence.outcomes}
+    for execution in evidence.executions:
+        if execution.cell_id not in cells or execution.body.faults:
             continue
-        name = neighbours.of(cells[one.cell_id])
-        told = sorted(set(neighbours.COUNTS) & set(one.body.host))
+        name = neighbours.of(cells[execution.cell_id])
+        told = sorted(set(neighbours.COUNTS) & set(execution.body.host))
         wanted = [] if name == neighbours.ALONE else sorted(neighbours.COUNTS)
         if told != wanted:
-            yield f"trial {one.seq}: neighbour {name}", ", ".join(wanted) or "none", ", ".join(told) or "none"
+            yield (
+                f"trial {execution.seq}: neighbour {name}",
+                ", ".join(wanted) or "none",
+                ", ".join(told) or "none",
+            )
 
 
 @rule("VER-56", "", "no execution stands twice", exit_code=2)
@@ -121,7 +127,7 @@ def nothing_twice(evidence: Evidence) -> Iterator[Shortfall]:
         return
     first: dict[object, int] = {}
     for seq, results in _results(evidence):
-        earlier = {first.setdefault(one, seq) for one in results} - {seq}
+        earlier = {first.setdefault(result, seq) for result in results} - {seq}
         if earlier:
             yield f"trial {seq}", "a result of its own", f"what trial {min(earlier)} has, to the ns"
 
@@ -135,12 +141,12 @@ def _results(evidence: Evidence) -> Iterator[tuple[int, tuple[object, ...]]]:
     """
     for trial in evidence.trials:
         if not trial.fault:
-            told = [one for one in trial.delays if one.telling]
+            told = [delay for delay in trial.delays if delay.telling]
             yield (
                 trial.trial.seq,
                 (
                     *((one.frames, one.fingerprint, one.fullest) for one in told),
-                    *(one.rare for one in told if one.rare),
+                    *(delays.rare for delays in told if delays.rare),
                     *_pauses(trial.trial.result),
                 ),
             )
@@ -161,11 +167,11 @@ def _but_for_time(evidence: Evidence) -> Iterator[str]:
     """Name executions of other loads that are equal but for the time around them."""
     first: dict[str, int] = {}
     found = []
-    for one in evidence.executions:
-        if not one.body.faults and _AROUND in one.body.result:
-            result = {name: value for name, value in one.body.result.items() if name != _AROUND}
-            earlier = first.setdefault(sha256_of(result), one.seq)
-            found += [f"{one.seq} ({earlier})"] if earlier != one.seq else []
+    for execution in evidence.executions:
+        if not execution.body.faults and _AROUND in execution.body.result:
+            result = {name: value for name, value in execution.body.result.items() if name != _AROUND}
+            earlier = first.setdefault(sha256_of(result), execution.seq)
+            found += [f"{execution.seq} ({earlier})"] if earlier != execution.seq else []
     if found:
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         yield (

@@ -52,13 +52,13 @@ def room_ns(lines: Sequence[Line]) -> int:
         ),
         default=0,
     )
-    enough_ns = _ROOM_RATIO * min((one.wall_ns for one in lines), default=0) + _BETWEEN_NS
+    enough_ns = _ROOM_RATIO * min((line.wall_ns for line in lines), default=0) + _BETWEEN_NS
     return unused_ns if unused_ns > enough_ns else 0
 
 
 def _took_s(lines: Sequence[Line]) -> float:
     """Return how long the repetitions of the last deployment took: the limit begins anew with each."""
-    mine = [one for one in lines if one.deployment_id == lines[-1].deployment_id]
+    mine = [line for line in lines if line.deployment_id == lines[-1].deployment_id]
     return (moment(mine[-1].at) - moment(mine[0].at)).total_seconds() + mine[0].wall_ns / 1e9
 
 
@@ -67,7 +67,7 @@ def incomplete(lines: Sequence[Line], asked: Repetitions) -> tuple[str, str] | N
     measured = [one for one in lines if one.measured]
     good = sum(one.valid for one in measured)
     if good >= asked.wanted:
-        if sum(one.valid for one in measured[:-1]) >= asked.wanted:
+        if sum(line.valid for line in measured[:-1]) >= asked.wanted:
             return f"{asked.wanted} valid repetitions, and none after them", f"{good} of {len(measured)}"
         return None
     if len(measured) - good > asked.max_invalid:
@@ -95,7 +95,7 @@ def cells_whole(evidence: Evidence) -> Iterator[Shortfall]:
             executions = by_cell.get(outcome.cell.cell_id, [])
             if not executions or outcome.cell.cell_id not in asked:
                 continue
-            numbers = [one.body.spec.get("number") for one in executions]
+            numbers = [execution.body.spec.get("number") for execution in executions]
             if numbers != list(range(1, len(executions) + 1)):
                 yield outcome.outcome_id, f"repetitions 1 to {len(executions)}", f"those numbered {numbers}"
             if outcome.type is OutcomeType.MEASURED:
@@ -106,29 +106,29 @@ def cells_whole(evidence: Evidence) -> Iterator[Shortfall]:
 
 def _by_cell(evidence: Evidence, load: str) -> dict[str, list[Execution]]:
     found: dict[str, list[Execution]] = {}
-    for one in evidence.executions:
-        if one.body.kind == load:
-            found.setdefault(one.cell_id, []).append(one)
+    for execution in evidence.executions:
+        if execution.body.kind == load:
+            found.setdefault(execution.cell_id, []).append(execution)
     return found
 
 
 def _lines_by_cell(evidence: Evidence, load: str) -> dict[str, list[Line]]:
     found: dict[str, list[Line]] = {}
     all_ns, before_ns = 0, dict[str, int]()  # of all repetitions so far, and at the last one of each cell
-    for one in evidence.executions:
-        if one.body.kind == load:
-            wall_ns = _wall_ns(one)
+    for execution in evidence.executions:
+        if execution.body.kind == load:
+            wall_ns = _wall_ns(execution)
             line = Line(
-                at=one.at,
+                at=execution.at,
                 wall_ns=wall_ns,
-                valid=one.validity is Validity.VALID,
-                deployment_id=one.deployment_id,
-                others_ns=all_ns - before_ns.get(one.cell_id, all_ns),
-                measured=one.phase == MEASURED,
+                valid=execution.validity is Validity.VALID,
+                deployment_id=execution.deployment_id,
+                others_ns=all_ns - before_ns.get(execution.cell_id, all_ns),
+                measured=execution.phase == MEASURED,
             )
-            found.setdefault(one.cell_id, []).append(line)
+            found.setdefault(execution.cell_id, []).append(line)
             all_ns += wall_ns
-            before_ns[one.cell_id] = all_ns
+            before_ns[execution.cell_id] = all_ns
     return found
 
 
@@ -158,7 +158,7 @@ def _fewer(cells: Mapping[str, Sequence[Line]], asked: Mapping[str, Repetitions]
     """Name the cells that ended at their limit of time: the first repetition may have been taken out."""
     found = []
     for cell_id, mine in cells.items():
-        good, wanted = sum(one.valid and one.measured for one in mine), asked[cell_id].wanted
+        good, wanted = sum(line.valid and line.measured for line in mine), asked[cell_id].wanted
         if asked[cell_id].least <= good < wanted:
             found.append(f"{shown(cell_id)} ({good} of {wanted})")
     if found:

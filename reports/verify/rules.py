@@ -85,7 +85,10 @@ def tests_match(evidence: Evidence) -> Iterator[Shortfall]:
     """The journal's test id, metric and cell go together; its cells are those of plan and answers."""
     if evidence.profile is None:
         return
-    each = [*(one.cell for one in evidence.plan), *(one.cell for one in evidence.outcomes)]
+    each = [
+        *(planned_cell.cell for planned_cell in evidence.plan),
+        *(outcome.cell for outcome in evidence.outcomes),
+    ]
     cells = {cell.cell_id: cell for one in each for cell in (one, one.qualification)}
     for (cell_id, metric), group in evidence.by_group.items():
         if cell_id not in cells:
@@ -127,8 +130,8 @@ def plan_is_whole(evidence: Evidence) -> Iterator[Shortfall]:
     networks = evidence.run["testbed"].get("networks")
     tags = planning.Networks.of(networks if isinstance(networks, dict) else {})
     mine = [one for one in evidence.plan if not kinds.plans_itself(one.cell.kind)]
-    planned = {(one.metric, one.cell.cell_id) for one in mine}
-    for test_id in dict.fromkeys(one.test_id for one in mine):
+    planned = {(cell.metric, cell.cell.cell_id) for cell in mine}
+    for test_id in dict.fromkeys(planned_cell.test_id for planned_cell in mine):
         case = suites.case(test_id, evidence.cases)
         if case is None:
             yield f"run.json: plan: {test_id}", "a test that this toolkit or the run's header knows", "none"

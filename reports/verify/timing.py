@@ -64,11 +64,11 @@ def moment(text: str) -> datetime:
 def hurried(executions: Sequence[Execution]) -> list[tuple[Execution, float, float]]:
     """Return what lasted longer than the time between its line and the one before: both in s."""
     found = []
-    for one in executions:
-        passed_s = (moment(one.end) - moment(one.begin)).total_seconds()
-        wall_s = one.duration_ns / 1e9
+    for execution in executions:
+        passed_s = (moment(execution.end) - moment(execution.begin)).total_seconds()
+        wall_s = execution.duration_ns / 1e9
         if wall_s > passed_s * (1 + CLOCK_ERROR_RATIO) + CLOCK_ERROR_S:
-            found.append((one, wall_s, passed_s))
+            found.append((execution, wall_s, passed_s))
     return found
 
 
@@ -89,24 +89,24 @@ def too_close(executions: Sequence[Execution]) -> Iterator[Shortfall]:
 
 def too_short(executions: Sequence[Execution]) -> Iterator[Shortfall]:
     """What an execution did takes time, and it lasted at least as long."""
-    for one in executions:
-        for part in one.lasted:
-            if one.duration_ns + part.exact_ns < part.needed_ns * (1 - TESTER_CLOCK_RATIO):
+    for execution in executions:
+        for part in execution.lasted:
+            if execution.duration_ns + part.exact_ns < part.needed_ns * (1 - TESTER_CLOCK_RATIO):
                 yield (
-                    f"{one.where}: wall time",
+                    f"{execution.where}: wall time",
                     f"at least {part.needed_ns / 1e9:.6g} s {part.what}",
-                    f"{one.duration_ns / 1e9:.6g} s",
+                    f"{execution.duration_ns / 1e9:.6g} s",
                 )
 
 
 def contradictions(executions: Sequence[Execution]) -> Iterator[Shortfall]:
     """No count is outside of what the other counts of its execution leave for it."""
-    for one in executions:
-        for count in one.counts:
+    for execution in executions:
+        for count in execution.counts:
             if count.least is not None and count.found < count.least:
-                yield f"{one.where}: {count.what}", f"at least {count.least}", str(count.found)
+                yield f"{execution.where}: {count.what}", f"at least {count.least}", str(count.found)
             if count.most is not None and count.found > count.most:
-                yield f"{one.where}: {count.what}", f"at most {count.most}", str(count.found)
+                yield f"{execution.where}: {count.what}", f"at most {count.most}", str(count.found)
 
 
 def in_order(what: str, percentiles: Mapping[str, int], mean: int | None = None) -> Iterator[Count]:
@@ -139,8 +139,8 @@ def outside(executions: Sequence[Execution], began: str, ended: str | None) -> I
     late = [one for one in executions[:-1] if ended is not None and one.end > ended]
     early = [one for one in executions if one.end < began]
     if not clock_was_set(len(late) + len(early), len(executions)):
-        for one in (*early, *late):
-            yield one.where, f"a time from {began} to {ended or 'the end'}", one.end
+        for execution in (*early, *late):
+            yield execution.where, f"a time from {began} to {ended or 'the end'}", execution.end
 
 
 def clock_question(executions: Sequence[Execution]) -> Iterator[str]:

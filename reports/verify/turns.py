@@ -54,21 +54,21 @@ def _of_load(evidence: Evidence, load: str) -> Iterator[Shortfall]:
         yield from _plan_of_cases(evidence, evidence.profile, tags, run[_KEY])
         places = _once(
             _Place(
-                key=one.cell.cell_id,
-                deployment=planning.deployment_of(one.cell),
+                key=cell.cell.cell_id,
+                deployment=planning.deployment_of(cell.cell),
                 block=None,
-                free=one.cell.path == WIRE,
+                free=cell.cell.path == WIRE,
             )
-            for one in evidence.plan
+            for cell in evidence.plan
         )
         groups = _tests(evidence, evidence.profile, tags, places)
     else:
         kind = kinds.kinds()[load]
         if kind.wrong_profile(run["profile"]) or not kind.turns(run["profile"]):
             return  # of kinds whose options do not take turns there is no claim
-        planned = {one.cell.cell_id for one in evidence.plan}
+        planned = {planned_cell.cell.cell_id for planned_cell in evidence.plan}
         whole = [one for one in kind.turns(run["profile"]) if one.key in planned]
-        wanted = [one.key for one in turns.interleaved(whole, run[_KEY])]
+        wanted = [turn.key for turn in turns.interleaved(whole, run[_KEY])]
         yield from _differs(wanted, [one.cell.cell_id for one in evidence.plan])
         by_key = {str(one.key): one for one in whole}
         places = [
@@ -91,12 +91,12 @@ def _plan_of_cases(
 
     Not of a plan with tests that are not installed here, and where cells are missing VER-37 says so.
     """
-    tests = dict.fromkeys(one.test_id for one in evidence.plan)
+    tests = dict.fromkeys(cell.test_id for cell in evidence.plan)
     if any(suites.case(test_id) is None for test_id in tests):
         return
-    found = [(one.metric, one.cell.cell_id) for one in evidence.plan]
+    found = [(planned_cell.metric, planned_cell.cell.cell_id) for planned_cell in evidence.plan]
     canonical = planning.cells(profile, tags, test_ids=frozenset(tests))
-    wanted = [one.key for one in turns.interleaved(canonical, seed)]
+    wanted = [answer.key for answer in turns.interleaved(canonical, seed)]
     yield from _differs(wanted, found)
 
 
@@ -122,10 +122,10 @@ def _tests(
     the run's counts.
     """
     order = {place.key: number for number, place in enumerate(places)}
-    named = {one.test_id for one in evidence.plan}
+    named = {cell.test_id for cell in evidence.plan}
     groups = []
     for case in evidence.cases:
-        cells = {one.cell.cell_id for one in planning.answers_of(profile, case, tags)}
+        cells = {answer.cell.cell_id for answer in planning.answers_of(profile, case, tags)}
         if cells and (case.test_id in named or cells <= set(order)):
             groups.append(sorted(cells & set(order), key=order.__getitem__))
     return groups

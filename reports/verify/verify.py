@@ -254,7 +254,7 @@ def _asked(evidence: Evidence) -> tuple[str, ...]:
 
 
 def _ruled(evidence: Evidence) -> list[Finding]:
-    return [*(finding for one in RULES for finding in one.apply(evidence)), *rooms.findings(evidence)]
+    return [*(finding for rule in RULES for finding in rule.apply(evidence)), *rooms.findings(evidence)]
 
 
 def _manifest_agrees(document: dict[str, Any], evidence: Evidence) -> list[Finding]:
@@ -280,7 +280,7 @@ def _weaker(document: dict[str, Any], judgement: Judgement) -> bool:
         for entry in document["grades"]
         if entry["grade"] in good
     }
-    computed = {(one.document, one.benchmark, one.grade.value) for one in judgement.grades}
+    computed = {(grade.document, grade.benchmark, grade.grade.value) for grade in judgement.grades}
     return claimed <= computed
 
 

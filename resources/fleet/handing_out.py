@@ -120,13 +120,13 @@ class HandingOut:
         ]
         begun = {one.number: self._begun_on(one, found, stuck) for one in open_}
         mine = [one for one in open_ if begun[one.number] is bed]
-        free = [one for one in open_ if begun[one.number] is None]
+        free = [shard for shard in open_ if begun[shard.number] is None]
         return next((one for one in (*mine, *free) if self._can(bed, one)), None)
 
     def _begun_on(self, shard: Shard, found: Found, stuck: frozenset[str]) -> Bed | None:
         """Return the testbed of ours that goes on with a shard; None where an attempt may begin anywhere."""
         going = [one for one in found.of(shard.number) if not one.wrong and one.run_id not in stuck]
-        names = {one.testbed for one in going}
+        names = {attempt.testbed for attempt in going}
         return next((bed for bed in self.beds if bed.name in names and self._can(bed, shard)), None)
 
     def _can(self, bed: Bed, shard: Shard) -> bool:
@@ -172,7 +172,9 @@ class HandingOut:
         return max(LEAST_DEADLINE_S, DEADLINE_FACTOR * float(shard.estimate_s))
 
     def _open(self, found: Found) -> dict[int, str]:
-        return {one.number: self._why(one) for one in self.fleet.shards if not found.complete(one.number)}
+        return {
+            shard.number: self._why(shard) for shard in self.fleet.shards if not found.complete(shard.number)
+        }
 
     def _why(self, shard: Shard) -> str:
         if self._tried[shard.number] >= self.tries:

@@ -51,7 +51,7 @@ def objects(
     head = {"namespace": namespace, "name": name, "labels": labels}
     pod = _pod(files, image=image, node=node, results=results, ssh_secret=ssh_secret)
     pod["volumes"][0]["configMap"]["name"] = name
-    longest_s = max(one.estimate_s for one in fleet.shards)
+    longest_s = max(shard.estimate_s for shard in fleet.shards)
     pod["activeDeadlineSeconds"] = int(max(LEAST_DEADLINE_S, DEADLINE_FACTOR * longest_s))
     account = []
     if lease:

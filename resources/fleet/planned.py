@@ -56,7 +56,7 @@ def fleet_document(
         known = work.calibration if calibration != NONE else {}
         beside = _beside([tests[name] for name in names], known, calibration)
         mine = header_of(settings, {*names, *beside})
-        own = [one for one in mine.plan if one.test_id in names]
+        own = [cell for cell in mine.plan if cell.test_id in names]
         whole += own
         made.append(_shard(number, names, beside, tests | dict(known), mine, len(own)))
     if plan_sha256(whole) != plan_sha256(header.plan):
@@ -146,8 +146,8 @@ def needs_of(header: RunHeader) -> dict[str, Any]:
     return {
         "simulated": header.simulated,
         "medium": {"kind": header.medium_kind, "line_rate_bps": header.line_rate_bps},
-        "paths": sorted({one.cell.path for one in header.plan}),
-        "networks": sorted({name for one in header.plan for name in _networks(one) if name in known}),
+        "paths": sorted({planned_cell.cell.path for planned_cell in header.plan}),
+        "networks": sorted({name for cell in header.plan for name in _networks(cell) if name in known}),
     }
 
 

@@ -28,7 +28,7 @@ def record_machine(store: RunStore, evidence: Mapping[str, Any], provider: str) 
 
 def record_machines_of_pods(store: RunStore, evidence: Mapping[str, Any]) -> None:
     """Note in a run what ran the machines in which pods of a deployment stand; does nothing without any."""
-    found = {str(one.get("accelerator", "")) for one in evidence.get("machines", {}).values()}
+    found = {str(machine.get("accelerator", "")) for machine in evidence.get("machines", {}).values()}
     for accelerator in sorted(found):
         store.add_driver({"name": OF_PODS, "provider": "qemu", "accelerator": accelerator})
 

@@ -93,7 +93,7 @@ def together(headers: Mapping[str, RunHeader]) -> RunHeader:
         plan=tuple(planned for one in each for planned in one.plan),
         drivers=tuple(driver for one in each for driver in one.drivers),
         procedures={name: version for one in each for name, version in one.procedures.items()},
-        cases=tuple(case for one in each for case in one.cases),
+        cases=tuple(case for header in each for case in header.cases),
         loads={
             kind: {
                 "testbed": dict(one.testbed),

@@ -19,11 +19,14 @@ def where_it_goes(plan: Sequence[PlannedAnswer]) -> list[str]:
         return []
     by_kind: dict[str, float] = {}
     by_size: dict[str, float] = {}
-    for one in plan:
-        kind, size = one.measurement.replace("_", " "), f"{one.cell.frame_octets} octets"
-        by_kind[kind] = by_kind.get(kind, 0.0) + _took_s(one)
-        by_size[size] = by_size.get(size, 0.0) + _took_s(one)
-    waits_s = sum(one.waits_s for one in plan)
+    for planned_answer in plan:
+        kind, size = (
+            planned_answer.measurement.replace("_", " "),
+            f"{planned_answer.cell.frame_octets} octets",
+        )
+        by_kind[kind] = by_kind.get(kind, 0.0) + _took_s(planned_answer)
+        by_size[size] = by_size.get(size, 0.0) + _took_s(planned_answer)
+    waits_s = sum(answer.waits_s for answer in plan)
     return [
         f"where the time goes: {_shares(by_kind, all_s)};"
         f" waits around trials are {waits_s / all_s:.0%} of it",
@@ -47,11 +50,11 @@ def _shares(seconds: Mapping[str, float], all_s: float) -> str:
 
 def _one_option(plan: Sequence[PlannedAnswer]) -> list[str]:
     """Say what a run of one option takes, with all that it is held against: wire and bare metal."""
-    without = [one for one in plan if one.cell.network == NOTHING]
+    without = [planned_answer for planned_answer in plan if planned_answer.cell.network == NOTHING]
     options: dict[str, list[PlannedAnswer]] = {}
-    for one in plan:
-        if one.cell.network != NOTHING:
-            options.setdefault(one.cell.network, []).append(one)
+    for answer in plan:
+        if answer.cell.network != NOTHING:
+            options.setdefault(answer.cell.network, []).append(answer)
     if len(options) < 2:
         return []
     took_s = {name: sum(map(_took_s, [*without, *mine])) for name, mine in options.items()}

@@ -52,7 +52,7 @@ def require_root(shares: Mapping[str, Share]) -> None:
 
     A simulated run needs no root: it makes nothing.
     """
-    if os.geteuid() == 0 or all(one.header.simulated or one.elsewhere for one in shares.values()):
+    if os.geteuid() == 0 or all(share.header.simulated or share.elsewhere for share in shares.values()):
         return
     raise TestbedError(
         "RUN-06",

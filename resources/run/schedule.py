@@ -40,7 +40,9 @@ class Schedule:
     @property
     def lines(self) -> list[str]:
         """Return a line a cell, then the notes."""
-        said = [f"{one.test_id:<14} {one.metric:<40} {one.cell_id:<48} {one.words}" for one in self.cells]
+        said = [
+            f"{cell.test_id:<14} {cell.metric:<40} {cell.cell_id:<48} {cell.words}" for cell in self.cells
+        ]
         if self.left_out:
             said.append(f"profile {self.profile} leaves out: {', '.join(self.left_out)}")
         return [*said, *self.notes]

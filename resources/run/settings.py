@@ -124,7 +124,9 @@ def _fleet_part(said: str) -> FleetPart | None:
     if not said:
         return None
     file, *numbers = said.rsplit(":", 2)
-    if len(numbers) != 2 or not all(one.isascii() and one.isdigit() and int(one) for one in numbers):
+    if len(numbers) != 2 or not all(
+        number.isascii() and number.isdigit() and int(number) for number in numbers
+    ):
         raise ConfigError(
             "SET-02",
             "environment variable BMWG_FLEET",

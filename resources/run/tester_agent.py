@@ -75,7 +75,7 @@ def attach(*, ports: list[dict[str, JsonValue]]) -> dict[str, JsonValue]:
     return {
         "min_frame_octets": limits.min_frame_octets,
         "max_frame_octets": limits.max_frame_octets,
-        "capabilities": sorted(one.value for one in limits.capabilities),
+        "capabilities": sorted(capability.value for capability in limits.capabilities),
     }
 
 

@@ -184,7 +184,7 @@ def told(reply: Mapping[str, Any]) -> dict[str, int]:
         return {}
     found = {
         "lanes": len(entries),
-        "lanes.handed_frames": sum(whole(one, "handed_frames") for one in entries),
+        "lanes.handed_frames": sum(whole(entry, "handed_frames") for entry in entries),
     }
     for number, one in enumerate(entries):
         for key in ("sent_frames", "received_frames", "cpu_ns", "largest_gap_ns"):

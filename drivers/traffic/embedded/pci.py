@@ -17,7 +17,7 @@ EAL = ("--in-memory", "--iova-mode=va", "--allow", _NO_DEVICE)
 
 def linkless(ports: Sequence[TesterPort], name: str) -> TestbedError:
     """Return the error for the port of that name, whose link did not come."""
-    port = next((one for one in ports if one.name == name), ports[0])
+    port = next((tester_port for tester_port in ports if tester_port.name == name), ports[0])
     return TestbedError(
         "TST-25",
         f"tester port {port.name} ({port.device}); no traffic was sent",

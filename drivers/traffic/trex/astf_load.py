@@ -91,10 +91,13 @@ def check(load: HttpLoad) -> None:
             not load.exchanges or any(not 1 <= one.times <= 65535 for one in load.exchanges),
             "requests per connection",
             "1..65535",
-            str([one.times for one in load.exchanges]),
+            str([exchange.times for exchange in load.exchanges]),
         ),
         (
-            any(one.response_octets <= max(1, len(one.response_head)) for one in load.exchanges),
+            any(
+                http_exchange.response_octets <= max(1, len(http_exchange.response_head))
+                for http_exchange in load.exchanges
+            ),
             "octets of an answer",
             "more than its head",
             str([one.response_octets for one in load.exchanges]),
@@ -133,12 +136,12 @@ def words(load: HttpLoad) -> dict[str, JsonValue]:
     return {
         "exchanges": [
             {
-                "request": base64.b64encode(one.request).decode("ascii"),
-                "response_head": base64.b64encode(one.response_head).decode("ascii"),
-                "response_octets": one.response_octets,
-                "times": one.times,
+                "request": base64.b64encode(exchange.request).decode("ascii"),
+                "response_head": base64.b64encode(exchange.response_head).decode("ascii"),
+                "response_octets": exchange.response_octets,
+                "times": exchange.times,
             }
-            for one in load.exchanges
+            for exchange in load.exchanges
         ],
         "port": load.port,
         "connections": load.connections,

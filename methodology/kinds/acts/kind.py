@@ -37,7 +37,7 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
     unit = "pods"
     schema = load(KIND)
     profile_format = FORMAT
-    families = tuple(one.metric for one in experiments().values())
+    families = tuple(experiment.metric for experiment in experiments().values())
     places: ClassVar[Mapping[str, tuple[Place, ...]]] = {
         one.metric: one.places for one in experiments().values()
     }
@@ -98,7 +98,7 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
         found = super().answered(planned, executions)
         if of_cell(planned.cell).answer is not Answer.FIT or found.type is not OutcomeType.MEASURED:
             return found
-        valid = [one.result for one in executions if not one.problems]
+        valid = [execution.result for execution in executions if not execution.problems]
         limited = sum(result.stood < planned.spec.cycles for result in valid)
         if limited == len(valid):
             return found

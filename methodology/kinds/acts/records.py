@@ -179,12 +179,12 @@ class ActsResult:
         """Return what the journal holds beside the faults, which stand in the line's head."""
         told = asdict(self)
         del told["faults"]
-        return {**told, "lives": [dict(one) for one in told["lives"]]}
+        return {**told, "lives": [dict(live) for live in told["lives"]]}
 
     @classmethod
     def from_builtins(cls, data: Mapping[str, Any], faults: Sequence[str] = ()) -> ActsResult:
         """Read what `as_builtins` gave."""
-        lives = tuple(Life(**one) for one in data["lives"])
+        lives = tuple(Life(**live) for live in data["lives"])
         return cls(lives=lives, wall_ns=data["wall_ns"], faults=tuple(faults))
 
 
@@ -239,7 +239,7 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
 
 def _impossible_failures(spec: ActsSpec, result: ActsResult) -> Iterator[str]:
     """Say what in the failed starts of an execution cannot be."""
-    known = {one.value for one in Failure}
+    known = {failure.value for failure in Failure}
     for number, life in enumerate(result.lives, start=1):
         if life.failed and not spec.counts_failures:
             yield f"{spec.noun} {number}: counted as failed, where a failure ends the execution"

@@ -54,7 +54,7 @@ class _Jobs(RepeatedKind[JobsSpec, JobsResult]):
         """Return the mean of each figure; the first has the metric's own name."""
         found: tuple[Quantity, ...] = ()
         for number, (name, unit) in enumerate(EXPERIMENTS[planned.metric].figures.items()):
-            each = interval([one.figure(name) or 0.0 for one in results])
+            each = interval([result.figure(name) or 0.0 for result in results])
             metric = f"{planned.metric}.{name}" if number else planned.metric
             found += repeated.quantities(metric, each, unit)
         return found
@@ -63,7 +63,7 @@ class _Jobs(RepeatedKind[JobsSpec, JobsResult]):
 def figures_of(spec: JobsSpec) -> tuple[str, ...]:
     """Return the names of what a job must tell; none of a job that no experiment has."""
     same = (one for one in EXPERIMENTS.values() if (one.workload, one.job) == (spec.workload, spec.job))
-    return next((tuple(one.figures) for one in same), ())
+    return next((tuple(experiment.figures) for experiment in same), ())
 
 
 JOBS = _Jobs()

@@ -80,7 +80,7 @@ _SHORT = {"threads": "t", "size_octets": "o", "block_octets": "b", "problem": "n
 
 def every_id() -> tuple[str, ...]:
     """Return the ids of all tests that there are, in their order."""
-    return tuple(one.test_id for one in EXPERIMENTS.values())
+    return tuple(experiment.test_id for experiment in EXPERIMENTS.values())
 
 
 def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[JobsSpec]]:

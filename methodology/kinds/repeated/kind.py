@@ -140,13 +140,13 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
 
     def _means(self, planned: Planned[SpecT], valid: Sequence[Tried[ResultT]]) -> list[float]:
         """Return the first mean that each repetition alone tells; of kinds without one nothing."""
-        told = (self.values(planned, [one.result]) for one in valid)
+        told = (self.values(planned, [tried.result]) for tried in valid)
         return [value.number for each in told for value in each if value.metric == f"{planned.metric}.mean"]
 
     def _told(self, planned: Planned[SpecT], valid: Sequence[Tried[ResultT]]) -> tuple[Quantity, ...]:
         """Return what valid executions answer, and on how many deployments they ran."""
         count = repeated.deployed(valid)
-        values = self.values(planned, [one.result for one in valid])
+        values = self.values(planned, [tried.result for tried in valid])
         return (*values, *repeated.deployments(planned.metric, count))
 
     def without_execution(self, planned: Planned[SpecT], kind: OutcomeType, why: str) -> Outcome:
@@ -177,7 +177,9 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
 
     def plan(self, profile: Mapping[str, Any]) -> tuple[tuple[str, str, Cell], ...]:
         """Return all that a profile plans: test id, metric and cell of each answer."""
-        return tuple((one.test_id, one.metric, one.cell) for one in self.planned_by(profile).values())
+        return tuple(
+            (planned.test_id, planned.metric, planned.cell) for planned in self.planned_by(profile).values()
+        )
 
     def turns(self, profile: Mapping[str, Any]) -> Sequence[Turn]:
         """Return nothing: the cells of these kinds are measured in the plan's own order."""
@@ -230,7 +232,7 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
             if stated.type not in (OutcomeType.INVALID, OutcomeType.NOT_ASSESSED):
                 raise ValueError(f"{stated.cell.cell_id}: {stated.type} without an execution")
             return self.without_execution(planned, stated.type, stated.reason)
-        measured = [one for one in executions if one.phase == MEASURED]
+        measured = [execution for execution in executions if execution.phase == MEASURED]
         found = self.answered(planned, [self.retried(one) for one in measured])
         if not changes:
             return found

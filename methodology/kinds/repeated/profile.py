@@ -90,8 +90,8 @@ class Profile(Generic[SpecT]):
         Raises ValueError for a neighbour that is none, ConfigError PRF-10 for too many cells.
         """
         return tuple(
-            replace(one, cell=neighbours.beside(one.cell, name))
-            for one in bounded(self.cells(self.data))
+            replace(planned, cell=neighbours.beside(planned.cell, name))
+            for planned in bounded(self.cells(self.data))
             for name in neighbours.listed(self.data)
         )
 

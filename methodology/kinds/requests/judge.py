@@ -82,6 +82,6 @@ def _stood(tried: Tried[RequestsResult]) -> bool:
 
 def hit_ratio(results: Sequence[RequestsResult]) -> float | None:
     """Return the share of the requests that a cache answered, 0..1; None where nothing told."""
-    told = [(one.hits, one.proxied) for one in results if one.hits is not None and one.proxied]
+    told = [(result.hits, result.proxied) for result in results if result.hits is not None and result.proxied]
     asked = sum(proxied or 0 for _, proxied in told)
     return sum(hits or 0 for hits, _ in told) / asked if asked else None

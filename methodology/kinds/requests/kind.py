@@ -115,7 +115,9 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
         self, planned: Planned[RequestsSpec], results: Sequence[RequestsResult]
     ) -> tuple[Quantity, ...]:
         """Return the mean time of a request or of a start."""
-        return quantities(planned.metric, interval([float(one.mean_request_ns) for one in results]), "ns")
+        return quantities(
+            planned.metric, interval([float(result.mean_request_ns) for result in results]), "ns"
+        )
 
     def answered(
         self, planned: Planned[RequestsSpec], executions: Sequence[Tried[RequestsResult]]
@@ -147,7 +149,7 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
         return replace(
             self.without_execution(planned, found.type, rate_search.why_not(found, planned.spec)),
             values=told if found.type is OutcomeType.MEASURED else (),
-            trials=tuple(one.seq for one in executions),
+            trials=tuple(execution.seq for execution in executions),
             quality=found.quality,
         )
 
@@ -194,10 +196,10 @@ def _beside(
     if asked:
         name = f"{planned.metric}.failed_ratio"
         found = (Quantity(metric=name, number=failed / asked, unit="ratio"),)
-    valid = [one.result for one in executions if not one.problems]
+    valid = [execution.result for execution in executions if not execution.problems]
     for event, told in (
-        ("request", [one.request_ns for one in valid]),
-        ("first_octet", [one.ttfb_ns for one in valid]),
+        ("request", [requests_result.request_ns for requests_result in valid]),
+        ("first_octet", [result.ttfb_ns for result in valid]),
     ):
         shares = [{key: each[key] for key in each if key.startswith("p")} for each in told]
         found += percentiles(f"{planned.metric}.{event}", shares)

@@ -87,7 +87,7 @@ def orders(measured: Sequence[Times]) -> tuple[Order, ...]:
     timed = [one for one in _sorted(measured) if one.cell.workload is not Workload.START]
     by_place = {(_place(one.cell), one.cell.form): one for one in timed}
     found = []
-    for place in dict.fromkeys(_place(one.cell) for one in timed):
+    for place in dict.fromkeys(_place(times.cell) for times in timed):
         for first, second in _FASTER_FIRST:
             a, b = by_place.get((place, first)), by_place.get((place, second))
             if a is not None and b is not None:
@@ -103,8 +103,8 @@ def savings(measured: Sequence[Times]) -> tuple[Saving, ...]:
     logs = {(*_place(one.cell), one.cell.form): [math.log(value) for value in one.values] for one in timed}
     found = []
     smallest: dict[tuple[str, int, str], int] = {}
-    for one in timed:
-        cell = one.cell
+    for times in timed:
+        cell = times.cell
         plain = logs.get((CACHED.get(cell.experiment, ""), cell.proxies, cell.object_octets, cell.form))
         if plain is None:
             continue
@@ -126,7 +126,7 @@ def savings(measured: Sequence[Times]) -> tuple[Saving, ...]:
 def _sorted(measured: Sequence[Times]) -> list[Times]:
     """Return what has a time, experiment by experiment and from the smallest object on."""
     known = list(EXPERIMENTS)
-    found = [one for one in measured if min(one.values) > 0]
+    found = [times for times in measured if min(times.values) > 0]
     return sorted(found, key=lambda one: (known.index(one.cell.experiment), one.cell.object_octets))
 
 

@@ -196,7 +196,7 @@ def quantities(
         for name, bound in bounds.items()
         if bound is not None
     ]
-    last = [one.result.sustain for one in executions if one.seq in found.lower.trials]
+    last = [execution.result.sustain for execution in executions if execution.seq in found.lower.trials]
     if not last or last[-1] is None:
         return tuple(told)
     return (*told, *_kpis(planned.metric, last[-1]))

@@ -184,7 +184,7 @@ def replayed(planned: RequestsSpec, executions: Sequence[Tried[RequestsResult]])
     A deployment that broke ends its search, and the next one begins anew.
     """
     last = executions[-1].deployment if executions else ""
-    left = iter([one for one in executions if one.deployment == last])
+    left = iter([execution for execution in executions if execution.deployment == last])
 
     def recorded(spec: RequestsSpec) -> Tried[RequestsResult]:
         tried = next(left)

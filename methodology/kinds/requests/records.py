@@ -162,7 +162,7 @@ class RequestsResult:
             del told[name]
         lists = {name: list(told[name]) for name in ("shares",) if name in told}
         phase = {"sustain": self.sustain.as_builtins()} if self.sustain is not None else {}
-        return {**told, **lists, **phase, "probes": [list(one) for one in self.probes]}
+        return {**told, **lists, **phase, "probes": [list(probe) for probe in self.probes]}
 
     @classmethod
     def from_builtins(cls, data: Mapping[str, Any], faults: Sequence[str] = ()) -> RequestsResult:

@@ -84,9 +84,11 @@ class _Streams(RepeatedKind[StreamsSpec, StreamsResult]):
             return (*repeated.quantities(OPERATION, interval(means), "ns"), *each)
         if planned.spec.exchange is Exchange.PING_PONG:
             means = [float(one.mean_round_trip_ns) for one in results]
-            each = repeated.percentiles(ROUND_TRIP, [one.round_trip_ns for one in results])
+            each = repeated.percentiles(ROUND_TRIP, [result.round_trip_ns for result in results])
             return (*repeated.quantities(ROUND_TRIP, interval(means), "ns"), *each)
-        found = repeated.quantities(GOODPUT, interval([one.goodput_bps for one in results]), "bit/s")
+        found = repeated.quantities(
+            GOODPUT, interval([streams_result.goodput_bps for streams_result in results]), "bit/s"
+        )
         if planned.spec.transport is Transport.UDP:
             lost = [one.lost_ratio or 0.0 for one in results]
             found += (Quantity(metric=f"{GOODPUT}.lost_ratio", number=interval(lost).mean, unit="ratio"),)

@@ -190,12 +190,12 @@ class StreamsResult:
         told = asdict(self)
         for name in ("faults", *(() if self.operations else ("operations", "operation_ns"))):
             del told[name]
-        return {**told, "crossings": [dict(one) for one in told["crossings"]]}
+        return {**told, "crossings": [dict(crossing) for crossing in told["crossings"]]}
 
     @classmethod
     def from_builtins(cls, data: Mapping[str, Any], faults: Sequence[str] = ()) -> StreamsResult:
         """Read what `as_builtins` gave."""
-        crossings = tuple(Crossing(**one) for one in data["crossings"])
+        crossings = tuple(Crossing(**crossing) for crossing in data["crossings"])
         return cls(**{**data, "crossings": crossings, "faults": tuple(faults)})
 
 
@@ -216,9 +216,10 @@ def contradictions(spec: StreamsSpec, result: StreamsResult) -> tuple[str, ...]:
     if result.received_messages > result.sent_messages:
         found.append(f"{result.received_messages} messages arrived, {result.sent_messages} were sent")
     found += [
-        f"{one.at} carried {one.octets} octets, the payload that arrived has {result.received_octets}"
-        for one in result.crossings
-        if one.octets < result.received_octets
+        f"{crossing.at} carried {crossing.octets} octets, "
+        f"the payload that arrived has {result.received_octets}"
+        for crossing in result.crossings
+        if crossing.octets < result.received_octets
     ]
     if not result.crossings:
         found.append("no interface of the path was looked at")

@@ -35,14 +35,14 @@ def highest_lossless(scope: Scope) -> Answer:
         return not_applicable("no throughput of the run is a plain number")
     by_seq = {trial.trial.seq: trial.trial for trial in scope.trials}
     wrong = []
-    for one in measured:
-        below = [by_seq[seq] for seq in (one.lower.trials if one.lower else ()) if seq in by_seq]
-        above = [by_seq[seq] for seq in (one.upper.trials if one.upper else ()) if seq in by_seq]
-        full = scope.evidence.medium_fps(one.cell) or math.inf  # nothing can be tried above it
-        ended = one.upper is None and one.lower is not None and one.lower.load_fps >= full
+    for outcome in measured:
+        below = [by_seq[seq] for seq in (outcome.lower.trials if outcome.lower else ()) if seq in by_seq]
+        above = [by_seq[seq] for seq in (outcome.upper.trials if outcome.upper else ()) if seq in by_seq]
+        full = scope.evidence.medium_fps(outcome.cell) or math.inf  # nothing can be tried above it
+        ended = outcome.upper is None and outcome.lower is not None and outcome.lower.load_fps >= full
         kept = bool(below) and any(trial.lossless and whole(trial.result) for trial in below)
         if not kept or not (ended or any(trial.valid and not trial.lossless for trial in above)):
-            wrong.append(one.outcome_id)
+            wrong.append(outcome.outcome_id)
     return held(
         not wrong,
         "every frame of the load sent and received, and frames lost at the next higher load",
@@ -72,7 +72,7 @@ def reduced_on_loss(scope: Scope) -> Answer:
 @clause("RFC2544-26.1-08", "throughput")
 def in_frames_per_second(scope: Scope) -> Answer:
     """Each value is the number of frames that its trials really sent in a second."""
-    stated = [(one, value) for one in scope.outcomes for value in one.values]
+    stated = [(outcome, value) for outcome in scope.outcomes for value in outcome.values]
     if not stated:
         return not_applicable("no value is stated")
     by_seq = {trial.trial.seq: trial.trial.result for trial in scope.trials}
@@ -114,10 +114,10 @@ def at_throughput(scope: Scope) -> Answer:
     wire = {one.cell.cell_id for one in scope.outcomes if one.cell.qualifies_tester}
     trials = [t for t in scope.trials if t.cell_id not in wire]  # no device there: docs/adr/0458
     wrong = []
-    for one in trials:
-        load_fps, found_at = loads.get(one.cell_id, (None, 0))
-        if one.trial.result.spec.load_fps != load_fps or one.trial.seq < found_at:
-            wrong.append(one.trial.seq)
+    for trial in trials:
+        load_fps, found_at = loads.get(trial.cell_id, (None, 0))
+        if trial.trial.result.spec.load_fps != load_fps or trial.trial.seq < found_at:
+            wrong.append(trial.trial.seq)
     return held(
         bool(trials) and not wrong,
         "the load of RFC 2544's throughput, found before",
@@ -188,7 +188,7 @@ def _is_mean(scope: Scope, outcome: Outcome) -> bool:
         if t.trial.valid
     ]
     for place, way in enumerate(directions.ways(outcome.cell.direction)):
-        tags = [one[place].tagged_ns[0] for one in streams if one[place].tagged_ns]
+        tags = [stream[place].tagged_ns[0] for stream in streams if stream[place].tagged_ns]
         known = [tag for tag in tags if tag is not None]
         number = stated(outcome, directions.metric(latency.RFC2544_METRIC, way))
         if len(known) < len(streams) or not close(number, sum(known) / max(1, len(known))):

@@ -13,11 +13,11 @@ FEWEST = 2  # bursts: with one there is no interval
 def _bursty(scope: Scope) -> list[Trial]:
     """Return the valid trials of the run, whatever their metric, whose bursts all left whole."""
     return [
-        one
-        for one in scope.evidence.trials
-        if one.trial.valid
-        and (wanted := one.trial.result.spec.bursts) >= FEWEST
-        and all(s.bursts is not None and s.bursts.bursts == wanted for s in one.trial.result.streams)
+        trial
+        for trial in scope.evidence.trials
+        if trial.trial.valid
+        and (wanted := trial.trial.result.spec.bursts) >= FEWEST
+        and all(s.bursts is not None and s.bursts.bursts == wanted for s in trial.trial.result.streams)
     ]
 
 
@@ -25,7 +25,7 @@ def _bursty(scope: Scope) -> list[Trial]:
 def steady_and_bursts(scope: Scope) -> Answer:
     """The run holds trials of a steady load and trials of repeated bursts."""
     bursty = len(_bursty(scope))
-    steady = sum(one.trial.valid and one.trial.result.spec.bursts == 0 for one in scope.trials)
+    steady = sum(trial.trial.valid and trial.trial.result.spec.bursts == 0 for trial in scope.trials)
     found = f"{steady} valid trials of a steady load, {bursty} of repeated bursts in the run"
     return held(bool(steady and bursty), "trials of a steady load and of repeated bursts", found)
 
@@ -34,8 +34,8 @@ def steady_and_bursts(scope: Scope) -> Answer:
 def burst_sizes(scope: Scope) -> Answer:
     """Each cell that was tried with bursts was tried with all four sizes."""
     by_cell: dict[str, set[int]] = {}
-    for one in _bursty(scope):
-        by_cell.setdefault(one.cell_id, set()).add(one.trial.result.spec.burst_frames or 0)
+    for trial in _bursty(scope):
+        by_cell.setdefault(trial.cell_id, set()).add(trial.trial.result.spec.burst_frames or 0)
     if not by_cell:
         return not_applicable("no trial of repeated bursts is in the run")
     lacking = [cell for cell, sizes in by_cell.items() if not sizes >= set(BURST_FRAMES)]

@@ -141,8 +141,9 @@ def _all_counted(trial: Trial, mine: Mapping[str, _Deployed]) -> bool:
     services = len(parallel.of(mine[trial.deployment_id].cell))
     streams = trial.trial.result.streams
     return bool(streams) and all(
-        len(one.sent_by_network) == len(one.received_by_network) == services and min(one.sent_by_network) > 0
-        for one in streams
+        len(stream.sent_by_network) == len(stream.received_by_network) == services
+        and min(stream.sent_by_network) > 0
+        for stream in streams
     )
 
 

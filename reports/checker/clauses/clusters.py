@@ -132,7 +132,7 @@ def configuration_applied(scope: Scope) -> Answer:
     def applied(told: Told) -> bool:
         networks = _attachments(told)
         defined = told["pod_runtime"].get("network_attachment_definitions") is True
-        return defined and all(_plugins(one.get("conflist")) for one in networks)
+        return defined and all(_plugins(network.get("conflist")) for network in networks)
 
     return _held(
         {name: told for name, told in _of_clusters(scope).items() if _attachments(told)},
@@ -154,7 +154,7 @@ def two_networks(scope: Scope) -> Answer:
         if managed := _management(told):
             return bool(networks) and not networks & {None, managed}
         own = set(_plugins(told["pod_runtime"].get("cni_configuration")))
-        data = [set(_plugins(one.get("conflist"))) for one in _attachments(told)]
+        data = [set(_plugins(attachment.get("conflist"))) for attachment in _attachments(told)]
         return bool(own and data) and all(used and used != own for used in data)
 
     clusters = _of_clusters(scope)
@@ -181,12 +181,12 @@ def networks_defined(scope: Scope) -> Answer:
         own = told["pod_runtime"].get("cni_configuration")
         plugins = own.get("plugins") if isinstance(own, Mapping) else None
         delegates = [
-            one
-            for one in plugins or ()
-            if isinstance(one, Mapping) and (one.get("delegate") or one.get("delegates"))
+            plugin
+            for plugin in plugins or ()
+            if isinstance(plugin, Mapping) and (plugin.get("delegate") or plugin.get("delegates"))
         ]
         named = told["pod_runtime"].get("network_attachment_definitions") is True
-        further = [_plugins(one.get("conflist")) for one in _attachments(told)]
+        further = [_plugins(attachment.get("conflist")) for attachment in _attachments(told)]
         return bool(delegates and named and further) and all(further)
 
     return _held(
@@ -225,9 +225,9 @@ def data_interface_measured(scope: Scope) -> Answer:
 def _by_data_interface(trial: Trial, told: Told) -> bool | None:
     """Whether a trial's frames passed data interfaces alone; None where no other interface was counted."""
     data = {
-        str(one["interface"].get("name"))
-        for one in _attachments(told)
-        if isinstance(one.get("interface"), Mapping)
+        str(attachment["interface"].get("name"))
+        for attachment in _attachments(told)
+        if isinstance(attachment.get("interface"), Mapping)
     }
     counted = frames_of(trial.trial.result)
     beside = [
@@ -259,8 +259,8 @@ def examples_covered(scope: Scope) -> Answer:
     words |= {
         name
         for told in kernel.values()
-        for one in _attachments(told)
-        for name in _plugins(one.get("conflist"))
+        for attachment in _attachments(told)
+        for name in _plugins(attachment.get("conflist"))
     }
     covered = [name for name in _EXAMPLES if name in words]
     absent = [name for name in _EXAMPLES if name not in words]

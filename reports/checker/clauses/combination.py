@@ -55,7 +55,7 @@ def axes_apart(scope: Scope) -> Answer:
 
 
 def _axes(told: Mapping[str, Any]) -> set[Any]:
-    return {one.get("axis") for one in attachments(told)} or {None}
+    return {attachment.get("axis") for attachment in attachments(told)} or {None}
 
 
 RULES: tuple[ClauseRule, ...] = (combined, axes_apart)

@@ -21,9 +21,9 @@ _VNF = frozenset({"pod", "vm"})
 
 def _resets(scope: Scope) -> list[Outcome]:
     return [
-        one
-        for one in scope.outcomes
-        if one.metric.startswith(RESET_METRIC) and one.type is not OutcomeType.NOT_ASSESSED
+        outcome
+        for outcome in scope.outcomes
+        if outcome.metric.startswith(RESET_METRIC) and outcome.type is not OutcomeType.NOT_ASSESSED
     ]
 
 
@@ -31,7 +31,7 @@ def _resets_hold(scope: Scope, expected: str, fits: Callable[[Outcome], bool]) -
     resets = _resets(scope)
     if not resets:
         return not_applicable("the run holds no reset")
-    wrong = [one.outcome_id for one in resets if not fits(one)]
+    wrong = [reset.outcome_id for reset in resets if not fits(reset)]
     return held(not wrong, expected, f"{len(wrong)} of {len(resets)} resets otherwise {wrong[:NAMED]}")
 
 
@@ -64,7 +64,7 @@ def resets_repeated(scope: Scope) -> Answer:
 
 def _mixes(scope: Scope) -> dict[Cell, list[Trial]]:
     """Return the trials of each cell whose frames are a mix of sizes."""
-    cells = {one.cell.cell_id: one.cell for one in scope.outcomes if one.cell.imix}
+    cells = {outcome.cell.cell_id: outcome.cell for outcome in scope.outcomes if outcome.cell.imix}
     found: dict[Cell, list[Trial]] = {cell: [] for cell in cells.values()}
     for trial in scope.trials:
         if trial.cell_id in cells:
@@ -132,13 +132,13 @@ def _failures_told(scope: Scope, fits: Callable[[Cell], bool]) -> Answer:
     ]
     if not above:
         return not_applicable("no trial was above a throughput")
-    named: set[int] = {seq for one in scope.outcomes for seq in one.trials}
+    named: set[int] = {seq for outcome in scope.outcomes for seq in outcome.trials}
     silent = [
         one.trial.seq
         for one in above
         if not one.fault and one.trial.result.sent_frames and not one.trial.result.received_frames
     ]
-    untold = [one.trial.seq for one in above if one.fault and one.trial.seq not in named]
+    untold = [trial.trial.seq for trial in above if trial.fault and trial.trial.seq not in named]
     wrong = silent + untold
     failed = sum(one.fault for one in above)
     found = f"{len(above)} trials above it, {failed} failed; {len(wrong)} failures not told {wrong[:NAMED]}"

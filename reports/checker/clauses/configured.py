@@ -91,7 +91,7 @@ def _each(
     trials = _trials(scope, *names)
     if not trials:
         return not_applicable(f"no trial with {' or '.join(names)} is in the run")
-    if silent := sorted({one.deployment_id for one in trials if not _text(scope, one)}):
+    if silent := sorted({trial.deployment_id for trial in trials if not _text(scope, trial)}):
         return not_assessed(f"{len(silent)} deployments do not say what was configured {silent[:_NAMED]}")
     wrong = sorted({one.deployment_id for one in trials if not fits(one, _text(scope, one))})
     found = f"{len(wrong)} of {len({one.deployment_id for one in trials})} deployments otherwise"
@@ -141,7 +141,7 @@ def filters_reported(scope: Scope) -> Answer:
     if not trials:
         return not_applicable("no trial with filters is in the run")
     silent = sorted({one.deployment_id for one in trials if not _rule_set(_text(scope, one))})
-    found = f"{len(silent)} of {len({one.deployment_id for one in trials})} deployments without them"
+    found = f"{len(silent)} of {len({trial.deployment_id for trial in trials})} deployments without them"
     return held(not silent, "the commands of each deployment with filters", f"{found} {silent[:_NAMED]}")
 
 
@@ -155,7 +155,7 @@ def _streams(scope: Scope, trial: Trial) -> list[tuple[str, str]]:
     ends = [[one for one in mine if isinstance(one, str) and (":" in one) is ipv6] for mine in told]
     if not all(len(one) == 1 for one in ends):
         return []
-    near, far = (one[0] for one in ends)
+    near, far = (end[0] for end in ends)
     ways = {"forward": (near, far), "reverse": (far, near)}
     return [ways[name] for name in sending(spec.direction)]
 

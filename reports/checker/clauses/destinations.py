@@ -19,9 +19,9 @@ from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, hel
 def _spread(scope: Scope) -> list[Trial]:
     """Return the valid trials whose frames were to go to 256 networks."""
     return [
-        one
-        for one in scope.trials
-        if one.trial.valid and one.trial.result.spec.destination_networks >= MAX_NETWORKS
+        trial
+        for trial in scope.trials
+        if trial.trial.valid and trial.trial.result.spec.destination_networks >= MAX_NETWORKS
     ]
 
 
@@ -34,9 +34,9 @@ def many_pairs(scope: Scope) -> Answer:
     trials = _spread(scope)
     if not trials:
         return held(False, expected, "every valid trial went to one address, or to fewer networks")
-    reached = {one.cell_id for one in trials}
+    reached = {trial.cell_id for trial in trials}
     conditions: dict[Cell, bool] = {}
-    for cell in dict.fromkeys(one.cell for one in scope.outcomes):
+    for cell in dict.fromkeys(outcome.cell for outcome in scope.outcomes):
         condition = replace(cell, flows=1, destination_networks=1)
         conditions[condition] = conditions.get(condition, False) or cell.cell_id in reached
     if lacking := [condition.cell_id for condition, there in conditions.items() if not there]:
@@ -61,7 +61,7 @@ def evenly_drawn(scope: Scope) -> Answer:
         return held(False, expected, "every valid trial went to one address, or to fewer networks")
     told: list[str] = []
     kept = True
-    for number in range(max(len(one.trial.result.streams) for one in trials)):
+    for number in range(max(len(trial.trial.result.streams) for trial in trials)):
         streams = [
             one.trial.result.streams[number] for one in trials if number < len(one.trial.result.streams)
         ]

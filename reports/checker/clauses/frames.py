@@ -41,8 +41,8 @@ def appendix_c_format(scope: Scope) -> Answer:
     if not frames:
         return not_assessed("the tester does not tell the octets of its frames")
     wrong: list[str] = []
-    for one in frames:
-        octets, signature = _frame(one)
+    for frame in frames:
+        octets, signature = _frame(frame)
         if octets is None or not 0 <= signature[1] <= MOST_SIGNATURE_OCTETS or signature[0] < UDP_DATA:
             return not_assessed("the tester does not tell the octets of its frame, or where its signature is")
         wrong += differing(octets, signature)
@@ -93,7 +93,7 @@ def _mtus(trial: Trial) -> tuple[int, ...]:
 def resolution_answered(scope: Scope) -> Answer:
     """The tester answers questions for its addresses in each protocol that the run's frames have."""
     formats = {trial.trial.result.spec.frame_format for trial in scope.trials}
-    wanted = sorted(RESOLVES[one] for one in formats if one in RESOLVES)
+    wanted = sorted(RESOLVES[frame_format] for frame_format in formats if frame_format in RESOLVES)
     if not wanted:
         return not_applicable("no protocol of the run resolves addresses")
     answered = told(scope, "answers_resolution")

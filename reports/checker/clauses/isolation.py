@@ -57,12 +57,12 @@ def _ends(testbed: Mapping[str, Any], port: object) -> set[str]:
     """
     name = str(port.get("port")) if isinstance(port, Mapping) else str(port)
     links = testbed.get("links")
-    cables = [one for one in links if isinstance(one, Mapping)] if isinstance(links, list) else []
+    cables = [link for link in links if isinstance(link, Mapping)] if isinstance(links, list) else []
     ends = [str(one.get("b" if one.get("a") == name else "a")) for one in cables if name in _both(one)]
     nodes = testbed.get("nodes")
     own = name.partition("/")[0]
     found = {end.partition("/")[0] for end in ends} - {own}
-    pairs = [tuple(str(end).partition("/")[0] for end in _both(one)) for one in cables]
+    pairs = [tuple(str(end).partition("/")[0] for end in _both(cable)) for cable in cables]
     while more := {far for a, b in pairs for near, far in ((a, b), (b, a)) if near in found} - found - {own}:
         found |= more
     named = not ends or (isinstance(nodes, dict) and own in nodes)

@@ -61,7 +61,11 @@ def attachments(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 def _outer(evidence: Mapping[str, Any], check: Check) -> bool:
     """Whether something holds of each attachment that reaches a NIC; within a chain others reach a pod."""
-    found = [one for one in attachments(evidence) if part(one, "mapping", "nic") or "member" not in one]
+    found = [
+        attachment
+        for attachment in attachments(evidence)
+        if part(attachment, "mapping", "nic") or "member" not in attachment
+    ]
     return bool(found) and all(check(one) for one in found)
 
 
@@ -88,9 +92,9 @@ def _cores(attachment: Mapping[str, Any], *keys: str) -> list[Any]:
     """Return the CPU of each receive queue, served by a polling thread now, of the port named below keys."""
     named = part(attachment, *keys)
     return [
-        one.get("cpu")
-        for one in _pollers(attachment)
-        for queue in one.get("queues", ())
+        poller.get("cpu")
+        for poller in _pollers(attachment)
+        for queue in poller.get("queues", ())
         if queue.get("enabled") and named is not None and queue.get("port") == named
     ]
 
@@ -173,7 +177,7 @@ def switch_placed(scope: Scope) -> Answer:
     """CPU and NUMA node of each polling thread stand in the record."""
 
     def placed(attachment: Mapping[str, Any]) -> bool:
-        found = [(one.get("cpu"), one.get("numa_node")) for one in _pollers(attachment)]
+        found = [(poller.get("cpu"), poller.get("numa_node")) for poller in _pollers(attachment)]
         return bool(found) and all(isinstance(number, int) for pair in found for number in pair)
 
     return _each(
@@ -187,7 +191,7 @@ def switch_cores(scope: Scope) -> Answer:
 
     def counted(evidence: Mapping[str, Any]) -> bool:
         wanted = part(evidence, "network", "settings", "pmd_cpus")
-        polling = {one.get("cpu") for port in attachments(evidence) for one in _pollers(port)}
+        polling = {poller.get("cpu") for port in attachments(evidence) for poller in _pollers(port)}
         return isinstance(wanted, list) and bool(polling) and polling == set(wanted)
 
     return _each(scope, USER_SPACE, "polling threads on the cores that were asked for", counted)
@@ -210,7 +214,9 @@ def joined_by_programs(scope: Scope) -> Answer:
 
     def joined(attachment: Mapping[str, Any]) -> bool:
         members = part(attachment, "programs", "members") or ()
-        targets = {one.get("interface"): one.get("target") for one in members if one.get("program_tag")}
+        targets = {
+            member.get("interface"): member.get("target") for member in members if member.get("program_tag")
+        }
         ends = {part(attachment, "mapping", "nic"), part(attachment, "mapping", "host_interface")}
         if (
             "member" in attachment and part(attachment, "mapping", "nic") is None
@@ -237,7 +243,7 @@ def busy_polling_told(scope: Scope) -> Answer:
     def told(attachment: Mapping[str, Any]) -> bool:
         busy = part(attachment, "af_xdp", "busy_polling")
         budget = part(attachment, "af_xdp", "busy_budget_frames")
-        prefer = [one.get("prefer_busy_poll") for one in _sockets(attachment)]
+        prefer = [socket.get("prefer_busy_poll") for socket in _sockets(attachment)]
         as_asked = all(found is None or found is busy for found in prefer)
         return isinstance(busy, bool) and isinstance(budget, int) and busy is (budget > 0) and as_asked
 
@@ -249,7 +255,7 @@ def pollers_dedicated(scope: Scope) -> Answer:
     """The core of each polling thread stands beside the pod's, so that a reader sees what they share."""
 
     def told(evidence: Mapping[str, Any]) -> bool:
-        cores = [one.get("cpu") for port in attachments(evidence) for one in _pollers(port)]
+        cores = [poller.get("cpu") for port in attachments(evidence) for poller in _pollers(port)]
         pod = part(evidence, "pod", "cpuset_cpus")
         return bool(cores) and all(isinstance(core, int) for core in cores) and bool(pod)
 
@@ -278,7 +284,7 @@ def mapped_to_nics(scope: Scope) -> Answer:
 
     def mapped(attachment: Mapping[str, Any]) -> bool:
         plugins = part(attachment, "conflist", "plugins") or ()
-        taken = [one.get("device") for one in plugins if isinstance(one, Mapping)]
+        taken = [plugin.get("device") for plugin in plugins if isinstance(plugin, Mapping)]
         nic = part(attachment, "mapping", "nic") or next(filter(None, taken), None)
         return bool(nic) and bool(part(attachment, "interface", "name"))
 
@@ -333,7 +339,7 @@ def functions_attached(scope: Scope) -> Answer:
     """On networks of the SR-IOV model each interface of a pod is a virtual function with its own address."""
 
     def attached(evidence: Mapping[str, Any]) -> bool:
-        found = [part(one, "virtual_function", "address") for one in attachments(evidence)]
+        found = [part(attachment, "virtual_function", "address") for attachment in attachments(evidence)]
         return bool(found) and all(found) and len(set(found)) == len(found)
 
     return _each(scope, SR_IOV, "a virtual function with its address for each interface of the pod", attached)

@@ -36,19 +36,24 @@ _NONE = "no outcome under this modifier is in the run"
 
 def _asked(scope: Scope, code: str) -> list[Outcome]:
     """Return every outcome under a modifier, tried or not."""
-    return [one for one in scope.evidence.outcomes if one.metric == f"{METRIC}.{code}"]
+    return [outcome for outcome in scope.evidence.outcomes if outcome.metric == f"{METRIC}.{code}"]
 
 
 def _tried(scope: Scope, *codes: str) -> list[Outcome]:
-    return [one for code in codes for one in _asked(scope, code) if one.type is not OutcomeType.NOT_ASSESSED]
+    return [
+        outcome
+        for code in codes
+        for outcome in _asked(scope, code)
+        if outcome.type is not OutcomeType.NOT_ASSESSED
+    ]
 
 
 def _trials(scope: Scope, *codes: str) -> list[Trial]:
     """Return the valid trials under modifiers."""
     return [
         trial
-        for one in _tried(scope, *codes)
-        for trial in scope.evidence.of(one.cell.cell_id, one.metric)
+        for outcome in _tried(scope, *codes)
+        for trial in scope.evidence.of(outcome.cell.cell_id, outcome.metric)
         if trial.trial.valid
     ]
 
@@ -65,17 +70,17 @@ def _each(scope: Scope, expected: str, fits: Callable[[Trial], bool], *codes: st
 def _hold(trials: list[Trial], expected: str, fits: Callable[[Trial], bool]) -> Answer:
     if not trials:
         return not_applicable(_NONE)
-    wrong = [one.trial.seq for one in trials if not fits(one)]
+    wrong = [trial.trial.seq for trial in trials if not fits(trial)]
     return held(not wrong, expected, f"{len(wrong)} of {len(trials)} trials otherwise {wrong[:5]}")
 
 
 @clause("RFC2544-11-01")
 def every_modifier(scope: Scope) -> Answer:
     """Each modifier that the tester can make has an outcome, be it that something is missing for it."""
-    routed = [one for one in scope.outcomes if one.cell.function in ROUTERS]
+    routed = [outcome for outcome in scope.outcomes if outcome.cell.function in ROUTERS]
     if not routed:
         return not_applicable("no router is measured, which the modifiers of this tester need")
-    codes = [one.code for one in MEASUREMENTS if one.functions == ROUTERS]
+    codes = [measurement.code for measurement in MEASUREMENTS if measurement.functions == ROUTERS]
     lacking = [code for code in codes if not _asked(scope, code)]
     wanted = ", ".join(codes)
     return held(
@@ -86,16 +91,16 @@ def every_modifier(scope: Scope) -> Answer:
 @clause("RFC2544-11-02")
 def plain_then_each(scope: Scope) -> Answer:
     """The plain throughput of a cell precedes each of its modifiers, and each trial has that one alone."""
-    tried = _tried(scope, *(one.code for one in MEASUREMENTS))
+    tried = _tried(scope, *(measurement.code for measurement in MEASUREMENTS))
     if not tried:
         return not_applicable(_NONE)
     wrong: list[str] = []
-    for one in tried:
-        plain = [t.trial.seq for name in FOUND_BY for t in scope.evidence.of(one.cell.cell_id, name)]
-        mine = scope.evidence.of(one.cell.cell_id, one.metric)
-        single = all(_beside(trial.trial.result.spec) == _ALONE[one.metric] for trial in mine)
+    for outcome in tried:
+        plain = [t.trial.seq for name in FOUND_BY for t in scope.evidence.of(outcome.cell.cell_id, name)]
+        mine = scope.evidence.of(outcome.cell.cell_id, outcome.metric)
+        single = all(_beside(trial.trial.result.spec) == _ALONE[outcome.metric] for trial in mine)
         if not plain or not mine or max(plain) > mine[0].trial.seq or not single:
-            wrong.append(one.outcome_id)
+            wrong.append(outcome.outcome_id)
     return held(
         not wrong,
         "the plain throughput first, then one modifier a trial",
@@ -108,7 +113,9 @@ def _beside(spec: TrialSpec) -> tuple[str, bool]:
     return spec.modifier or "", spec.broadcast_every is not None
 
 
-_ALONE = {one.metric: (one.modifier, not one.modifier) for one in MEASUREMENTS}
+_ALONE = {
+    measurement.metric: (measurement.modifier, not measurement.modifier) for measurement in MEASUREMENTS
+}
 
 
 @clause("RFC2544-11.1-01")
@@ -165,7 +172,11 @@ def _spacing(trial: Trial) -> list[int | None]:
 @clause("RFC2544-11.1-03")
 def broadcast_on_bridges(scope: Scope) -> Answer:
     """Each device that bridges was measured with broadcast frames too; how many came out is told."""
-    bridged = {one.cell.cell_id: _device(one.cell) for one in scope.outcomes if one.cell.function in BRIDGES}
+    bridged = {
+        outcome.cell.cell_id: _device(outcome.cell)
+        for outcome in scope.outcomes
+        if outcome.cell.function in BRIDGES
+    }
     if not bridged:
         return not_applicable("no device that bridges is measured")
     trials = [trial for trial in _trials(scope, "broadcast_bridged") if trial.cell_id in bridged]
@@ -238,7 +249,7 @@ def update_rate(scope: Scope) -> Answer:
 
 def _spaced(scope: Scope, expected: str, interval_s: float, code: str) -> Answer:
     """Hold number and spacing of the frames beside the stream against an interval."""
-    several = [one for one in _trials(scope, code) if _count(one, "modifier.sent_frames") > 1]
+    several = [trial for trial in _trials(scope, code) if _count(trial, "modifier.sent_frames") > 1]
     if any(not set(_BETWEEN) <= dict(one.trial.result.auxiliary).keys() for one in several):
         return not_assessed("the tester does not tell how far apart its frames beside the stream are")
     return _each(scope, expected, lambda one: _regular(one, interval_s) and _evenly(one, interval_s), code)
@@ -277,9 +288,10 @@ def one_filter_first(scope: Scope) -> Answer:
         return not_applicable("no outcome with filters is in the run")
     first = {one.cell.cell_id: _first_trial(scope, one) for one in few}
     wrong = [
-        one.outcome_id
-        for one in many
-        if first.get(one.cell.cell_id, math.inf) > _first_trial(scope, one) or one.cell.cell_id not in first
+        outcome.outcome_id
+        for outcome in many
+        if first.get(outcome.cell.cell_id, math.inf) > _first_trial(scope, outcome)
+        or outcome.cell.cell_id not in first
     ]
     return held(not wrong, "one filter before more", f"{len(wrong)} cells otherwise {wrong[:3]}")
 
@@ -294,7 +306,7 @@ def then_25_filters(scope: Scope) -> Answer:
     few, many = _tried(scope, "filters_1"), _tried(scope, "filters_25")
     if not few and not many:
         return not_applicable("no outcome with filters is in the run")
-    lacking = {one.cell.cell_id for one in few} - {one.cell.cell_id for one in many}
+    lacking = {outcome.cell.cell_id for outcome in few} - {one.cell.cell_id for one in many}
     return held(not lacking, "25 filters as well", f"{len(lacking)} of {len(few)} cells with one filter only")
 
 
@@ -312,10 +324,12 @@ def last_filter_permits(scope: Scope) -> Answer:
 
 def _let_through(scope: Scope, expected: str, code: str) -> Answer:
     """Hold the frames of each cell's trials against what the filter let through: all, and so not none."""
-    for one in _tried(scope, code):
-        mine = [t for t in scope.evidence.of(one.cell.cell_id, one.metric) if t.trial.valid]
+    for outcome in _tried(scope, code):
+        mine = [t for t in scope.evidence.of(outcome.cell.cell_id, outcome.metric) if t.trial.valid]
         if mine and not any(_count(trial, "modifier.matched_frames") for trial in mine):
-            return held(False, expected, f"no frame passed it in {len(mine)} trials of {one.cell.cell_id}")
+            return held(
+                False, expected, f"no frame passed it in {len(mine)} trials of {outcome.cell.cell_id}"
+            )
     return _each(scope, expected, _matched, code)
 
 

@@ -33,7 +33,9 @@ UPDATED_NETWORKS = 25  # of each update that a tester sends
 def configured_by_instructions(scope: Scope) -> Answer:
     """A person names the published instructions, or declares another configuration; no run shows it."""
     expected = "the instructions that the product's users have"
-    if said := [one for one in scope.evidence.deviations if one.requirement == "RFC2544-7-01"]:
+    if said := [
+        deviation for deviation in scope.evidence.deviations if deviation.requirement == "RFC2544-7-01"
+    ]:
         return by_declaration(False, expected, f"declared: {said[0].what}")
     if said_of := ((scope.evidence.submission or {}).get("product") or {}).get("configuration"):
         return by_declaration(True, expected, f"declared: {said_of}")
@@ -79,11 +81,12 @@ def software_reported(scope: Scope) -> Answer:
 @clause("RFC2544-8-02")
 def frame_format_reported(scope: Scope) -> Answer:
     """The format that each outcome's cell names is the one that its trials had."""
-    reported = {one.cell.cell_id: one.cell.frame_format for one in scope.outcomes}
+    reported = {outcome.cell.cell_id: outcome.cell.frame_format for outcome in scope.outcomes}
     wrong = [
         t.trial.seq for t in scope.trials if t.trial.result.spec.frame_format is not reported.get(t.cell_id)
     ]
-    found = f"{', '.join(sorted({one.value for one in reported.values()}))}; {len(wrong)} trials otherwise"
+    formats = sorted({frame_format.value for frame_format in reported.values()})
+    found = f"{', '.join(formats)}; {len(wrong)} trials otherwise"
     return held(bool(scope.trials) and not wrong, "the frame format of each series", found)
 
 
@@ -142,7 +145,7 @@ def updates_alternate(scope: Scope) -> Answer:
 def one_pair_first(scope: Scope) -> Answer:
     """Each condition was measured with one pair of addresses, and so before it was with several."""
     conditions: dict[Cell, dict[Cell, int]] = {}
-    for cell in dict.fromkeys(one.cell for one in scope.outcomes):
+    for cell in dict.fromkeys(outcome.cell for outcome in scope.outcomes):
         begun = min((t.trial.seq for t in scope.trials if t.cell_id == cell.cell_id), default=0)
         conditions.setdefault(replace(cell, flows=1, destination_networks=1), {})[cell] = begun
     wrong = [
@@ -179,7 +182,7 @@ def routing_update_whole(scope: Scope) -> Answer:
 @clause("RFC2544-14-01")
 def both_directions(scope: Scope) -> Answer:
     """Each condition was measured with equal loads in both directions."""
-    both = {one.cell for one in scope.outcomes if one.cell.direction is Direction.BOTH}
+    both = {outcome.cell for outcome in scope.outcomes if outcome.cell.direction is Direction.BOTH}
     conditions = {replace(one.cell, direction=Direction.BOTH) for one in scope.outcomes}
     wrong = sorted(cell.cell_id for cell in conditions - both)
     found = f"{len(wrong)} of {len(conditions)} conditions without {wrong[:3]}"
@@ -207,16 +210,16 @@ def highest_rate(scope: Scope) -> Answer:
     if scope.evidence.line_rate_bps is None:
         return held(False, expected, "a medium without one")
     wrong = []
-    for one in scope.outcomes:
-        medium_fps = scope.evidence.medium_fps(one.cell) or 0
+    for outcome in scope.outcomes:
+        medium_fps = scope.evidence.medium_fps(outcome.cell) or 0
         loads = [
             trial.trial.result.spec.load_fps
             for trial in scope.trials
-            if trial.cell_id == one.cell.cell_id and trial.trial.valid
+            if trial.cell_id == outcome.cell.cell_id and trial.trial.valid
         ]
         if max(loads, default=0) < medium_fps:
             wrong.append(
-                f"{max(loads, default=0)} of {medium_fps} frames/s at {one.cell.frame_octets} octets"
+                f"{max(loads, default=0)} of {medium_fps} frames/s at {outcome.cell.frame_octets} octets"
             )
     return held(not wrong, expected, f"{len(wrong)} of {len(scope.outcomes)} cells below it {wrong[:2]}")
 
@@ -288,7 +291,7 @@ def _modified(scope: Scope, modifier: str) -> list[Trial]:
 
 def _updated(scope: Scope) -> list[Trial]:
     """Return the trials with routing updates whose counts are whole: a lost tester tells of none."""
-    return [one for one in _modified(scope, ROUTE_UPDATES) if not one.fault]
+    return [trial for trial in _modified(scope, ROUTE_UPDATES) if not trial.fault]
 
 
 def _updates(trial: Trial) -> int:

@@ -35,8 +35,8 @@ def _trials(scope: Scope, one: Outcome) -> list[Trial]:
 def _ladders(scope: Scope) -> list[list[Trial]]:
     """Return the trials of each curve by falling load, one a load: the last, which is the valid one."""
     made = []
-    for one in scope.outcomes:
-        by_load = {t.trial.result.spec.load_fps: t for t in _trials(scope, one)}
+    for outcome in scope.outcomes:
+        by_load = {t.trial.result.spec.load_fps: t for t in _trials(scope, outcome)}
         made.append([by_load[load] for load in sorted(by_load, reverse=True)])
     return made
 
@@ -48,9 +48,9 @@ def from_maximum(scope: Scope) -> Answer:
     A load that the tester could not send was not tried: where a trial was valid, the first such one counts.
     """
     wrong = []
-    for one in scope.outcomes:
-        limit = scope.evidence.medium_fps(one.cell) or scope.evidence.envelope_fps(one.cell)
-        trials = _trials(scope, one)
+    for outcome in scope.outcomes:
+        limit = scope.evidence.medium_fps(outcome.cell) or scope.evidence.envelope_fps(outcome.cell)
+        trials = _trials(scope, outcome)
         tried = [trial for trial in trials if trial.trial.valid] or trials
         first = tried[0].trial.result.spec.load_fps if tried else 0
         if limit is None or first < limit:
@@ -92,7 +92,7 @@ def granularity(scope: Scope) -> Answer:
 def plotted(scope: Scope) -> Answer:
     """The report draws the first curves, each with two loads or more: no run holds its report."""
     expected = "a graph of each curve"
-    short = [one.outcome_id for one in scope.outcomes if len(one.values) < 2]
+    short = [outcome.outcome_id for outcome in scope.outcomes if len(outcome.values) < 2]
     if short:
         return held(False, expected, f"{len(short)} curves of fewer than two loads {short[:2]}")
     found = f"{len(scope.outcomes)} curves, of which the report draws {frame_loss.MOST_CURVES} at most"
@@ -104,7 +104,7 @@ def plotted(scope: Scope) -> Answer:
 @clause("RFC2544-26.3-06", "frame loss rate")
 def x_axis(scope: Scope) -> Answer:
     """The graph's loads are percent of the theoretical rate; a medium without one has no such percent."""
-    if not any(one.values for one in scope.outcomes):
+    if not any(outcome.values for outcome in scope.outcomes):
         return not_applicable("no curve to plot")
     axes = frame_loss.axes(scope.evidence.line_rate_bps)
     if axes is not frame_loss.OF_THEORETICAL:
@@ -142,7 +142,9 @@ def axis_limits(scope: Scope) -> Answer:
 
 def _of_graph(scope: Scope, what: str, fits: Callable[[Outcome, int, Quantity], bool]) -> Answer:
     """Hold each point of the graph against a condition: the outcome, the load in frames/s, the value."""
-    points = [(one, frame_loss.load_of(value), value) for one in scope.outcomes for value in one.values]
+    points = [
+        (outcome, frame_loss.load_of(value), value) for outcome in scope.outcomes for value in outcome.values
+    ]
     if not points:
         return not_applicable("no curve to plot")
     wrong = [value.metric for one, load_fps, value in points if not fits(one, load_fps, value)]
@@ -165,7 +167,7 @@ def burst_trial(scope: Scope) -> Answer:
 @clause("RFC2544-26.4-03", "back-to-back frames")
 def burst_repeats(scope: Scope) -> Answer:
     """At least 50 searches a size, by the journal's phases, and their average is the number."""
-    least = min((len(burst_searches(_trials(scope, one))) for one in scope.outcomes), default=0)
+    least = min((len(burst_searches(_trials(scope, outcome))) for outcome in scope.outcomes), default=0)
     other = sum(bool(one.values) and not averages(scope, one) for one in scope.outcomes)
     found = f"at least {least}; {other} numbers are not their average"
     return held(
@@ -187,7 +189,7 @@ def overloaded(scope: Scope) -> Answer:
         for one in scope.evidence.outcomes
         if one.metric == throughput.METRIC and one.type is not OutcomeType.UNSTABLE
     }
-    cells = {one.cell.cell_id: one.cell for one in scope.outcomes}
+    cells = {outcome.cell.cell_id: outcome.cell for outcome in scope.outcomes}
     valid = [t for t in scope.trials if t.trial.valid and t.cell_id in cells and _overloads(t)]
     if not valid:
         return not_applicable("the run holds no valid trial of it")
@@ -221,7 +223,8 @@ def recovery_table(scope: Scope) -> Answer:
 def reset_statements(scope: Scope) -> Answer:
     """Each kind of reset that was done has a statement of its own: a value for every cell."""
     wrong = [one.outcome_id for one in scope.outcomes if not one.values]
-    found = f"{len({one.metric for one in scope.outcomes})} kinds; {len(wrong)} without a value {wrong[:2]}"
+    kinds = {outcome.metric for outcome in scope.outcomes}
+    found = f"{len(kinds)} kinds; {len(wrong)} without a value {wrong[:2]}"
     return held(not wrong, "a statement for each kind of reset", found)
 
 
@@ -232,7 +235,7 @@ def _overloads(trial: Trial) -> bool:
 
 def _repeated(scope: Scope) -> Answer:
     least = min(
-        (sum(t.trial.valid and _overloads(t) for t in _trials(scope, one)) for one in scope.outcomes),
+        (sum(t.trial.valid and _overloads(t) for t in _trials(scope, outcome)) for outcome in scope.outcomes),
         default=0,
     )
     return held(least > 1, "more than one trial", f"at least {least}")
@@ -240,7 +243,9 @@ def _repeated(scope: Scope) -> Answer:
 
 def _stated(scope: Scope, metric: str) -> Answer:
     """Return whether each size that was tried has its row: a value, and not only words."""
-    lacking = [one.outcome_id for one in scope.outcomes if metric not in {v.metric for v in one.values}]
+    lacking = [
+        outcome.outcome_id for outcome in scope.outcomes if metric not in {v.metric for v in outcome.values}
+    ]
     found = f"{len(lacking)} of {len(scope.outcomes)} outcomes without {lacking[:2]}"
     return held(not lacking, f"a row for each size, with {metric}", found)
 

@@ -42,14 +42,14 @@ def throughput_graph(scope: Scope) -> Answer:
 
 def _fewest_sizes(scope: Scope) -> int:
     """Return the number of sizes with a plain number in the condition that has fewest; 0 without any."""
-    measured = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
+    measured = [outcome for outcome in scope.outcomes if outcome.type is OutcomeType.MEASURED]
     return min((len(sizes) for sizes in conditions(measured).values()), default=0)
 
 
 @clause("RFC2544-26.1-05", "throughput")
 def throughput_lines(scope: Scope) -> Answer:
     """Beside the measured rate the graph has the theoretical one, which needs a medium with a line rate."""
-    measured = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
+    measured = [outcome for outcome in scope.outcomes if outcome.type is OutcomeType.MEASURED]
     if all(len(sizes) < LEAST_POINTS for sizes in conditions(measured).values()):
         return not_applicable("no condition has plain numbers at two sizes, so there is no graph")
     rate = scope.run["medium"]["line_rate_bps"]
@@ -70,7 +70,7 @@ def latency_rows(scope: Scope) -> Answer:
     wanted, found = conditions(rated), conditions(scope.outcomes)
     if not wanted:
         return not_applicable("no throughput of the run is a plain number")
-    rows = conditions([one for one in scope.outcomes if one.values])
+    rows = conditions([outcome for outcome in scope.outcomes if outcome.values])
     lacking = {name: sorted(sizes - rows.get(name, set())) for name, sizes in wanted.items() if name in found}
     short = {name: sizes for name, sizes in lacking.items() if sizes}
     name, sizes = next(iter(short.items()), ("", []))
@@ -84,7 +84,7 @@ def latency_rows(scope: Scope) -> Answer:
 @clause("RFC2544-26.2-10", "latency")
 def latency_columns(scope: Scope) -> Answer:
     """The table of tagged frames has size, rate, medium and latency; that of all frames has no medium."""
-    told = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
+    told = [outcome for outcome in scope.outcomes if outcome.type is OutcomeType.MEASURED]
     if not told:
         return not_applicable("no latency of the run is a plain number")
     without = [one.outcome_id for one in told if one.metric != RFC2544_METRIC]

@@ -37,7 +37,7 @@ _PHYSICAL = frozenset({"pci"})  # other kinds are any interface: which one is a 
 
 
 def _of(scope: Scope, beginnings: tuple[str, ...]) -> list[Outcome]:
-    return [one for one in scope.outcomes if one.metric.startswith(beginnings)]
+    return [outcome for outcome in scope.outcomes if outcome.metric.startswith(beginnings)]
 
 
 def _trials(scope: Scope, one: Outcome) -> list[Trial]:
@@ -45,7 +45,7 @@ def _trials(scope: Scope, one: Outcome) -> list[Trial]:
 
 
 def _measured(scope: Scope, beginnings: tuple[str, ...]) -> list[Outcome]:
-    return [one for one in _of(scope, beginnings) if one.type is OutcomeType.MEASURED]
+    return [outcome for outcome in _of(scope, beginnings) if outcome.type is OutcomeType.MEASURED]
 
 
 def _streams(scope: Scope, beginnings: tuple[str, ...], least: int) -> Answer:
@@ -53,12 +53,12 @@ def _streams(scope: Scope, beginnings: tuple[str, ...], least: int) -> Answer:
     outcomes = _of(scope, beginnings)
     if not outcomes:
         return not_applicable("the run holds no outcome of it")
-    fewest = min(len(_trials(scope, one)) for one in outcomes)
+    fewest = min(len(_trials(scope, outcome)) for outcome in outcomes)
     return held(fewest >= least, f"at least {least} repetitions", f"at least {fewest}")
 
 
 def _length(scope: Scope, beginnings: tuple[str, ...], least_s: float) -> Answer:
-    trials = [trial for one in _of(scope, beginnings) for trial in _trials(scope, one)]
+    trials = [trial for outcome in _of(scope, beginnings) for trial in _trials(scope, outcome)]
     if not trials:
         return not_applicable("the run holds no valid stream of it")
     shortest = min(map(lasted_s, trials))
@@ -69,7 +69,7 @@ def _values(scope: Scope, beginnings: tuple[str, ...], *names: str) -> Answer:
     measured = _measured(scope, beginnings)
     if not measured:
         return not_applicable("no outcome of it is a plain number")
-    lacking = [one for one in measured if not _has(one, *names)]
+    lacking = [outcome for outcome in measured if not _has(outcome, *names)]
     return held(not lacking, ", ".join(names), f"{len(lacking)} of {len(measured)} outcomes without")
 
 
@@ -81,7 +81,7 @@ def _has(one: Outcome, *names: str) -> bool:
 
 def _sent_as(scope: Scope, expected: str, fits: Callable[[TrialSpec], bool]) -> Answer:
     """Hold what was sent in every stream against the clause."""
-    trials = [trial for one in _of(scope, _ALL) for trial in _trials(scope, one)]
+    trials = [trial for outcome in _of(scope, _ALL) for trial in _trials(scope, outcome)]
     if not trials:
         return not_applicable("the run holds no valid stream")
     wrong = [trial.trial.seq for trial in trials if not fits(trial.trial.result.spec)]
@@ -138,9 +138,9 @@ def throughput_first(scope: Scope) -> Answer:
     if not outcomes:
         return not_applicable("the run holds no outcome of it")
     wrong = []
-    for one in outcomes:
-        trials = _trials(scope, one)
-        found = throughputs(scope).get(one.cell.cell_id)
+    for outcome in outcomes:
+        trials = _trials(scope, outcome)
+        found = throughputs(scope).get(outcome.cell.cell_id)
         first = min((trial.trial.seq for trial in trials), default=0)
         known = found is not None and found.lower is not None and found.type is not OutcomeType.UNSTABLE
         before = known and max(found.trials, default=0) < first  # type: ignore[union-attr]
@@ -148,7 +148,7 @@ def throughput_first(scope: Scope) -> Answer:
             trial.trial.result.spec.load_fps != found.lower.load_fps  # type: ignore[union-attr]
             for trial in trials
         ):
-            wrong.append(one.outcome_id)
+            wrong.append(outcome.outcome_id)
     return held(
         not wrong,
         "the throughput of each size, and streams at it",
@@ -165,7 +165,7 @@ def stream_length(scope: Scope) -> Answer:
 @clause("RFC8219-7.2-03")
 def tags(scope: Scope) -> Answer:
     """At least 500 tagged frames, from 60 s on."""
-    trials = [trial for one in _of(scope, _LATENCY) for trial in _trials(scope, one)]
+    trials = [trial for outcome in _of(scope, _LATENCY) for trial in _trials(scope, outcome)]
     if not trials:
         return not_applicable("the run holds no valid stream of it")
     wrong = [
@@ -180,7 +180,7 @@ def tags(scope: Scope) -> Answer:
 @clause("RFC8219-7.2-04")
 def both_times(scope: Scope) -> Answer:
     """The journal holds for each tagged frame when it was sent, and its latency: so when it arrived."""
-    trials = [trial for one in _of(scope, _LATENCY) for trial in _trials(scope, one)]
+    trials = [trial for outcome in _of(scope, _LATENCY) for trial in _trials(scope, outcome)]
     if not trials:
         return not_applicable("the run holds no valid stream of it")
     lacking = [
@@ -219,10 +219,10 @@ def _medians(scope: Scope, metric: str, summary: Callable[[list[float]], float])
         return close(stated(one, directions.metric(metric, way)), wanted)
 
     wrong = [
-        directions.of(one.outcome_id, way)
-        for one in measured
-        for place, way in enumerate(directions.ways(one.cell.direction))
-        if not fits(one, place, way)
+        directions.of(outcome.outcome_id, way)
+        for outcome in measured
+        for place, way in enumerate(directions.ways(outcome.cell.direction))
+        if not fits(outcome, place, way)
     ]
     expected = f"{metric} of the tagged frames of each direction"
     return held(not wrong, expected, f"otherwise: {', '.join(wrong[:NAMED]) or 'none'}")
@@ -297,9 +297,9 @@ def ipdv_values(scope: Scope) -> Answer:
     if not measured:
         return not_applicable("no outcome of it is a plain number")
     lacking = [
-        one.outcome_id
-        for one in measured
-        if not _has(one, f"{one.metric}.min", one.metric, f"{one.metric}.max")
+        outcome.outcome_id
+        for outcome in measured
+        if not _has(outcome, f"{outcome.metric}.min", outcome.metric, f"{outcome.metric}.max")
     ]
     return held(not lacking, "minimum, median and maximum", f"{len(lacking)} of {len(measured)} without")
 
@@ -313,7 +313,7 @@ def ipdv_repeated(scope: Scope) -> Answer:
 @clause("RFC8219-12-01")
 def iterations(scope: Scope) -> Answer:
     """More than one stream a benchmark."""
-    fewest = min((len(_trials(scope, one)) for one in scope.outcomes), default=0)
+    fewest = min((len(_trials(scope, outcome)) for outcome in scope.outcomes), default=0)
     return held(fewest > 1, "several iterations", f"at least {fewest}")
 
 

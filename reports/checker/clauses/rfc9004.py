@@ -63,7 +63,7 @@ _ZERO_LOSS = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_L
 @clause("RFC9004-3-02")
 def no_mix(scope: Scope) -> Answer:
     """All frames of a burst have one size."""
-    mixed = [one.trial.seq for one in scope.trials if one.trial.result.spec.mix_octets]
+    mixed = [trial.trial.seq for trial in scope.trials if trial.trial.result.spec.mix_octets]
     return held(not mixed, "bursts of one frame size", f"{len(mixed)} trials of mixed sizes {mixed[:NAMED]}")
 
 
@@ -81,9 +81,9 @@ def link_speed(scope: Scope) -> Answer:
     """The link's rate is stated, and bursts were sent at the maximum frame rate that follows from it."""
     medium = scope.run["medium"]
     wrong = [
-        one.outcome_id
-        for one in scope.outcomes
-        if not _at(theoretical_fps(scope, one), burst_rates_fps(scope, one))
+        outcome.outcome_id
+        for outcome in scope.outcomes
+        if not _at(theoretical_fps(scope, outcome), burst_rates_fps(scope, outcome))
     ]
     rates = sorted({rate for one in scope.outcomes for rate in burst_rates_fps(scope, one)})
     rate = f"{medium['line_rate_bps']} bit/s" if medium["line_rate_bps"] else "no line rate"
@@ -100,15 +100,15 @@ def throughput_before(scope: Scope) -> Answer:
     """The throughput of all seven sizes is known in each condition, each before its bursts."""
     lacking: set[int] = set()
     late: list[str] = []
-    for one in scope.outcomes:
+    for outcome in scope.outcomes:
         known = {
             found.cell.frame_octets: max(found.trials, default=0)
             for found in throughputs(scope).values()
-            if found.type in _ZERO_LOSS and _condition(found) == _condition(one)
+            if found.type in _ZERO_LOSS and _condition(found) == _condition(outcome)
         }
         lacking |= ETHERNET_SIZES - known.keys()
-        if known.get(one.cell.frame_octets, 0) > min(one.trials, default=0):
-            late.append(one.outcome_id)
+        if known.get(outcome.cell.frame_octets, 0) > min(outcome.trials, default=0):
+            late.append(outcome.outcome_id)
     found_text = f"none of {sorted(lacking) or 'no size'}; {len(late)} known too late"
     return held(not lacking and not late, "throughput of the seven sizes, each before its bursts", found_text)
 
@@ -172,9 +172,9 @@ def disturbance_removed(scope: Scope) -> Answer:
         if one.trial.result.disturbance is None or not one.trial.result.disturbance.largest_stall_ns
     ]
     beside = [
-        one.trial.seq
-        for one in valid
-        if not one.trial.lossless and host_stall(one.trial.result, HARMLESS_STALL)
+        trial.trial.seq
+        for trial in valid
+        if not trial.trial.lossless and host_stall(trial.trial.result, HARMLESS_STALL)
     ]
     found = f"{len(blind)} of {len(valid)} trials unwatched; {len(beside)} lost frames beside a stall"
     return held(bool(valid) and not blind and not beside, "loss of other sources told apart", found)
@@ -184,9 +184,9 @@ def _depletion(scope: Scope, expected: str, least: Callable[[Outcome], _LeastS])
     """Hold the time after each valid burst against the least one for it (s), None for no demand."""
     asked = []
     for outcome in scope.outcomes:
-        if bursts := [one for one in taken(scope, outcome) if one.trial.valid]:
+        if bursts := [trial for trial in taken(scope, outcome) if trial.trial.valid]:
             least_s = least(outcome)
-            found_s = [(one, least_s(one)) for one in bursts]
+            found_s = [(burst, least_s(burst)) for burst in bursts]
             asked += [(one, wanted) for one, wanted in found_s if wanted is not None]
     if not asked:
         return not_applicable("no burst and no buffer is as long")
@@ -237,10 +237,13 @@ def longer_depletion(scope: Scope) -> Answer:
 def below_limit(scope: Scope) -> Answer:
     """No answer at or near the limit of its search."""
     near = []
-    for one in scope.outcomes:
-        limit = min(burst_rates_fps(scope, one), default=0) * limit_s(scope)
-        if one.type is OutcomeType.AT_CEILING or (stated(one, f"{METRIC}.max") or 0) >= NEAR_LIMIT * limit:
-            near.append(one.outcome_id)
+    for outcome in scope.outcomes:
+        limit = min(burst_rates_fps(scope, outcome), default=0) * limit_s(scope)
+        if (
+            outcome.type is OutcomeType.AT_CEILING
+            or (stated(outcome, f"{METRIC}.max") or 0) >= NEAR_LIMIT * limit
+        ):
+            near.append(outcome.outcome_id)
     expected = f"no answer above {NEAR_LIMIT:.0%} of the upper limit of the search"
     return held(not near, expected, f"{len(near)} of {len(scope.outcomes)} at it {near[:NAMED]}")
 
@@ -312,7 +315,7 @@ def throughput_in_frames(scope: Scope) -> Answer:
             return False
         return close(stated(one, _CORRECTED), implied * (1 - found / rate))
 
-    corrected = [one for one in scope.outcomes if has(one, _CORRECTED)]
+    corrected = [outcome for outcome in scope.outcomes if has(outcome, _CORRECTED)]
     if not corrected:
         return not_applicable("no buffer time is corrected by a throughput")
     return all_of(corrected, "the throughput in frames/s in the correction", fits)
@@ -326,7 +329,7 @@ def maximum_in_frames(scope: Scope) -> Answer:
         rate, mean = theoretical_fps(scope, one), stated(one, METRIC)
         return rate is not None and mean is not None and close(stated(one, _IMPLIED), mean / rate)
 
-    implied = [one for one in scope.outcomes if has(one, _IMPLIED)]
+    implied = [outcome for outcome in scope.outcomes if has(outcome, _IMPLIED)]
     if not implied:
         return not_applicable("no buffer time is stated")
     return all_of(implied, "the medium's maximum frame rate, in frames/s", fits)

@@ -38,7 +38,7 @@ FACTOR = "load_factor.rfc9971"  # of an aggregate load: how many interfaces it i
 
 
 def _trials_hold(trials: Sequence[Trial], expected: str, fits: Callable[[Trial], bool]) -> Answer:
-    wrong = [one.trial.seq for one in trials if not fits(one)]
+    wrong = [trial.trial.seq for trial in trials if not fits(trial)]
     found = f"{len(wrong)} of {len(trials)} trials otherwise {wrong[:NAMED]}"
     return held(bool(trials) and not wrong, expected, found)
 
@@ -46,25 +46,25 @@ def _trials_hold(trials: Sequence[Trial], expected: str, fits: Callable[[Trial],
 def _shorter_phases(scope: Scope) -> list[str]:
     """Return the rows of RFC 2544 section 23 whose phases were shorter, by the journal's times."""
     rules = (routing_wait, learning, residual_wait, restabilize)
-    return [one.requirement for one in rules if one.check(scope).verdict is Verdict.NOT_MET]
+    return [rule.requirement for rule in rules if rule.check(scope).verdict is Verdict.NOT_MET]
 
 
 def _untold_phases(scope: Scope) -> bool:
     """Whether the journal does not tell of a phase, and none was shorter."""
-    answers = [one.check(scope).verdict for one in (routing_wait, learning, residual_wait, restabilize)]
+    answers = [rule.check(scope).verdict for rule in (routing_wait, learning, residual_wait, restabilize)]
     return Verdict.NOT_ASSESSED in answers and Verdict.NOT_MET not in answers
 
 
 @clause("RFC9971-4.3")
 def units_stated(scope: Scope) -> Answer:
     """Each number says frames/s, and is the number in frames/s that its trials bear out."""
-    wrong = [one.outcome_id for one in scope.outcomes if not _in_its_unit(one)]
+    wrong = [outcome.outcome_id for outcome in scope.outcomes if not _in_its_unit(outcome)]
     found = f"{len(wrong)} of {len(scope.outcomes)} results otherwise {wrong[:NAMED]}"
     return held(not wrong, f"numbers in {UNIT}, as their trials have it", found)
 
 
 def _in_its_unit(outcome: Outcome) -> bool:
-    if any(one.unit != UNIT for one in outcome.values if one.metric != FACTOR):
+    if any(quantity.unit != UNIT for quantity in outcome.values if quantity.metric != FACTOR):
         return False
     for name, bound in (("relevant_lower_bound", outcome.lower), ("relevant_upper_bound", outcome.upper)):
         number = stated(outcome, name)
@@ -99,7 +99,7 @@ def no_deviation(scope: Scope) -> Answer:
 @clause("RFC9971-4.4.3-04")
 def learning_each_trial(scope: Scope) -> Answer:
     """Learning frames went before each trial, as the journal's times have it."""
-    if any(one.times is None for one in scope.trials):
+    if any(trial.times is None for trial in scope.trials):
         return not_assessed(NO_TIMES)
     return _trials_hold(
         scope.trials,
@@ -114,7 +114,7 @@ def scope_of_loads(scope: Scope) -> Answer:
     trials = proving(scope, scope.outcomes)
     if not trials:
         return not_applicable("no load is stated as a bound")
-    factors = {one.cell.cell_id for one in scope.outcomes if stated(one, FACTOR) is not None}
+    factors = {outcome.cell.cell_id for outcome in scope.outcomes if stated(outcome, FACTOR) is not None}
     return _trials_hold(
         trials,
         "loads of one interface, as the report says, or with the factor of all of them",
@@ -126,9 +126,9 @@ def scope_of_loads(scope: Scope) -> Answer:
 def aggregate_loads(scope: Scope) -> Answer:
     """Only for loads that are the sum of several interfaces."""
     sums = [
-        one
-        for one in scope.outcomes
-        if any(of_all_interfaces(trial.trial.result) for trial in proving(scope, (one,)))
+        outcome
+        for outcome in scope.outcomes
+        if any(of_all_interfaces(trial.trial.result) for trial in proving(scope, (outcome,)))
     ]
     if not sums:
         return not_applicable("no load is the sum of several interfaces")
@@ -145,14 +145,14 @@ def aggregate_loads(scope: Scope) -> Answer:
 @clause("RFC9971-4.5.2-01")
 def constant_load(scope: Scope) -> Answer:
     """Only for loads that are not constant: one that follows the Trial Load is told by the report."""
-    told, words = load_shape(one.trial.result.spec for one in scope.trials)
+    told, words = load_shape(trial.trial.result.spec for trial in scope.trials)
     return not_applicable(words) if words == CONSTANT else held(told, "how the load varies", words)
 
 
 @clause("RFC9971-4.5.2-02")
 def equal_loads(scope: Scope) -> Answer:
     """Only for loads that differ between interfaces: fixed shares are told by the report."""
-    told, words = interface_shares(one.trial.result for one in scope.trials)
+    told, words = interface_shares(trial.trial.result for trial in scope.trials)
     return (
         not_applicable(words) if words == EQUAL else held(told, "how the loads follow the Trial Load", words)
     )
@@ -183,8 +183,8 @@ def _all_but_load(spec: TrialSpec) -> tuple[object, ...]:
 
 def _one_kind(scope: Scope, expected: str, kind: Callable[[TrialSpec], tuple[object, ...]]) -> Answer:
     kinds: dict[str, set[tuple[object, ...]]] = {}
-    for one in scope.trials:
-        kinds.setdefault(one.cell_id, set()).add(kind(one.trial.result.spec))
+    for trial in scope.trials:
+        kinds.setdefault(trial.cell_id, set()).add(kind(trial.trial.result.spec))
     wrong = [cell for cell, found in kinds.items() if len(found) > 1]
     return held(bool(kinds) and not wrong, expected, f"{len(wrong)} of {len(kinds)} searches otherwise")
 
@@ -192,7 +192,7 @@ def _one_kind(scope: Scope, expected: str, kind: Callable[[TrialSpec], tuple[obj
 @clause("RFC9971-4.5.4-02")
 def traffic_mentioned(scope: Scope) -> Answer:
     """What the report says of directions, formats, flows and ports is what the trials were sent with."""
-    wrong = [one.outcome_id for one in scope.outcomes if not _as_mentioned(scope, one)]
+    wrong = [outcome.outcome_id for outcome in scope.outcomes if not _as_mentioned(scope, outcome)]
     known = bool(tester_ports(scope))
     found = f"{len(wrong)} of {len(scope.outcomes)} results otherwise {wrong[:NAMED]}"
     found += "" if known else "; no ports in the testbed: meshing unknown"
@@ -203,7 +203,7 @@ def _as_mentioned(scope: Scope, outcome: Outcome) -> bool:
     cell = outcome.cell
     frames = (cell.frame_octets, cell.direction, cell.frame_format, cell.vlan_id)
     said = (*frames, cell.flows, cell.destination_networks)
-    specs = [one.trial.result.spec for one in taken(scope, outcome)]
+    specs = [trial.trial.result.spec for trial in taken(scope, outcome)]
     return bool(specs) and all(
         (
             spec.frame_octets,
@@ -232,9 +232,9 @@ def forwarding_ratio(scope: Scope) -> Answer:
 def _unsent(scope: Scope) -> list[Trial]:
     """Return the trials behind bounds in which sent and intended frames differ, and so the denominators."""
     return [
-        one
-        for one in proving(scope, scope.outcomes)
-        if any(stream.sent_frames != stream.intended_frames for stream in one.trial.result.streams)
+        trial
+        for trial in proving(scope, scope.outcomes)
+        if any(stream.sent_frames != stream.intended_frames for stream in trial.trial.result.streams)
     ]
 
 
@@ -256,10 +256,10 @@ def denominator_described(scope: Scope) -> Answer:
         return not_applicable("all that was intended was sent: both denominators are the same number")
     valued = [one for one in scope.outcomes if stated(one, METRIC) is not None]
     wrong = [
-        one.outcome_id
-        for one in valued
-        if not any(LOSS_DEFINITION in text for text in one.quality)
-        or not close(stated(one, METRIC), conditional(scope, one))
+        outcome.outcome_id
+        for outcome in valued
+        if not any(LOSS_DEFINITION in text for text in outcome.quality)
+        or not close(stated(outcome, METRIC), conditional(scope, outcome))
     ]
     found = f"{len(wrong)} of {len(valued)} results otherwise {wrong[:NAMED]}"
     return held(not wrong, "the definition, and the number that it gives", found)
@@ -272,11 +272,11 @@ def effective_duration(scope: Scope) -> Answer:
     if not trials:
         return not_applicable("no bound rests on a trial")
     apart = [
-        one.trial.seq
-        for one in trials
-        for stream in one.trial.result.loaded
-        if abs(stream.effective_duration_ns / 1e9 - one.trial.result.spec.total_s)
-        > _apart_s(one.trial.result.spec)
+        trial.trial.seq
+        for trial in trials
+        for stream in trial.trial.result.loaded
+        if abs(stream.effective_duration_ns / 1e9 - trial.trial.result.spec.total_s)
+        > _apart_s(trial.trial.result.spec)
     ]
     found = f"{len(apart)} of {len(trials)} trials sent for another time {apart[:NAMED]}"
     return held(not apart, "trials that sent for as long as they count", found)
@@ -291,7 +291,7 @@ def _apart_s(spec: TrialSpec) -> float:
 def trial_output(scope: Scope) -> Answer:
     """Each valid trial has what loss ratio, effective duration and forwarding rate are computed from."""
     return _trials_hold(
-        [one for one in scope.trials if one.trial.valid],
+        [trial for trial in scope.trials if trial.trial.valid],
         "sent and received frames, and an effective duration",
         lambda one: all(
             stream.sent_frames and (stream.effective_duration_ns > 0 or stream.sent_frames == 1)
@@ -305,7 +305,7 @@ def above_least(scope: Scope) -> Answer:
     """No trial of the search below the lowest load; half of an answer is tried again after it."""
     least = scope.profile.search.min_load_fps
     return _trials_hold(
-        [one for one in scope.trials if one.phase != closing.PHASE],
+        [trial for trial in scope.trials if trial.phase != closing.PHASE],
         f"at least {least} frames/s",
         lambda one: one.trial.result.spec.load_fps >= least,
     )
@@ -314,8 +314,8 @@ def above_least(scope: Scope) -> Answer:
 @clause("RFC9971-4.6.8.1")
 def below_highest(scope: Scope) -> Answer:
     """No trial above the highest load, which is the tester's envelope; only where one was given."""
-    limits = {one.cell.cell_id: scope.evidence.envelope_fps(one.cell) for one in scope.outcomes}
-    given = [one for one in scope.trials if limits.get(one.cell_id) is not None]
+    limits = {outcome.cell.cell_id: scope.evidence.envelope_fps(outcome.cell) for outcome in scope.outcomes}
+    given = [trial for trial in scope.trials if limits.get(trial.cell_id) is not None]
     if not given:
         return not_applicable("the run records no highest load")
     return _trials_hold(

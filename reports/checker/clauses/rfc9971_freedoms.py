@@ -24,7 +24,7 @@ from bmwg.reports.checker.verdicts import (
 def freedoms_documented(scope: Scope) -> Answer:
     """The tester says how duplicate and reordered frames count."""
     testers = told(scope, "counting")
-    said = [one for one in testers if isinstance(one, Mapping)]
+    said = [tester for tester in testers if isinstance(tester, Mapping)]
     kinds = {"duplicate_frames", "reordered_frames"}
     whole = bool(said) and len(said) == len(testers) and all(kinds <= set(one) for one in said)
     words = "; ".join(f"{name}: {text}" for one in said for name, text in one.items())
@@ -34,7 +34,7 @@ def freedoms_documented(scope: Scope) -> Answer:
 @clause("RFC9971-4.9.1-02")
 def tester_first(scope: Scope) -> Answer:
     """The tester alone was measured for the same traffic, and is the highest load."""
-    lacking = [one.cell.cell_id for one in scope.outcomes if not _qualified_before(scope, one)]
+    lacking = [outcome.cell.cell_id for outcome in scope.outcomes if not _qualified_before(scope, outcome)]
     found = f"{len(lacking)} results without, or before it"
     return held(not lacking, "the tester's own envelope first, as highest load", found)
 
@@ -48,10 +48,10 @@ def _qualified_before(scope: Scope, one: Outcome) -> bool:
 @clause("RFC9971-4.9.1-03")
 def short_counts_as_loss(scope: Scope) -> Answer:
     """A trial that sent too few frames proves an upper bound, and is not set aside."""
-    short = {one.trial.seq for one in scope.trials if one.trial.validity is Validity.SENT_SHORT}
+    short = {trial.trial.seq for trial in scope.trials if trial.trial.validity is Validity.SENT_SHORT}
     if not short:
         return not_applicable("every trial sent as many frames as the profile asks for")
-    bounds = {seq for one in scope.outcomes if one.upper is not None for seq in one.upper.trials}
+    bounds = {seq for outcome in scope.outcomes if outcome.upper is not None for seq in outcome.upper.trials}
     aside = sorted(short - bounds)
     found = f"{len(aside)} of {len(short)} short trials were set aside {aside[:NAMED]}"
     return held(not aside, "frames that were not sent count as lost", found)
@@ -62,14 +62,14 @@ def initialized_first(scope: Scope) -> Answer:
     """Machine and deployment were recorded and the tester qualified before the first trial of each search."""
     platform = scope.evidence.platform or {"base": {"before": None}, "deployments": {}}
     wrong = []
-    for one in scope.outcomes:
-        trials = taken(scope, one)
+    for outcome in scope.outcomes:
+        trials = taken(scope, outcome)
         first = trials[0].trial.seq if trials else 0
-        before = scope.evidence.qualification(one.cell)
+        before = scope.evidence.qualification(outcome.cell)
         qualified = before is not None and bool(before.trials) and max(before.trials) < first
         described = bool(trials) and trials[0].deployment_id in platform["deployments"]
         if not (qualified and described and platform["base"]["before"]):
-            wrong.append(one.outcome_id)
+            wrong.append(outcome.outcome_id)
     found = f"{len(wrong)} of {len(scope.outcomes)} results otherwise {wrong[:NAMED]}"
     return held(not wrong, "a record, a deployment and a qualified tester before the first trial", found)
 
@@ -78,7 +78,7 @@ def initialized_first(scope: Scope) -> Answer:
 def configuration_held(scope: Scope) -> Answer:
     """A record of the machine, and each deployment that trials ran on."""
     platform = scope.evidence.platform or {"base": {"before": None}, "deployments": {}}
-    lacking = {one.deployment_id for one in scope.trials} - set(platform["deployments"])
+    lacking = {trial.deployment_id for trial in scope.trials} - set(platform["deployments"])
     return held(
         platform["base"]["before"] is not None and not lacking,
         "a record, and each deployment's configuration",

@@ -38,7 +38,9 @@ def final_duration(scope: Scope) -> Answer:
 def one_final_duration(scope: Scope) -> Answer:
     """All goals have the same one."""
     lengths = sorted({goal.final_s for goal in recorded(scope)})
-    return held(len(lengths) == 1, "one final trial duration", ", ".join(f"{one:g} s" for one in lengths))
+    return held(
+        len(lengths) == 1, "one final trial duration", ", ".join(f"{length:g} s" for length in lengths)
+    )
 
 
 @clause("RFC9971-4.6.2-01")
@@ -81,7 +83,9 @@ def other_stop(scope: Scope) -> Answer:
     without = _unprofiled(scope)
     if not without:
         return not_applicable("every goal has a width")
-    silent = [one.outcome_id for one in scope.outcomes if code_of(one) in without and not one.reason]
+    silent = [
+        outcome.outcome_id for outcome in scope.outcomes if code_of(outcome) in without and not outcome.reason
+    ]
     found = f"goals without a width: {without[:NAMED]}; no other stop in {silent[:NAMED] or 'none'}"
     return held(not silent, "another stop of the search", found)
 

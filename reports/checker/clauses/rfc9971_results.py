@@ -16,9 +16,9 @@ IRREGULAR = "irregular result"
 def _regular(scope: Scope) -> tuple[Outcome, ...]:
     """Return the results that are given as regular: plain numbers without the mark."""
     return tuple(
-        one
-        for one in scope.outcomes
-        if one.type is OutcomeType.MEASURED and not any(IRREGULAR in text for text in one.quality)
+        outcome
+        for outcome in scope.outcomes
+        if outcome.type is OutcomeType.MEASURED and not any(IRREGULAR in text for text in outcome.quality)
     )
 
 
@@ -26,7 +26,7 @@ def _outcomes_hold(outcomes: Iterable[Outcome], expected: str, fits: Callable[[O
     given = tuple(outcomes)
     if not given:
         return not_applicable("no result of that kind in the run")
-    wrong = [one.outcome_id for one in given if not fits(one)]
+    wrong = [outcome.outcome_id for outcome in given if not fits(outcome)]
     return held(not wrong, expected, f"{len(wrong)} of {len(given)} results otherwise {wrong[:NAMED]}")
 
 
@@ -112,7 +112,7 @@ def within_width(scope: Scope) -> Answer:
             return True  # 4.8.4.1-01 says that they are missing
         return (one.upper.load_fps - one.lower.load_fps) / one.upper.load_fps <= widths[code_of(one)]
 
-    known = [one for one in _regular(scope) if code_of(one) in widths]
+    known = [outcome for outcome in _regular(scope) if code_of(outcome) in widths]
     return _outcomes_hold(known, "at most the goal width", fits)
 
 
@@ -125,7 +125,7 @@ def irregular_marked(scope: Scope) -> Answer:
         return found is None or not found.regular
 
     return _outcomes_hold(
-        [one for one in scope.outcomes if irregular(one)],
+        [outcome for outcome in scope.outcomes if irregular(outcome)],
         "no plain number, or the remark that it is irregular",
         lambda one: not one.values or any(IRREGULAR in text for text in one.quality),
     )
@@ -169,15 +169,17 @@ def in_order_of_goals(scope: Scope) -> Answer:
 
 def _codes_by_search(scope: Scope) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for one in scope.outcomes:
-        found.setdefault(one.cell.cell_id, []).append(code_of(one))
+    for outcome in scope.outcomes:
+        found.setdefault(outcome.cell.cell_id, []).append(code_of(outcome))
     return found
 
 
 @clause("RFC9971-4.8.6-01")
 def result_there(scope: Scope) -> Answer:
     """Each search that the journal holds has a result."""
-    answered = {one.cell.cell_id for one in scope.evidence.outcomes if one.metric.startswith(METRIC)}
+    answered = {
+        outcome.cell.cell_id for outcome in scope.evidence.outcomes if outcome.metric.startswith(METRIC)
+    }
     searched = {cell for cell, metric in scope.evidence.by_group if metric.startswith(METRIC)}
     lacking = sorted(searched - answered)
     found = f"{len(lacking)} of {len(searched)} searches without {lacking[:NAMED]}"

@@ -91,7 +91,7 @@ def _made_by_the_run(scope: Scope) -> bool:
     nodes = testbed.get("nodes")
     if testbed.get("lab_ports") or not isinstance(nodes, Mapping):
         return False
-    return all(isinstance(one, Mapping) and one.get("kind") in MADE for one in nodes.values())
+    return all(isinstance(node, Mapping) and node.get("kind") in MADE for node in nodes.values())
 
 
 RULES: tuple[ClauseRule, ...] = (containerized_no_special_capability,)

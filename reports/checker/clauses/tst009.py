@@ -47,7 +47,7 @@ def _all(outcomes: tuple[Outcome, ...], expected: str, wrong: list[str]) -> Answ
 def configuration(scope: Scope) -> Answer:
     """The machine and each deployment stand in the platform file."""
     platform = scope.evidence.platform or {"base": {"before": None}, "deployments": {}}
-    lacking = {one.deployment_id for one in scope.trials} - set(platform["deployments"])
+    lacking = {trial.deployment_id for trial in scope.trials} - set(platform["deployments"])
     record = platform["base"]["before"] is not None
     found = f"{'a' if record else 'no'} record; {len(lacking)} deployments not described"
     return held(record and not lacking, "a record and each deployment", found)
@@ -57,9 +57,13 @@ def configuration(scope: Scope) -> Answer:
 def tester_counts(scope: Scope) -> Answer:
     """Each frame received in a trial behind an answer is timed; the tester says how it checks sequence."""
     named = {
-        seq for one in scope.outcomes for b in (one.lower, one.upper) if b is not None for seq in b.trials
+        seq
+        for outcome in scope.outcomes
+        for b in (outcome.lower, outcome.upper)
+        if b is not None
+        for seq in b.trials
     }
-    proving = [one for one in scope.trials if one.trial.seq in named]
+    proving = [trial for trial in scope.trials if trial.trial.seq in named]
     untimed = [one.trial.seq for one in proving if not _timed(scope, one)]
     counting = told(scope, "counting")
     said = bool(counting) and all(isinstance(one, Mapping) for one in counting)
@@ -80,15 +84,16 @@ def lossless(scope: Scope) -> Answer:
     measured = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
     if not measured:
         return not_applicable("no throughput of this search is a plain number")
-    by_seq = {one.trial.seq: one.trial for one in scope.trials}
+    by_seq = {trial.trial.seq: trial.trial for trial in scope.trials}
     good = [
-        one
-        for one in measured
-        if one.lower
-        and one.values[0].number == one.lower.load_fps
-        and one.values[0].unit == UNIT
+        outcome
+        for outcome in measured
+        if outcome.lower
+        and outcome.values[0].number == outcome.lower.load_fps
+        and outcome.values[0].unit == UNIT
         and any(
-            seq in by_seq and by_seq[seq].lossless and whole(by_seq[seq].result) for seq in one.lower.trials
+            seq in by_seq and by_seq[seq].lossless and whole(by_seq[seq].result)
+            for seq in outcome.lower.trials
         )
     ]
     return held(
@@ -100,13 +105,13 @@ def lossless(scope: Scope) -> Answer:
 def latency_at_throughput(scope: Scope) -> Answer:
     """Each latency was taken at its cell's throughput, and the tester says which way its times go."""
     loads: dict[str, set[int]] = {}
-    for one in scope.evidence.outcomes:
+    for outcome in scope.evidence.outcomes:
         if (
-            one.lower is not None
-            and one.type is not OutcomeType.UNSTABLE
-            and (one.metric in _THROUGHPUTS or stated(one, throughput.METRIC) is not None)
+            outcome.lower is not None
+            and outcome.type is not OutcomeType.UNSTABLE
+            and (outcome.metric in _THROUGHPUTS or stated(outcome, throughput.METRIC) is not None)
         ):
-            loads.setdefault(one.cell.cell_id, set()).add(one.lower.load_fps)
+            loads.setdefault(outcome.cell.cell_id, set()).add(outcome.lower.load_fps)
     timed = [
         one
         for one in scope.evidence.outcomes
@@ -130,7 +135,7 @@ def latency_at_throughput(scope: Scope) -> Answer:
 @clause("TST009-12.1")
 def tester_qualified(scope: Scope) -> Answer:
     """The tester was measured alone for the same traffic, before any trial of it on the device."""
-    lacking = [one.outcome_id for one in scope.outcomes if not _qualified_first(scope, one)]
+    lacking = [outcome.outcome_id for outcome in scope.outcomes if not _qualified_first(scope, outcome)]
     found = f"{len(lacking)} of {len(scope.outcomes)} results otherwise {lacking[:2]}"
     return held(not lacking, "the tester's own envelope first", found)
 
@@ -148,7 +153,7 @@ def algorithm(scope: Scope) -> Answer:
 
     Those that try its answer again after it (docs/adr/0262) are no part of it.
     """
-    wrong = [one.outcome_id for one in scope.outcomes if not _follows(scope, one)]
+    wrong = [outcome.outcome_id for outcome in scope.outcomes if not _follows(scope, outcome)]
     return _all(scope.outcomes, "the trials of binary search with loss verification", wrong)
 
 
@@ -167,12 +172,12 @@ def _follows(scope: Scope, one: Outcome) -> bool:
 def input_parameters(scope: Scope) -> Answer:
     """Each answer says the parameters of its search, and they are those of profile and trials."""
     wrong = []
-    for one in scope.outcomes:
-        goal = _goal(scope, one)
-        searched = [t for t in taken(scope, one) if t.phase != closing.PHASE]
+    for outcome in scope.outcomes:
+        goal = _goal(scope, outcome)
+        searched = [t for t in taken(scope, outcome) if t.phase != closing.PHASE]
         lengths = {t.trial.result.spec.duration_s for t in searched}
-        if goal is None or parameters(goal) not in one.quality or lengths != {goal.duration_s}:
-            wrong.append(one.outcome_id)
+        if goal is None or parameters(goal) not in outcome.quality or lengths != {goal.duration_s}:
+            wrong.append(outcome.outcome_id)
     return _all(scope.outcomes, "max(r), threshold, step, maximum and duration as they were", wrong)
 
 
@@ -180,24 +185,24 @@ def input_parameters(scope: Scope) -> Answer:
 def reported(scope: Scope) -> Answer:
     """Each answer names its trials, and size, flows and direction of its cell are those of the trials."""
     wrong = []
-    for one in scope.outcomes:
-        trials, cell = taken(scope, one), one.cell
+    for outcome in scope.outcomes:
+        trials, cell = taken(scope, outcome), outcome.cell
         said = (cell.frame_octets, cell.flows, cell.destination_networks, cell.direction, cell.frame_format)
         specs = [t.trial.result.spec for t in trials]
         kinds = {
             (s.frame_octets, s.flows, s.destination_networks, s.direction, s.frame_format) for s in specs
         }
-        if kinds != {said} or len(trials) != len(set(one.trials)):
-            wrong.append(one.outcome_id)
+        if kinds != {said} or len(trials) != len(set(outcome.trials)):
+            wrong.append(outcome.outcome_id)
     return _all(scope.outcomes, "size, flows, direction and trials as they were", wrong)
 
 
 @clause("TST009-all-02")
 def sizes_and_directions(scope: Scope) -> Answer:
     """At least five sizes in each condition (RFC 2544 section 9), in both directions at once."""
-    directions = sorted({one.cell.direction.value for one in scope.outcomes})
+    directions = sorted({outcome.cell.direction.value for outcome in scope.outcomes})
     sizes = list(conditions(scope.outcomes).values())
-    few = sum(len(one) < MIN_SIZES for one in sizes)
+    few = sum(len(size) < MIN_SIZES for size in sizes)
     fits = bool(sizes) and not few and directions == [Direction.BOTH.value]
     found = f"{few} of {len(sizes)} conditions with fewer, {', '.join(directions)}"
     return held(fits, f"{MIN_SIZES} sizes in each condition, both directions", found)

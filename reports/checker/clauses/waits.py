@@ -29,7 +29,7 @@ ROUTING = frozenset({"kernel-l3", "firewall", "nat44"})  # functions that forwar
 @clause("RFC2544-23-01")
 def routing_wait(scope: Scope) -> Answer:
     """Phase a: from when a router's routes stand to the first frame on the deployment."""
-    cells = {one.cell.cell_id for one in scope.outcomes if one.cell.function in ROUTING}
+    cells = {outcome.cell.cell_id for outcome in scope.outcomes if outcome.cell.function in ROUTING}
     mine = [trial.deployment_id for trial in scope.trials if trial.cell_id in cells]
     if not mine:
         return not_applicable("no cell of the run forwards by routes")

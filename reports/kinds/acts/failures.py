@@ -31,16 +31,24 @@ _WORDS = {
 def attempts(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
     """Return shares of starts with their intervals, and failures by kind."""
     rows = []
-    for one in answers:
-        told = one.values
+    for answer in answers:
+        told = answer.values
         share = NONE
-        if one.measured:
+        if answer.measured:
             low, high = told["success_ratio_low_95"], told["success_ratio_high_95"]
             share = f"{percent(told['success_ratio'])} ({percent(low, 2)} to {percent(high, 2)})"
-        kinds = [whole(told[f"failed.{kind.value}"]) if one.measured else NONE for kind in Failure]
-        attempted = whole(told["attempts"]) if one.measured else NONE
+        kinds = [whole(told[f"failed.{kind.value}"]) if answer.measured else NONE for kind in Failure]
+        attempted = whole(told["attempts"]) if answer.measured else NONE
         rows.append(
-            [place(one), one.type_cell, attempted, share, *kinds, sequence(one.outcome.trials), one.remarks]
+            [
+                place(answer),
+                answer.type_cell,
+                attempted,
+                share,
+                *kinds,
+                sequence(answer.outcome.trials),
+                answer.remarks,
+            ]
         )
     head = ["path and option", "type", "starts", "came to forward", *_WORDS.values(), "trials", "remarks"]
     return [*paragraph(_HOW), *table(head, rows, f"Metric {answers[0].outcome.metric}")]
@@ -49,20 +57,20 @@ def attempts(answers: Sequence[Answered], place: Callable[[Answered], str]) -> l
 def fits(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
     """Return how many pods stood beside each other, what ended that, and what the host had left by number."""
     rows, rooms = [], []
-    for one in answers:
-        stood = [result.stood for result in one.results]
+    for answer in answers:
+        stood = [result.stood for result in answer.results]
         rows.append(
             [
-                place(one),
-                one.type_cell,
-                ", ".join(map(str, stood)) if one.measured else one.outcome.statement or NONE,
-                ", ".join(sorted({_ended(result) for result in one.results})) or NONE,
-                sequence(one.outcome.trials),
-                one.remarks,
+                place(answer),
+                answer.type_cell,
+                ", ".join(map(str, stood)) if answer.measured else answer.outcome.statement or NONE,
+                ", ".join(sorted({_ended(result) for result in answer.results})) or NONE,
+                sequence(answer.outcome.trials),
+                answer.remarks,
             ]
         )
-        if one.results:
-            rooms += [[place(one), *row] for row in _rooms(one.results[0].lives)]
+        if answer.results:
+            rooms += [[place(answer), *row] for row in _rooms(answer.results[0].lives)]
     head = ["path and option", "type", "pods that forward together", "what failed then", "trials", "remarks"]
     lines = [*paragraph(_HOW_FIT), *table(head, rows, f"Metric {answers[0].outcome.metric}")]
     caption = "What the host had left, by the number of pods, in the first execution"

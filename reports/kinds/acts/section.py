@@ -93,9 +93,9 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
         "interval of order statistics that covers them with at least 90 % (of fewer than five executions "
         "less, and it is said), as far as executions are independent of each other."
     )
-    if any(one.outcome.metric == POLICY.metric for one in answers):
+    if any(answered.outcome.metric == POLICY.metric for answered in answers):
         lines += paragraph(_OF_POLICIES)
-    if any(one.outcome.metric == DRAIN.metric for one in answers):
+    if any(answer.outcome.metric == DRAIN.metric for answer in answers):
         lines += paragraph(_OF_DRAINS)
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment, known in experiments().items():
@@ -122,9 +122,11 @@ def summary(run: Run) -> str:
     if not has_answers(run, ACTS.name):
         return ""
     answers = answers_of(run, ACTS)
-    counted = sum(len(_lives(one)) for one in answers)
+    counted = sum(len(_lives(answer)) for answer in answers)
     options = ", ".join(
-        dict.fromkeys(one.outcome.cell.network for one in answers if one.outcome.cell.network != NOTHING)
+        dict.fromkeys(
+            answered.outcome.cell.network for answered in answers if answered.outcome.cell.network != NOTHING
+        )
     )
     places = f" on {options}" if options else ""
     return f"{number_of(len(answers), 'answer')} from the life of {counted} {_nouns(answers)}{places}"
@@ -132,11 +134,11 @@ def summary(run: Run) -> str:
 
 def _nouns(answers: Sequence[Answered]) -> str:
     """Return what lives in these answers; pods where there is none."""
-    return " and ".join(dict.fromkeys(one.planned.spec.nouns for one in answers)) or "pods"
+    return " and ".join(dict.fromkeys(answer.planned.spec.nouns for answer in answers)) or "pods"
 
 
 def _noun(answers: Sequence[Answered]) -> str:
-    return " or ".join(dict.fromkeys(one.planned.spec.noun for one in answers))
+    return " or ".join(dict.fromkeys(answer.planned.spec.noun for answer in answers))
 
 
 def _answer(one: Answered) -> Answer:
@@ -149,26 +151,26 @@ def _lives(one: Answered) -> list[Life]:
 
 def _answers(answers: Sequence[Answered]) -> list[Block]:
     rows = []
-    for one in answers:
-        measured = one.outcome.type is OutcomeType.MEASURED
-        lives = _lives(one) if measured else []
-        results = one.results if measured else ()
+    for answer in answers:
+        measured = answer.outcome.type is OutcomeType.MEASURED
+        lives = _lives(answer) if measured else []
+        results = answer.results if measured else ()
         rows.append(
             [
-                _place(one),
-                one.type_cell,
-                _rate(one)
-                if measured and _answer(one) is Answer.RATE
-                else _batch(one)
-                if measured and _answer(one) is Answer.BATCHES
-                else _count(one)
+                _place(answer),
+                answer.type_cell,
+                _rate(answer)
+                if measured and _answer(answer) is Answer.RATE
+                else _batch(answer)
+                if measured and _answer(answer) is Answer.BATCHES
+                else _count(answer)
                 if measured
                 else NONE,
                 _median(each(results, lambda life: life.start_ns)),
                 _median(each(results, lambda life: life.removal_ns)),
                 _most([(life.first_frame_ns or 0) - (life.not_before_ns or 0) for life in lives]),
-                sequence(one.outcome.trials),
-                one.remarks,
+                sequence(answer.outcome.trials),
+                answer.remarks,
             ]
         )
     policy = answers[0].outcome.metric == POLICY.metric
@@ -183,20 +185,20 @@ def _answers(answers: Sequence[Answered]) -> list[Block]:
 def _drains(answers: Sequence[Answered]) -> list[Block]:
     """Return the outages of drained nodes, with the frames that were lost in them."""
     rows = []
-    for one in answers:
-        lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
-        results = one.results if lives else ()
+    for answer in answers:
+        lives = _lives(answer) if answer.outcome.type is OutcomeType.MEASURED else []
+        results = answer.results if lives else ()
         rows.append(
             [
-                _place(one),
-                one.type_cell,
-                _count(one) if lives else NONE,
+                _place(answer),
+                answer.type_cell,
+                _count(answer) if lives else NONE,
                 _median(each(results, lambda life: life.outage_ns)),
                 ", ".join(str(life.lost_frames) for life in lives) or NONE,
                 _median(each(results, lambda life: life.start_ns)),
                 _most([_loss_resolution_ns(life) for life in lives]),
-                sequence(one.outcome.trials),
-                one.remarks,
+                sequence(answer.outcome.trials),
+                answer.remarks,
             ]
         )
     head = ["path and option", "type", "executions, outage", "outage of a drain", "frames lost in each"]
@@ -255,17 +257,17 @@ def _most(values: Sequence[int]) -> str:
 def _steps(answers: Sequence[Answered]) -> list[Block]:
     """Return when a start came to each step, from the request: median and interval."""
     rows = []
-    for one in answers:
-        lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
-        results = one.results if lives else ()
+    for answer in answers:
+        lives = _lives(answer) if answer.outcome.type is OutcomeType.MEASURED else []
+        results = answer.results if lives else ()
         for step in steps_of(lives):
             at = each(results, since_asked(step))
-            rows.append([_place(one), _STEPS.get(step, step), _median(at)])
+            rows.append([_place(answer), _STEPS.get(step, step), _median(at)])
         if lives:
             rows.append(
                 [
-                    _place(one),
-                    _FIRST.get(one.outcome.metric, "first forwarded frame"),
+                    _place(answer),
+                    _FIRST.get(answer.outcome.metric, "first forwarded frame"),
                     _median(each(results, lambda life: life.start_ns)),
                 ]
             )
@@ -275,12 +277,12 @@ def _steps(answers: Sequence[Answered]) -> list[Block]:
 def _removal_steps(answers: Sequence[Answered]) -> list[Block]:
     """Return when a removal came to each step, from the request to remove: median and interval."""
     rows = []
-    for one in answers:
-        lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
-        results = one.results if lives else ()
+    for answer in answers:
+        lives = _lives(answer) if answer.outcome.type is OutcomeType.MEASURED else []
+        results = answer.results if lives else ()
         for step in removal_steps_of(lives):
             at = each(results, since_removal(step))
-            rows.append([_place(one), _STEPS.get(step, step), _median(at)])
+            rows.append([_place(answer), _STEPS.get(step, step), _median(at)])
     if not rows:
         return []
     head = ["path and option", "step", "time since the request to remove"]
@@ -290,17 +292,17 @@ def _removal_steps(answers: Sequence[Answered]) -> list[Block]:
 def _frames(answers: Sequence[Answered]) -> list[Block]:
     """Return what came of the frames: those before a path is there, and after it is gone, are lost."""
     rows = []
-    for one in answers:
-        lives = _lives(one)
+    for answer in answers:
+        lives = _lives(answer)
         if lives:
             rows.append(
                 [
-                    _place(one),
+                    _place(answer),
                     sum(life.offered_frames for life in lives),
                     sum(life.received_frames for life in lives),
                     sum(life.reordered_frames for life in lives),
                     sum(life.bypassed_frames for life in lives),
-                    _median(each(one.results, _still)),
+                    _median(each(answer.results, _still)),
                 ]
             )
     head = [

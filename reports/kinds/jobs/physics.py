@@ -69,11 +69,11 @@ def in_random_blocks(evidence: Evidence) -> Iterator[Shortfall]:
         yield "run.json: order_seed", "the seed of the order of the forms", "none"
         return
     planned = JOBS.planned_by(run["profile"])
-    stood = {one.cell.cell_id for one in evidence.plan}
+    stood = {planned_cell.cell.cell_id for planned_cell in evidence.plan}
     tried: dict[str, list[Tried[JobsResult]]] = {}
     begun = {one.cell_id for one in mine}
-    for one in mine:
-        cell = planned.get(one.cell_id)
+    for execution in mine:
+        cell = planned.get(execution.cell_id)
         if cell is None:
             return  # that is another rule's finding
         experiment = experiment_of(cell.metric, cell.cell)
@@ -96,11 +96,11 @@ def in_random_blocks(evidence: Evidence) -> Iterator[Shortfall]:
             seed=run["order_seed"],
             experiment=experiment,
         )
-        if wanted is None or forms[wanted] != one.cell_id:
+        if wanted is None or forms[wanted] != execution.cell_id:
             expected = f"an execution of {wanted}" if wanted else "none: all forms have enough"
-            yield f"trial {one.seq}", expected, one.cell_id
+            yield f"trial {execution.seq}", expected, execution.cell_id
             return
-        tried.setdefault(one.cell_id, []).append(JOBS.retried(one))
+        tried.setdefault(execution.cell_id, []).append(JOBS.retried(execution))
 
 
 RULES: tuple[Rule[Evidence], ...] = (*PHYSICS.rules(), in_random_blocks)

@@ -62,8 +62,8 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
     lines += paragraph(_HOW + seed)
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment in EXPERIMENTS:
-        mine = [one for one in answers if one.planned.metric == experiment]
-        if any(one.measured for one in mine):
+        mine = [answer for answer in answers if answer.planned.metric == experiment]
+        if any(answered.measured for answered in mine):
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
             lines += paragraph(_conditions(mine[0], entry.get("source", "")))
@@ -78,8 +78,11 @@ def summary(run: Run) -> str:
     if not has_answers(run, JOBS.name):
         return ""
     answers = answers_of(run, JOBS)
-    executions = len({seq for one in answers for seq in one.outcome.trials})
-    forms = ", ".join(dict.fromkeys(_form(run, one) for one in answers if one.measured)) or "no form"
+    executions = len({seq for answer in answers for seq in answer.outcome.trials})
+    forms = (
+        ", ".join(dict.fromkeys(_form(run, answered) for answered in answers if answered.measured))
+        or "no form"
+    )
     counted = f"{number_of(len(answers), 'answer')} from {number_of(executions, 'execution')}"
     return f"{counted} of programs on a host: {forms}"
 
@@ -123,26 +126,33 @@ def _vectors(one: Answered) -> str:
 
 
 def _answers(run: Run, answers: Sequence[Answered]) -> list[Block]:
-    native = next((one for one in answers if one.outcome.cell.hosting == BAREMETAL and one.measured), None)
+    native = next(
+        (
+            answered
+            for answered in answers
+            if answered.outcome.cell.hosting == BAREMETAL and answered.measured
+        ),
+        None,
+    )
     rows = []
-    for one in answers:
-        if one.outcome.type is OutcomeType.NOT_ASSESSED:
+    for answer in answers:
+        if answer.outcome.type is OutcomeType.NOT_ASSESSED:
             continue  # they stand together behind all experiments
-        for number, (name, unit) in enumerate(EXPERIMENTS[one.planned.metric].figures.items()):
-            if not one.measured and number:
+        for number, (name, unit) in enumerate(EXPERIMENTS[answer.planned.metric].figures.items()):
+            if not answer.measured and number:
                 continue
-            alike = one.measured and native and not translated(run, one.deployment)
-            ratio = compared(one, native, name) if alike and native else None
+            alike = answer.measured and native and not translated(run, answer.deployment)
+            ratio = compared(answer, native, name) if alike and native else None
             rows.append(
                 [
-                    _form(run, one),
-                    name if one.measured else NONE,
-                    one.type_cell,
-                    _number(one, name if number else "", unit),
-                    _ratio(ratio) if one is not native else NONE,
-                    _overhead(ratio) if one is not native else NONE,
-                    sequence(one.outcome.trials),
-                    one.remarks,
+                    _form(run, answer),
+                    name if answer.measured else NONE,
+                    answer.type_cell,
+                    _number(answer, name if number else "", unit),
+                    _ratio(ratio) if answer is not native else NONE,
+                    _overhead(ratio) if answer is not native else NONE,
+                    sequence(answer.outcome.trials),
+                    answer.remarks,
                 ]
             )
     head = ["form", "figure", "type", "answer", "ratio to native", "overhead", "trials", "remarks"]
@@ -194,7 +204,9 @@ def _beside_document(run: Run, experiment: str, answers: Sequence[Answered]) -> 
     shown = tables()[_PUBLISHED[experiment]]
     native = next((one for one in answers if one.outcome.cell.hosting == BAREMETAL and one.measured), None)
     forms = [
-        one for one in answers if one.measured and one is not native and not translated(run, one.deployment)
+        answer
+        for answer in answers
+        if answer.measured and answer is not native and not translated(run, answer.deployment)
     ]
     theirs = [form for form in shown.forms if form != NATIVE]
     rows = []
@@ -206,7 +218,7 @@ def _beside_document(run: Run, experiment: str, answers: Sequence[Answered]) -> 
     head = [
         "figure",
         *(f"{form}, published" for form in theirs),
-        *(f"{_form(run, one)}, here" for one in forms),
+        *(f"{_form(run, answered)}, here" for answered in forms),
     ]
     document = documents()[shown.document]
     caption = f"Ratios to native beside {document.authors}, table {shown.table_id}"
@@ -217,11 +229,11 @@ def _limits(run: Run, answers: Sequence[Answered]) -> list[Block]:
     """Return the limits of each form as its cgroup told them, once for all deployments that had the same."""
     deployments = run.platform.get("deployments", {})
     rows: dict[tuple[str, ...], None] = {}
-    for one in answers:
-        told = deployments.get(one.deployment, {})
+    for answer in answers:
+        told = deployments.get(answer.deployment, {})
         native = told.get("native_programs", {})
         found = native.get("job", told.get("pod", {}))
         if isinstance(found, Mapping) and found:
-            rows[_form(run, one), *(str(found.get(name, NONE)) for name in _LIMITS)] = None
+            rows[_form(run, answer), *(str(found.get(name, NONE)) for name in _LIMITS)] = None
     head = ["form", *_LIMITS.values()]
     return table(head, rows, "Limits in force, as cgroups told them")

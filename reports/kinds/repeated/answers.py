@@ -42,7 +42,10 @@ class Answered(Generic[SpecT, ResultT]):
     @property
     def values(self) -> Mapping[str, float]:
         """The answer's numbers by the last part of their names."""
-        return {one.metric.removeprefix(f"{self.outcome.metric}."): one.number for one in self.outcome.values}
+        return {
+            value.metric.removeprefix(f"{self.outcome.metric}."): value.number
+            for value in self.outcome.values
+        }
 
     @property
     def type_cell(self) -> str:
@@ -59,7 +62,7 @@ class Answered(Generic[SpecT, ResultT]):
 
 def has_answers(run: Run, kind: str) -> bool:
     """Tell whether a run holds answers of a kind, or planned any."""
-    return kind in {*(one.cell.kind for one in run.plan), *(one.cell.kind for one in run.outcomes)}
+    return kind in {*(cell.cell.kind for cell in run.plan), *(outcome.cell.kind for outcome in run.outcomes)}
 
 
 def answers_of(
@@ -70,15 +73,15 @@ def answers_of(
     They are of cells alone on the host, or of those beside a neighbour.
     """
     stated = {
-        one.cell.cell_id: one
-        for one in run.outcomes
-        if one.cell.kind == kind.name and (neighbours.of(one.cell) != neighbours.ALONE) is beside
+        outcome.cell.cell_id: outcome
+        for outcome in run.outcomes
+        if outcome.cell.kind == kind.name and (neighbours.of(outcome.cell) != neighbours.ALONE) is beside
     }
     planned = kind.planned_by(run.profile) if stated else {}
     found = []
-    for cell_id in (one.cell.cell_id for one in run.plan if one.cell.cell_id in stated):
+    for cell_id in (cell.cell.cell_id for cell in run.plan if cell.cell.cell_id in stated):
         mine = [one for one in run.executions if one.cell_id == cell_id and one.seq in stated[cell_id].trials]
-        valid = [one for one in mine if kind.assess(one.body).validity is Validity.VALID]
+        valid = [execution for execution in mine if kind.assess(execution.body).validity is Validity.VALID]
         if cell_id in planned:
             found.append(
                 Answered(
@@ -96,12 +99,12 @@ def without_numbers(run: Run, answers: Sequence[Answered[SpecT, ResultT]], kind:
     """Return a table of the cells that have none: why, and what supplies what they lacked."""
     rows = [
         [
-            one.outcome.cell.cell_id,
-            one.type_cell,
-            one.outcome.reason,
-            role("command", mend) if (mend := run.mends.get(one.outcome.outcome_id, "")) else NONE,
+            answer.outcome.cell.cell_id,
+            answer.type_cell,
+            answer.outcome.reason,
+            role("command", mend) if (mend := run.mends.get(answer.outcome.outcome_id, "")) else NONE,
         ]
-        for one in answers
-        if not one.measured
+        for answer in answers
+        if not answer.measured
     ]
     return table(["cell", "type", "reason", "what supplies it"], rows, f"Cells of {kind} without a number")

@@ -37,23 +37,23 @@ def lines(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> list[Block]:
     mine = answers_of(run, kind, beside=True)
     if not mine:
         return []
-    alone = {one.outcome.cell.cell_id: one for one in answers_of(run, kind)}
+    alone = {answer.outcome.cell.cell_id: answer for answer in answers_of(run, kind)}
     works = _works(run)
     rows = []
-    for one in mine:
-        if not one.measured:
+    for answered in mine:
+        if not answered.measured:
             continue
-        name = neighbours.of(one.outcome.cell)
-        base = alone.get(neighbours.alone(one.outcome.cell).cell_id)
+        name = neighbours.of(answered.outcome.cell)
+        base = alone.get(neighbours.alone(answered.outcome.cell).cell_id)
         rows.append(
             [
-                neighbours.alone(one.outcome.cell).cell_id,
+                neighbours.alone(answered.outcome.cell).cell_id,
                 f"{name}: {neighbours.parts(name)[0].what}",
                 _mean(base) if base and base.measured else NONE,
-                _mean(one),
-                _ratio(one, base) if base and base.measured else NONE,
-                _work([works[seq] for seq in one.outcome.trials if seq in works]),
-                sequence(one.outcome.trials),
+                _mean(answered),
+                _ratio(answered, base) if base and base.measured else NONE,
+                _work([works[seq] for seq in answered.outcome.trials if seq in works]),
+                sequence(answered.outcome.trials),
             ]
         )
     head = [
@@ -95,7 +95,7 @@ def _ratio(one: Answered[SpecT, ResultT], base: Answered[SpecT, ResultT]) -> str
 
 def _works(run: Run) -> Mapping[int, float]:
     """Return by trial what a neighbour did beside it, over what it did alone."""
-    found = {one.seq: neighbours.share(one.body.host) for one in run.executions}
+    found = {execution.seq: neighbours.share(execution.body.host) for execution in run.executions}
     return {seq: share for seq, share in found.items() if share}
 
 

@@ -40,10 +40,10 @@ class Physics(Generic[SpecT, ResultT]):
 
     def lines(self, evidence: Evidence) -> Iterator[tuple[str, SpecT, ResultT]]:
         """Yield each execution of the kind, with where it stands."""
-        for one in evidence.executions:
-            if one.body.kind == self.kind.name:
-                where = f"{JOURNAL_FILE}: line {one.seq}"
-                yield where, self.kind.spec_of(one.body), self.kind.result_of(one.body)
+        for execution in evidence.executions:
+            if execution.body.kind == self.kind.name:
+                where = f"{JOURNAL_FILE}: line {execution.seq}"
+                yield where, self.kind.spec_of(execution.body), self.kind.result_of(execution.body)
 
     def executions(self, evidence: Evidence) -> list[Execution]:
         """Return the executions as the rules of time take them; one with faults promises nothing.
@@ -55,18 +55,18 @@ class Physics(Generic[SpecT, ResultT]):
         changed = any(finding.rule_id == _MISJUDGED for finding in evidence.findings)
         of_all = changed or self.answers_invalid
         found = []
-        for one in evidence.executions:
-            if one.body.kind == self.kind.name:
-                spec, result = self.kind.spec_of(one.body), self.kind.result_of(one.body)
+        for execution in evidence.executions:
+            if execution.body.kind == self.kind.name:
+                spec, result = self.kind.spec_of(execution.body), self.kind.result_of(execution.body)
                 found.append(
                     Execution(
-                        where=f"{JOURNAL_FILE}: line {one.seq}",
-                        begin=evidence.begins[one.seq],
-                        end=one.at,
+                        where=f"{JOURNAL_FILE}: line {execution.seq}",
+                        begin=evidence.begins[execution.seq],
+                        end=execution.at,
                         duration_ns=result.wall_ns,
                         lasted=tuple(self.lasted(spec, result)),
                         counts=tuple(self.counts(spec, result))
-                        if of_all or one.validity is Validity.VALID
+                        if of_all or execution.validity is Validity.VALID
                         else (),
                     )
                 )

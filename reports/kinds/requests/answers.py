@@ -26,18 +26,18 @@ def answers_of(run: Run) -> tuple[Answered, ...]:
     """
     run = run.of_load(REQUESTS.name)
     found = []
-    for one in answers.answers_of(run, REQUESTS):
-        stated = one.outcome
+    for answer in answers.answers_of(run, REQUESTS):
+        stated = answer.outcome
         mine = [each for each in run.executions if each.cell_id == stated.cell.cell_id]
         changes = named_drift(run.platform, stated.outcome_id)
         try:
-            computed = REQUESTS.replayed(one.planned, stated, mine, changes)
+            computed = REQUESTS.replayed(answer.planned, stated, mine, changes)
         except ValueError as error:
             raise _contradiction(run, f"{stated.outcome_id} from its repetitions", str(error)) from error
         if _numbers(computed) != _numbers(stated):
             expected = f"{stated.outcome_id} as its repetitions say: {computed.type}"
             raise _contradiction(run, expected, f"{stated.type}, or other numbers")
-        found.append(replace(one, outcome=computed))
+        found.append(replace(answer, outcome=computed))
     return tuple(found)
 
 

@@ -46,11 +46,11 @@ def http_plots(run: Run) -> tuple[Plot, ...]:
         return ()
     answers = answers_of(run)
     titles = {entry["id"]: entry.get("title", entry["id"]) for entry in run.profile.get("experiments", [])}
-    kinds = kinds_of(run, {one.spec.form for one in answers if _bar(one) is not None})
+    kinds = kinds_of(run, {answered.spec.form for answered in answers if _bar(answered) is not None})
     made = (
         _chart(experiment, titles.get(experiment, experiment), kinds, guest_words(run), mine)
         for experiment in EXPERIMENTS
-        if (mine := [one for one in answers if one.spec.experiment == experiment])
+        if (mine := [answer for answer in answers if answer.spec.experiment == experiment])
     )
     return tuple(plot for plot in made if plot is not None)
 
@@ -101,7 +101,7 @@ def _chart(experiment: str, name: str, kinds: str, guest: str, answers: Sequence
         else f"Means with 95 % intervals by Student's t{_within(answers)}, from zero."
     )
     several_scales = " Each panel has a scale of its own." if len(shapes) * len(columns) > 1 else ""
-    lacking = sum(not one.measured for one in answers)
+    lacking = sum(not answer.measured for answer in answers)
     without = f" {lacking} cells without a number have no bar." if lacking else ""
     size = (5.2, sum(heights) + 0.1)
     return draw_plot(plot_name(experiment), name, f"{what}{several_scales}{without}", size, draw)
@@ -109,7 +109,7 @@ def _chart(experiment: str, name: str, kinds: str, guest: str, answers: Sequence
 
 def _within(answers: Sequence[Answered]) -> str:
     """Say that whiskers are within the deployments of a bar, where one of them is of no more."""
-    told = [one.values for one in answers if "mean" in one.values]
+    told = [answer.values for answer in answers if "mean" in answer.values]
     alike = [one for one in told if within(one["repetitions"], one.get(DEPLOYMENTS))]
     return ", each within the deployments that the table names" if alike else ""
 

@@ -46,7 +46,7 @@ def _rows(run: Run, words: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
         if not took:  # of a start, whose times stand in a table of their own
             continue
         version = hosting["cluster"].get("version")
-        for limits, asked, image in dict.fromkeys(_pod(one) for one in instances):
+        for limits, asked, image in dict.fromkeys(_pod(instance) for instance in instances):
             yield (
                 words[hosting["form"]],
                 whole(len(instances)),
@@ -71,12 +71,14 @@ def _share_table(run: Run, answers: Sequence[Answered], words: Mapping[str, str]
     rows = []
     for answer in answers:
         mine = [one.result for one in tried(run, answer)]
-        shares = [one.shares for one in mine if one.shares is not None]
+        shares = [requests_result.shares for requests_result in mine if requests_result.shares is not None]
         if not shares or len({len(one) for one in shares}) > 1:
             continue
         each = [sum(counts) for counts in zip(*shares, strict=True)]
-        client = sum(one.requests + one.warm_up_requests for one in mine if one.shares is not None)
-        idle = max(sum(count == 0 for count in one) for one in shares)
+        client = sum(
+            result.requests + result.warm_up_requests for result in mine if result.shares is not None
+        )
+        idle = max(sum(count == 0 for count in share) for share in shares)
         rows.append(
             [
                 shape_words(answer.spec, proxies=True),

@@ -35,9 +35,14 @@ def host_table(
     are those of three hosts together.
     """
     forms: dict[str, list[Body]] = {form: [] for form in words}
-    for one in executions:
-        if one.phase == MEASURED and one.body.kind == KIND and one.body.host and _wall_ns(one.body):
-            forms.setdefault(one.cell_id.split("/")[1], []).append(one.body)
+    for execution in executions:
+        if (
+            execution.phase == MEASURED
+            and execution.body.kind == KIND
+            and execution.body.host
+            and _wall_ns(execution.body)
+        ):
+            forms.setdefault(execution.cell_id.split("/")[1], []).append(execution.body)
     rows = []
     for form, mine in forms.items():
         if not mine or form not in words:
@@ -66,15 +71,15 @@ def _wall_ns(body: Body) -> int:
 
 
 def _told(mine: Sequence[Body], name: str) -> list[Body]:
-    return [one for one in mine if name in one.host]
+    return [body for body in mine if name in body.host]
 
 
 def _share(mine: Sequence[Body], name: str) -> str:
     told = _told(mine, name)
     whole_ns = sum(_wall_ns(one) for one in told)
-    return percent(sum(one.host[name] for one in told) / whole_ns, 1) if whole_ns else NONE
+    return percent(sum(body.host[name] for body in told) / whole_ns, 1) if whole_ns else NONE
 
 
 def _sum(mine: Sequence[Body], name: str) -> str:
     told = _told(mine, name)
-    return whole(sum(one.host[name] for one in told)) if told else NONE
+    return whole(sum(body.host[name] for body in told)) if told else NONE

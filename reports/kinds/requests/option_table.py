@@ -40,13 +40,13 @@ def _rows(run: Run, form: str, word: str) -> Iterator[tuple[str, ...]]:
             continue
         option: Mapping[str, Any] = hosting.get("cni") or {}
         for instance in evidence.get("instances") or ():
-            versions = {str(one.get("cni_version")) for one in instance.get("attachments", ())}
+            versions = {str(attachment.get("cni_version")) for attachment in instance.get("attachments", ())}
             yield (
                 word,
                 option.get("networking_model") or NONE,
                 hosting.get("reached_by") or NONE,
                 ", ".join(sorted(versions)) or NONE,
-                "; ".join(_plugin(one) for one in option.get("plugins", ())) or NONE,
+                "; ".join(_plugin(plugin) for plugin in option.get("plugins", ())) or NONE,
                 str(option.get("conflist_sha256", NONE))[:_HASH_DIGITS],
                 limits_words(instance.get("limits") or {}),
             )

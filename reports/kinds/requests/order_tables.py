@@ -18,8 +18,8 @@ def order_section(
     answers: Sequence[Answered], words: Mapping[str, str], titles: Mapping[str, str]
 ) -> list[Block]:
     """Return both tables below one title; nothing when no two forms have a time."""
-    timed = [one for one in answers if times(one)]
-    measured = [Times(cell=one.spec, values=times(one)) for one in timed]
+    timed = [answer for answer in answers if times(answer)]
+    measured = [Times(cell=answered.spec, values=times(answered)) for answered in timed]
     found, saved = orders(measured), savings(measured)
     if not found and not saved:
         return []
@@ -52,13 +52,13 @@ def order_section(
     lines += table(head, rows, "Order of the hosting forms")
     rows = [
         [
-            titles.get(one.cell.experiment, one.cell.experiment),
-            shape_words(one.cell, proxies=several),
-            words[one.cell.form],
-            _saved(one.log_ratio, one.ratio),
-            _smallest(one.shown) if _of_several(one, saved) else NONE,
+            titles.get(saving.cell.experiment, saving.cell.experiment),
+            shape_words(saving.cell, proxies=several),
+            words[saving.cell.form],
+            _saved(saving.log_ratio, saving.ratio),
+            _smallest(saving.shown) if _of_several(saving, saved) else NONE,
         ]
-        for one in saved
+        for saving in saved
     ]
     head = [
         "experiment",

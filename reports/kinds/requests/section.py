@@ -59,7 +59,7 @@ def http_section(run: Run, figure: Callable[[str], list[Block]] = lambda name: [
     words = form_words(run)
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment in EXPERIMENTS:
-        mine = [one for one in answers if one.spec.experiment == experiment]
+        mine = [answer for answer in answers if answer.spec.experiment == experiment]
         if mine:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
@@ -86,7 +86,7 @@ def http_summary(run: Run) -> str:
     if not has_answers(run, KIND):
         return ""
     answers = answers_of(run)
-    repetitions = len({number for one in answers for number in one.outcome.trials})
+    repetitions = len({number for answer in answers for number in answer.outcome.trials})
     forms = "; ".join(form_words(run)[form] for form in forms_of(answers)) or "no hosting form"
     counted = f"{number_of(len(answers), 'answer')} from {number_of(repetitions, 'repetition')}"
     told = f"{counted} of HTTP experiments on {forms}"
@@ -143,19 +143,19 @@ def _times(answers: Sequence[Answered], words: Mapping[str, str]) -> list[Block]
 def _rates(run: Run, answers: Sequence[Answered], words: Mapping[str, str]) -> list[Block]:
     """Return the highest rate without a lost request of each form, and what is known without one."""
     rows = []
-    for one in answers:
-        rate, upper, trial = one.values.get("lossless"), one.values.get("lossy"), at_rate(run, one)
+    for answer in answers:
+        rate, upper, trial = answer.values.get("lossless"), answer.values.get("lossy"), at_rate(run, answer)
         told = trial.request_ns if trial else {}
         rows.append(
             [
-                words[one.spec.form],
-                shape_words(one.spec, proxies=False),
-                one.type_cell,
-                f"{rate} requests/s" if rate is not None else one.outcome.reason,
+                words[answer.spec.form],
+                shape_words(answer.spec, proxies=False),
+                answer.type_cell,
+                f"{rate} requests/s" if rate is not None else answer.outcome.reason,
                 f"{upper} requests/s" if upper is not None else NONE,
                 " / ".join(_milliseconds(told[name]) for name in _SHOWN if name in told) or NONE,
-                sequence(one.outcome.trials),
-                "; ".join(one.outcome.quality) or NONE,
+                sequence(answer.outcome.trials),
+                "; ".join(answer.outcome.quality) or NONE,
             ]
         )
     head = ["hosting form", "object", "type", "highest rate with nothing failed or late", "lowest with some"]
@@ -187,19 +187,19 @@ def _comparison(answers: Sequence[Answered], words: Mapping[str, str], published
     native = {shape(o.spec): o for o in answers if o.spec.form == "native"}
     several = several_proxies(answers)
     rows = []
-    for one in answers:
-        base = native.get(shape(one.spec))
-        mine, its = time(one), time(base) if base is not None else None
-        if base is None or one is base or not mine or not its or not its.mean:
+    for answer in answers:
+        base = native.get(shape(answer.spec))
+        mine, its = time(answer), time(base) if base is not None else None
+        if base is None or answer is base or not mine or not its or not its.mean:
             continue
-        shown = compared(one, base)
+        shown = compared(answer, base)
         rows.append(
             [
-                shape_words(one.spec, proxies=several),
-                words[one.spec.form],
+                shape_words(answer.spec, proxies=several),
+                words[answer.spec.form],
                 f"{mine.mean / its.mean:.3f}",
                 _sign_words(shown.sign) if shown else "too few repetitions to tell",
-                _published(published, one.spec),
+                _published(published, answer.spec),
             ]
         )
     head = ["object", "hosting form", "time of native's", "at 95 % (Welch), of these deployments"]
@@ -224,26 +224,26 @@ def _published(table_id: str, cell: RequestsSpec) -> str:
 def _details(answers: Sequence[Answered], words: Mapping[str, str]) -> list[Block]:
     rows = []
     several = several_proxies(answers)
-    for one in answers:
-        if not one.measured:
+    for answer in answers:
+        if not answer.measured:
             continue
-        total = interval([float(each.elapsed_ns) for each in one.results])
-        memory = interval([float(each.memory_octets) for each in one.results])
-        shares = [each.cpu_share for each in one.results if each.cpu_share is not None]
-        cpu = interval(shares) if len(shares) == len(one.results) else None
-        hits = judge.hit_ratio(one.results)
+        total = interval([float(each.elapsed_ns) for each in answer.results])
+        memory = interval([float(each.memory_octets) for each in answer.results])
+        shares = [each.cpu_share for each in answer.results if each.cpu_share is not None]
+        cpu = interval(shares) if len(shares) == len(answer.results) else None
+        hits = judge.hit_ratio(answer.results)
         rows.append(
             [
-                shape_words(one.spec, proxies=several),
-                words[one.spec.form],
-                f"{_spread(total, 1e9)} s for {one.spec.asked_requests} {_within(one)}".rstrip(),
-                _percentiles(one, "request"),
-                _percentiles(one, "first_octet"),
+                shape_words(answer.spec, proxies=several),
+                words[answer.spec.form],
+                f"{_spread(total, 1e9)} s for {answer.spec.asked_requests} {_within(answer)}".rstrip(),
+                _percentiles(answer, "request"),
+                _percentiles(answer, "first_octet"),
                 f"{_spread(cpu, 0.01)} %" if cpu else NONE,
                 f"{_spread(memory, _MEBI)} MiB",
                 percent(hits, 1) if hits is not None else NONE,
-                sequence(one.outcome.trials),
-                "; ".join(one.outcome.quality) or NONE,
+                sequence(answer.outcome.trials),
+                "; ".join(answer.outcome.quality) or NONE,
             ]
         )
     head = ["object", "hosting form", "all requests", "request p50 / p95 / p99"]

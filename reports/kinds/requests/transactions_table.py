@@ -50,7 +50,7 @@ def transactions_section(run: Run, answers: Sequence[Answered]) -> list[Block]:
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     lines: list[Block] = []
     for experiment in RFC9411:
-        mine = [one for one in answers if one.spec.experiment == experiment]
+        mine = [answer for answer in answers if answer.spec.experiment == experiment]
         if not mine:
             continue
         entry = about.get(experiment, {})
@@ -64,7 +64,7 @@ def transactions_section(run: Run, answers: Sequence[Answered]) -> list[Block]:
             else f"{transactions} a connection"
         )
         name = entry.get("title", experiment)
-        rows = [_row(run, one) for one in mine]
+        rows = [_row(run, answered) for answered in mine]
         lines += table(list(_HEAD), rows, f"{name}. After {entry.get('source', 'RFC 9411')}; {held}")
     return lines
 

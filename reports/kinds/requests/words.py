@@ -83,7 +83,9 @@ def machine_words(run: Run, form: str) -> str:
 
 def _others(run: Run) -> dict[str, str]:
     """Name the forms of the profile that do not come with the toolkit by themselves."""
-    asked = [form for one in run.profile.get("experiments", ()) for form in one.get("forms", ())]
+    asked = [
+        form for experiment in run.profile.get("experiments", ()) for form in experiment.get("forms", ())
+    ]
     return {form: form for form in asked if form not in FORM_WORDS}
 
 
@@ -130,12 +132,12 @@ def shape_words(cell: RequestsSpec, *, proxies: bool) -> str:
 
 def several_proxies(answers: Sequence[Answered]) -> bool:
     """Whether the number of proxies varies."""
-    return len({one.spec.proxies for one in answers}) > 1
+    return len({answer.spec.proxies for answer in answers}) > 1
 
 
 def forms_of(answers: Sequence[Answered]) -> list[str]:
     """Return the hosting forms of some answers in the documents' order, pods after the containers."""
-    found = list(dict.fromkeys(one.spec.form for one in answers))
+    found = list(dict.fromkeys(answer.spec.form for answer in answers))
     pods = [form for form in found if form.startswith(POD_PREFIX)]
     known = [form for form in (*FORMS, *CLUSTER_FORMS) if form in found]
     others = [form for form in found if form not in (*known, *pods)]

@@ -53,7 +53,7 @@ def lines(run: Run, answers: Sequence[Answered]) -> list[Block]:
             figure = shown.figures.get((item, form))
             row.append(f"{figure.mean:.2f}" if figure else NONE)
         rows.append([*row, NONE])
-        rows += [_ours(item, one, len(shown.forms)) for one in answers if _place(run, one) == item]
+        rows += [_ours(item, answer, len(shown.forms)) for answer in answers if _place(run, answer) == item]
     head = ["place", "of", *shown.forms, "here"]
     words = f"All-to-all operations in {shown.unit}: document 003 and this run"
     return [*paragraph(_HOW), *paragraph(_OTHERS), *table(head, rows, words)]

@@ -30,12 +30,12 @@ def lines(run: Run, answers: Sequence[Answered]) -> list[Block]:
     """Return the layers of each deployment with pods in guests: machine, vNIC, tap, with their offloads."""
     rows = []
     seen = set()
-    for one in answers:
-        cell = one.outcome.cell
-        if AXIS not in dict(cell.axes) or one.deployment in seen:
+    for answer in answers:
+        cell = answer.outcome.cell
+        if AXIS not in dict(cell.axes) or answer.deployment in seen:
             continue
-        seen.add(one.deployment)
-        for name, machine in machines(run, one.deployment).items():
+        seen.add(answer.deployment)
+        for name, machine in machines(run, answer.deployment).items():
             vnic = machine.get("vnic", {})
             host, _, tap = str(vnic.get("other_end", "")).partition("/")
             layers = ", ".join(f"{key} {machine[key]}" for key in _SHOWN if key in machine)
@@ -45,8 +45,8 @@ def lines(run: Run, answers: Sequence[Answered]) -> list[Block]:
                     name,
                     layers or NONE,
                     f"{vnic.get('kind', '')} (driver {vnic.get('driver', 'not told')})",
-                    _offloads(run, one.deployment, name, str(vnic.get("interface", ""))) or NONE,
-                    _offloads(run, one.deployment, host, tap) or NONE,
+                    _offloads(run, answer.deployment, name, str(vnic.get("interface", ""))) or NONE,
+                    _offloads(run, answer.deployment, host, tap) or NONE,
                 ]
             )
     head = ["path and option", "machine", "its layer", "vNIC", "the vNIC's offloads", "its tap's offloads"]

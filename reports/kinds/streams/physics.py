@@ -43,10 +43,14 @@ def _counts(spec: StreamsSpec, result: StreamsResult) -> Iterator[Count]:
         return
     yield Count(what="received_octets", found=result.received_octets, most=most_received(spec, result))
     yield Count(what="received_messages", found=result.received_messages, most=result.sent_messages)
-    for one in result.crossings:
-        yield Count(what=f"octets on {one.at}", found=one.octets, least=result.received_octets)
+    for crossing in result.crossings:
+        yield Count(what=f"octets on {crossing.at}", found=crossing.octets, least=result.received_octets)
         # a frame that goes over several interfaces is at least as long as its headers
-        yield Count(what=f"octets on {one.at}", found=one.octets, least=one.frames * _LEAST_FRAME_OCTETS)
+        yield Count(
+            what=f"octets on {crossing.at}",
+            found=crossing.octets,
+            least=crossing.frames * _LEAST_FRAME_OCTETS,
+        )
     if spec.load_bps and spec.exchange is Exchange.BULK:
         most = int(spec.load_bps * (result.elapsed_ns + _PROGRAMS_EXACT_NS) / 8e9 * (1 + _RATE_RATIO))
         yield Count(what="sent_octets at the rate asked for", found=result.sent_octets, most=most)

@@ -53,7 +53,7 @@ def lines(run: Run, forms: Mapping[str, Sequence[Answered]]) -> list[Block]:
     """Return the places of both ends by form, and what was said of machines."""
     rows, words = [], []
     for form, answers in forms.items():
-        ended = next((one for one in answers if one.deployment), None)
+        ended = next((answer for answer in answers if answer.deployment), None)
         told = run.platform.get("deployments", {}).get(ended.deployment) if ended else None
         if not told:
             continue
@@ -122,12 +122,14 @@ def _limits(found: Mapping[str, Any], told: Mapping[str, Any], end: str) -> str:
 
 
 def _way(told: Mapping[str, Any]) -> str:
-    return "; ".join(f"{one.get('at')}: {one.get('what')}" for one in told.get("hops", ()))
+    return "; ".join(f"{hop.get('at')}: {hop.get('what')}" for hop in told.get("hops", ()))
 
 
 def cpu_lines(run: Run, found: Mapping[str, Mapping[int, Answered]], base: str | None) -> list[Block]:
     """Return goodput per CPU time of the server's program by form and size; empty where nothing tells it."""
-    shares = [share for by_size in found.values() for one in by_size.values() for share in _shares(one)]
+    shares = [
+        share for by_size in found.values() for answered in by_size.values() for share in _shares(answered)
+    ]
     if not shares:
         return []
     sizes = sorted({size for by_size in found.values() for size in by_size})

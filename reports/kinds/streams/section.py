@@ -47,7 +47,7 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
     )
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment in EXPERIMENTS:
-        mine = [one for one in answers if _experiment(one) == experiment]
+        mine = [answer for answer in answers if _experiment(answer) == experiment]
         if mine:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
@@ -71,8 +71,8 @@ def summary(run: Run) -> str:
     if not has_answers(run, STREAMS.name):
         return ""
     answers = answers_of(run, STREAMS)
-    executions = len({seq for one in answers for seq in one.outcome.trials})
-    places = "; ".join(dict.fromkeys(_place(run, one) for one in answers)) or "no path"
+    executions = len({seq for answer in answers for seq in answer.outcome.trials})
+    places = "; ".join(dict.fromkeys(_place(run, answered) for answered in answers)) or "no path"
     counted = f"{number_of(len(answers), 'answer')} from {number_of(executions, 'execution')}"
     return f"{counted} of transport tests on {places}"
 
@@ -116,18 +116,18 @@ def _way(spec: StreamsSpec) -> str:
 
 def _answers(run: Run, answers: Sequence[Answered]) -> list[Block]:
     rows = []
-    for one in answers:
-        spec, results = one.planned.spec, one.results
+    for answer in answers:
+        spec, results = answer.planned.spec, answer.results
         rows.append(
             [
-                _place(run, one),
+                _place(run, answer),
                 _way(spec),
-                _settings(one),
-                one.type_cell,
-                _number(one),
-                _beside(one, results),
-                sequence(one.outcome.trials),
-                one.remarks,
+                _settings(answer),
+                answer.type_cell,
+                _number(answer),
+                _beside(answer, results),
+                sequence(answer.outcome.trials),
+                answer.remarks,
             ]
         )
     head = ["path and option", "way", "load", "type", "answer", "beside it", "trials", "remarks"]
@@ -166,22 +166,22 @@ def _compared(run: Run, answers: Sequence[Answered]) -> list[Block]:
     """
     rows = []
     first: dict[object, Answered] = {}
-    for one in answers:
-        if one.outcome.type is not OutcomeType.MEASURED or places.translated(run, one):
+    for answer in answers:
+        if answer.outcome.type is not OutcomeType.MEASURED or places.translated(run, answer):
             continue
-        base = first.setdefault((one.planned.spec, nested.apart(run, one)), one)
-        shown = difference(_samples(one), _samples(base))
-        if base is one or not base.values["mean"]:
+        base = first.setdefault((answer.planned.spec, nested.apart(run, answer)), answer)
+        shown = difference(_samples(answer), _samples(base))
+        if base is answer or not base.values["mean"]:
             continue
-        if _experiment(one) in SWEPT and turns.claimed(run):
+        if _experiment(answer) in SWEPT and turns.claimed(run):
             continue  # the sweep's own table has it, by blocks
         rows.append(
             [
-                _place(run, one),
-                _way(one.planned.spec),
-                _settings(one),
+                _place(run, answer),
+                _way(answer.planned.spec),
+                _settings(answer),
                 _place(run, base),
-                f"{one.values['mean'] / base.values['mean']:.3f}",
+                f"{answer.values['mean'] / base.values['mean']:.3f}",
                 _SHOWN[shown.sign] if shown else "too few executions to tell",
             ]
         )
@@ -203,13 +203,13 @@ def _samples(one: Answered) -> list[float]:
 def _crossed(answers: Sequence[Answered]) -> list[Block]:
     """Return what each interface on the way carried of the last execution, per octet that arrived."""
     rows = []
-    for one in answers:
-        if not one.results or not one.results[-1].received_octets:
+    for answer in answers:
+        if not answer.results or not answer.results[-1].received_octets:
             continue
-        last = one.results[-1]
+        last = answer.results[-1]
         rows.append(
             [
-                one.outcome.cell.cell_id,
+                answer.outcome.cell.cell_id,
                 unit(last.received_octets, "octets"),
                 ", ".join(f"{at.at} {at.octets / last.received_octets:.3f}" for at in last.crossings),
             ]
@@ -222,13 +222,13 @@ def _crossed(answers: Sequence[Answered]) -> list[Block]:
 def _in_force(run: Run, answers: Sequence[Answered]) -> list[Block]:
     rows = []
     seen = set()
-    for one in answers:
-        if not one.results:
+    for answer in answers:
+        if not answer.results:
             continue
-        cell = one.outcome.cell
-        settings = ", ".join(f"{name} {value}" for name, value in _steady(one.results).items())
-        nic = interface_of(run, one.deployment, _INTERFACE)
-        row = (cell.path, cell.network, one.planned.spec.transport.value, settings, offloads(nic))
+        cell = answer.outcome.cell
+        settings = ", ".join(f"{name} {value}" for name, value in _steady(answer.results).items())
+        nic = interface_of(run, answer.deployment, _INTERFACE)
+        row = (cell.path, cell.network, answer.planned.spec.transport.value, settings, offloads(nic))
         if row not in seen:
             seen.add(row)
             rows.append([part or NONE for part in row])
@@ -242,7 +242,7 @@ def _steady(results: Sequence[StreamsResult]) -> Mapping[str, int | str]:
     return {
         name: value
         for name, value in first.items()
-        if not name.endswith("permille") and all(one.effective.get(name) == value for one in results)
+        if not name.endswith("permille") and all(result.effective.get(name) == value for result in results)
     }
 
 

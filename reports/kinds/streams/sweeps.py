@@ -66,9 +66,9 @@ _UNEQUAL = (
 def curves(run: Run, answers: Sequence[Answered]) -> Mapping[str, Mapping[int, Answered]]:
     """Return the answers by form, and by size; the base, native, comes first."""
     found: dict[str, dict[int, Answered]] = {}
-    for one in sorted(answers, key=lambda each: each.outcome.cell.hosting != BAREMETAL):
-        axes = dict(one.outcome.cell.axes)
-        found.setdefault(form_of(run, one), {})[int(axes[SWEPT[str(axes["experiment"])]])] = one
+    for answer in sorted(answers, key=lambda each: each.outcome.cell.hosting != BAREMETAL):
+        axes = dict(answer.outcome.cell.axes)
+        found.setdefault(form_of(run, answer), {})[int(axes[SWEPT[str(axes["experiment"])]])] = answer
     return found
 
 
@@ -90,7 +90,9 @@ def lines(
     sizes = sorted({size for by_size in found.values() for size in by_size})
     spec = answers[0].planned.spec
     base = shown[0] if shown and shown[0] == "native" else None
-    alone = {form for form in shown if any(places.translated(run, one) for one in found[form].values())}
+    alone = {
+        form for form in shown if any(places.translated(run, answered) for answered in found[form].values())
+    }
     held = {form: found[form] for form in shown if form not in alone}
     rows = []
     for size in sizes:
@@ -155,9 +157,10 @@ def plots(run: Run) -> tuple[Plot, ...]:
     made = []
     for experiment in SWEPT:
         mine = [
-            one
-            for one in answers_of(run, STREAMS)
-            if dict(one.outcome.cell.axes)["experiment"] == experiment and not places.translated(run, one)
+            answer
+            for answer in answers_of(run, STREAMS)
+            if dict(answer.outcome.cell.axes)["experiment"] == experiment
+            and not places.translated(run, answer)
         ]
         by_form = curves(run, mine)
         found = _besides(run, by_form, "native") if "native" in by_form else {}
@@ -183,7 +186,7 @@ def _plot(experiment: str, found: Mapping[str, Beside]) -> Plot:
             style = {"color": SERIES[number % len(SERIES)], "marker": MARKERS[number % len(MARKERS)]}
             axes.plot(sizes, [one.ratios[size] for size in sizes], label=form, **style)
         axes.set_xscale("log")
-        ticks = _apart({size for one in found.values() for size in one.ratios})
+        ticks = _apart({size for beside in found.values() for size in beside.ratios})
         axes.set_xticks(ticks, [f"{size:,}" for size in ticks])
         axes.set_xticks([], minor=True)
         axes.set_xlabel(f"{_SIZE[SWEPT[experiment]]}, octets")
@@ -212,7 +215,7 @@ def _apart(sizes: Collection[int]) -> list[int]:
 def _limited(run: Run, answers: Sequence[Answered]) -> bool:
     """Whether native programs had the limits of pods in all deployments of these answers."""
     told = run.platform.get("deployments", {})
-    ids = {one.deployment for one in answers if one.deployment}
+    ids = {answer.deployment for answer in answers if answer.deployment}
     return all(told.get(name, {}).get("native_programs") for name in ids)
 
 
@@ -263,8 +266,8 @@ def _okay(one: Answered | None) -> str:
 def _effective(answers: Sequence[Answered]) -> str:
     found = {
         (result.effective.get("send_buffer_octets"), result.effective.get("receive_buffer_octets"))
-        for one in answers
-        for result in one.results
+        for answer in answers
+        for result in answer.results
     }
     told = (
         sorted({sent for sent, _ in found if sent is not None}),

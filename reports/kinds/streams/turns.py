@@ -66,7 +66,7 @@ def in_random_blocks(evidence: Evidence) -> Iterator[Shortfall]:
         return
     profile = run["profile"]
     planned = STREAMS.planned_by(profile)
-    stood = {one.cell.cell_id for one in evidence.plan}
+    stood = {cell.cell.cell_id for cell in evidence.plan}
     sweeps = {
         name: sweep
         for name, one in planned.items()
@@ -87,7 +87,7 @@ def in_random_blocks(evidence: Evidence) -> Iterator[Shortfall]:
         if planned[one.cell_id].cell.hosting in order.MACHINES
         and accelerators(deployments.get(one.deployment_id, {})) - {_KVM}
     }
-    whole = Counter(one.cell_id for one in mine)
+    whole = Counter(execution.cell_id for execution in mine)
     tried: dict[str, list[Tried[StreamsResult]]] = {}
     for one in mine:
         if one.cell_id in apart:

@@ -42,7 +42,9 @@ def _measured(facts: Facts) -> str:
     if not facts.outcomes:
         return "" if facts.run.outcomes else "nothing: the run holds no answer"
     paths = ", ".join(dict.fromkeys(one.cell.path for one in tried)) or "no path"
-    metrics = dict.fromkeys(_named(one.metric) for one in facts.outcomes if not one.cell.qualifies_tester)
+    metrics = dict.fromkeys(
+        _named(outcome.metric) for outcome in facts.outcomes if not outcome.cell.qualifies_tester
+    )
     counted = f"{number_of(len(facts.outcomes), 'answer')} from {number_of(len(facts.run.trials), 'trial')}"
     return f"{counted} on {paths}{f': {listed}' if (listed := ', '.join(metrics)) else ''}"
 
@@ -140,7 +142,7 @@ def _unpinned(facts: Facts) -> Iterator[str]:
         for one in evidence.get("device_queues") or ()
         if isinstance(one, Mapping)
     ]
-    reasons = dict.fromkeys(str(one["cpu_reason"]) for one in queues if one.get("cpu_reason"))
+    reasons = dict.fromkeys(str(queue["cpu_reason"]) for queue in queues if queue.get("cpu_reason"))
     for reason in reasons:
         yield (
             f"What forwards ran on any CPU, the tester's as well, and its CPU time was not counted: {reason}."
@@ -151,7 +153,7 @@ def _unpinned(facts: Facts) -> Iterator[str]:
 def _answers(facts: Facts) -> str:
     """Count the answers by what is known: `4 measured, 3 as a range, 10 unstable, 7 not run`."""
     ranges = sum(extent(facts, one).known is Known.INTERVAL for one in facts.of_search())
-    counted = Counter(one.type for one in facts.run.outcomes)
+    counted = Counter(outcome.type for outcome in facts.run.outcomes)
     plain = counted[OutcomeType.MEASURED] - ranges
     bounds = sum(
         counted[kind] for kind in (OutcomeType.AT_FLOOR, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
@@ -173,9 +175,11 @@ def _answers(facts: Facts) -> str:
 def _graded(judgement: Judgement) -> Iterator[str]:
     """Say the grades that there are, and what stands against them beside what a banner says."""
     untold = {Grade.NOT_ASSESSED, Grade.NOT_GRADED}
-    held = [one for one in judgement.grades if one.document == "RFC2544" and one.grade not in untold]
+    held = [grade for grade in judgement.grades if grade.document == "RFC2544" and grade.grade not in untold]
     if held:
-        said = ", ".join(f"{one.benchmark} {one.grade.value}" for one in held)
+        said = ", ".join(
+            f"{document_grade.benchmark} {document_grade.grade.value}" for document_grade in held
+        )
         yield f"Graded by RFC 2544 section 5: {said}. A grade is of the procedure, not of the device."
     against = [said for said in judgement.state if not said.startswith(_BANNERS)]
     if against:

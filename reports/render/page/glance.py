@@ -54,7 +54,7 @@ def _throughputs(facts: Facts, shown: Sequence[Outcome]) -> list[Block]:
     rows = []
     for outcome in shown:
         answers = facts.by_metric(outcome, metrics)
-        loads = [NONE if one is None else _load(facts, one) for one in answers]
+        loads = [NONE if answer is None else _load(facts, answer) for answer in answers]
         latency = facts.latency_of(outcome.cell)
         name, used = short_words(outcome.cell), brief(facts.use(outcome))
         rows.append([name, *loads, _tail(latency), used or NONE])

@@ -44,7 +44,7 @@ def write_report(run_dir: Path) -> Path:
     besides = pages(told, made.values())
     report = page(told, made.values(), links=links(besides))
     text = restructured(joined(report, besides))
-    files = {one.file: html(one.page(told.run.run_id), made) for one in besides}
+    files = {beside.file: html(beside.page(told.run.run_id), made) for beside in besides}
     files[HTML_FILE] = html(report, made)
     _write_plots(run_dir, made)
     write_atomically(run_dir / TEXT_FILE, text.encode("utf-8"))

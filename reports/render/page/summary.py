@@ -51,7 +51,7 @@ def _throughputs(told: Facts) -> list[str]:
     rows = [head]
     for outcome in found:
         answers = told.by_metric(outcome, metrics)
-        loads = (plain(extent(told, one)) if one is not None else "" for one in answers)
+        loads = (plain(extent(told, answer)) if answer is not None else "" for answer in answers)
         rows.append((plain(short_words(outcome.cell)), *loads, _tail(told, outcome)))
     conditions = dict.fromkeys(filter(None, map(searches.condition, metrics)))
     unit = "throughput in frames/s per port and direction, to the load at which it no longer holds:"

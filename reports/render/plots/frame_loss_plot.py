@@ -15,7 +15,7 @@ NAME = "frame-loss"
 
 def frame_loss_plot(facts: Facts) -> Plot | None:
     """Draw the curves of the first cells that have one; None where the run has none."""
-    measured = [one for one in facts.outcomes if one.metric == METRIC and one.values]
+    measured = [outcome for outcome in facts.outcomes if outcome.metric == METRIC and outcome.values]
     shown = measured[:MOST_CURVES]
     if not shown:
         return None

@@ -82,7 +82,7 @@ def _draw(axes: Any, key: tuple[str, str, str], rows: Sequence[Row], colour: str
 
 
 def _rows(run: Run) -> Iterator[Row]:
-    deployments: dict[int, str] = {one.seq: one.deployment_id for one in run.executions}
+    deployments: dict[int, str] = {execution.seq: execution.deployment_id for execution in run.executions}
     for outcome in run.outcomes:
         if outcome.cell.kind == FRAMES or outcome.type is not OutcomeType.MEASURED:
             continue
@@ -104,4 +104,4 @@ def _translated(told: Mapping[str, Any]) -> bool:
     ]
     machines = [one for one in found if isinstance(one, Mapping)]
     nameless = not machines and str(of_form.get("form", "")).startswith("vm")
-    return nameless or any(str(one.get("accelerator") or "").lower() != _KVM for one in machines)
+    return nameless or any(str(machine.get("accelerator") or "").lower() != _KVM for machine in machines)

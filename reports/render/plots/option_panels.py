@@ -64,7 +64,7 @@ def draw_latency(axes: Any, rows: Sequence[Beside], places: Sequence[float]) -> 
     """Draw a dot at the median and a line to a stroke at the 99th percentile, on a logarithmic axis."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
-    every = [number for one in rows for _, *pair in one.latency_ns for number in pair]
+    every = [number for row in rows for _, *pair in row.latency_ns for number in pair]
     low, high = _limits(every)
     axes.set_xscale("log")
     axes.set_xlim(low, high)
@@ -108,7 +108,7 @@ def draw_cpus(axes: Any, rows: Sequence[Beside], places: Sequence[float]) -> Non
     """Draw CPUs in use: filled at the row's lossless load, an outline over all trials of its search."""
     from matplotlib.ticker import MaxNLocator
 
-    longest = max((one.cpus for one in rows if one.cpus), default=1.0)
+    longest = max((row.cpus for row in rows if row.cpus), default=1.0)
     for place, one in zip(places, rows, strict=True):
         if one.cpus is None:
             continue
@@ -126,7 +126,7 @@ def cpu_marks(rows: Sequence[Beside]) -> list[Any]:
     from matplotlib.patches import Patch
 
     dotted: dict[str, Any] = {"facecolor": "none", "edgecolor": _CPU, "linestyle": ":"}
-    kinds = {one.at_load for one in rows if one.cpus is not None}
+    kinds = {row.at_load for row in rows if row.cpus is not None}
     at_load = [Patch(color=_CPU, label="CPUs in use at the row's load")]
     of_search = [Patch(**dotted, label="CPUs in use over all trials of its search")]
     return (at_load if True in kinds else []) + (of_search if False in kinds else [])

@@ -41,7 +41,7 @@ _LEGEND = {
 
 def shown_rows(facts: Facts) -> tuple[Outcome, ...]:
     """Return the outcomes that get a row: every option that was tried; the wire where it is alone."""
-    found = [one for one in facts.at_a_glance() if one.type is not OutcomeType.NOT_ASSESSED]
+    found = [outcome for outcome in facts.at_a_glance() if outcome.type is not OutcomeType.NOT_ASSESSED]
     return tuple(one for one in found if one.metric != ENVELOPE) or tuple(found)
 
 
@@ -80,7 +80,7 @@ def option_plot(facts: Facts) -> Plot | None:
             axes.text(
                 0, place, _heading(model), transform=across, va="center", size=8, style="italic", color=INK
             )
-        names = [short_words(one.cell) if len(sizes) > 1 else option(one.cell) for one in rows]
+        names = [short_words(row.cell) if len(sizes) > 1 else option(row.cell) for row in rows]
         axes.set_yticks(
             places, [label(name, 32, lines=2) for name in names], size=_NAME_SIZE, linespacing=0.9
         )
@@ -197,7 +197,7 @@ def _mark(number: int) -> dict[str, Any]:
 
 def _found_by(rows: Sequence[Outcome]) -> str:
     """Say by which document the bars are, where all of them are by one."""
-    metrics = {one.metric for one in rows if one.metric != ENVELOPE}
+    metrics = {row.metric for row in rows if row.metric != ENVELOPE}
     if len(metrics) != 1:
         return ""
     (metric,) = metrics
@@ -224,7 +224,7 @@ def _legend(
         Known.AT_MOST: (hatched(_CONFIRMED),),
         Known.UNCONFIRMED: (pale(_UNCONFIRMED), hatched(_UNCONFIRMED)),
     }
-    known = [one for one in marks if any(found.known is one for found in extents)]
+    known = [mark for mark in marks if any(found.known is mark for found in extents)]
     handles: list[Any] = [marks[one] for one in known]
     others: list[Any] = [
         Line2D(
@@ -238,7 +238,7 @@ def _legend(
     if envelope:
         others.append(Patch(color=GRID, alpha=_BEHIND, label="behind: what the tester alone carries (wire)"))
     others += more
-    return [*handles, *others], [*(_LEGEND[one] for one in known), *(one.get_label() for one in others)]
+    return [*handles, *others], [*(_LEGEND[one] for one in known), *(other.get_label() for other in others)]
 
 
 def _title(sizes: set[int], *, latency: bool, by_model: bool) -> str:
@@ -252,7 +252,7 @@ def _title(sizes: set[int], *, latency: bool, by_model: bool) -> str:
 def _description(rows: Sequence[Outcome], left: int, *, latency: bool) -> str:
     words = "Beside each bar: the number, to the load at which it no longer holds"
     words += "; latency at its own row's load, so loads differ." if latency else "."
-    conditions = dict.fromkeys(searches.condition_of_first(one.metric) for one in rows)
+    conditions = dict.fromkeys(searches.condition_of_first(row.metric) for row in rows)
     said = (words, *conditions, f"{left} further answers are in the tables only." if left else "")
     return " ".join(filter(None, said))
 

@@ -16,7 +16,7 @@ def intervals(facts: Facts) -> list[Block]:
     outcomes = facts.of_metric(METRIC)
     if not outcomes:
         return []
-    rows = [[*front(one), *_cells(one), *back(one)] for one in outcomes]
+    rows = [[*front(outcome), *_cells(outcome), *back(outcome)] for outcome in outcomes]
     head = ("frames in a burst", "least interval without loss", "interval with loss")
     loads = ("mean load without loss", "mean load with loss")
     return [

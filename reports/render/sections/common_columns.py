@@ -55,7 +55,7 @@ def back(outcome: Outcome, place: str = "below") -> list[str]:
 
 def value(outcome: Outcome, metric: str) -> float | int | None:
     """Return one of the values of an outcome."""
-    return next((one.number for one in outcome.values if one.metric == metric), None)
+    return next((quantity.number for quantity in outcome.values if quantity.metric == metric), None)
 
 
 def rate(outcome: Outcome, facts: Facts) -> str:

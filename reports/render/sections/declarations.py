@@ -22,7 +22,7 @@ def deviations(facts: Facts) -> list[Block]:
     if not entries:
         return [*lines, *paragraph(f"Profile {facts.run.profile['name']} declares no deviation.")]
     apart = _untouched(facts.judgement)
-    touched = [one for one in entries if one.requirement not in apart]
+    touched = [entry for entry in entries if entry.requirement not in apart]
     rows = [[one.requirement or NONE, one.what or NONE, one.why or NONE, one.by] for one in touched]
     head = ["requirement", "what differs", "why", "declared by"]
     lines += table(head, rows, number_of(len(rows), "deviation") + " from clauses that this run touches")
@@ -36,8 +36,8 @@ def _untouched(judgement: Judgement | str | None) -> set[str]:
     if not isinstance(judgement, Judgement):
         return set()
     silent = (Verdict.NOT_APPLICABLE, Verdict.NOT_ASSESSED)
-    touched = {one.requirement for one in judgement.verdicts if one.original not in silent}
-    return {one.requirement for one in judgement.verdicts} - touched
+    touched = {verdict.requirement for verdict in judgement.verdicts if verdict.original not in silent}
+    return {clause_verdict.requirement for clause_verdict in judgement.verdicts} - touched
 
 
 def _declared(facts: Facts) -> tuple[tuple[Declared, ...], str]:

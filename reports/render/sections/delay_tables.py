@@ -16,7 +16,7 @@ from bmwg.reports.render.text import NONE, nanoseconds
 
 def rfc2544_latency(facts: Facts) -> list[Block]:
     """Return RFC 2544 26.2's table: a row for each frame size, with rate, media type and latency."""
-    outcomes = [one for one in facts.outcomes if one.metric == RFC2544_METRIC]
+    outcomes = [outcome for outcome in facts.outcomes if outcome.metric == RFC2544_METRIC]
     if not outcomes:
         return []
     rows = [
@@ -39,7 +39,7 @@ def rfc2544_latency(facts: Facts) -> list[Block]:
 
 def rfc8219_latency(facts: Facts) -> list[Block]:
     """Return RFC 8219 7.2's table: typical and worst-case latency, each with percentiles over the streams."""
-    outcomes = [one for one in facts.outcomes if one.metric == TYPICAL_METRIC]
+    outcomes = [outcome for outcome in facts.outcomes if outcome.metric == TYPICAL_METRIC]
     if not outcomes:
         return []
     rows = [
@@ -62,7 +62,7 @@ def rfc8219_latency(facts: Facts) -> list[Block]:
 
 def delay_variation(facts: Facts) -> list[Block]:
     """Return RFC 8219 7.3's table: packet delay variation with its percentiles over the streams."""
-    outcomes = [one for one in facts.outcomes if one.metric == PDV_METRIC]
+    outcomes = [outcome for outcome in facts.outcomes if outcome.metric == PDV_METRIC]
     if not outcomes:
         return []
     rows = [
@@ -79,7 +79,7 @@ def delay_variation(facts: Facts) -> list[Block]:
 
 def neighbours(facts: Facts) -> list[Block]:
     """Return the delay variation between neighbours: medians over the streams of least, median, largest."""
-    outcomes = [one for one in facts.outcomes if one.metric == SAMPLE_METRIC]
+    outcomes = [outcome for outcome in facts.outcomes if outcome.metric == SAMPLE_METRIC]
     if not outcomes:
         return []
     ends = ("min", "", "max")
@@ -103,7 +103,7 @@ def neighbours(facts: Facts) -> list[Block]:
 
 def _each_way(outcomes: list[Outcome], family: str) -> list[tuple[Outcome, str]]:
     """Return a row for each direction that an outcome has values of."""
-    return [(one, way) for one in outcomes for way in told_ways(one, family)]
+    return [(outcome, way) for outcome in outcomes for way in told_ways(outcome, family)]
 
 
 def _time(outcome: Outcome, name: str) -> str:

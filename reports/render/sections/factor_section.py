@@ -41,7 +41,7 @@ def _found(facts: Facts) -> Effects | None:
     """Return the effects among answers of one sort: native ones where there are any, else all."""
     native, machines = facts.by_translation()
     mine = native if native.of_metric(THROUGHPUT) else facts
-    apart = set() if mine is facts else {one.cell for one in machines.outcomes}
+    apart = set() if mine is facts else {outcome.cell for outcome in machines.outcomes}
     planned = (planned.cell for planned in facts.run.plan)
     return effects_of(mine.of_metric(THROUGHPUT), (cell for cell in planned if cell not in apart))
 
@@ -78,7 +78,7 @@ def _as_found(facts: Facts) -> list[Block]:
 
 def _design(found: Effects) -> list[Block]:
     design, runs = found.design, len(found.replicates)
-    rows = [[one.name, "; ".join(one.levels), one.levels[0]] for one in design.factors]
+    rows = [[factor.name, "; ".join(factor.levels), factor.levels[0]] for factor in design.factors]
     asked = len(design.combinations)
     spread = (
         f" The residual standard deviation is a factor of {found.spread:.3f}, from {found.freedom} degrees of"
@@ -109,13 +109,14 @@ def _design(found: Effects) -> list[Block]:
 def _effects(caption: str, found: Effects, effects: Sequence[Effect]) -> list[Block]:
     rows = [
         [
-            found.design.name(one.term),
-            _levels(one),
-            f"{one.ratio:.3f}",
-            NONE if one.low is None or one.high is None else f"{one.low:.3f} to {one.high:.3f}",
-            (_WITHIN_WIDTH if one.clear and not one.moved else _MOVED[one.moved]) + _if_nil(found, one),
+            found.design.name(effect.term),
+            _levels(effect),
+            f"{effect.ratio:.3f}",
+            NONE if effect.low is None or effect.high is None else f"{effect.low:.3f} to {effect.high:.3f}",
+            (_WITHIN_WIDTH if effect.clear and not effect.moved else _MOVED[effect.moved])
+            + _if_nil(found, effect),
         ]
-        for one in effects
+        for effect in effects
     ]
     head = ["factor", "level against level", "ratio of throughputs", "95 % interval", "what it shows"]
     return table(head, rows, caption)
@@ -144,9 +145,9 @@ def _limits(found: Effects) -> list[Block]:
     design = found.design
     lines = []
     for term, partners in found.inseparable:
-        if any(one.term == term for one in found.main):
+        if any(effect.term == term for effect in found.main):
             continue  # said beside the effect
-        names = " or ".join(design.name(one) for one in partners) or "several of the others together"
+        names = " or ".join(design.name(partner) for partner in partners) or "several of the others together"
         lines.append(f"{design.name(term)} cannot be told apart from {names}.")
     assumed = [term for term in found.assumed if term not in {one for one, _ in found.inseparable}]
     if assumed:
@@ -159,7 +160,7 @@ def _limits(found: Effects) -> list[Block]:
         more = f" and {len(gaps) - _MOST_NAMED} more" if len(gaps) > _MOST_NAMED else ""
         lines.append(
             f"Combinations that were not planned: "
-            f"{'; '.join(design.words(one) for one in gaps[:_MOST_NAMED])}{more}."
+            f"{'; '.join(design.words(gap) for gap in gaps[:_MOST_NAMED])}{more}."
         )
     if len(design.factors) > 2:
         lines.append("Interactions of three and more factors are taken as nil.")
@@ -170,14 +171,14 @@ def _limits(found: Effects) -> list[Block]:
 
 def _stated(found: Effects) -> list[Block]:
     rows = []
-    for one in found.main:
-        told = stated.against(found.design, one)
+    for effect in found.main:
+        told = stated.against(found.design, effect)
         if told is not None:
             said, holds = told
             words = {True: "found so", False: "found otherwise", None: "neither shown nor contradicted"}[
                 holds
             ]
-            rows.append([said.requirement, said.words, _levels(one), words])
+            rows.append([said.requirement, said.words, _levels(effect), words])
     if not rows:
         return []
     head = ["row", "what the draft says", "level against level", "here"]
@@ -187,7 +188,7 @@ def _stated(found: Effects) -> list[Block]:
 def _left_out(found: Effects) -> list[Block]:
     if not found.left_out:
         return []
-    rows = [[one.cell.cell_id, type_badge(one), one.reason or ""] for one in found.left_out]
+    rows = [[outcome.cell.cell_id, type_badge(outcome), outcome.reason or ""] for outcome in found.left_out]
     return table(["cell", "type", "reason"], rows, "Answers of the design that are no plain numbers")
 
 
@@ -211,7 +212,7 @@ def factor_plot(facts: Facts) -> Plot | None:
                 axes.plot([one.low, one.high], [place, place], color=colour)
             fill = "full" if one.moved else "none"
             axes.plot([one.ratio], [place], color=colour, marker=marker, fillstyle=fill, linestyle="")
-        names = [label(f"{found.design.name(one.term)}: {_levels(one)}", 46) for one in shown]
+        names = [label(f"{found.design.name(effect.term)}: {_levels(effect)}", 46) for effect in shown]
         axes.set_yticks(range(len(shown)), names)
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.set_xscale("log")
@@ -219,8 +220,8 @@ def factor_plot(facts: Facts) -> Plot | None:
         high = max([one.high or one.ratio for one in shown] + [1.25])
         axes.set_xlim(low / 1.1, high * 1.1)
         steps = [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 3, 5, 10, 20]
-        ticks = [one for one in steps if low / 1.1 <= one <= high * 1.1]
-        axes.set_xticks(ticks, [f"{one:g}" for one in ticks])
+        ticks = [step for step in steps if low / 1.1 <= step <= high * 1.1]
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.set_xticks([], minor=True)
         axes.set(xlabel="ratio of throughputs, logarithmic; stroke: 95 % interval")
         axes.grid(axis="x")

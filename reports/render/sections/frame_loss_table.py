@@ -18,7 +18,9 @@ def frame_loss(facts: Facts) -> list[Block]:
     if not outcomes:
         return []
     lines = title("Frame loss rate (RFC 2544 26.3)")
-    lines += table([*HEAD, *TAIL], [[*front(one), *back(one)] for one in outcomes], f"Metric {METRIC}")
+    lines += table(
+        [*HEAD, *TAIL], [[*front(outcome), *back(outcome)] for outcome in outcomes], f"Metric {METRIC}"
+    )
     for one in outcomes:
         lines += _curve(one, facts)
     return [*lines, *remarks(outcomes)]

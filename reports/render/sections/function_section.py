@@ -46,7 +46,7 @@ def series_of(facts: Facts) -> Series:
     for outcome in facts.of_search():
         for name, value in outcome.cell.axes:
             if axes_of_cells.setting_place(name)[:1] == (axes_of_cells.FUNCTIONS,) and isinstance(value, int):
-                others = tuple(one for one in outcome.cell.axes if one[0] != name)
+                others = tuple(axis for axis in outcome.cell.axes if axis[0] != name)
                 alike = replace(outcome.cell, axes=others)
                 found.setdefault((name, alike), []).append((value, outcome))
     return {
@@ -79,7 +79,7 @@ def section(facts: Facts, figure: Sequence[Block]) -> list[Block]:
 
 def _sums(facts: Facts, outcome: Outcome) -> _Sums | None:
     """Sum over the valid trials of a search; None where its function counts nothing."""
-    results: list[TrialResult] = [one.result for one in facts.judged(outcome) if one.valid]
+    results: list[TrialResult] = [trial.result for trial in facts.judged(outcome) if trial.valid]
     told = [one for result in results for one in told_of(result)]
     if not told:
         return None

@@ -91,8 +91,14 @@ def grades(facts: Facts) -> list[Block]:
     lines += paragraph(f"{judgement.later_rules}.") if judgement.later_rules else []
     lines += _state(judgement)
     held = [one for one in judgement.grades if one.grade is not Grade.NOT_ASSESSED]
-    lines += benchmarks([one for one in judgement.grades if one.document == "RFC2544"])
-    lines += _counts([one for one in held if one.document in (*COUNTED, *EVERY_RUN, *COMPANIONS)])
+    lines += benchmarks([grade for grade in judgement.grades if grade.document == "RFC2544"])
+    lines += _counts(
+        [
+            document_grade
+            for document_grade in held
+            if document_grade.document in (*COUNTED, *EVERY_RUN, *COMPANIONS)
+        ]
+    )
     lines += _coverages([one for one in held if one.grade is Grade.COVERED])
     lines += _not_held([one for one in judgement.grades if one not in held and one.document != "RFC2544"])
     return lines
@@ -118,16 +124,16 @@ def _state(judgement: Judgement) -> list[Block]:
 
 def benchmarks(found: Sequence[DocumentGrade]) -> list[Block]:
     """Return the grades of benchmarks of RFC 2544, and what decides them, as the report prints them."""
-    if all(one.grade is Grade.NOT_ASSESSED for one in found):
+    if all(grade.grade is Grade.NOT_ASSESSED for grade in found):
         return paragraph(_NONE_HELD)
     rows = [
         [
-            one.benchmark,
-            role(ROLES[one.grade], one.grade.value),
-            *(_of_level(one, level) for level in LEVELS),
-            one.rests_on or NONE,
+            document_grade.benchmark,
+            role(ROLES[document_grade.grade], document_grade.grade.value),
+            *(_of_level(document_grade, level) for level in LEVELS),
+            document_grade.rests_on or NONE,
         ]
-        for one in found
+        for document_grade in found
     ]
     head = ["benchmark", "grade", "clauses with MUST", "clauses with SHOULD", "met without a measurement"]
     reasons = [
@@ -151,8 +157,8 @@ def _deciding(one: DocumentGrade) -> list[str]:
 
 def _counts(found: Sequence[DocumentGrade]) -> list[Block]:
     rows = [
-        [_name(one.document), *(_of_level(one, level) for level in LEVELS), one.rests_on or NONE]
-        for one in found
+        [_name(grade.document), *(_of_level(grade, level) for level in LEVELS), grade.rests_on or NONE]
+        for grade in found
     ]
     head = ["document", "clauses with MUST", "clauses with SHOULD", "met without a measurement"]
     return table(head, rows, "Documents with the words of BCP 14: how many clauses were kept")
@@ -160,11 +166,11 @@ def _counts(found: Sequence[DocumentGrade]) -> list[Block]:
 
 def _coverages(found: Sequence[DocumentGrade]) -> list[Block]:
     rows = []
-    for one in found:
-        counts = dict(one.counts)
+    for grade in found:
+        counts = dict(grade.counts)
         asked = counts.get("answered", 0) + counts.get("missing", 0)
         share = percent(counts.get("answered", 0) / asked, 1) if asked else NONE
-        rows.append([_name(one.document), *(str(counts.get(name, 0)) for name in _COVERAGE), share])
+        rows.append([_name(grade.document), *(str(counts.get(name, 0)) for name in _COVERAGE), share])
     head = ["document", "answered", "not applicable", "missing", "answered of those that apply"]
     return table(head, rows, "Coverage: what these documents ask to be recorded, before the run")
 
@@ -172,7 +178,7 @@ def _coverages(found: Sequence[DocumentGrade]) -> list[Block]:
 def _not_held(found: Sequence[DocumentGrade]) -> list[Block]:
     if not found:
         return []
-    said = ", ".join(f"{_name(one.document)} ({'; '.join(one.reasons)})" for one in found)
+    said = ", ".join(f"{_name(grade.document)} ({'; '.join(grade.reasons)})" for grade in found)
     return paragraph(f"Not assessed: {said}.")
 
 
@@ -228,7 +234,9 @@ def _clauses(document: str, benchmark: str, verdicts: Sequence[ClauseVerdict]) -
     head = ["clause", "level", "verdict", "rests on", "expected", "found"]
     body = table(head, rows, f"Verdicts: {name}")
     if silent:
-        body += paragraph(f"No rule assesses: {', '.join(one.requirement for one in silent)}.")
+        body += paragraph(
+            f"No rule assesses: {', '.join(clause_verdict.requirement for clause_verdict in silent)}."
+        )
     return fold(f"{name}: {said}", body)
 
 

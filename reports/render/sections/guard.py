@@ -37,8 +37,8 @@ def _order(run: Run) -> list[Block]:
     if run.order_seed is None:
         return []
     planned: dict[str, list[Cell]] = {}
-    for one in run.plan:
-        planned.setdefault(one.cell.kind, []).append(one.cell)
+    for cell in run.plan:
+        planned.setdefault(cell.cell.kind, []).append(cell.cell)
     lines: list[Block] = []
     for name, cells in planned.items():
         if said := _order_of(run.of_load(name), run.order_seed, name, cells):

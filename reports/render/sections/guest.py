@@ -44,7 +44,7 @@ def _through_machines(run: Run) -> str:
     found = _accelerators(run, MACHINE)
     if not found:
         return ""
-    providers = {str(one.get("provider")) for one in run.drivers if one.get("name") == MACHINE}
+    providers = {str(driver.get("provider")) for driver in run.drivers if driver.get("name") == MACHINE}
     made = f"Cells with hosting vm: the function is a virtual machine under {_named(found)}, made by"
     made += f" {', '.join(sorted(providers))}."
     if found == {_KVM}:
@@ -65,7 +65,7 @@ def _in_machines(run: Run) -> str:
 
 
 def _accelerators(run: Run, name: str) -> set[str]:
-    return {str(one.get("accelerator") or "") for one in run.drivers if one.get("name") == name}
+    return {str(driver.get("accelerator") or "") for driver in run.drivers if driver.get("name") == name}
 
 
 def guest_sentences(runs: Iterable[Run]) -> list[str]:
@@ -78,7 +78,7 @@ def accelerator_of(run: Run, deployment: str) -> str:
     told = run.platform.get("deployments", {}).get(deployment, {})
     several = told.get("machines", {})
     machines = [told.get("machine"), *(several.values() if isinstance(several, dict) else ())]
-    found = {str(one.get("accelerator") or "") for one in machines if isinstance(one, dict)}
+    found = {str(machine.get("accelerator") or "") for machine in machines if isinstance(machine, dict)}
     return _named(found) if found else ""
 
 

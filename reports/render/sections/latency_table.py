@@ -57,7 +57,7 @@ def own_latency(facts: Facts, outcome: Outcome, way: str) -> str:
     below = max((one for one in known if one <= load_fps), default=None)
     above = min((one for one in known if one >= load_fps), default=None)
     sides = dict.fromkeys(one for one in (below, above) if one is not None)
-    return ", ".join(f"{known[one]} at {unit(one, 'frames/s')}" for one in sides)
+    return ", ".join(f"{known[side]} at {unit(side, 'frames/s')}" for side in sides)
 
 
 def _pair(values: Mapping[str, float]) -> str:

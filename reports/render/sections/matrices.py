@@ -55,7 +55,7 @@ class Standing:
         if part:
             begin = f"{outcome.metric}.{part}"
             return tuple(v for v in outcome.values if v.metric == begin or _is_of(v.metric, begin))
-        named = {f"{outcome.metric}.{one.part}" for one in _places(outcome) if one.part}
+        named = {f"{outcome.metric}.{place.part}" for place in _places(outcome) if place.part}
         return tuple(
             v for v in outcome.values if not any(v.metric == each or _is_of(v.metric, each) for each in named)
         )
@@ -98,7 +98,7 @@ def matrices(facts: Facts) -> list[Block]:
     at the same time.
     """
     stands = standing(facts)
-    if not any(one.measured for one in stands):
+    if not any(stand.measured for stand in stands):
         return []  # a section without a figure tells nothing
     lines: list[Block] = [*title("Matrices of RFC 8172 section 4.4"), *paragraph(_HOW)]
     lines += table(["stage", *Criterion], _coverage(facts, stands), "Coverage, without results")
@@ -131,7 +131,7 @@ def _coverage(facts: Facts, stands: Sequence[Standing]) -> list[list[str]]:
 
 
 def _covered(facts: Facts, stands: Sequence[Standing], stage: Stage, criterion: Criterion) -> str:
-    mine = [one for one in stands if _at(one.place, stage, criterion)]
+    mine = [stand for stand in stands if _at(stand.place, stage, criterion)]
     parts: list[Part] = []
     without: list[str] = []
     for metric in dict.fromkeys(one.outcome.metric for one in mine):
@@ -149,7 +149,7 @@ def _covered(facts: Facts, stands: Sequence[Standing], stage: Stage, criterion: 
 
 
 def _numbers(stands: Iterable[Standing], metric: str) -> bool:
-    return any(one.measured for one in stands if one.outcome.metric == metric)
+    return any(stand.measured for stand in stands if stand.outcome.metric == metric)
 
 
 def _also(facts: Facts, stage: Stage, criterion: Criterion) -> str:
@@ -169,7 +169,7 @@ def gap(stage: Stage, criterion: Criterion, stands: Sequence[Standing], of_run: 
 
     `stands` are the answers that the matrix is of, `of_run` those of the whole run.
     """
-    mine = [one.outcome for one in stands if _at(one.place, stage, criterion)]
+    mine = [stand.outcome for stand in stands if _at(stand.place, stage, criterion)]
     failed = [o for o in mine if o.type is not OutcomeType.MEASURED]
     reasons = list(dict.fromkeys(f"{o.metric}: {o.reason or o.statement or o.type.value}" for o in failed))
     if reasons:
@@ -205,7 +205,7 @@ def _is_made(cell: Cell) -> bool:
 
 
 def _results(facts: Facts, stage: Stage, criterion: Criterion, stands: Sequence[Standing]) -> list[Block]:
-    mine = [one for one in stands if _at(one.place, stage, criterion)]
+    mine = [stand for stand in stands if _at(stand.place, stage, criterion)]
     if not any(one.measured for one in mine):
         return []
     rows = [
@@ -291,9 +291,9 @@ def _traffic(cell: Cell) -> str:
 
 def _by_capacity(facts: Facts, stands: Sequence[Standing]) -> list[Block]:
     groups: dict[str, list[Standing]] = {}
-    for one in stands:
-        if one.outcome.type is not OutcomeType.NOT_ASSESSED:
-            groups.setdefault(_title(one.outcome.cell), []).append(one)
+    for stand in stands:
+        if stand.outcome.type is not OutcomeType.NOT_ASSESSED:
+            groups.setdefault(_title(stand.outcome.cell), []).append(stand)
     numbered = [name for name, mine in groups.items() if any(one.measured for one in mine)]
     lines: list[Block] = []
     for name in numbered[:_SHOWN_MATRICES]:
@@ -349,7 +349,7 @@ def _speed(outcomes: Iterable[Outcome]) -> str:
 
 
 def _accuracy(facts: Facts, outcomes: Iterable[Outcome]) -> str:
-    seqs = sorted({seq for one in outcomes if one.lower for seq in one.lower.trials})
+    seqs = sorted({seq for outcome in outcomes if outcome.lower for seq in outcome.lower.trials})
     streams = [s for seq in seqs for s in facts.run.trial(seq).result.streams]
     if not streams:
         return "no trial at a throughput"

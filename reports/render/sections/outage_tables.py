@@ -101,7 +101,7 @@ def _section(facts: Facts, metric: str, heading: str, head: tuple[str, ...], cel
     outcomes = facts.of_metric(metric)
     if not outcomes:
         return []
-    rows = [[*front(one), *cells(one), *back(one)] for one in outcomes]
+    rows = [[*front(outcome), *cells(outcome), *back(outcome)] for outcome in outcomes]
     return [*title(heading), *table([*HEAD, *head, *TAIL], rows, f"Metric {metric}"), *remarks(outcomes)]
 
 

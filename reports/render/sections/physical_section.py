@@ -34,12 +34,12 @@ def section(facts: Facts) -> list[Block]:
         ]
     rows = [
         [
-            option(one.alike),
-            one.way,
-            ", ".join(f"{each.number}: {_CARRIES[each.carries]}" for each in one.tried),
-            _words(one),
+            option(series.alike),
+            series.way,
+            ", ".join(f"{each.number}: {_CARRIES[each.carries]}" for each in series.tried),
+            _words(series),
         ]
-        for one in found
+        for series in found
     ]
     return [*lines, *table(_HEAD, rows, "Numbers that carry what the physical device does")]
 

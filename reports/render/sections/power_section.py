@@ -51,7 +51,7 @@ class _Row:
 
 def section(facts: Facts) -> list[Block]:
     """Return the section; nothing for a run without a meter."""
-    meters = [one for one in facts.run.drivers if one.get("name") == METER]
+    meters = [driver for driver in facts.run.drivers if driver.get("name") == METER]
     if not meters:
         return []
     meter = meters[-1]
@@ -65,7 +65,7 @@ def section(facts: Facts) -> list[Block]:
     lines += paragraph(f"Measured by meter {meter['meter']} of: {meter['of']}. Idle: {at_rest}.")
     rows = [*_of_frames(facts), *_of_others(facts)]
     head = ["cell", "load", "mean power", "energy of each", "of which above idle", "trials"]
-    lines += table(head, [_told(one, idle) for one in rows], "Power at the load of each answer")
+    lines += table(head, [_told(row, idle) for row in rows], "Power at the load of each answer")
     lines += _by_load(facts, idle)
     if not rows:
         lines += paragraph("Not assessed at load: no answer of the run has trials whose energy is known.")
@@ -123,10 +123,13 @@ def _of_frames(facts: Facts) -> Iterator[_Row]:
 
 
 def _row(facts: Facts, load_fps: int, trials: Sequence[JournalTrial]) -> _Row | None:
-    found = power.used((_counts(one), one.received_frames) for one in trials)
+    found = power.used((_counts(journal_trial), journal_trial.received_frames) for journal_trial in trials)
     if found is None:
         return None
-    cells = [*(one.cell for one in facts.run.plan), *(one.cell for one in facts.run.outcomes)]
+    cells = [
+        *(planned_cell.cell for planned_cell in facts.run.plan),
+        *(outcome.cell for outcome in facts.run.outcomes),
+    ]
     cell = next((one for one in cells if one.cell_id == trials[0].cell_id), None)
     name = f"{option(cell)}, {unit(cell.frame_octets, 'octets')}" if cell else trials[0].cell_id
     return _Row(
@@ -134,7 +137,7 @@ def _row(facts: Facts, load_fps: int, trials: Sequence[JournalTrial]) -> _Row | 
         load=unit(load_fps, "frames/s"),
         used=found,
         noun="frame",
-        trials=[one.seq for one in trials],
+        trials=[trial.seq for trial in trials],
     )
 
 
@@ -143,9 +146,9 @@ def _by_load(facts: Facts, idle: Used | None) -> list[Block]:
     rows: list[_Row] = []
     every: list[JournalTrial] = []
     for trials in facts.by_cell.values():
-        known = [one for one in trials if one.validity is Validity.VALID and power.told(_counts(one))]
+        known = [trial for trial in trials if trial.validity is Validity.VALID and power.told(_counts(trial))]
         every += known
-        loads = sorted({one.spec.load_fps for one in known})
+        loads = sorted({journal_trial.spec.load_fps for journal_trial in known})
         for load_fps in dict.fromkeys((loads[0], loads[-1])) if len(loads) > 1 else ():
             if row := _row(facts, load_fps, [one for one in known if one.spec.load_fps == load_fps]):
                 rows.append(row)
@@ -173,7 +176,7 @@ def _of_others(facts: Facts) -> Iterator[_Row]:
             continue
         kind = registry.kind(outcome.cell.kind, "run.json")
         mine = [one for one in facts.run.executions if one.seq in set(outcome.trials)]
-        mine = [one for one in mine if one.validity is Validity.VALID]
+        mine = [execution for execution in mine if execution.validity is Validity.VALID]
         carried = [kind.carried(one.body) for one in mine]
         nouns = {noun for each in carried if each for _, noun in (each,)}
         found = power.used(
@@ -192,7 +195,7 @@ def _of_others(facts: Facts) -> Iterator[_Row]:
 def _all_counts(facts: Facts) -> Iterator[Mapping[str, Any]]:
     for trials in facts.by_cell.values():
         yield from map(_counts, trials)
-    yield from (one.body.host for one in facts.run.executions)
+    yield from (execution.body.host for execution in facts.run.executions)
 
 
 def _counts(trial: JournalTrial) -> Mapping[str, int]:

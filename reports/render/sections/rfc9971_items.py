@@ -44,7 +44,7 @@ def _traffic(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str
         ("modifiers of RFC 2544 section 11 (4.5.4)", _all(modifiers)),
         ("frame formats (4.5.4)", _all(one.cell.frame_format.value for one in outcomes)),
         ("flows", _all(str(one.cell.flows) for one in outcomes)),
-        ("destination networks", _all(str(one.cell.destination_networks) for one in outcomes)),
+        ("destination networks", _all(str(outcome.cell.destination_networks) for outcome in outcomes)),
     ]
 
 
@@ -52,9 +52,9 @@ def _limits(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str]
     profile = _profile(facts)
     sizes = {one.cell.frame_octets for one in outcomes}
     envelopes = [
-        f"{unit(one.lower.load_fps, UNIT)} at {one.cell.frame_octets} octets"
-        for one in facts.of_metric(ENVELOPE)
-        if one.lower and one.cell.frame_octets in sizes
+        f"{unit(outcome.lower.load_fps, UNIT)} at {outcome.cell.frame_octets} octets"
+        for outcome in facts.of_metric(ENVELOPE)
+        if outcome.lower and outcome.cell.frame_octets in sizes
     ]
     rows = [("highest load: the tester's envelope (4.6.8.1)", _all(envelopes))]
     if profile is not None:
@@ -84,7 +84,7 @@ def _phases(facts: Facts) -> list[tuple[str, str]]:
 
 
 def _definitions(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str]]:
-    trials = {seq for one in outcomes for seq in one.trials}
+    trials = {seq for outcome in outcomes for seq in outcome.trials}
     longest = [
         abs(stream.effective_duration_ns / 1e9 / trial.spec.duration_s - 1)
         for trial in map(facts.run.trial, sorted(trials))

@@ -25,7 +25,8 @@ def tst009(facts: Facts) -> list[Block]:
     if not outcomes:
         return []
     rows = [
-        [*front(one), answer(one), bound(one.lower), bound(one.upper), *back(one, _PLACE)] for one in outcomes
+        [*front(outcome), answer(outcome), bound(outcome.lower), bound(outcome.upper), *back(outcome, _PLACE)]
+        for outcome in outcomes
     ]
     head = [
         *HEAD,
@@ -42,7 +43,7 @@ def mlrsearch(facts: Facts) -> list[Block]:
     outcomes = facts.of_metric(goal_outcome.METRIC)
     if not outcomes:
         return []
-    rows = [_goal_row(one) for one in outcomes]
+    rows = [_goal_row(outcome) for outcome in outcomes]
     head = [*HEAD, "goal", "conditional throughput", "relevant lower bound", "relevant upper bound"]
     return [
         *title("Conditional throughput by search goal (RFC 9971)"),
@@ -65,7 +66,7 @@ def _goal_row(one: Outcome) -> list[str]:
 
 def _goals(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[Block]:
     """Return the attributes of each goal, which RFC 9971 4.6.7 wants reported."""
-    wanted = dict.fromkeys(one.metric.removeprefix(_GOAL_METRIC) for one in outcomes)
+    wanted = dict.fromkeys(outcome.metric.removeprefix(_GOAL_METRIC) for outcome in outcomes)
     profile = _profile(facts)
     if profile is None:
         return []
@@ -90,7 +91,7 @@ def _goals(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[Block]:
 
 def mixes(facts: Facts) -> list[Block]:
     """Return what the genomes of the run stand for: order and proportions (RFC 6985 4 and 6)."""
-    genomes = dict.fromkeys(one.cell.imix for one in facts.outcomes if one.cell.imix)
+    genomes = dict.fromkeys(outcome.cell.imix for outcome in facts.outcomes if outcome.cell.imix)
     if not genomes:
         return []
     rows = []

@@ -18,17 +18,17 @@ def soak(facts: Facts) -> list[Block]:
         return []
     rows = [
         [
-            *front(one),
-            rate(one, facts),
-            _share(one, METRIC),
-            _share(one, "soak.worst_loss_ratio"),
-            _count(one, "soak.lossy_intervals"),
-            _count(one, "soak.longest_lossy_run"),
-            _count(one, "soak.valid_intervals"),
-            _drift(one),
-            *back(one),
+            *front(outcome),
+            rate(outcome, facts),
+            _share(outcome, METRIC),
+            _share(outcome, "soak.worst_loss_ratio"),
+            _count(outcome, "soak.lossy_intervals"),
+            _count(outcome, "soak.longest_lossy_run"),
+            _count(outcome, "soak.valid_intervals"),
+            _drift(outcome),
+            *back(outcome),
         ]
-        for one in outcomes
+        for outcome in outcomes
     ]
     head = [*HEAD, "load", "frames lost", "worst interval", "lossy intervals", "longest run of them"]
     return [

@@ -21,11 +21,16 @@ _HOW = (
 def coverage(facts: Facts) -> list[Block]:
     """Return one row for each test: its cell, and what the run holds of it or why there is nothing."""
     stands = standing(facts)
-    if not any(one.measured for one in stands):
+    if not any(stand.measured for stand in stands):
         return []
     rows = [
-        [one.name, _cell(one), ", ".join(one.rows), _held(one, [each for each in stands if _is(each, one)])]
-        for one in tests()
+        [
+            test.name,
+            _cell(test),
+            ", ".join(test.rows),
+            _held(test, [each for each in stands if _is(each, test)]),
+        ]
+        for test in tests()
     ]
     return [
         *title("Tests of RFC 8204 section 5 and of the Level Test Design"),
@@ -46,7 +51,7 @@ def _held(test: VsperfTest, stands: Sequence[Standing]) -> str:
     otherwise = "; ".join(
         dict.fromkeys(entry.reason for row in test.rows if (entry := unjudged().get(row)) and entry.reason)
     )
-    measured = [one for one in stands if one.measured]
+    measured = [stand for stand in stands if stand.measured]
     if measured:
         place = measured[0].place
         names = ", ".join(dict.fromkeys(one.outcome.metric for one in measured))

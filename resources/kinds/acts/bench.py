@@ -29,7 +29,7 @@ class ActsBench(BedBench[ActsSpec, ActsResult]):
     @property
     def machines(self) -> bool:
         """Servers want the testbed's provider of machines to stand."""
-        return any(one.cell.hosting == VM for one in self.whole_plan)
+        return any(planned.cell.hosting == VM for planned in self.whole_plan)
 
     def figures(self, outcome: Outcome, told: Mapping[str, float]) -> str:
         """Say times in the units of their experiment."""

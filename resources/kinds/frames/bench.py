@@ -94,7 +94,9 @@ class Bench:
         """Measure a cell, with what the plan has beside it on the same deployment, unless it stands."""
         while wanted.key not in self._answers:  # each pass gives at least one outcome more
             together = turns.visit(self._session.plan, wanted)
-            self._measure_group([one for one in self._with_loads(together) if one.key not in self._answers])
+            self._measure_group(
+                [load for load in self._with_loads(together) if load.key not in self._answers]
+            )
 
     def _with_loads(self, group: Sequence[PlannedAnswer]) -> list[PlannedAnswer]:
         """Put before each measurement at the throughput the throughput itself (RFC 2544 26.2)."""

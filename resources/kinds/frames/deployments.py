@@ -91,10 +91,10 @@ class Deployments:
         if settings := axes.settings(cell.axes):
             told["settings"] = {".".join(place): value for place, value in settings.items()}
         texts: dict[str, dict[str, JsonValue]] = {}
-        for one in session.plan:
-            name = measurement(one.measurement).modifier
-            if one.deployment == mine and (text := modifiers.configured(one.cell, name)):
-                texts.setdefault(name, {})[f"{one.cell.direction}/{one.cell.frame_format}"] = text
+        for answer in session.plan:
+            name = measurement(answer.measurement).modifier
+            if answer.deployment == mine and (text := modifiers.configured(answer.cell, name)):
+                texts.setdefault(name, {})[f"{answer.cell.direction}/{answer.cell.frame_format}"] = text
         return {**told, "modifiers": dict(sorted(texts.items()))} if texts else told
 
     @contextmanager

@@ -67,7 +67,7 @@ class FramesShare:
             require_levels(self.testbed, _tried(plan), settings.profile)
         self._seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
         if continued is not None:
-            recorded = [(one.metric, one.cell.cell_id) for one in continued.plan]
+            recorded = [(cell.metric, cell.cell.cell_id) for cell in continued.plan]
             self._plan = turns.in_recorded_order(plan, recorded)
         else:
             self._plan = turns.interleaved(plan, self._seed)
@@ -147,8 +147,14 @@ class FramesShare:
                 hosts=run.machines.by_node,
             )
         )
-        stands = {(one.metric, one.cell.cell_id) for one in run.continued.outcomes} if run.continued else ()
-        run.display.estimate.expect({one.key: one.traffic_s for one in self._plan if one.key not in stands})
+        stands = (
+            {(outcome.metric, outcome.cell.cell_id) for outcome in run.continued.outcomes}
+            if run.continued
+            else ()
+        )
+        run.display.estimate.expect(
+            {answer.key: answer.traffic_s for answer in self._plan if answer.key not in stands}
+        )
         return Bench(
             Session(
                 run=run,
@@ -222,7 +228,7 @@ def _whole_s(testbed: Testbed, plan: Sequence[planning.PlannedAnswer]) -> float:
 
 def _declared(profile: Profile) -> list[str]:
     """Name the deviations of a profile in one line: the report says what each is."""
-    ids = [one.requirement for one in profile.deviations]
+    ids = [deviation.requirement for deviation in profile.deviations]
     return (
         [f"declared deviations ({len(ids)}; the report says what each is): {', '.join(ids)}"] if ids else []
     )
@@ -253,7 +259,7 @@ def _design(plan: Sequence[planning.PlannedAnswer]) -> list[str]:
         return []
     runs = len({axes.replicate(planned.cell.axes) for planned in mine})
     lines = ["design: all combinations take turns at random in each replicate"]
-    lines += [f"  factor {one.name}: {'; '.join(one.levels)}" for one in design.factors]
+    lines += [f"  factor {factor.name}: {'; '.join(factor.levels)}" for factor in design.factors]
     lines.append(
         f"  {len(design.combinations)} of {design.possible} combinations, {runs} replicates,"
         f" about {clock_text(planning.duration_s(mine))} with waits"

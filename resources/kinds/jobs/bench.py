@@ -69,7 +69,7 @@ class JobsBench(BedBench[JobsSpec, JobsResult]):
 
     def together(self, wanted: Planned[JobsSpec]) -> list[Planned[JobsSpec]]:
         """Return the cells of the experiment beside one neighbour: its forms take turns."""
-        return [one for one in self.whole_plan if _experiment(one) == _experiment(wanted)]
+        return [planned for planned in self.whole_plan if _experiment(planned) == _experiment(wanted)]
 
     def measure(self, group: list[Planned[JobsSpec]]) -> None:
         """Measure an experiment in all forms that can be had here, in random blocks."""
@@ -123,7 +123,9 @@ class JobsBench(BedBench[JobsSpec, JobsResult]):
         experiment = _experiment(next(iter(forms.values())).planned)
         with ExitStack() as stack:
             placed = self._stand(forms, workload, bed, stack)
-            order = [one.cell.hosting for one in self.whole_plan if _experiment(one) == experiment]
+            order = [
+                planned.cell.hosting for planned in self.whole_plan if _experiment(planned) == experiment
+            ]
             while forms:
                 done = {hosting: len(one.done) for hosting, one in forms.items()}
                 ended = {hosting for hosting in order if hosting not in forms or forms[hosting].ended}

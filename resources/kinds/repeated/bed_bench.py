@@ -79,7 +79,7 @@ class BedBench(RepeatedBench[SpecT, ResultT]):
 
     def no_option(self, network: str) -> Missing | None:
         """Return that the testbed file has no network option of that name."""
-        if network in {one.name for one in self.testbed.networks}:
+        if network in {network_spec.name for network_spec in self.testbed.networks}:
             return None
         return Missing(
             what=f"network option {network}",

@@ -85,7 +85,7 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
         """Measure a cell, and what is measured together with it, unless it is answered already."""
         if wanted.cell.cell_id in self.answers:
             return
-        group = [one for one in self.together(wanted) if one.cell.cell_id not in self.answers]
+        group = [planned for planned in self.together(wanted) if planned.cell.cell_id not in self.answers]
         with self.answers.measuring(lambda why: self._fail(group, why)):
             if able := [one for one in group if self.able(one)]:
                 self.measure(able)
@@ -113,7 +113,7 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
         """Return the executions that a run which goes on has of a cell."""
         earlier = self.run.continued
         executions = earlier.executions if earlier else ()
-        return [one for one in executions if one.cell_id == planned.cell.cell_id]
+        return [execution for execution in executions if execution.cell_id == planned.cell.cell_id]
 
     def keep_lacking(self, planned: Planned[SpecT], missing: Missing) -> None:
         """Keep that a cell could not be tried here, with what supplies what it lacks."""

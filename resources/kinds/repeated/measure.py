@@ -65,7 +65,9 @@ class CellExecutions(Generic[SpecT, ResultT]):
         self.planned = planned
         self._kind = kind
         self._store = store
-        self.done: list[Tried[ResultT]] = [kind.retried(one) for one in recorded if one.phase == MEASURED]
+        self.done: list[Tried[ResultT]] = [
+            kind.retried(execution) for execution in recorded if execution.phase == MEASURED
+        ]
         self._number = len(recorded)
         self._began_s = time.monotonic()
 

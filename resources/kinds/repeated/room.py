@@ -59,8 +59,8 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
             text = yaml.safe_dump(dict(continued.testbed), sort_keys=False, allow_unicode=True)
             self.testbed = parse_testbed(text, Path(continued.testbed_source or "run.json"))
             self.profile = self.kind.profiles.of_header(continued.profile)
-            planned_before = {one.cell.cell_id for one in continued.plan}
-            self.plan = [one for one in self.profile.plan() if one.cell.cell_id in planned_before]
+            planned_before = {cell.cell.cell_id for cell in continued.plan}
+            self.plan = [planned for planned in self.profile.plan() if planned.cell.cell_id in planned_before]
         self.refuse()
 
     def refuse(self) -> None:
@@ -89,7 +89,8 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
             medium_kind=medium.kind,
             line_rate_bps=medium.line_rate_bps,
             plan=tuple(
-                PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in self.plan
+                PlannedCell(test_id=planned.test_id, metric=planned.metric, cell=planned.cell)
+                for planned in self.plan
             ),
             families=self.kind.families,
         )
@@ -97,14 +98,16 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
     @property
     def traffic_s(self) -> float:
         """Estimated seconds of load."""
-        return sum(self.load_s(one) * one.asked.wanted for one in self.plan)
+        return sum(self.load_s(planned) * planned.asked.wanted for planned in self.plan)
 
     @property
     def work(self) -> Work:
         """The load of each test."""
         tests: dict[str, dict[Hashable, float]] = {}
-        for one in self.plan:
-            tests.setdefault(one.test_id, {})[one.cell.cell_id] = self.load_s(one) * one.asked.wanted
+        for planned in self.plan:
+            tests.setdefault(planned.test_id, {})[planned.cell.cell_id] = (
+                self.load_s(planned) * planned.asked.wanted
+            )
         return Work(tests={name: Pieces(own=own) for name, own in tests.items()})
 
     @property
@@ -194,7 +197,7 @@ class RepeatedRoom(ABC, Generic[SpecT, ResultT]):
             profile=wanted.profile,
             cells=tuple(cells),
             whole_s=None if None in known else sum(one for one in known if one is not None),
-            left_out=tuple(sorted(set(tests) - {one.test_id for one in mine})),
+            left_out=tuple(sorted(set(tests) - {planned.test_id for planned in mine})),
             notes=(self.whole(mine),),
         )
 

@@ -102,8 +102,8 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
             return
         left = [self.executions(planned) for planned in group]
         if group[0].spec.workload is Workload.START:
-            for one in left:
-                self._measure_start(one)
+            for executions in left:
+                self._measure_start(executions)
             return
         broken = 0
         while left:
@@ -137,7 +137,7 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
         ) as deployment:
             evidence = {**deployment.describe(), "workloads": self._workloads(left, deployment)}
             self.run.store.add_deployment(deployment_id, evidence)
-            goes_on = any(one.done for one in left if one.planned.spec.search is None)
+            goes_on = any(executions.done for executions in left if executions.planned.spec.search is None)
             with self.guard.watched(deployment_id, evidence, lambda: self._taken(row), goes_on=goes_on):
                 while left:
                     self._measure_cell(left[0], deployment, deployment_id)
@@ -164,7 +164,7 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
     def _workloads(self, left: Sequence[Executions], deployment: Deployment) -> dict[str, Any]:
         """Attach what will ask the instances; names, versions and settings, by name."""
         told = {}
-        for name in dict.fromkeys(one.planned.spec.workload.value for one in left):
+        for name in dict.fromkeys(executions.planned.spec.workload.value for executions in left):
             clients = self._stage.clients(name)
             clients.attach(served(deployment))
             told[name] = dict(clients.describe())

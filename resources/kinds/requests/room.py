@@ -53,9 +53,9 @@ class RequestsShare:
         self._seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
         if continued is not None:
             self.profile, self._row = KIND.profiles.of_header(continued.profile), continued.testbed
-            planned_before = {one.cell.cell_id for one in continued.plan}
-            plan = [one for one in self.profile.plan() if one.key in planned_before]
-            recorded = [one.cell.cell_id for one in continued.plan]
+            planned_before = {cell.cell.cell_id for cell in continued.plan}
+            plan = [planned for planned in self.profile.plan() if planned.key in planned_before]
+            recorded = [planned_cell.cell.cell_id for planned_cell in continued.plan]
             self.plan = list(turns.in_recorded_order(plan, recorded))
             self.vms = vms_of_header(continued.testbed, settings)
         else:
@@ -80,8 +80,8 @@ class RequestsShare:
     def work(self) -> Work:
         """Its tests; how long they take is not known before."""
         tests: dict[str, dict[Hashable, float]] = {}
-        for one in self.plan:
-            tests.setdefault(one.test_id, {})[one.key] = 0.0
+        for planned in self.plan:
+            tests.setdefault(planned.test_id, {})[planned.key] = 0.0
         return Work(tests={name: Pieces(own=own) for name, own in tests.items()})
 
     @property
@@ -168,7 +168,9 @@ def header_by(
             **({VMS: vms} if vms else {}),
         },
         profile=profile.data,
-        plan=tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in plan),
+        plan=tuple(
+            PlannedCell(test_id=planned.test_id, metric=planned.metric, cell=planned.cell) for planned in plan
+        ),
         families=KIND.families,
         medium_kind=CABLES if row else "veth",
         order_seed=order_seed,

@@ -74,7 +74,7 @@ class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
     def together(self, wanted: Planned[StreamsSpec]) -> list[Planned[StreamsSpec]]:
         """Return the cells of its deployment, or of its sweep where the sweep's forms take turns."""
         if sweep := self._sweep(wanted):
-            return [one for one in self.whole_plan if self._sweep(one) == sweep]
+            return [planned for planned in self.whole_plan if self._sweep(planned) == sweep]
         return [one for one in self.whole_plan if not self._sweep(one) and _place(one) == _place(wanted)]
 
     def measure(self, group: list[Planned[StreamsSpec]]) -> None:
@@ -101,7 +101,7 @@ class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
             except ToolkitError as error:
                 if not is_of_cell(error):
                     raise
-                self._not_made([one for one in cells if one.cell.cell_id not in self.answers], error)
+                self._not_made([cell for cell in cells if cell.cell.cell_id not in self.answers], error)
         if self._unmade:
             self.run.attempt(self.rest)  # what failed may be the node's fault: the next sweep has new ones
 
@@ -178,16 +178,22 @@ class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
     def _broke(self, over: Collection[Executions], error: DeploymentBrokenError) -> None:
         """Tell that a form broke; keep what its cells came to that have no other execution."""
         self.run.display.note(f"a form of a sweep: {error}; its next turn has a new deployment")
-        for one in over:
-            self.answers.keep(self._guard(one.planned.cell).judged_after_break([one.answer()])[0])
+        for executions in over:
+            self.answers.keep(
+                self._guard(executions.planned.cell).judged_after_break([executions.answer()])[0]
+            )
 
     def _failed(self, over: Collection[Executions], error: ToolkitError) -> None:
         """Keep that a form could not be deployed in its turn; what it came to before stands."""
-        for one in over:
-            if one.done:
-                self.run.display.note(f"{one.planned.cell.cell_id}: {redact(one_line(error))}")
-                self.answers.keep(self._guard(one.planned.cell).judged_after_break([one.answer()])[0])
-        self._not_made([one.planned for one in over if not one.done], error)
+        for executions in over:
+            if executions.done:
+                self.run.display.note(f"{executions.planned.cell.cell_id}: {redact(one_line(error))}")
+                self.answers.keep(
+                    self._guard(executions.planned.cell).judged_after_break([executions.answer()])[0]
+                )
+        self._not_made(
+            [cell_executions.planned for cell_executions in over if not cell_executions.done], error
+        )
 
     def _not_made(self, cells: Collection[Planned[StreamsSpec]], error: ToolkitError) -> None:
         self._unmade = True
@@ -210,14 +216,14 @@ class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
         cell = group[0].cell
         path, able = self._able(group)
         workloads = self._workloads(group[0]) if able else {}
-        left = [self.executions(one) for one in able]
+        left = [self.executions(planned) for planned in able]
         broken = 0
         while left and path is not None:
             try:
                 with path.between_pods() as between:
                     self._measure_on_one(left, between, workloads)
             except TestbedError as error:
-                if error.error_id != LACKING or any(one.done for one in left):
+                if error.error_id != LACKING or any(executions.done for executions in left):
                     raise
                 lack = Missing(what=error.what, reason=error.found, mend=error.hint)  # told by a guest alone
                 while left:
@@ -249,7 +255,7 @@ class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
         evidence: Evidence = {**between.evidence, "workloads": programs, "crossed": crossed}
         self.run.store.add_deployment(deployment_id, evidence)
         record_machines_of_pods(self.run.store, evidence)
-        goes_on = any(one.done for one in cells)
+        goes_on = any(executions.done for executions in cells)
 
         def take() -> Any:
             return take_between(bed, cell, between, programs)
@@ -283,7 +289,9 @@ class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
         """
         bed = self.open_bed()
         nodes = [bed.node(node.name) for node in self.testbed.nodes]
-        names = dict.fromkeys(one.spec.workload for one in self.whole_plan if _place(one) == _place(mine))
+        names = dict.fromkeys(
+            planned.spec.workload for planned in self.whole_plan if _place(planned) == _place(mine)
+        )
         return {name: registry.workload(name, kind=STREAMS.name)(nodes) for name in names}
 
 
@@ -292,7 +300,7 @@ def between_looks(between: BetweenPods, workload: StreamsWorkload) -> Callable[[
 
     def run(spec: StreamsSpec) -> StreamsResult:
         crossed = between.crossed
-        with guest_clock.held([one.pod.node for one in between.ends]) as off:
+        with guest_clock.held([end.pod.node for end in between.ends]) as off:
             first = crossings.look(crossed)
             result = workload.run(spec)
             last = crossings.look(crossed)

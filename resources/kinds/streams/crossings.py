@@ -26,9 +26,9 @@ def look(crossed: Sequence[Crossed]) -> Look:
 def between(crossed: Sequence[Crossed], ways: Sequence[Way], first: Look, last: Look) -> tuple[Crossing, ...]:
     """Return what went in the data's directions between two looks; the second way's stand there as "back"."""
     return tuple(
-        replace(one, at=f"{one.at}, back") if number else one
+        replace(crossing, at=f"{crossing.at}, back") if number else crossing
         for number, way in enumerate(ways)
-        for one in _one_way(crossed, way, first, last)
+        for crossing in _one_way(crossed, way, first, last)
     )
 
 

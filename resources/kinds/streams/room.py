@@ -40,7 +40,7 @@ class StreamsShare(RepeatedShare[StreamsSpec, StreamsResult]):
     @property
     def header(self) -> RunHeader:
         """The header, with the seed by which forms of sweeps take turns where any do."""
-        in_turns = any(order.sweep_of(self.profile.data, one.cell) for one in self.plan)
+        in_turns = any(order.sweep_of(self.profile.data, planned.cell) for planned in self.plan)
         return replace(super().header, order_seed=self._seed) if in_turns else super().header
 
     def begin(self, run: OpenRun) -> StreamsBench:
@@ -73,7 +73,7 @@ class _Streams(RepeatedRoom[StreamsSpec, StreamsResult]):
         """Return the cells, and by which seed forms of sweeps take turns where any do."""
         told = super().schedule(wanted, tests)
         profile = KIND.profiles.load(wanted.profile)
-        cells = [one.cell for one in profile.plan() if one.test_id in tests]
+        cells = [planned.cell for planned in profile.plan() if planned.test_id in tests]
         if seeded := KIND.order_seed_text(profile.data, cells, wanted.seed):
             seeded = f"{seeded}. A run draws its own seed unless BMWG_ORDER_SEED is set."
             told = replace(told, notes=(*told.notes, seeded))

@@ -89,8 +89,8 @@ class Turns:
                 self._taken(over)
 
     def _taken(self, answered: Collection[Executions]) -> None:
-        for one in answered:
-            self.left.pop(one.planned.cell.cell_id, None)
+        for executions in answered:
+            self.left.pop(executions.planned.cell.cell_id, None)
 
     def _cell(self, name: str) -> Cell:
         return self.left[name].planned.cell
@@ -99,6 +99,6 @@ class Turns:
 def cells_of(group: Sequence[Planned[StreamsSpec]]) -> dict[Form, list[Planned[StreamsSpec]]]:
     """Return a sweep's cells by the form that stands for them."""
     found: dict[Form, list[Planned[StreamsSpec]]] = {}
-    for one in group:
-        found.setdefault(order.form_of(one.cell), []).append(one)
+    for planned in group:
+        found.setdefault(order.form_of(planned.cell), []).append(planned)
     return found

@@ -75,7 +75,7 @@ def _refuse_what_does_not_verify(bundle: Path) -> None:
             "BND-09",
             f"{bundle}: would not verify, and was taken away again",
             expected="parts that go together",
-            found="; ".join(f"{one.rule_id} {one.where}" for one in found[:_SHOWN]),
+            found="; ".join(f"{finding.rule_id} {finding.where}" for finding in found[:_SHOWN]),
             hint="after a change of deviations.yaml make the report anew by `bmwg report`",
         )
 

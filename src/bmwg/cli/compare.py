@@ -157,8 +157,8 @@ def _json(made: Comparison) -> str:
     data = {
         **({"unverified": True} if made.unverified else {}),
         "sides": {side.name: [run.run_id for run in side.runs] for side in made.sides},
-        "under_test": [asdict(one) for one in made.under_test],
-        "confounders": [asdict(one) for one in made.confounders],
+        "under_test": [asdict(difference) for difference in made.under_test],
+        "confounders": [asdict(confounder) for confounder in made.confounders],
         "passing": [asdict(one) for one in made.passing],
         "unknown": made.unknown,
         "order": made.order,

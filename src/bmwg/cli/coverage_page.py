@@ -181,9 +181,9 @@ def _of(placed: Iterable[Placed], document: str) -> list[Placed]:
 
 def _counts(head: str, groups: Mapping[str, Sequence[Placed]], used: Sequence[Place]) -> list[str]:
     lines = [f"| {head} | rows | " + " | ".join(used) + " |", "|---|" + "---:|" * (len(used) + 1)]
-    everything = [one for rows in groups.values() for one in rows]
+    everything = [placed for rows in groups.values() for placed in rows]
     for name, rows in [*groups.items(), ("**all**", everything)]:
-        counts = Counter(one.place for one in rows)
+        counts = Counter(row.place for row in rows)
         numbers = [len(rows), *(counts[one] for one in used)]
         lines.append(f"| {name} | " + " | ".join(map(str, numbers)) + " |")
     return lines
@@ -216,12 +216,12 @@ def _document(
 def _group(says: str, rows: Sequence[Placed], deviated: Mapping[str, list[str]]) -> list[str]:
     tests = f" ({', '.join(f'`{one}`' for one in rows[0].by)})" if rows[0].by else ""
     lines = [f"{_safe(says)}{tests}", ""]
-    for one in rows:
-        said = [_safe(one.why)] if one.why else []
-        said += [one.note] if one.note else []
-        if profiles := deviated.get(one.row.id):
+    for row in rows:
+        said = [_safe(row.why)] if row.why else []
+        said += [row.note] if row.note else []
+        if profiles := deviated.get(row.row.id):
             said.append(f"deviation of {', '.join(profiles)}")
-        lines.append(f"- {one.row.id} ({one.row.level})" + (f": {'; '.join(said)}" if said else ""))
+        lines.append(f"- {row.row.id} ({row.row.level})" + (f": {'; '.join(said)}" if said else ""))
     return lines
 
 

@@ -59,10 +59,10 @@ def decisions(folder: Path) -> dict[int, Decision]:
         if file.name == "README.md":
             continue
         read = (_single(file),) if file.name[0].isdigit() else _of_page(file)
-        for one in read:
-            if one.number in found:
-                raise _wrong(f"{FOLDER}/{file.name}", "each decision once", f"{one.number:04} twice")
-            found[one.number] = one
+        for decision in read:
+            if decision.number in found:
+                raise _wrong(f"{FOLDER}/{file.name}", "each decision once", f"{decision.number:04} twice")
+            found[decision.number] = decision
     return found
 
 
@@ -123,7 +123,7 @@ def topics(folder: Path, known: Mapping[int, Decision]) -> dict[str, list[int]]:
     for entry in yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else ():
         made |= {topic: list(numbers or ()) for topic, numbers in entry.items()}
     listed = [number for numbers in made.values() for number in numbers]
-    placed = {one.number for one in known.values() if one.topic}
+    placed = {decision.number for decision in known.values() if decision.topic}
     wrong = sorted({n for n in listed if n not in known or n in placed or listed.count(n) > 1})
     if wrong:
         numbers_wrong = ", ".join(f"{number:04}" for number in wrong)
@@ -141,13 +141,13 @@ def topics(folder: Path, known: Mapping[int, Decision]) -> dict[str, list[int]]:
 def _later(known: Mapping[int, Decision]) -> dict[int, list[int]]:
     """Return by which later decisions each one is replaced, completed or gone on from, by their own words."""
     found: dict[int, list[int]] = {}
-    for one in known.values():
-        if one.replaced_by:
+    for decision in known.values():
+        if decision.replaced_by:
             continue
-        named = {int(number) for part in _LATER.findall(one.status) for number in _OTHERS.findall(part)}
+        named = {int(number) for part in _LATER.findall(decision.status) for number in _OTHERS.findall(part)}
         for number in named:
-            if number < one.number:
-                found.setdefault(number, []).append(one.number)
+            if number < decision.number:
+                found.setdefault(number, []).append(decision.number)
     return found
 
 
@@ -156,7 +156,7 @@ def decisions_page(root: Path) -> str:
     known = decisions(root / FOLDER)
     later = _later(known)
     by_topic = topics(root / FOLDER, known)
-    pages = {one.topic: one.file for one in known.values() if one.topic}
+    pages = {decision.topic: decision.file for decision in known.values() if decision.topic}
     standing = sum(1 for one in known.values() if not one.replaced_by)
     lines = [
         "# Decisions by topic",

@@ -60,12 +60,12 @@ def _lines(document: Mapping[str, Any]) -> list[str]:
         f" takes about {clock_text(document['estimate_s'])}, the longest shard"
         f" {clock_text(max(one['estimate_s'] for one in shards))}"
     ]
-    for one in shards:
-        beside = f", {one['needed_cells']} more that they need" if one["needed_cells"] else ""
-        calibration = f", calibration {', '.join(one['calibration'])}" if one["calibration"] else ""
+    for shard in shards:
+        beside = f", {shard['needed_cells']} more that they need" if shard["needed_cells"] else ""
+        calibration = f", calibration {', '.join(shard['calibration'])}" if shard["calibration"] else ""
         said.append(
-            f"shard {one['number']}: about {clock_text(one['estimate_s'])}, {one['cells']} cells"
-            f"{beside}{calibration}: {', '.join(one['tests'])}"
+            f"shard {shard['number']}: about {clock_text(shard['estimate_s'])}, {shard['cells']} cells"
+            f"{beside}{calibration}: {', '.join(shard['tests'])}"
         )
     longest, average_s = shards[0], sum(one["estimate_s"] for one in shards) / len(shards)
     if longest["estimate_s"] > _FAR_LONGER * average_s:

@@ -45,7 +45,7 @@ def verify(chosen: argparse.Namespace) -> int:
         print(f"{document} {benchmark}: {grade}")
     counted = verdicts_of(made)
     print("clauses: " + (", ".join(f"{n} {name}" for name, n in sorted(counted.items())) or "none"))
-    if any(one.findings for one in made.values()):
+    if any(verified.findings for verified in made.values()):
         return TrialInvalid.exit_code
     return exits.FAILED if union.problems else 0
 
@@ -64,7 +64,7 @@ def report(chosen: argparse.Namespace) -> int:
     place.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(place, text.encode("utf-8"))
     print(place)
-    whole = not union.problems and not any(one.findings for one in made.values())
+    whole = not union.problems and not any(verified.findings for verified in made.values())
     return 0 if whole else exits.FAILED
 
 

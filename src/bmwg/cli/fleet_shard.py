@@ -55,7 +55,9 @@ def work_off(file: Path, number: int, testbeds: Sequence[Path], results: Path, l
     if done := found.complete(number):
         print(f"shard {number} is complete: run {done[0].run_id}")
         return exits.SHARD_COMPLETE
-    begun = {one.testbed for one in found.of(number) if not one.wrong and one.run_id not in stuck}
+    begun = {
+        attempt.testbed for attempt in found.of(number) if not attempt.wrong and attempt.run_id not in stuck
+    }
     named = [(bed, load_testbed(bed).name) for bed in testbeds]
     able = [one for one in named if one[1] in begun] or named
     if len(able) > 1:
@@ -121,12 +123,15 @@ def _suites(fleet: Fleet, shard: Shard) -> list[Path]:
     """
     shipped = all_suites()
     others = (selection.found(name) for name in fleet.suites)
-    every = [*shipped, *(one for one in others if not one.resolve().is_relative_to(shipped[0].resolve()))]
+    every = [
+        *shipped,
+        *(other for other in others if not other.resolve().is_relative_to(shipped[0].resolve())),
+    ]
     files = [
         one for suite in every for one in (sorted(suite.rglob("*.robot")) if suite.is_dir() else [suite])
     ]
     wanted = {f"id:{test_id}" for test_id in shard.selected}
-    holding = [one for one in files if wanted & set(one.read_text("utf-8").split())]
+    holding = [file for file in files if wanted & set(file.read_text("utf-8").split())]
     return holding or every
 
 

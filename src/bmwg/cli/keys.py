@@ -132,9 +132,9 @@ def _show(chosen: argparse.Namespace) -> int:
     keyring = read_keys(chosen.folder / KEY_LIST, load_public(chosen.folder / BODY_KEY))
     now = datetime.now(UTC)
     print(f"body: {shown(keyring.body)}, key {keyring.root.keyid[:16]}")
-    for one in keyring.keys.values():
-        state = one.wrong_at(now) or "valid now"
-        print(f"{one.key_id[:16]}  {one.role.value}  {shown(one.organization)}  {shown(state)}")
+    for key in keyring.keys.values():
+        state = key.wrong_at(now) or "valid now"
+        print(f"{key.key_id[:16]}  {key.role.value}  {shown(key.organization)}  {shown(state)}")
     for who in keyring.identities:
         state = who.wrong_at(now) or "valid now"
         print(f"{shown(who.name)}  {who.role.value}  {shown(who.organization)}  {shown(state)}")

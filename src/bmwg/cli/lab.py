@@ -60,7 +60,7 @@ def handle_check(chosen: argparse.Namespace) -> int:
         print(
             f"{told['finding_id']}  {told['what']}\n          breaks: {told['breaks']}\nhint: {told['mend']}"
         )
-    wrong = sum(not one.sound for one in found)
+    wrong = sum(not checked.sound for checked in found)
     weights = [str(finding.weight) for finding in findings] + [str(one["weight"]) for one in there]
     blocked = weights.count(str(Weight.BLOCKS))
     print(f"{len(found)} looked at, {wrong} to mend; the doctor has {len(weights)}, {blocked} in the way")

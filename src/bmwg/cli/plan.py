@@ -81,8 +81,8 @@ def handle(chosen: argparse.Namespace) -> int:
         head = {"testbed": testbed, "profile": wanted.profile, "seed": wanted.seed}
         as_json.show("plan", {**head, "kinds": [one.as_json() for one in schedules]})
         return 0
-    for one in schedules:
-        for line in one.lines:
+    for schedule in schedules:
+        for line in schedule.lines:
             print(line)
     if len(schedules) > 1:
         print(_in_all(schedules))
@@ -94,6 +94,6 @@ def _in_all(schedules: Sequence[Schedule]) -> str:
     cells = sum(len(one.cells) for one in schedules)
     known_s = sum(one.whole_s for one in schedules if one.whole_s is not None)
     said = f"in all: {cells} cells, about {clock_text(known_s)}"
-    if open_ := [one.kind for one in schedules if one.whole_s is None]:
+    if open_ := [schedule.kind for schedule in schedules if schedule.whole_s is None]:
         said += f", and what {', '.join(open_)} take, which is measured and not known before"
     return said

@@ -233,9 +233,9 @@ def examine(
         trials=held.trials,
         candidate=held,
         answers=evidence.outcomes,
-        functions=_distinct(one.cell.function for one in evidence.outcomes),
+        functions=_distinct(outcome.cell.function for outcome in evidence.outcomes),
         options=_distinct(one.cell.network for one in evidence.outcomes),
-        grades=tuple((one.document, one.benchmark, one.grade.value) for one in judgement.grades)
+        grades=tuple((grade.document, grade.benchmark, grade.grade.value) for grade in judgement.grades)
         if judgement
         else (),
     )

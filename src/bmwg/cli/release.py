@@ -32,7 +32,7 @@ def written() -> str:
         procedures=dict(procedures.CURRENT),
         profiles={name: sorted(hashes) for name, hashes in sorted(shipped().items())},
     )
-    return json.dumps({"releases": [asdict(one) for one in (*known, mine)]}, indent=1) + "\n"
+    return json.dumps({"releases": [asdict(release) for release in (*known, mine)]}, indent=1) + "\n"
 
 
 def _refusal(expected: str, found: str) -> ConfigError:

@@ -71,7 +71,7 @@ def _run(path: Path) -> Run:
 
 
 def _line(entry: Held) -> str:
-    ends = " and ".join(_ends(one) for one in (entry.first, entry.second))
+    ends = " and ".join(_ends(stated) for stated in (entry.first, entry.second))
     why = f" ({entry.why})" if entry.why and entry.first.ends and entry.second.ends else ""
     return f"  {entry.agreement.value}: {entry.metric} on {shown(entry.cell_id)}: {ends}{why}"
 
@@ -83,7 +83,7 @@ def _ends(one: Stated) -> str:
 def _explanations(first: Run, second: Run) -> list[str]:
     """Return the differences of the records that might explain it, those on the path of the traffic first."""
     sides = [Side(name="A", runs=(first,)), Side(name="B", runs=(second,))]
-    found = [one for one in differences(sides) if one.role is Role.CONFIGURATION]
+    found = [difference for difference in differences(sides) if difference.role is Role.CONFIGURATION]
     found.sort(key=lambda one: one.place is not Place.ON_PATH)
     if not found:
         return ["no field of the two records differs"]

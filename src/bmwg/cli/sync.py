@@ -202,7 +202,7 @@ def deviations() -> dict[str, list[str]]:
 def row_faults(root: Path) -> list[str]:
     """What is wrong with the reasons of rows without a rule, and which tests they name in vain."""
     rows, found = read(shipped())
-    ruled = {one.requirement for one in RULES}
+    ruled = {rule.requirement for rule in RULES}
     found += faults(rows, ruled, configuration_rows())
     for test in sorted({test for entry in rows.values() for test in entry.by}):
         name, _, function = test.partition("::")
@@ -225,7 +225,7 @@ def coverage(root: Path) -> str:
             hint="CONTRIBUTING.md, `Add a requirement`, says what a reason holds",
         )
     placed = place(
-        catalogue().values(), {one.requirement for one in RULES}, owed_rules(root), read(shipped())[0]
+        catalogue().values(), {rule.requirement for rule in RULES}, owed_rules(root), read(shipped())[0]
     )
     return _HEAD + coverage_page(placed, citations(root), deviations())
 

@@ -75,7 +75,7 @@ def handle(chosen: argparse.Namespace) -> int:
         print(chosen.output)
     else:
         print(text, end="")
-    worse = any(one.worsened(chosen.newest) for trend in made for one in trend.series)
+    worse = any(series.worsened(chosen.newest) for trend in made for series in trend.series)
     if worse:
         return exits.FAILED
     return TrialInvalid.exit_code if left_out else 0
@@ -122,17 +122,17 @@ def _json(made: Sequence[Trend], left_out: int, newest: int) -> str:
                 "runs": [run.run_id for run in trend.runs],
                 "series": [
                     {
-                        "metric": one.metric,
-                        "unit": one.unit,
-                        "cell": one.cell.cell_id,
-                        "points": [asdict(point) for point in one.points],
-                        "gaps": one.gaps,
-                        "levels": list(one.levels),
-                        "changes": [asdict(change) | {"ratio": change.ratio} for change in one.changes],
-                        "judged": one.judged,
-                        "worse": one.worsened(newest),
+                        "metric": series.metric,
+                        "unit": series.unit,
+                        "cell": series.cell.cell_id,
+                        "points": [asdict(point) for point in series.points],
+                        "gaps": series.gaps,
+                        "levels": list(series.levels),
+                        "changes": [asdict(change) | {"ratio": change.ratio} for change in series.changes],
+                        "judged": series.judged,
+                        "worse": series.worsened(newest),
                     }
-                    for one in trend.series
+                    for series in trend.series
                 ],
             }
             for trend in made

@@ -25,13 +25,13 @@ def as_data(verified: Verification, lacking: Sequence[str], code: int, *, clause
         "trust": verified.trust,
         "findings": [
             {
-                "rule_id": one.rule_id,
-                "clause": one.clause,
-                "where": one.where,
-                "expected": one.expected,
-                "found": one.found,
+                "rule_id": finding.rule_id,
+                "clause": finding.clause,
+                "where": finding.where,
+                "expected": finding.expected,
+                "found": finding.found,
             }
-            for one in verified.findings
+            for finding in verified.findings
         ],
         "lacking": list(lacking),
         "questions": list(verified.questions),
@@ -56,14 +56,14 @@ def _judged(judgement: Judgement | None, *, clauses: bool) -> dict[str, Any]:
         return {"grades": [], "clauses": []}
     grades = [
         {
-            "document": one.document,
-            "benchmark": one.benchmark,
-            "grade": one.grade.value,
-            "reasons": list(one.reasons),
-            "counts": dict(one.counts),
-            "bases": dict(one.bases),
+            "document": grade.document,
+            "benchmark": grade.benchmark,
+            "grade": grade.grade.value,
+            "reasons": list(grade.reasons),
+            "counts": dict(grade.counts),
+            "bases": dict(grade.bases),
         }
-        for one in judgement.grades
+        for grade in judgement.grades
     ]
-    verdicts = [asdict(one) for one in judgement.verdicts] if clauses else []
+    verdicts = [asdict(verdict) for verdict in judgement.verdicts] if clauses else []
     return {"grades": grades, "clauses": verdicts}

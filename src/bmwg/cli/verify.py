@@ -229,7 +229,7 @@ def _beside(verified: Verification) -> str:
 def _judged(judgement: Judgement, *, clauses: bool) -> list[str]:
     said = [f"state: {shown(text)}" for text in judgement.state]
     said += [f"rules: {judgement.later_rules}"] if judgement.later_rules else []
-    silent = [one for one in judgement.grades if one.grade is Grade.NOT_ASSESSED and not clauses]
+    silent = [grade for grade in judgement.grades if grade.grade is Grade.NOT_ASSESSED and not clauses]
     for one in judgement.grades:
         if one in silent:
             continue
@@ -237,7 +237,9 @@ def _judged(judgement: Judgement, *, clauses: bool) -> list[str]:
         counts = "; ".join(text for text in (counts, one.rests_on) if text)
         said.append(f"{one.document} {one.benchmark}: {one.grade.value}" + (f" ({counts})" if counts else ""))
     if silent:
-        said.append(f"not assessed: {', '.join(f'{one.document} {one.benchmark}'.strip() for one in silent)}")
+        said.append(
+            f"not assessed: {', '.join(f'{graded.document} {graded.benchmark}'.strip() for graded in silent)}"
+        )
     if clauses:
         for verdict in judgement.verdicts:
             texts = "; ".join(
