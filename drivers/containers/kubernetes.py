@@ -383,12 +383,9 @@ class KubernetesRuntime:
 
 def _plugin_dirs(networks: Sequence[NetworkDriver]) -> list[str]:
     """Return the folders of CNI plugins of all options, the distribution's first."""
-    found = [
-        network.plugin_dir
-        for network in networks
-        if isinstance(network, PluginNetwork) and network.plugin_dir
-    ]
-    return [one for one in dict.fromkeys([PLUGIN_DIR, *found]) if Path(one).is_dir()]
+    named = (network.plugin_dir for network in networks if isinstance(network, PluginNetwork))
+    folders = dict.fromkeys([PLUGIN_DIR, *filter(None, named)])
+    return [folder for folder in folders if Path(folder).is_dir()]
 
 
 def _others(online: str, kept_off: Sequence[Sequence[int]]) -> str:
