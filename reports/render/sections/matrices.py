@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds import registry
 from bmwg.methodology.matrix import Criterion, Place, Stage
@@ -27,6 +28,7 @@ RESULTS = (Criterion.SPEED, Criterion.ACCURACY, Criterion.RELIABILITY)  # rfc817
 _SHOWN_MATRICES = 40  # choice: more is no reading
 _SHOWN_ROWS = 24  # choice: a longer list is folded
 _SHOWN_REASONS = 3  # choice: the rest is counted
+_REPETITIONS = "repetitions"  # the number of them among an answer's values
 _SHOWN_NUMBERS = 4  # choice: the same
 _ASKED = ("experiment", "workload", "cycles", "octets")  # axes that are no capacity
 _HOW = (
@@ -254,6 +256,8 @@ def _words(one: Standing) -> str:
         if centre in by_name:
             told = [_quantity(by_name[name]) for name in ends if name in by_name]
             spread = f" ± {told[0]}" if len(told) == 1 else f" ({told[0]} to {told[1]})" if told else ""
+            if told and _REPETITIONS in by_name:
+                spread += f" ({of_repetitions(_values(one), f'{part}.' if part else '')})"
             return f"{part} {centre} {_quantity(by_name[centre])}{spread}".strip()
     said = [
         f"{(name or part).removesuffix('_frames')} {_quantity(value)}".replace("_", " ").strip()
@@ -261,6 +265,11 @@ def _words(one: Standing) -> str:
     ]
     more = f"; {len(said) - _SHOWN_NUMBERS} further" if len(said) > _SHOWN_NUMBERS else ""
     return "; ".join(said[:_SHOWN_NUMBERS]) + more or NONE
+
+
+def _values(one: Standing) -> dict[str, float]:
+    """Return an answer's numbers by their names behind its metric."""
+    return {value.metric.removeprefix(f"{one.outcome.metric}."): value.number for value in one.values}
 
 
 def _quantity(value: Quantity) -> str:

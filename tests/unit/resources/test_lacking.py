@@ -15,7 +15,7 @@ TESTBED = Path(__file__).resolve().parents[3] / "testbeds" / "simulated.yaml"
 
 
 def measured(tmp_path, monkeypatch, lacking, tests):
-    monkeypatch.setattr(simulated, "EVERYTHING", EVERYTHING - lacking)
+    monkeypatch.setattr(simulated, "_ABLE", EVERYTHING - lacking)
     bench = Bench.open(Settings(testbed=TESTBED, results=tmp_path, run_id="mine"), tests)
     try:
         answers = {test_id: bench.outcomes(test_id) for test_id in tests}

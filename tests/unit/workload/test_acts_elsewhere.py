@@ -22,7 +22,8 @@ def acted(monkeypatch: pytest.MonkeyPatch, machine: object) -> dict[str, int]:
     monkeypatch.setattr(registry, "load", lambda *_, **__: lambda place: lambda: dict(DONE))
     monkeypatch.setattr(clocks, "bound", lambda far: BOUND)
     tester = SimpleNamespace(run=lambda spec: TrialResult(spec=spec, streams=(), wall_time_ns=1))
-    place = SimpleNamespace(node=SimpleNamespace(machine=machine))
+    bed = SimpleNamespace(tester=SimpleNamespace(machine=HERE))
+    place = SimpleNamespace(node=SimpleNamespace(machine=machine), bed=bed)
     return dict(ActingTraffic(tester, place).run(SPEC).auxiliary)  # type: ignore[arg-type]
 
 
