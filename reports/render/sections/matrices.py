@@ -17,6 +17,7 @@ from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements import registry as measurements
 from bmwg.methodology.records import FRAMES, NOTHING, Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.trial import directions
+from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, Part, Rich, fold, paragraph, table, title
 from bmwg.reports.render.facts import ENVELOPE, LATENCY, THROUGHPUT, Facts, option, percentile_name
 from bmwg.reports.render.sections.common_columns import badge
@@ -141,13 +142,20 @@ def _covered(facts: Facts, stands: Sequence[Standing], stage: Stage, criterion: 
         if not _numbers(of_it, metric):
             without.append(gap(stage, criterion, of_it, stands))
             continue
-        words = f"{metric}: {sum(one.measured for one in of_it)} of {len(of_it)} measured"
+        words = f"{_named(metric)}: {sum(one.measured for one in of_it)} of {len(of_it)} measured"
         parts += [*([Part(text="; ")] if parts else []), Part(text=words, target=anchor(stage, criterion))]
     if extra := _also(facts, stage, criterion):
         parts += [*([Part(text="; ")] if parts else []), Part(text=extra, target=_EACH)]
     if not parts:
         return gap(stage, criterion, stands, stands)
     return Rich(*parts, *([Part(text=f"; {_some(without)}")] if without else []))
+
+
+def _named(metric: str) -> str:
+    """Return a metric as its document calls it, where its name is that of a goal; else its name."""
+    if not searches.is_conditional(metric):
+        return metric
+    return f"throughput by {searches.document(metric)}, {searches.allowed(metric)}"
 
 
 def _numbers(stands: Iterable[Standing], metric: str) -> bool:
