@@ -240,7 +240,7 @@ def test_a_node_that_dies_during_a_call_is_named() -> None:
 
 
 def test_another_version_is_refused(far: dict[str, object], tmp_path: Path) -> None:
-    package = tmp_path / "bmwg" / "drivers" / "hosting"
+    package = tmp_path / "bmwg" / "drivers" / "nodes"
     package.mkdir(parents=True)
     (tmp_path / "bmwg" / "__init__.py").write_text('__version__ = "0.0.1"\n')
     (tmp_path / "bmwg" / "drivers" / "__init__.py").touch()
