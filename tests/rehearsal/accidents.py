@@ -51,7 +51,7 @@ def main(folder: Path) -> int:
         amid(lab, command, _FURTHER)
         command.send_signal(signal.SIGKILL)
         said("run, runner killed", command)
-        (run,) = (str(path) for path in folder.glob("results/*"))
+        (run,) = (str(header.parent) for header in folder.glob("results/*/run.json"))
         said("cleanup", lab.bmwg("cleanup", run))
 
         command = lab.bmwg("resume", run)
