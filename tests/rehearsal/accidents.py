@@ -52,6 +52,7 @@ def main(folder: Path) -> int:
         command.send_signal(signal.SIGKILL)
         said("run, runner killed", command)
         (run,) = (str(header.parent) for header in folder.glob("results/*/run.json"))
+        lab.boot()
         said("cleanup", lab.bmwg("cleanup", run))
 
         command = lab.bmwg("resume", run)
