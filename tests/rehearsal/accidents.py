@@ -1,8 +1,8 @@
 """A run whose device host has a kernel of its own, with accidents on the way; prints what became of it.
 
 The runner is killed and the run resumed; the device's host loses its power amid it and boots again; in a
-second run a cable is pulled and put back. `bmwg cleanup` follows what left something. Usage: accidents.py FOLDER, in namespaces of its own
-as `apart.py`. The exit status is the worst of `bmwg verify`.
+second run a cable is pulled and put back. `bmwg cleanup` follows what left something. Usage: accidents.py
+FOLDER, in namespaces of its own as `apart.py`. The exit status is the worst of `bmwg verify`.
 """
 
 from __future__ import annotations

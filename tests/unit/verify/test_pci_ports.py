@@ -111,3 +111,17 @@ def test_frames_for_which_the_testers_own_port_had_no_room_are_not_the_devices_l
     said = asked(evidence)
     assert len(said) == number
     assert all("trial 1 the tester's own ports had no room" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    ("into", "short"),
+    [
+        ({"p1.rx_packets": 990}, False),
+        ({"p1.rx_packets": 989, "p1.rx_dropped": 3}, True),
+        ({"p1.rx_packets": 2, "p1.rx_dropped": 990}, False),  # a tap whose frames an XDP program takes
+        ({"p1.rx_packets": 2, "p1.rx_dropped": 989}, True),
+    ],
+)
+def test_an_interface_has_counted_all_that_was_received(into: dict[str, int], short: bool) -> None:
+    found = list(interfaces_agree.check(run_of(COUNTED | into, io="xdp")))
+    assert bool(found) is short
