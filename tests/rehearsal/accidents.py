@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.rehearsal.apart import DEVICE, Lab
+from tests.rehearsal.apart import Lab
 
 _ENDS_WITHIN_S = 900.0
 _PULLED_S = 20.0
@@ -49,7 +49,7 @@ def run_of(folder: Path) -> str:
 
 def main(folder: Path) -> int:
     """Let all three happen; return whether a run did not verify."""
-    with Lab(DEVICE, folder) as lab:
+    with Lab(folder) as lab:
         words = ["run", "--testbed", "FOLDER/testbed.yaml", "--profile", "FOLDER/lab.yaml"]
         words += ["--results", "FOLDER/results", *(word for test in _TESTS for word in ("--test", test))]
         command = lab.bmwg(*words)

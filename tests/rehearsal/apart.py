@@ -1,10 +1,8 @@
 """A lab with a host that has a kernel of its own: run as a program, in namespaces of its own.
 
 The host is a QEMU guest with an sshd. Its first NIC is for management; two more are cabled, by taps, to ports
-of the machine on which this runs. Usage: apart.py ROLE FOLDER -- WORDS: the guest is the `dut` host, or the
-`tester` host, with this machine as the device's, over an sshd of its own. The words are a command of the
-toolkit, in which FOLDER stands for the folder with `testbed.yaml` and `lab.yaml`; the exit status is the
-command's.
+of the machine on which this runs. Usage: apart.py FOLDER -- WORDS: the words are a command of the toolkit, in
+which FOLDER stands for the folder with `testbed.yaml` and `lab.yaml`; the exit status is the command's.
 """
 
 from __future__ import annotations
@@ -13,30 +11,25 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import yaml
 from tests.contract.ssh_support import make_keys
 
 import bmwg
-from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.machines import guest_run, guest_views, qemu
 from bmwg.drivers.machines.qemu import MachineSpec, Nic
 from bmwg.drivers.machines.qemu_machine import Machine
-from bmwg.drivers.nodes import links, probe
-from bmwg.drivers.nodes.here import HERE
+from bmwg.drivers.nodes import links
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import embedded_file
-from bmwg.drivers.traffic.embedded import build
 
 BOOT_DEADLINE_S = 300.0
 CALL_DEADLINE_S = 240.0
 MANAGED, HERE_IPV4, THERE_IPV4 = "mg0", "192.0.2.1", "192.0.2.2"  # documentation's own network (RFC 5737)
 PORTS = ("tp1", "tp2")
 LOOP = ("eth5", "eth6")
-DEVICE, TESTER_HOST = "dut", "tester"
-GUEST = {DEVICE: "dut1", TESTER_HOST: "gen"}  # the node that the guest is
+DEVICE = "dut1"  # the node that the guest is
 _MODULES = (
     "bmwg.drivers.nodes.agent, bmwg.drivers.platform_record.collect, bmwg.drivers.watch.isolation, execnet"
 )
@@ -97,23 +90,19 @@ def reached(folder: Path, python: Path, name: str, within_s: float = 180.0) -> N
         time.sleep(1)
 
 
-def write(folder: Path, python: Path, role: str, there: list[str]) -> None:
+def write(folder: Path, python: Path, there: list[str]) -> None:
     """Write the testbed file and the profile; `there` are the guest's ports."""
     data = yaml.safe_load(embedded_file().read_text())
-    testers, devices = (list(PORTS), there) if role == DEVICE else (there, list(PORTS))
-    ends = [(f"tester/{a}", f"dut1/{b}") for a, b in zip(testers, devices, strict=True)]
+    ends = [(f"tester/{a}", f"{DEVICE}/{b}") for a, b in zip(PORTS, there, strict=True)]
     ends.append((f"tester/{LOOP[0]}", f"tester/{LOOP[1]}"))
-    names = ["dut1"] if role == DEVICE else ["dut1", GUEST[role]]
     data |= {
         "name": "apart",
-        "nodes": {name: {"kind": "ssh", "ssh": f"root@lab-{name}", "python": str(python)} for name in names},
+        "nodes": {DEVICE: {"kind": "ssh", "ssh": f"root@lab-{DEVICE}", "python": str(python)}},
         "links": [{"a": a, "b": b, "kind": "cable"} for a, b in ends],
-        "lab_ports": [*testers, *LOOP],
+        "lab_ports": [*PORTS, *LOOP],
         "medium": {"kind": "veth"},
     }
-    data["tester"]["ports"] = [f"tester/{port}" for port in testers]
-    if role == TESTER_HOST:
-        data["tester"] |= {"host": GUEST[role], "io": "af_packet"}
+    data["tester"]["ports"] = [f"tester/{port}" for port in PORTS]
     (folder / "testbed.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
     (folder / "lab.yaml").write_text(_PROFILE)
 
@@ -121,16 +110,12 @@ def write(folder: Path, python: Path, role: str, there: list[str]) -> None:
 class Lab:
     """The machines while they stand, as a context manager; `boot` starts the guest anew."""
 
-    def __init__(self, role: str, folder: Path) -> None:
-        self.role = role
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.python = folder / "python"
-        self._stack = ExitStack()
         self._machine: Machine | None = None
 
     def __enter__(self) -> Lab:
-        if self.role == TESTER_HOST:
-            build.ensure_built()  # here, where the compiler is fast; the guest finds it
         self.folder.mkdir(parents=True)
         subprocess.run(["mount", "-t", "sysfs", "sysfs", "/sys"], check=True)
         for place in ("/var/lib/bmwg", "/run"):
@@ -141,17 +126,12 @@ class Lab:
         self.python.write_text(f'#!/bin/sh\nPYTHONPATH="{source}" exec "{sys.executable}" "$@"\n')
         self.python.chmod(0o755)
         self.boot()
-        if self.role == TESTER_HOST:
-            daemon = self._stack.enter_context(subprocess.Popen(sshd(self.folder, GUEST[DEVICE], HERE_IPV4)))
-            self._stack.callback(daemon.kill)
-            reached(self.folder, self.python, GUEST[DEVICE])
         found = self.machine.node.call_within(CALL_DEADLINE_S, interfaces.listing)
         names = {str(interface["mac"]): str(interface["name"]) for interface in found}
-        write(self.folder, self.python, self.role, [names[mac(number)] for number in (1, 2)])
+        write(self.folder, self.python, [names[mac(number)] for number in (1, 2)])
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._stack.close()
         self.machine.stop()
 
     @property
@@ -187,31 +167,13 @@ class Lab:
         self.machine.node.call_within(
             CALL_DEADLINE_S,
             guest_run.start,
-            argv=sshd(self.folder, GUEST[self.role], THERE_IPV4),
+            argv=sshd(self.folder, DEVICE, THERE_IPV4),
             output="/run/sshd.out",
             folder="/",
             environment={},
         )
-        reached(self.folder, self.python, GUEST[self.role])
-        self._loop(self.machine.node if self.role == TESTER_HOST else HERE)
-
-    def _loop(self, tester: Calls) -> None:
-        """Make the pair that joins the tester's machine with itself, unless it stands."""
-        there = tester.call_within(CALL_DEADLINE_S, interfaces.listing)
-        if LOOP[0] in {interface["name"] for interface in there}:
-            return
-        tester.call_within(
-            CALL_DEADLINE_S,
-            links.make_pair,
-            interface=LOOP[0],
-            mac=mac(8),
-            peer=LOOP[1],
-            peer_mac=mac(9),
-            peer_pid=tester.call_within(CALL_DEADLINE_S, probe.identify)["pid"],
-            mtu_octets=1500,
-        )
-        for name in LOOP:
-            tester.call_within(CALL_DEADLINE_S, interfaces.up, interface=name)
+        reached(self.folder, self.python, DEVICE)
+        _loop()
 
     def pull(self, number: int, *, pulled: bool) -> None:
         """Take the cable out of a port of the guest (1 or 2), or put it back: its carrier goes and comes."""
@@ -225,12 +187,28 @@ class Lab:
         )
 
 
-def main(role: str, folder: Path, words: list[str]) -> int:
+def _loop() -> None:
+    """Make the pair that joins the tester's machine with itself, unless it stands."""
+    if LOOP[0] in {interface["name"] for interface in interfaces.listing()}:
+        return
+    links.make_pair(
+        interface=LOOP[0],
+        mac=mac(8),
+        peer=LOOP[1],
+        peer_mac=mac(9),
+        peer_pid=os.getpid(),
+        mtu_octets=1500,
+    )
+    for name in LOOP:
+        interfaces.up(interface=name)
+
+
+def main(folder: Path, words: list[str]) -> int:
     """Boot the host, cable it, run the command."""
-    with Lab(role, folder) as lab:
+    with Lab(folder) as lab:
         return lab.bmwg(*words).wait()
 
 
 if __name__ == "__main__":
     at = sys.argv.index("--")
-    raise SystemExit(main(sys.argv[1], Path(sys.argv[2]), sys.argv[at + 1 :]))
+    raise SystemExit(main(Path(sys.argv[1]), sys.argv[at + 1 :]))

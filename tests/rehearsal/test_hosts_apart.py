@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from tests.contract.lab_support import needs_sshd
 from tests.rehearsal.rehearsal_lab import NEEDS, ROOT, here
 
@@ -19,14 +18,12 @@ UNSHARE = ["unshare", "--net", "--mount", "--uts", "--propagation", "private"]
 TESTS = ("CN-TPUT-1.1", "CN-TPUT-1.2", "CN-TPUT-1.3")
 
 
-@pytest.mark.parametrize("role", ["dut", "tester"])
-def test_wire_node_and_pods_where_a_host_has_its_own_kernel(tmp_path: Path, role: str) -> None:
-    """The device's host, or the tester's, whose device is then on the machine of the runner."""
+def test_wire_node_and_pods_of_a_host_with_its_own_kernel(tmp_path: Path) -> None:
     folder = tmp_path / "lab"
     words = ["run", "--testbed", "FOLDER/testbed.yaml", "--profile", "FOLDER/lab.yaml"]
     words += ["--results", "FOLDER/results", *(word for test in TESTS for word in ("--test", test))]
     done = subprocess.run(
-        [*UNSHARE, sys.executable, "-m", "tests.rehearsal.apart", role, str(folder), "--", *words],
+        [*UNSHARE, sys.executable, "-m", "tests.rehearsal.apart", str(folder), "--", *words],
         check=False,
         capture_output=True,
         text=True,
@@ -49,3 +46,19 @@ def test_wire_node_and_pods_where_a_host_has_its_own_kernel(tmp_path: Path, role
     assert kernels["tester"] != kernels["dut1"]
     verified = here("verify", str(run.folder))
     assert "REJECTED" not in verified.stdout, verified.stdout[-3000:]
+
+
+def test_a_killed_runner_a_host_without_power_and_a_pulled_cable_leave_runs_that_verify(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [*UNSHARE, sys.executable, "-m", "tests.rehearsal.accidents", str(tmp_path / "lab")],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}/src:{ROOT}"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("== cleanup: status 0") == 2, done.stdout
