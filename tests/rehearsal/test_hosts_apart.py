@@ -48,7 +48,7 @@ def test_wire_node_and_pods_of_a_host_with_its_own_kernel(tmp_path: Path) -> Non
     assert "REJECTED" not in verified.stdout, verified.stdout[-3000:]
 
 
-def test_a_killed_runner_a_host_without_power_and_a_pulled_cable_leave_runs_that_verify(
+def test_a_killed_runner_a_host_without_power_and_a_pulled_cable_leave_sound_runs(
     tmp_path: Path,
 ) -> None:
     done = subprocess.run(
