@@ -119,7 +119,7 @@ def test_every_fifth_start_is_made_to_fail_and_counted_as_what_it_was(bed_with, 
         refuses='[ "$((number % 20))" = 6 ]',
         cuts='[ "$((number % 20))" = 16 ]',
     ) as bed:
-        spec = replace(STAND_UPS.spec, number=1, cycles=starts, first_frame_s=1.5)
+        spec = replace(STAND_UPS.spec, number=1, cycles=starts, first_frame_s=5.0)
         found = executed(PodLives, ground(bed), spec)
     truth = {
         number: "not_booted" if number % 10 == 3 else {6: "no_network", 16: "no_frame"}.get(number % 20, "")
@@ -155,7 +155,7 @@ def test_a_network_with_room_for_twelve_pods_is_full_with_twelve(bed_with) -> No
 
 
 def test_a_pod_of_which_no_frame_comes_is_the_limit(bed_with) -> None:
-    spec = replace(FIT.spec, number=1, cycles=6, at_once=6, first_frame_s=1.5)
+    spec = replace(FIT.spec, number=1, cycles=6, at_once=6, first_frame_s=5.0)
     with bed_with(cuts='[ "$number" = 4 ]') as bed:
         found = executed(PodsFit, ground(bed), spec)
     assert (found.stood, [one.failed for one in found.lives]) == (3, ["", "", "", "no_frame"])

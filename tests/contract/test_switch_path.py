@@ -4,6 +4,7 @@ import os
 from contextlib import contextmanager
 
 import pytest
+from tests.contract.trials_support import lossless, whole
 
 from bmwg.drivers import registry
 from bmwg.drivers.network import datapath
@@ -83,9 +84,9 @@ def test_a_mesh_of_four_goes_through_and_nothing_stays(bed, tester, name):
             tester.attach(deployment.ports)
             spec = trial(full_mesh(4))
             tester.learn(spec)
-            result = tester.run(spec)
+            result = whole(tester, spec, lossless)
             pair = TrialSpec(frame_octets=64, load_fps=2_000, duration_s=0.1, direction=Direction.BOTH)
-            between_two = tester.run(pair)
+            between_two = whole(tester, pair, lossless)
             known = registry.switch(name, bed).table(bed.node("dut1"))
             tester.detach()
         told = dict(result.auxiliary)
@@ -114,14 +115,16 @@ def flooded_of(bed, tester, name, addresses):
     """Teach so many addresses of one port, then send a frame to each: flooded at two others, and known."""
     with deployed(bed, cell(name, table_entries=BOUND)) as deployment:
         tester.attach(deployment.ports)
-        taught = tester.run(
-            trial(Pattern(to=((), (0,), (), ()), sources=addresses), load_fps=10 * addresses, duration_s=0.1)
+        taught = whole(
+            tester,
+            trial(Pattern(to=((), (0,), (), ()), sources=addresses), load_fps=10 * addresses, duration_s=0.1),
+            lossless,
         )
         known = registry.switch(name, bed).table(bed.node("dut1"))
         asked = trial(
             Pattern(to=((1,), (), (), ()), destinations=addresses), load_fps=10 * addresses, duration_s=0.1
         )
-        result = tester.run(asked)
+        result = whole(tester, asked, lossless)
         tester.detach()
     assert taught.streams[0].sent_frames == addresses
     assert result.streams[1].received_frames == addresses

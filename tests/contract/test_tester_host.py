@@ -17,6 +17,7 @@ from tests.contract.frame_lab import GENERATOR, SWAPPED, FrameLab, frame_lab
 from tests.contract.lab_support import needs_sshd
 from tests.contract.test_lab_frames import journal, left, only_run
 from tests.contract.traffic.test_moongen_peer import MACS, PROGRAM
+from tests.contract.trials_support import lossless, whole
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.nodes import process
@@ -104,7 +105,7 @@ def test_a_trial_there_counts_as_one_here_and_a_lost_agent_is_its_fault(
             limits = traffic.attach(deployment.ports)
             assert (limits.min_frame_octets, bool(limits.capabilities)) == (64, True)
             traffic.learn(short)
-            result = traffic.run(short)
+            result = whole(traffic, short, lossless)
             (stream,) = result.streams
             assert (stream.sent_frames, stream.received_frames, result.fault) == (200, 200, None)
             assert result.spec == short

@@ -2,6 +2,7 @@
 
 import pytest
 import tester_bed as bed
+from tests.contract.trials_support import whole
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
@@ -111,7 +112,7 @@ def test_a_learning_bridge_brings_every_frame_to_its_port(four, io, name):
         four.attach(ports)
         spec = trial(pattern, load_fps=5_000)
         four.learn(spec)
-        result = four.run(spec)
+        result = whole(four, spec)
         four.detach()
     assert result.fault is None
     told = agrees(result, ports)
@@ -127,7 +128,7 @@ def test_a_broadcast_frame_comes_to_all_others_once(four):
     every = Pattern(to=between(range(4), range(4), ports=4), broadcast=True)
     with bed.switch("af_packet", 4) as (ports, _):
         four.attach(ports)
-        result = four.run(trial(every, load_fps=2_000))
+        result = whole(four, trial(every, load_fps=2_000))
         four.detach()
     told = agrees(result, ports)
     sent = sum(told[f"{port.name}.sent_frames"] for port in ports)
@@ -140,7 +141,7 @@ def test_a_bridge_that_learned_nothing_floods_to_every_port(four):
     pattern = Pattern(to=((1,), (), (), ()))
     with bed.switch("af_packet", 4) as (ports, _):
         four.attach(ports)
-        result = four.run(trial(pattern))
+        result = whole(four, trial(pattern))
         four.detach()
     agrees(result, ports)
     sent = result.streams[1].sent_frames
@@ -152,10 +153,10 @@ def test_only_addresses_that_were_told_are_known(four):
     """Port 1 sends from 40 addresses; of frames to 100 of its addresses those to the other 60 are flooded."""
     with bed.switch("af_packet", 3) as (ports, dut):
         four.attach(ports)
-        told = four.run(trial(Pattern(to=((), (0,), ()), sources=40), load_fps=400, duration_s=0.1))
+        told = whole(four, trial(Pattern(to=((), (0,), ()), sources=40), load_fps=400, duration_s=0.1))
         assert told.streams[0].sent_frames == 40
         asked = trial(Pattern(to=((1,), (), ()), destinations=100), load_fps=10_000, duration_s=0.1)
-        result = four.run(asked)
+        result = whole(four, asked)
         four.detach()
         known = bed.inside(dut, "bridge", "fdb", "show", "br", "br")
     sent = result.streams[1].sent_frames
@@ -170,7 +171,7 @@ def test_learning_tells_every_address_of_a_pattern(four):
     with bed.switch("af_packet", 3) as (ports, _):
         four.attach(ports)
         four.learn(spec)
-        result = four.run(spec)
+        result = whole(four, spec)
         four.detach()
     assert [stream.flooded_frames for stream in result.streams] == [0, 0, 0]
     assert all(stream.lost_frames == 0 for stream in result.streams)
@@ -191,7 +192,7 @@ def test_formats_flows_and_tags_of_a_mesh(four):
                 vlan_id=7,
             )
             four.learn(spec)
-            result = four.run(spec)
+            result = whole(four, spec)
             assert all(stream.received_frames == stream.sent_frames > 0 for stream in result.streams)
             assert [(one.flooded_frames, one.foreign_frames) for one in result.streams] == [(0, 0)] * 3
         four.detach()
@@ -202,7 +203,7 @@ def test_two_ports_of_more_are_a_pair_as_ever(four):
         four.attach(ports)
         spec = TrialSpec(frame_octets=64, load_fps=5_000, duration_s=0.1, direction=Direction.BOTH)
         four.learn(spec)
-        result = four.run(spec)
+        result = whole(four, spec)
         four.detach()
     assert len(result.streams) == 2
     assert all(stream.lost_frames == 0 for stream in result.streams)
@@ -214,7 +215,7 @@ def test_eight_ports_in_a_mesh(four):
         four.attach(ports)
         spec = trial(full_mesh(8), load_fps=1_400, duration_s=0.1)
         four.learn(spec)
-        result = four.run(spec)
+        result = whole(four, spec)
         four.detach()
     agrees(result, ports)
     assert len(result.streams) == 8
