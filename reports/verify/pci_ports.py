@@ -1,4 +1,4 @@
-"""What to ask of a tester's ports that are devices: what the device counted, and what its link carries.
+"""What to ask of a tester's ports that are devices or taps: what they counted, and what a link carries.
 
 A device on the PCI bus is counted by its own driver, at its own moments, and a link can be read wrongly. So
 nothing here refuses a run; of interfaces that the kernel counts, VER-34 does (docs/adr/0484).
@@ -15,12 +15,14 @@ from bmwg.reports.checker.findings import shown
 from bmwg.reports.verify import patterns
 from bmwg.reports.verify.physics import (
     ENDS,
+    came_to,
     counted_less,
     counting_ports,
     has_interfaces,
     on_pci,
     ports_in_order,
     recorded_ports,
+    taps,
     value_of,
 )
 
@@ -36,7 +38,29 @@ def questions(evidence: Evidence) -> Iterator[str]:
         return
     if on_pci(evidence) and not has_interfaces(evidence):
         yield from _counted(evidence)
+    if deaf := sorted(_deaf(evidence)):
+        yield (
+            f"ports: {', '.join(deaf)}: a tap that counted none of the frames that the tester received; "
+            "what else shows them?"
+        )
     yield from _carried(evidence)
+
+
+def _deaf(evidence: Evidence) -> set[str]:
+    """Return the taps that counted nothing in a trial whose tester received frames at them."""
+    silent, found = taps(evidence), set()
+    order = ports_in_order(evidence.run["testbed"] if evidence.run else {})
+    for trial in evidence.trials if silent else ():
+        result, counters = trial.trial.result, dict(trial.trial.result.auxiliary)
+        names = counting_ports(counters, order)
+        if result.spec.pattern is None and len(names) == 2:
+            ends = zip(result.streams, ENDS[result.spec.direction], strict=False)
+            found |= {
+                names[into]
+                for stream, (_, into) in ends
+                if stream.received_frames and names[into] in silent and not came_to(counters, names[into])
+            }
+    return found
 
 
 def _counted(evidence: Evidence) -> Iterator[str]:

@@ -125,3 +125,12 @@ def test_frames_for_which_the_testers_own_port_had_no_room_are_not_the_devices_l
 def test_an_interface_has_counted_all_that_was_received(into: dict[str, int], short: bool) -> None:
     found = list(interfaces_agree.check(run_of(COUNTED | into, io="xdp")))
     assert bool(found) is short
+
+
+def test_a_tap_that_counts_nothing_is_asked_about_and_one_that_counts_too_little_is_refused() -> None:
+    nothing = COUNTED | {"p1.rx_packets": 0, "p1.rx_dropped": 0}
+    (said,) = asked(run_of(COUNTED, nothing, io="af_xdp", nic={"kind": "tun"}))
+    assert said.startswith("ports: p1: a tap that counted none of the frames")
+    less = run_of(LESS, io="af_xdp", nic={"kind": "tun"})
+    assert len(list(interfaces_agree.check(less))) == 1
+    assert len(list(interfaces_agree.check(run_of(nothing, io="af_xdp", nic={"kind": "veth"})))) == 1
