@@ -152,9 +152,12 @@ def container(group: Group) -> None:
         return sorted({name for pid, name in mine if not (tells(pid) or ended(pid))})
 
     def tells(pid: str) -> bool:
-        """Whether a process only tells its version, as for another record that is taken at this moment."""
-        words = text_or_none(group.source, f"/proc/{pid}/cmdline") or ""
-        return "--version" in words.split("\0")
+        """Whether a process only tells its version, as for another record that is taken at this moment.
+
+        While a process begins or ends it has a name and no words. A daemon has words.
+        """
+        words = text_or_none(group.source, f"/proc/{pid}/cmdline")
+        return words is not None and (not words or "--version" in words.split("\0"))
 
     def ended(pid: str) -> bool:
         """Whether only its parent has not collected a process yet."""

@@ -19,12 +19,14 @@ from bmwg.methodology.records import FRAMES, NOTHING, Cell, Outcome, OutcomeType
 from bmwg.methodology.trial import directions
 from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, Part, Rich, fold, paragraph, table, title
-from bmwg.reports.render.facts import ENVELOPE, LATENCY, THROUGHPUT, Facts, option, percentile_name
+from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
 from bmwg.reports.render.sections.common_columns import badge
 from bmwg.reports.render.sections.results import quantity_text
 from bmwg.reports.render.text import NONE, number_of, percent, sequence, unit, whole
 
 _EACH = "#a-matrix-for-each-capacity"
+# by name, not by what is installed: whoever verifies a page may have other distributions than who made it
+UNMEASURED = (Stage.DEACTIVATION, Criterion.ACCURACY)
 RESULTS = (Criterion.SPEED, Criterion.ACCURACY, Criterion.RELIABILITY)  # rfc8172-4.4: no scale
 _SHOWN_MATRICES = 40  # choice: more is no reading
 _SHOWN_ROWS = 24  # choice: a longer list is folded
@@ -188,20 +190,12 @@ def gap(stage: Stage, criterion: Criterion, stands: Sequence[Standing], of_run: 
         return f"not assessed: {', '.join(sorted({o.metric for o in mine}))} tells no such number here"
     if stage is not Stage.OPERATION and not any(_is_made(one.outcome.cell) for one in stands):
         return "not applicable: no function is made or removed here"
-    able = sorted(
-        metric
-        for kind in _known().values()
-        for metric, places in kind.items()
-        if metric != ENVELOPE and any(_at(place, stage, criterion) for place in places)
-    )
     elsewhere = {one.outcome.metric for one in of_run if _at(one.place, stage, criterion)}
     if elsewhere:
         return f"not assessed here: {', '.join(sorted(elsewhere))} is of another capacity"
-    if able:
-        return f"not assessed: no cell of this run asks for {_some(able)}"
-    if (stage, criterion) == (Stage.OPERATION, Criterion.SCALE):
-        return "not assessed: the run has no cell of frames"
-    return "not assessed: the toolkit has no measurement of it"
+    if (stage, criterion) == UNMEASURED:
+        return "not assessed: the toolkit has no measurement of it"
+    return "not assessed: no cell of this run asks for it"
 
 
 def _some(texts: Sequence[str]) -> str:

@@ -288,6 +288,8 @@ def test_a_process_that_only_tells_its_version_is_no_daemon(sample_source):
     }
     before = assemble(sample_source("bare-metal-two-sockets"), "machine")
     assert drift(before, assemble(source, "machine")) == ()
+    source.data["files"]["/proc/900/cmdline"] = ""  # so for a moment after its exec and before its end
+    assert drift(before, assemble(source, "machine")) == ()
     source.data["files"]["/proc/900/cmdline"] = "dockerd\0--data-root\0/var/lib/docker\0"
     (change,) = drift(before, assemble(source, "machine"))
     assert (change.path, change.after) == ("container/daemons", '["dockerd"]')

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,17 +15,18 @@ from made_parts import Maker, cell, header
 from bmwg.methodology.kinds import registry
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.matrix import Criterion, Stage
-from bmwg.methodology.measurements.registry import measurements
+from bmwg.methodology.measurements.registry import measurements, places
 from bmwg.methodology.records import OutcomeType, Quantity
 from bmwg.methodology.requirements.rows import catalogue
 from bmwg.methodology.requirements.vsperf_tests import tests as vsperf_tests
 from bmwg.reports.render.blocks import Fold, Grid, flat, parts
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.forms.html import html
-from bmwg.reports.render.sections.matrices import matrices
+from bmwg.reports.render.sections.matrices import UNMEASURED, matrices
 from bmwg.reports.render.sections.vsperf_coverage import coverage
 from bmwg.reports.store import RunStore, read_run
 
+VENDOR = Path(__file__).resolve().parents[2] / "data" / "vendor"
 COVERAGE = "Coverage, without results"
 
 
@@ -46,6 +51,40 @@ def test_every_measurement_and_every_act_names_its_place() -> None:
     assert {row for one in measurements().values() for place in one.places for row in place.rows} <= set(
         catalogue()
     )
+
+
+def test_the_one_cell_that_is_said_to_be_unmeasured_is_the_only_one() -> None:
+    by_kind = [one.places for one in registry.kinds().values()]
+    met = {
+        (place.stage, place.criterion)
+        for known in (places(), *by_kind)
+        for of_metric in known.values()
+        for place in of_metric
+    }
+    assert {(stage, each) for stage in Stage for each in Criterion} - met == {UNMEASURED}
+
+
+def test_a_page_is_the_same_where_another_distribution_is_installed(
+    made_folder: Path, tmp_path: Path
+) -> None:
+    pages = []
+    for number, beside in enumerate(("", str(VENDOR))):
+        copy = shutil.copytree(made_folder, tmp_path / str(number))
+        (copy / "report.html").unlink(missing_ok=True)
+        path = os.pathsep.join(filter(None, [beside, os.environ.get("PYTHONPATH", "")]))
+        render = [sys.executable, "-m", "bmwg", "report", str(copy)]
+        done = subprocess.run(
+            render,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        pages.append({page.name: page.read_bytes() for page in sorted(copy.glob("report*.[hr]*"))})
+    assert len(pages[0]) > 1
+    assert pages[0] == pages[1]
 
 
 def test_each_test_of_rfc_8204_section_5_has_its_cell_and_one_row_of_the_design() -> None:
