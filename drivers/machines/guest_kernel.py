@@ -1,4 +1,4 @@
-"""The kernel that a guest boots: Debian's full one, unpacked from its package, never installed on the host.
+"""The kernel that a guest boots: the full one of Debian or Ubuntu, unpacked and never installed on the host.
 
 `python -m bmwg.drivers.machines.guest_kernel` downloads and unpacks it once (root, apt). A kernel that the
 host has installed itself, with its modules, serves as well. Ids: VM-01 no kernel, VM-02 it was not fetched.
@@ -21,7 +21,11 @@ from bmwg.drivers.api.protocols import Missing
 from bmwg.methodology.errors import TestbedError
 
 CACHE = Path("/var/cache/bmwg/guest")
-PACKAGE = "linux-image-amd64"  # the cloud kernel has neither 9p nor e1000
+PACKAGES = (
+    "linux-image-amd64",
+    "linux-image-generic",
+)  # Debian's, Ubuntu's: cloud kernels have no 9p and e1000
+_PARTS = ("linux-image-", "linux-modules-")  # of the packages that such a one depends on
 FETCH_LINE = "sh setup/guest.sh"
 _FETCH_DEADLINE_S = 600.0
 _DEPENDS = re.compile(rb"(?:^|\0)depends=([^\0]*)\0")
@@ -148,30 +152,38 @@ def fetch(cache: Path = CACHE) -> GuestKernel:
         if isinstance(found, GuestKernel):
             return found
         with tempfile.TemporaryDirectory(dir=target, prefix=".fetch-") as folder:
-            name = _package()
-            _run("apt-get", "download", name, cwd=folder)
-            package = next(Path(folder).glob("*.deb"))
-            _run("dpkg-deb", "-x", str(package), "tree", cwd=folder)
+            names = _packages()
+            _run("apt-get", "download", *names, cwd=folder)
+            for package in Path(folder).glob("*.deb"):
+                _run("dpkg-deb", "-x", str(package), "tree", cwd=folder)
             unpacked = Path(folder) / "tree"
             release = next((unpacked / "lib" / "modules").iterdir()).name
+            if packed := [str(module) for module in (unpacked / "lib").rglob("*.ko.zst")]:  # Ubuntu's
+                _run("zstd", "--decompress", "--rm", "--quiet", *packed)
             _run("depmod", "-b", str(unpacked), release, cwd=folder)
             shutil.rmtree(target / release, ignore_errors=True)
             unpacked.rename(target / release)
     found = find((target,))
     if isinstance(found, Missing):
         raise TestbedError(
-            "VM-02", f"package {PACKAGE}", expected="a kernel with modules", found=found.reason
+            "VM-02", f"packages {', '.join(names)}", expected="a kernel with modules", found=found.reason
         )
     return found
 
 
-def _package() -> str:
-    """Name the package that the distribution's kernel package stands for at present."""
-    for line in _run("apt-cache", "depends", "--important", PACKAGE).splitlines():
-        kind, _, name = line.strip().partition(": ")
-        if kind == "Depends" and name.startswith("linux-image-"):
-            return name
-    raise TestbedError("VM-02", f"package {PACKAGE}", expected="a kernel package", hint="apt-get update")
+def _packages() -> tuple[str, ...]:
+    """Name the packages that the distribution's kernel package stands for: an image, its modules."""
+    for name in PACKAGES:
+        if images := _parts_of(name):
+            modules = [part for image in images for part in _parts_of(image)]
+            return tuple(dict.fromkeys((*images, *modules)))
+    raise TestbedError("VM-02", " or ".join(PACKAGES), expected="a kernel package", hint="apt-get update")
+
+
+def _parts_of(package: str) -> list[str]:
+    lines = _run("apt-cache", "depends", "--important", package).splitlines()
+    named = (line.strip().partition(": ") for line in lines)
+    return [name for kind, _, name in named if kind == "Depends" and name.startswith(_PARTS)]
 
 
 def _run(*argv: str, cwd: str | None = None) -> str:

@@ -7,14 +7,14 @@ import os
 import platform
 import struct
 
-_SYSCALL = {"x86_64": 321, "aarch64": 280}
+SYSCALL = {"x86_64": 321, "aarch64": 280}
 _PROG_GET_FD_BY_ID, _OBJ_GET_INFO_BY_FD = 13, 15
 _INFO_OCTETS, _TAG_AT, _TAG_OCTETS = 64, 8, 8  # struct bpf_prog_info: type, id, tag, ...
 
 
 def tag(program: int | None) -> str | None:
     """The kernel's tag of a loaded program in hexadecimal; None when it may not be asked or is gone."""
-    number = _SYSCALL.get(platform.machine())
+    number = SYSCALL.get(platform.machine())
     if number is None or not program:
         return None
     library = ctypes.CDLL(None, use_errno=True)

@@ -1,15 +1,15 @@
 """Ports inside the kernel: what they cannot be is refused by name, what they made ends with the process."""
 
+import ctypes
 import dataclasses
 import fcntl
-import json
 import os
+import platform
 import random
 import shutil
 import signal
 import socket
 import struct
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -19,6 +19,7 @@ import tester_bed as bed
 from pyroute2 import IPRoute, netns
 
 from bmwg.drivers.api.protocols import Missing
+from bmwg.drivers.platform_record import bpf
 from bmwg.drivers.testbed import port_kind as kinds
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded import xdp
@@ -65,9 +66,23 @@ def test_a_trial_goes_on_where_the_kernel_ends_the_call(ports, tmp_path):
 
 
 def programs():
-    """Names of the XDP programs of this kernel that are ours, as it lists them."""
-    done = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, text=True, check=True)
-    return [one["name"] for one in json.loads(done.stdout) if one.get("name") in NAMES]
+    """Names of the XDP programs of this kernel that are ours, as it lists them (bpf(2))."""
+    call, number = ctypes.CDLL(None, use_errno=True).syscall, bpf.SYSCALL[platform.machine()]
+    next_id, descriptor_of, info_of = 11, 13, 15
+    names, last = [], 0
+    while True:
+        asked = ctypes.create_string_buffer(struct.pack("=III", last, 0, 0), 12)
+        if call(number, next_id, asked, 12) != 0:
+            return [name for name in names if name in NAMES]
+        (last,) = struct.unpack_from("=I", asked.raw, 4)
+        asked = ctypes.create_string_buffer(struct.pack("=III", last, 0, 0), 12)
+        if (descriptor := call(number, descriptor_of, asked, 12)) < 0:
+            continue  # it ended meanwhile
+        info = ctypes.create_string_buffer(80)  # struct bpf_prog_info as far as its name
+        asked = ctypes.create_string_buffer(struct.pack("=IIQ", descriptor, 80, ctypes.addressof(info)), 16)
+        assert call(number, info_of, asked, 16) == 0
+        os.close(descriptor)
+        names.append(info.raw[64:].partition(b"\0")[0].decode())
 
 
 NAMES = {"send", "receive0", "receive1"}
@@ -182,8 +197,6 @@ def test_other_reasons_are_left_alone(ports):
 
 def test_nothing_is_left_after_the_process_was_killed(run_dir, ports):
     """Programs, maps and links belong to the process and are pinned nowhere."""
-    if shutil.which("bpftool") is None:
-        pytest.skip("lacks bpftool: programs cannot be listed")
     before = len(programs())
     with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir)) as tester:
         settings = [bed.inside(Path(port.netns).name, "ethtool", "-k", port.device) for port in ports]

@@ -132,3 +132,29 @@ def test_kvm_is_never_chosen_where_the_cpu_has_no_virtualization() -> None:
     if " vmx" not in flags and " svm" not in flags:
         assert accelerator is Accelerator.TCG
     assert why
+
+
+UBUNTU = """#!/bin/sh
+case "$3" in
+linux-image-generic) printf '%s\\n' linux-image-generic '  Depends: linux-image-6.8.0-151-generic' \\
+    '  Depends: linux-modules-extra-6.8.0-151-generic' '  Depends: linux-firmware' ;;
+linux-image-6*) printf '%s\\n' "$3" '  Depends: kmod' '  Depends: linux-modules-6.8.0-151-generic' ;;
+*) echo "<$3>" ;;
+esac
+"""
+
+
+def test_on_ubuntu_the_kernel_and_both_packages_of_its_modules_are_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "apt-cache"
+    program.write_text(UBUNTU)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    image, extra, modules = guest_kernel._packages()
+    assert image == "linux-image-6.8.0-151-generic"
+    assert {extra, modules} == {"linux-modules-extra-6.8.0-151-generic", "linux-modules-6.8.0-151-generic"}
+    program.write_text('#!/bin/sh\necho "<$3>"\n')
+    with pytest.raises(TestbedError, match="linux-image-amd64 or linux-image-generic") as caught:
+        guest_kernel._packages()
+    assert caught.value.error_id == "VM-02"
