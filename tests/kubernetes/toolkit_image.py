@@ -21,8 +21,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from bmwg.drivers.nodes import program_files
 from bmwg.drivers.kubernetes import image
+from bmwg.drivers.nodes import program_files
 from bmwg.resources.run.provenance import toolkit_state
 
 ROOT = Path(__file__).resolve().parents[2]
