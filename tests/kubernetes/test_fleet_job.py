@@ -155,7 +155,7 @@ def judged(runs: Mapping[Path, Verified], tests: Mapping[Path, tuple[str, ...]])
     """Answers by metric and cell, grades, and counts of verdicts, of what verifies."""
     assert [one.findings for one in runs.values()] == [()] * len(runs)
     answers = {
-        (told["metric"], told["cell"]["cell_id"]): (told["type"], told["value"])
+        (told["metric"], told["cell"]["cell_id"]): (told["type"], told["values"])
         for run in runs
         for told in made.header(run)["outcomes"]
         if told["id"].partition(":")[0] in tests[run]
