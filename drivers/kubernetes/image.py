@@ -37,7 +37,7 @@ def build(archive: Path) -> dict[str, JsonValue]:
 
     Raises TestbedError KUBE-04.
     """
-    made = _written(archive, PAUSE_IMAGE, _files(), SLEEPER)
+    made = write(archive, PAUSE_IMAGE, program_files.layer(_files()), SLEEPER)
     return {**made, "programs": [name for name in (*_NEEDED, *_OFFERED) if shutil.which(name)]}
 
 
@@ -47,12 +47,15 @@ def build_program(*, archive: str, image: str, program: str, packages: list[str]
     Raises TestbedError PROG-01.
     """
     path = program_files.require(program, packages)
-    made = _written(Path(archive), image, program_files.closure(program, path), (path,))
+    layer = program_files.layer(program_files.closure(program, path))
+    made = write(Path(archive), image, layer, (path,))
     return {**made, "programs": [program], "packages": program_files.versions(packages)}
 
 
-def _written(archive: Path, image: str, files: list[str], command: Sequence[str]) -> dict[str, JsonValue]:
-    layer = program_files.layer(files)
+def write(
+    archive: Path, image: str, layer: bytes, command: Sequence[str], user: str = "65534:65534"
+) -> dict[str, JsonValue]:
+    """Write the archive of an image of one layer; return its name, digest and size (octets of the layer)."""
     diff_id = f"sha256:{hashlib.sha256(layer).hexdigest()}"
     packed = gzip.compress(layer, compresslevel=1, mtime=0)
     config = {
@@ -61,7 +64,7 @@ def _written(archive: Path, image: str, files: list[str], command: Sequence[str]
         "config": {
             "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
             "Cmd": list(command),
-            "User": "65534:65534",
+            "User": user,
             "WorkingDir": "/",
         },
         "rootfs": {"type": "layers", "diff_ids": [diff_id]},

@@ -17,6 +17,8 @@ from typing import Any
 
 import bmwg
 from bmwg.methodology.errors import TestbedError
+from bmwg.reports.checker.documents import Grade
+from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding
 from bmwg.reports.checker.judge import judge
 from bmwg.reports.store.canonical import sha256_of
@@ -71,27 +73,44 @@ def verified(run: Path, tests: Collection[str], keep: Path | None = None) -> Ver
 def _verify(run: Path, tests: Collection[str]) -> Verified:
     found = verify_bundle(run) if run.is_file() else verify_folder(run)
     evidence = found.evidence
-    judgement = None
+    grades: tuple[tuple[str, str, str], ...] = ()
+    verdicts: tuple[tuple[str, str, str], ...] = ()
+    state: tuple[str, ...] = ()
     if evidence is not None and evidence.run is not None and not found.findings:
-        mine = tuple(
-            outcome for outcome in evidence.outcomes if outcome.outcome_id.partition(":")[0] in tests
-        )
-        judgement = judge(replace(evidence, outcomes=mine))
+        state, grades, verdicts = _judged(evidence, tests)
     return Verified(
         run_id=str(evidence.run["run_id"]) if evidence is not None and evidence.run else run.name,
         findings=found.findings,
         questions=found.questions,
         trials=len(evidence.lines) if evidence is not None else 0,
-        state=judgement.state if judgement else (),
-        grades=tuple((grade.document, grade.benchmark, grade.grade.value) for grade in judgement.grades)
-        if judgement
-        else (),
-        verdicts=tuple(
-            (verdict.benchmark, verdict.requirement, verdict.verdict.value) for verdict in judgement.verdicts
-        )
-        if judgement
-        else (),
+        state=state,
+        grades=grades,
+        verdicts=verdicts,
         anew=True,
+    )
+
+
+_Said = tuple[tuple[str, str, str], ...]
+
+
+def _judged(evidence: Evidence, tests: Collection[str]) -> tuple[tuple[str, ...], _Said, _Said]:
+    """Return state, grades and verdicts of a run for benchmarks of which these tests have answers.
+
+    A benchmark is judged beside all that the run measured: a latency beside the throughput that it needed.
+    """
+    outcomes = tuple(
+        outcome for outcome in evidence.outcomes if outcome.outcome_id.partition(":")[0] in tests
+    )
+    own, whole = judge(replace(evidence, outcomes=outcomes)), judge(evidence)
+    absent = {(grade.document, grade.benchmark) for grade in own.grades if grade.grade is Grade.NOT_ASSESSED}
+    grades = [one for one in own.grades if (one.document, one.benchmark) in absent]
+    grades += [one for one in whole.grades if (one.document, one.benchmark) not in absent]
+    verdicts = [one for one in own.verdicts if (one.row.document, one.benchmark) in absent]
+    verdicts += [one for one in whole.verdicts if (one.row.document, one.benchmark) not in absent]
+    return (
+        own.state,
+        tuple((grade.document, grade.benchmark, grade.grade.value) for grade in grades),
+        tuple((verdict.benchmark, verdict.requirement, verdict.verdict.value) for verdict in verdicts),
     )
 
 

@@ -107,6 +107,7 @@ def test_the_union_has_the_answers_and_grades_of_one_run(whole, results, tmp_pat
     assert found == wanted
     assert {kind for kind, _ in found.values()} == {OutcomeType.MEASURED}
     assert grades_of(made_of) == grades_of({1: alone})
+    assert verdicts_of(made_of) == verdicts_of({1: alone})
 
 
 def test_a_missing_shard_is_named(whole, results) -> None:
