@@ -54,26 +54,6 @@ def left(lab: FrameLab) -> list[str]:
     ]
 
 
-def test_a_device_on_another_host_is_measured_verified_and_given_back(lab: FrameLab) -> None:
-    before = lab.listed()
-    done = lab.run("--test", WIRE, "--test", NODE, "--test", PVP)
-    assert "report:" in done.stdout, done.stdout + done.stderr
-    folder = only_run(lab)
-    run = read_run(folder)
-    assert {one.cell.path for one in run.outcomes} == {"wire", "node", "pvp"}
-    assert all(one.type.value != "invalid" for one in run.outcomes), done.stdout
-    assert lab.listed() == before
-    assert not left(lab)
-    found = verify_folder(folder)
-    assert not found.findings, [str(one) for one in found.findings]
-    records = run.platform["records"]
-    places = {place for one in records.values() for place in one}
-    assert {"tester", "dut1", "tester/host", "dut1/pod0"} <= places
-    first = next(iter(records.values()))
-    assert first["tester/host"]["fields"]["host"]["hostname"]["value"] == RUNNER
-    assert run.platform["base"]["before"]["fields"]["host"]["hostname"]["value"] == "dut1"
-
-
 def test_crossed_cables_are_refused_before_a_test_frame_is_sent(tmp_path: Path) -> None:
     with frame_lab(tmp_path / "lab", SWAPPED) as lab:
         before = lab.listed()
@@ -89,9 +69,9 @@ def test_crossed_cables_are_refused_before_a_test_frame_is_sent(tmp_path: Path) 
         assert not left(lab)
 
 
-def test_a_killed_run_is_cleared_away_on_all_machines_and_goes_on(lab: FrameLab) -> None:
+def test_a_run_on_another_host_is_killed_cleared_away_resumed_and_verified(lab: FrameLab) -> None:
     before = lab.listed()
-    words = ("run", *lab.given, "--test", WIRE, "--test", PVP)
+    words = ("run", *lab.given, "--test", WIRE, "--test", NODE, "--test", PVP)
     with subprocess.Popen(
         lab.command(*words), env=lab.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as runner:
@@ -111,7 +91,18 @@ def test_a_killed_run_is_cleared_away_on_all_machines_and_goes_on(lab: FrameLab)
     resumed = lab.bmwg("resume", str(folder))
     assert "report:" in resumed.stdout, resumed.stdout + resumed.stderr
     assert lab.listed() == before
-    assert not verify_folder(folder).findings
+    assert not left(lab)
+    found = verify_folder(folder)
+    assert not found.findings, [str(one) for one in found.findings]
+    run = read_run(folder)
+    assert {one.cell.path for one in run.outcomes} == {"wire", "node", "pvp"}
+    assert all(one.type.value != "invalid" for one in run.outcomes), resumed.stdout
+    records = run.platform["records"]
+    places = {place for one in records.values() for place in one}
+    assert {"tester", "dut1", "tester/host", "dut1/pod0"} <= places
+    first = next(iter(records.values()))
+    assert first["tester/host"]["fields"]["host"]["hostname"]["value"] == RUNNER
+    assert run.platform["base"]["before"]["fields"]["host"]["hostname"]["value"] == "dut1"
 
 
 def journal(lab: FrameLab) -> list[str]:

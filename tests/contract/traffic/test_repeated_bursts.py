@@ -61,7 +61,7 @@ def _truth_ns(frames, duration_s):
     return (period_s - frames / PORT_FPS) * 1e9
 
 
-@pytest.mark.parametrize("io", ["xdp", "af_xdp"])
+@pytest.mark.parametrize("io", [pytest.param("xdp", marks=pytest.mark.slow), "af_xdp"])
 def test_the_interval_at_a_queue_of_known_depth_and_rate_is_found(run_dir, tester, io):
     profile = load_profile("quick")
     profile = replace(
