@@ -165,7 +165,7 @@ def _removed(node: PlacedNode, undo: UndoLog, *, folder: str, cgroup: str) -> It
     try:
         yield
     finally:
-        node.call_within(40.0, kubernetes_node.remove, folder=folder, cgroup=cgroup)
+        node.call_within(80.0, kubernetes_node.remove, folder=folder, cgroup=cgroup)
         undo.done(entry)
 
 
@@ -188,7 +188,7 @@ def _node(
         started[layout.name] = begun
         yield
     finally:
-        node.call_within(60.0, kubernetes_node.stop, **place, **begun)
+        node.call_within(100.0, kubernetes_node.stop, **place, **begun)
         undo.done(entry)
 
 

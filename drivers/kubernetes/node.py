@@ -314,7 +314,7 @@ def stop(*, folder: str, cgroup: str, pid: int, start_ticks: int) -> None:
     remove(folder=folder, cgroup=cgroup)
 
 
-def remove(*, folder: str, cgroup: str, within_s: float = 20.0) -> bool:
+def remove(*, folder: str, cgroup: str, within_s: float = 60.0) -> bool:
     """Node function: remove what a node that no longer runs has left: processes by cgroup, cgroups, files.
 
     Idempotent. Raises DriverError KUBE-03 when something stays.
