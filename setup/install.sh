@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sets the toolkit up on Debian: system packages, Python environment, tester, commands.
+# Sets the toolkit up on Debian or Ubuntu: system packages, Python environment, tester, commands.
 #
 #   sh setup/install.sh [WORD...]   what `bmwg run` needs, and what each word adds:
 #     tests       what the tests need: all programs of the suites below but JMeter, k6 and clusters
@@ -421,7 +421,7 @@ for flag in "$vswitch" "$workloads" "$http" "$guest" "$cilium" "$openstack" "$ku
     if [ "$flag" = yes ]; then steps=$((steps + 1)); fi
 done
 
-[ "$(uname -s)" = Linux ] || stop "this is $(uname -s)" "the toolkit needs Linux (namespaces, AF_XDP); Debian 12 and 13 are what it is tried on"
+[ "$(uname -s)" = Linux ] || stop "this is $(uname -s)" "the toolkit needs Linux (namespaces, AF_XDP); Debian 12 and 13 and Ubuntu 24.04 are what it is tried on"
 mkdir -p "$(dirname -- "$log")"
 : >"$log"
 packages_step
