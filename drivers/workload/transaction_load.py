@@ -1,11 +1,10 @@
-"""A load of transactions as its client offers it: which connection opens when. Pure.
+"""A load of transactions as its client is told of it; which connection opens when is the client's own. Pure.
 
 Ids: TRANS-01 a load that makes no phase.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from bmwg.drivers.workload.tls_client import Trust
@@ -54,30 +53,26 @@ class Load:
         """The sustain phase, in whole intervals."""
         return int(self.sustain_s * 1e9) // INTERVAL_NS * INTERVAL_NS
 
-    @property
-    def ramp_ns(self) -> int:
-        """The ramp up, which the init phase is before and the ramp down as long after."""
-        return round(self.ramp_s * 1e9)
-
-    @property
-    def connections(self) -> int:
-        """All connections of ramp up and sustain phase."""
-        if self.held:
-            return self.held
-        by_second = self.rate / self.per_connection
-        return max(1, round(by_second * (self.ramp_s / 2 + self.sustain_ns / 1e9)))
-
-    def due_ns(self, number: int) -> int:
-        """When connection `number` (0, 1, ...) is to open, after the begin of the ramp."""
-        if self.held:  # choice: in the last quarter of the ramp all of them stand, and no more are opened
-            return self.ramp_ns * 3 // 4 * number // self.held
-        by_second = self.rate / self.per_connection
-        of_ramp = by_second * self.ramp_s / 2
-        if number < of_ramp:
-            return round(math.sqrt(2 * number * self.ramp_s / by_second) * 1e9)
-        return self.ramp_ns + round((number - of_ramp) / by_second * 1e9)
-
-    @property
-    def pause_ns(self) -> int:
-        """Between two requests of a held connection (rfc9411-7.5.3.2)."""
-        return (self.ramp_ns + self.sustain_ns) // HELD_TRANSACTIONS
+    def words(self) -> list[str]:
+        """The words of the command line, as `src/transactions/load.c` reads them."""
+        ramp_ns = round(self.ramp_s * 1e9)
+        told = {
+            "address": self.address,
+            "port": self.port,
+            "target": self.target,
+            "host": self.host,
+            "octets": self.octets,
+            "ramp_ns": ramp_ns,
+            "sustain_ns": self.sustain_ns,
+            "interval_ns": INTERVAL_NS,
+            "timeout_ns": round(self.timeout_s * 1e9),
+            "late_ns": self.late_ns,
+            "rate": self.rate,
+            "per_connection": self.per_connection,
+            "held": self.held,
+            "held_transactions": HELD_TRANSACTIONS,
+            "pause_ns": (ramp_ns + self.sustain_ns) // HELD_TRANSACTIONS,  # rfc9411-7.5.3.2
+        }
+        if self.trust:
+            told |= {key: value for key, value in self.trust.as_builtins().items() if key != "authority"}
+        return [f"{key}={value}" for key, value in told.items()]

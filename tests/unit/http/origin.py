@@ -5,7 +5,8 @@
 Prints its port. Settings: `octets`, `delay_s` of each answer, `fail_every` (each so many-th answer is 503),
 `reset_every` (each so many-th connection is reset in place of an answer), `most_per_s` (answers leave at that
 rate at most, others wait or are refused), `most_connections` (more are closed), `stops_at` (the answer
-of that number comes a second late, with all behind it).
+of that number comes a second late, with all behind it), `says` (one of these in place of any answer,
+by turns of connections, and the end), `in_parts` (an answer leaves octet by octet until its body).
 """
 
 from __future__ import annotations
@@ -64,6 +65,16 @@ class _Origin:
                     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     writer.transport.abort()
                     return
+                if says := self._set.get("says"):
+                    writer.write(says[number % len(says)].encode())
+                    await writer.drain()
+                    return
+                if self._set.get("in_parts"):
+                    for at in range(self._answer.index(b"\r\n\r\n") + 4):
+                        writer.write(self._answer[at : at + 1])
+                        await asyncio.sleep(0)
+                    writer.write(self._answer[at + 1 :])
+                    continue
                 if not await self._wait():
                     writer.write(_REFUSED)
                     continue

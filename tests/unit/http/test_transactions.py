@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from tests.unit.http import made as cells
 from tests.unit.http.origin import origin
 from tests.unit.http.phases import SECOND_NS, modelled, phase
 
-from bmwg.drivers.workload import transacting, transactions
+from bmwg.drivers.workload import transacting, transactions, transactions_build
 from bmwg.drivers.workload.of_requests import Served
 from bmwg.drivers.workload.transaction_load import Load
 from bmwg.methodology.answers.repeated import Tried
@@ -114,6 +115,30 @@ def test_a_limit_of_connections_is_met_at_it_and_not_at_one_more() -> None:
         assert bool(breaches(found)) == bool(said)
 
 
+def test_what_is_no_right_answer_is_named() -> None:
+    begin = "HTTP/1.1 200 OK\r\n"
+    length = "Content-Length: 1000\r\n\r\n"
+    said = [
+        (f"{begin}{length}{'x' * 1001}", "more octets than were announced"),
+        (f"{begin}{length}x", "closed before its answer was whole"),
+        (f"{begin}\r\n", "an answer without a length"),
+        (f"{begin}Content-Length: x\r\n\r\n", "an answer without a length"),
+        (f"HTTP/1.1 404 Not Found\r\n{length}", "status 404"),
+        ("220 mail ready\r\n\r\n", "no answer of HTTP"),
+        ("x" * 70_000, "no answer of HTTP"),
+    ]
+    with origin(says=[answer for answer, _ in said]) as port:
+        found = offered(port, rate=2 * len(said), ramp_s=0)
+    assert found.failures == {why: 2 * [other for _, other in said].count(why) for _, why in said}
+    assert (found.tried, found.failed, sum(found.completed)) == (14, 14, 0)
+
+
+def test_a_head_that_comes_in_parts_is_read_whole() -> None:
+    with origin(in_parts=True) as port:
+        found = offered(port, rate=20)
+    assert (found.tried, found.failures, found.body_octets) == (20, {}, 20_000)
+
+
 def test_where_nothing_listens_every_transaction_fails_by_name() -> None:
     with origin() as port:
         pass
@@ -143,15 +168,40 @@ def test_a_load_that_makes_no_phase_is_refused(changes: dict[str, Any]) -> None:
     assert caught.value.error_id == "TRANS-01"
 
 
-def test_a_ramp_rises_to_the_rate_and_the_sustain_phase_has_what_is_due_there() -> None:
-    load = Load(
-        address="", port=1, target="/", host="", octets=1, timeout_s=1, ramp_s=2.0, sustain_s=3.0, rate=100
-    )
-    due = [load.due_ns(number) for number in range(load.connections)]
+PRINTS_WHEN_DUE = """
+#include "load.h"
+#include <inttypes.h>
+#include <stdio.h>
+int main(int count, char **words) {
+    struct load load = load_of(count - 1, words + 1);
+    for (int64_t one = 0; one < load_connections(&load); one++)
+        printf("%" PRId64 "\\n", load_due_ns(&load, one));
+}
+"""
+
+
+def when_due(tmp_path: Path, **changes: Any) -> list[int]:
+    """Ask the client's own source when each connection of a load is due."""
+    source = tmp_path / "due.c"
+    source.write_text(PRINTS_WHEN_DUE)
+    folder = transactions_build.SOURCE_FOLDER
+    argv = ["cc", f"-I{folder}", str(source), str(folder / "load.c"), "-o", str(tmp_path / "due"), "-lm"]
+    subprocess.run(argv, check=True, timeout=60)
+    fields: dict[str, Any] = {"address": "127.0.0.1", "port": 1, "target": "/", "host": "o", "octets": 1}
+    load = Load(**{**fields, "timeout_s": 1, "ramp_s": 2.0, "sustain_s": 3.0, **changes})
+    argv = [str(tmp_path / "due"), *load.words()]
+    told = subprocess.run(argv, check=True, timeout=10, capture_output=True, text=True).stdout
+    return [int(line) for line in told.split()]
+
+
+def test_a_ramp_rises_to_the_rate_and_the_sustain_phase_has_what_is_due_there(tmp_path: Path) -> None:
+    due = when_due(tmp_path, rate=1000, per_connection=10)
     assert due == sorted(due)
     assert sum(one < SECOND_NS for one in due) == 25  # half of the time is a quarter of the ramp
     assert sum(one < 2 * SECOND_NS for one in due) == 100
     assert sum(2 * SECOND_NS <= one < 5 * SECOND_NS for one in due) == 300 == len(due) - 100
+    held = when_due(tmp_path, held=300)
+    assert (len(held), held[0], held[-1]) == (300, 0, 1_495_000_000)  # a quarter of the ramp is left
 
 
 SETTINGS = {
