@@ -264,6 +264,40 @@ def test_what_holds_for_seconds_alone_is_no_answer() -> None:
     assert any("did not hold for 10 s: target rate" in one for one in outcome.quality)
 
 
+@pytest.mark.parametrize("each", [1, 10])
+def test_times_are_told_at_half_of_what_was_found(each: int) -> None:
+    of = planned(latency_s=20, requests_per_connection=each)
+    recorded = modelled(of, 333)
+    found = values(of, recorded)
+    assert (recorded[-1].spec.rate_rps, recorded[-1].spec.duration_s) == (found["met"] // 2, 20.0)
+    assert recorded[-2].spec.rate_rps == found["met"]
+    assert (found["half.load"], found["half.first_octet.max"]) == (found["met"] // 2, found["met"] // 2)
+    assert (found["half.first_octet.min"], found["half.first_octet.p50"]) == (1, 2)
+    assert found["first_octet.max"] == found["met"]  # of the final iteration
+
+
+def test_where_half_does_not_meet_the_criteria_or_is_not_offered_there_are_no_times_of_it() -> None:
+    of = planned(latency_s=20)
+    half = int(values(of, modelled(of, 333))["half.load"])
+    recorded = modelled(of, 333, broken=half)
+    found = values(of, recorded)
+    assert found["met"] // 2 == half
+    assert [name for name in found if name.startswith("half")] == []
+    *_, remark = REQUESTS.answered(of, recorded).quality
+    assert remark.startswith("no times at half of it: failed transactions: 1 of")
+    short = [replace(one, result=replace(one.result, unsent_requests=1)) for one in modelled(of, 333)[-1:]]
+    outcome = REQUESTS.answered(of, [*modelled(of, 333)[:-1], *short * 2])
+    assert outcome.type is OutcomeType.MEASURED
+    assert outcome.quality[-1] == "no times at half of it: the client fell short"
+
+
+def test_a_target_that_is_reached_has_no_half() -> None:
+    of = planned(latency_s=20)
+    recorded = modelled(of, 5000)
+    assert recorded[-1].spec.rate_rps == 1000
+    assert REQUESTS.answered(of, recorded).type is OutcomeType.AT_CEILING
+
+
 def test_a_target_that_is_reached_is_no_limit() -> None:
     of = planned()
     found = REQUESTS.answered(of, modelled(of, 5000))
@@ -338,6 +372,19 @@ def test_an_origin_limited_to_200_transactions_per_second_is_found_within_two_pe
     with origin(most_per_s=200) as port:
         found = searched(port, min_rps=50, max_rps=500, ramp_s=0.5, duration_s=4, sustain_s=5, max_repeats=3)
     assert 196 <= found["met"] <= 204
+
+
+@pytest.mark.slow
+def test_a_delay_of_ten_milliseconds_is_ten_milliseconds_more_at_half_of_the_rate() -> None:
+    settings = {"min_rps": 50, "max_rps": 500, "ramp_s": 0.5, "duration_s": 2, "sustain_s": 2, "latency_s": 4}
+    found = []
+    for delay_s in (0.0, 0.01):
+        with origin(most_per_s=200, delay_s=delay_s) as port:
+            found.append(searched(port, **settings, relative_width=0.2, max_repeats=3))
+    plain, delayed = found
+    for event in ("first_octet", "last_octet"):
+        more_ns = delayed[f"half.{event}.min"] - plain[f"half.{event}.min"]
+        assert more_ns >= 9_900_000  # a sleep is never shorter
 
 
 @pytest.mark.slow
