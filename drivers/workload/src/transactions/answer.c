@@ -1,4 +1,5 @@
 #include "answer.h"
+#include "counts.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -6,9 +7,12 @@
 #include <string.h>
 #include <strings.h>
 
-enum { STATUS = 16 };
+enum {
+    STATUS = 16,
+    MOST = 1 << 16, /* choice: a longer head is no answer */
+};
 
-const char *answer_head(const char *head, int64_t *length) {
+static const char *read_head(const char *head, int64_t *length) {
     static char status[STATUS];
     const char *line = strstr(head, "\r\n");
     if (strncmp(head, "HTTP/1.", 7) != 0 || strlen(head) < 12 || head[8] != ' ') return "no answer of HTTP";
@@ -27,4 +31,28 @@ const char *answer_head(const char *head, int64_t *length) {
         return NULL;
     }
     return "an answer without a length";
+}
+
+const char *head_taken(struct head *head, const char *came, size_t *octets, int64_t *length) {
+    const char *from = came, *end;
+    size_t all = *octets;
+    if (head->octets != NULL || memmem(came, all, "\r\n\r\n", 4) == NULL) { /* in parts, seldom */
+        if (head->used + all > MOST) return "no answer of HTTP";
+        head->octets = room_for(head->octets, MOST, 1);
+        memcpy(head->octets + head->used, came, all);
+        head->used += all;
+        from = head->octets;
+        all = head->used;
+    }
+    end = memmem(from, all, "\r\n\r\n", 4);
+    if (end == NULL) return NULL;
+    if (end - from > MOST) return "no answer of HTTP";
+    char text[MOST + 1];
+    memcpy(text, from, (size_t)(end - from));
+    text[end - from] = 0;
+    *octets = all - (size_t)(end + 4 - from);
+    const char *wrong = read_head(text, length);
+    free(head->octets);
+    *head = (struct head){0};
+    return wrong;
 }

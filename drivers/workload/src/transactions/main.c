@@ -30,7 +30,6 @@ enum {
     AT_ONCE = 32, /* choice: connections that open before answers are looked at again */
     EVENTS = 512,
     BLOCK = 1 << 18,
-    HEAD = 1 << 16, /* choice: a longer head is no answer */
     FILES = 1 << 20,
 };
 static const int64_t LOOK_NS = 50000000; /* choice: how late a missing answer is noticed */
@@ -43,8 +42,7 @@ struct connection {
     int64_t asked_ns, first_ns, done;
     int64_t left; /* octets of the body that are still to come; -1 before its length is known */
     SSL *tls;
-    char *head; /* of an answer whose head came in parts */
-    size_t head_octets;
+    struct head head;
     int socket;
     uint32_t interest;
     enum state state;
@@ -84,7 +82,7 @@ static void end(struct connection *one) {
     queue_leave(&one->link);
     all_of_them[one->socket] = NULL;
     SSL_free(one->tls);
-    free(one->head);
+    free(one->head.octets);
     close(one->socket);
     standing--;
     one->free = free_ones;
@@ -175,37 +173,6 @@ static void complete(struct connection *one) {
     }
 }
 
-/* Take the head off what came (`*at`, `*octets`): false where the connection has ended, or more has to come. */
-static bool take_head(struct connection *one, char **at, size_t *octets) {
-    if (one->head != NULL || memmem(*at, *octets, "\r\n\r\n", 4) == NULL) { /* in parts, seldom */
-        if (one->head_octets + *octets > HEAD) {
-            fail(one, "no answer of HTTP");
-            return false;
-        }
-        one->head = room_for(one->head, HEAD + 1, 1);
-        memcpy(one->head + one->head_octets, *at, *octets);
-        one->head_octets += *octets;
-        *at = one->head;
-        *octets = one->head_octets;
-    }
-    char *body = memmem(*at, *octets, "\r\n\r\n", 4);
-    if (body == NULL) return false;
-    *body = 0;
-    int64_t length = -1;
-    const char *wrong = answer_head(*at, &length);
-    if (wrong == NULL && length != load.octets) wrong = "an object of another size";
-    if (wrong != NULL) {
-        fail(one, wrong);
-        return false;
-    }
-    one->left = length;
-    *octets -= (size_t)(body + 4 - *at);
-    free(one->head);
-    one->head = NULL;
-    one->head_octets = 0;
-    return true;
-}
-
 static void receive(struct connection *one) {
     for (;;) {
         ssize_t got;
@@ -235,11 +202,15 @@ static void receive(struct connection *one) {
             return;
         }
         if (!one->first_ns) one->first_ns = now_ns();
-        char *at = block;
         size_t octets = (size_t)got;
-        if (one->left < 0 && !take_head(one, &at, &octets)) {
-            if (all_of_them[one->socket] != one) return;
-            continue;
+        if (one->left < 0) {
+            const char *wrong = head_taken(&one->head, block, &octets, &one->left);
+            if (wrong == NULL && one->left < 0) continue;
+            if (wrong == NULL && one->left != load.octets) wrong = "an object of another size";
+            if (wrong != NULL) {
+                fail(one, wrong);
+                return;
+            }
         }
         one->left -= (int64_t)octets;
         if (one->left < 0) {
