@@ -20,7 +20,8 @@ class Load:
     """What is offered: transactions per second, or `held` connections, in phases.
 
     `rate` opens `rate / per_connection` connections a second in the sustain phase, and rises to that over
-    `ramp_s`. `held` connections open over `ramp_s` and each asks ten times until the phase ends.
+    `ramp_s`. `held` connections open over `ramp_s` and each asks ten times until the phase ends. All of
+    them are dealt out to `threads`.
     """
 
     address: str
@@ -34,13 +35,14 @@ class Load:
     rate: int = 0
     per_connection: int = 1
     held: int = 0
+    threads: int = 1
     late_ns: int = LATE_NS
     trust: Trust | None = None
 
     def __post_init__(self) -> None:
         """Refuse what makes no phase."""
         wrong = self.sustain_s * 1e9 < INTERVAL_NS or bool(self.rate) == bool(self.held) or self.ramp_s < 0
-        if wrong or (self.held and not self.ramp_s):
+        if wrong or self.threads < 1 or (self.held and not self.ramp_s):
             raise ConfigError(
                 "TRANS-01",
                 "a load of transactions",
@@ -69,6 +71,7 @@ class Load:
             "late_ns": self.late_ns,
             "rate": self.rate,
             "per_connection": self.per_connection,
+            "threads": self.threads,
             "held": self.held,
             "held_transactions": HELD_TRANSACTIONS,
             "pause_ns": (ramp_ns + self.sustain_ns) // HELD_TRANSACTIONS,  # rfc9411-7.5.3.2

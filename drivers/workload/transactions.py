@@ -41,6 +41,7 @@ class TransactionClients(OfRequests):
             "rate": spec.rate_rps,
             "per_connection": spec.requests_per_connection,
             "held": spec.held_connections,
+            "threads": spec.clients,
         }
         ran = self._row.client.call_within(
             spec.ramp_s + spec.duration_s + 2 * load["timeout_s"] + _CALL_MARGIN_S,
@@ -54,7 +55,7 @@ class TransactionClients(OfRequests):
         """The clients' place, and what is fixed of each load."""
         return {
             **super().describe(),
-            "client": "the toolkit's own: one thread, HTTP/1.1, one source address",
+            "client": "the toolkit's own, a thread for each client of a cell: HTTP/1.1, one source address",
             **self._row.client.call(transacting.described),
             "interval_ns": INTERVAL_NS,
             "late_ns": LATE_NS,

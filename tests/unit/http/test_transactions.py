@@ -100,9 +100,10 @@ def test_failures_and_resets_are_counted_by_their_names() -> None:
     assert found.resets in (4, 5)
 
 
-def test_ten_transactions_follow_each_other_on_a_connection() -> None:
+@pytest.mark.parametrize("threads", [1, 3])
+def test_ten_transactions_follow_each_other_on_a_connection(threads: int) -> None:
     with origin() as port:
-        found = offered(port, rate=200, per_connection=10)
+        found = offered(port, rate=200, per_connection=10, threads=threads)
     assert (found.due_connections, found.opened, found.tried, found.failed) == (20, 20, 200, 0)
     assert found.body_octets == 200_000
 
@@ -110,7 +111,7 @@ def test_ten_transactions_follow_each_other_on_a_connection() -> None:
 def test_a_limit_of_connections_is_met_at_it_and_not_at_one_more() -> None:
     for held, said in ((40, ""), (41, "held connections: 40 at the fewest, 41")):
         with origin(most_connections=40) as port:
-            found = offered(port, held=held)
+            found = offered(port, held=held, threads=held - 39)
         assert said in " ".join(breaches(found))
         assert bool(breaches(found)) == bool(said)
 
@@ -151,7 +152,8 @@ def test_an_answer_of_another_size_is_no_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"rate": 1, "held": 1}, {"held": 1, "ramp_s": 0}, {"sustain_s": 0.5}]
+    "changes",
+    [{}, {"rate": 1, "threads": 0}, {"rate": 1, "held": 1}, {"held": 1, "ramp_s": 0}, {"sustain_s": 0.5}],
 )
 def test_a_load_that_makes_no_phase_is_refused(changes: dict[str, Any]) -> None:
     fields: dict[str, Any] = {

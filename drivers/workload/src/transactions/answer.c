@@ -13,7 +13,7 @@ enum {
 };
 
 static const char *read_head(const char *head, int64_t *length) {
-    static char status[STATUS];
+    static _Thread_local char status[STATUS];
     const char *line = strstr(head, "\r\n");
     if (strncmp(head, "HTTP/1.", 7) != 0 || strlen(head) < 12 || head[8] != ' ') return "no answer of HTTP";
     for (int at = 9; at < 12; at++)

@@ -14,7 +14,7 @@ void *room_for(void *old, size_t count, size_t each) {
     return made;
 }
 
-void tally_word(struct tally *tally, const char *word) {
+static void tally_add(struct tally *tally, const char *word, uint64_t count) {
     size_t at = 0;
     while (at < tally->used && strncmp(tally->of[at].word, word, WORD - 1) != 0) at++;
     if (at == tally->used) {
@@ -22,7 +22,13 @@ void tally_word(struct tally *tally, const char *word) {
         if (at == TOLD) at = TOLD - 1;
         else snprintf(tally->of[tally->used++].word, WORD, "%s", word);
     }
-    tally->of[at].count++;
+    tally->of[at].count += count;
+}
+
+void tally_word(struct tally *tally, const char *word) { tally_add(tally, word, 1); }
+
+static void tallies_add(struct tally *tally, const struct tally *more) {
+    for (size_t at = 0; at < more->used; at++) tally_add(tally, more->of[at].word, more->of[at].count);
 }
 
 void times_add(struct times *times, int64_t ns) {
@@ -31,6 +37,46 @@ void times_add(struct times *times, int64_t ns) {
         times->ns = room_for(times->ns, times->room, sizeof *times->ns);
     }
     times->ns[times->used++] = (uint64_t)ns;
+}
+
+void counts_add(struct counts *counts, const struct counts *more) {
+    counts->due += more->due;
+    counts->opened += more->opened;
+    counts->tried += more->tried;
+    counts->resets += more->resets;
+    counts->body_octets += more->body_octets;
+    counts->resumed += more->resumed;
+    counts->unsent += more->unsent;
+    tallies_add(&counts->failures, &more->failures);
+    tallies_add(&counts->negotiated, &more->negotiated);
+    tallies_add(&counts->why_unsent, &more->why_unsent);
+    for (size_t at = 0; at < more->first.used; at++) {
+        times_add(&counts->first, (int64_t)more->first.ns[at]);
+        times_add(&counts->last, (int64_t)more->last.ns[at]);
+    }
+}
+
+struct phase phase_of(int64_t interval_ns, int64_t length_ns) {
+    struct phase phase = {.from_ns = INT64_MAX, .to_ns = INT64_MAX, .interval_ns = interval_ns, .least_open = -1};
+    phase.intervals = (size_t)(length_ns / interval_ns);
+    phase.completed = room_for(NULL, phase.intervals, sizeof *phase.completed);
+    phase.open_ns = room_for(NULL, phase.intervals, sizeof *phase.open_ns);
+    memset(phase.completed, 0, phase.intervals * sizeof *phase.completed);
+    memset(phase.open_ns, 0, phase.intervals * sizeof *phase.open_ns);
+    return phase;
+}
+
+void phase_begin(struct phase *phase, int64_t from_ns, int64_t length_ns) {
+    phase->from_ns = phase->looked_ns = from_ns;
+    phase->to_ns = from_ns + length_ns;
+}
+
+void phase_add(struct phase *phase, const struct phase *more) {
+    phase->least_open += more->least_open;
+    for (size_t at = 0; at < phase->intervals; at++) {
+        phase->completed[at] += more->completed[at];
+        phase->open_ns[at] += more->open_ns[at];
+    }
 }
 
 void phase_advance(struct phase *phase, int64_t now_ns) {

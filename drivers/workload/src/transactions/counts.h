@@ -33,6 +33,11 @@ struct counts { /* of the connections of the sustain phase alone */
 
 void tally_word(struct tally *tally, const char *word);
 void times_add(struct times *times, int64_t ns);
+void counts_add(struct counts *counts, const struct counts *more);
+struct phase phase_of(int64_t interval_ns, int64_t length_ns);
+void phase_begin(struct phase *phase, int64_t from_ns, int64_t length_ns);
+/* Add that of another thread; the fewest open of both together were at least the sum of each one's fewest. */
+void phase_add(struct phase *phase, const struct phase *more);
 void phase_open(struct phase *phase, int64_t now_ns, int more);
 void phase_advance(struct phase *phase, int64_t now_ns);
 void phase_complete(struct phase *phase, int64_t now_ns);

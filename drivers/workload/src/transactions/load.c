@@ -52,6 +52,7 @@ struct load load_of(int count, char **words) {
         {"per_connection", offsetof(struct load, per_connection)},
         {"held", offsetof(struct load, held)},
         {"held_transactions", offsetof(struct load, held_transactions)},
+        {"threads", offsetof(struct load, threads)},
     }, texts[] = {
         {"target", offsetof(struct load, target)},
         {"host", offsetof(struct load, host)},
@@ -82,7 +83,7 @@ struct load load_of(int count, char **words) {
     }
     give_address(&load, "its address", address, port);
     if (!load.target || !load.host || !load.interval_ns || load.sustain_ns < load.interval_ns ||
-        !load.rate == !load.held || !load.per_connection || (load.name && (!load.version || !load.cipher || !load.group)))
+        !load.rate == !load.held || !load.per_connection || !load.threads || (load.name && (!load.version || !load.cipher || !load.group)))
         refuse("these words");
     return load;
 }

@@ -8,7 +8,7 @@ struct load { /* `rate` transactions a second in phases, or `held` connections; 
     struct sockaddr_storage address;
     socklen_t address_size;
     int64_t octets, ramp_ns, sustain_ns, interval_ns, timeout_ns, late_ns, pause_ns;
-    int64_t rate, per_connection, held, held_transactions;
+    int64_t rate, per_connection, held, held_transactions, threads;
 };
 
 /* Read KEY=VALUE words. Ends the program where one is wrong. */

@@ -14,7 +14,7 @@ static void refuse(const char *what) {
 
 /* Verify a certificate whole, or see that it is the very one that was verified before. */
 static int verify(X509_STORE_CTX *shown, void *unused) {
-    static X509 *known;
+    static _Thread_local X509 *known;
     X509 *server = X509_STORE_CTX_get0_cert(shown);
     (void)unused;
     if (known != NULL && X509_cmp(known, server) == 0) {
