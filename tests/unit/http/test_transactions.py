@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,15 @@ def offered(port: int, **changes: Any) -> Sustained:
     load = {"address": "127.0.0.1", "port": port, "target": "/", "host": "o", "octets": 1000}
     load |= {"ramp_s": 0.2, "sustain_s": 1.0, "timeout_s": 20.0, "late_ns": 60 * SECOND_NS}
     return Sustained.from_builtins(transacting.run(load={**load, **changes}, trust=None)["sustain"])
+
+
+def has_ipv6() -> bool:
+    """Whether an address of IPv6 can be bound here."""
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
 
 
 def test_what_meets_all_criteria_breaks_none() -> None:
@@ -137,6 +147,13 @@ def test_what_is_no_right_answer_is_named() -> None:
 def test_a_head_that_comes_in_parts_is_read_whole() -> None:
     with origin(in_parts=True) as port:
         found = offered(port, rate=20)
+    assert (found.tried, found.failures, found.body_octets) == (20, {}, 20_000)
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="needs IPv6 on loopback")
+def test_transactions_go_by_ipv6_as_well() -> None:
+    with origin(address="::1") as port:
+        found = offered(port, rate=20, address="::1")
     assert (found.tried, found.failures, found.body_octets) == (20, {}, 20_000)
 
 
