@@ -280,6 +280,10 @@ http_step() {
         show_log
         stop "the clients of the HTTP proxy suites were not fetched" "see $log; does 'mvn --version' work here?"
     }
+    run 120 "$venv/bin/python" -m bmwg.drivers.workload.transactions_build || {
+        show_log
+        stop "the client of transactions was not built" "see $log; the compiler's own lines say what is missing"
+    }
 }
 
 workloads_step() {

@@ -63,7 +63,7 @@ class Nginx:
                 ssl=" ssl" if tls else "",
                 origin=f"{origin[0]}:{origin[1]}",
                 temporary="\n".join(f"    {name}_temp_path {FOLDER}/{name};" for name in _TEMPORARY),
-                tls=_tls(tls) if tls else "",
+                tls=tls_lines(tls) if tls else "",
             )
         }
         if tls:
@@ -78,7 +78,8 @@ class Nginx:
         )
 
 
-def _tls(tls: Terminated) -> str:
+def tls_lines(tls: Terminated) -> str:
+    """Return the lines that end TLS in a server of nginx; its files are in the instance's folder."""
     of = tls.of
     cipher = (
         f"ssl_conf_command Ciphersuites {of.cipher}"

@@ -56,6 +56,7 @@ class RunAuthority:
                 name=NAME,
                 version=of.version,
                 cipher=of.cipher,
+                group=of.group,
             ),
         )
 

@@ -27,17 +27,19 @@ _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """What a client asks of a server: a certificate by `authority` (PEM) for `name`, version, cipher."""
+    """What is asked of a server: a certificate by `authority` (PEM) for `name`, version, cipher and group."""
 
     authority: str
     name: str
     version: str
     cipher: str
+    group: str
 
     def context(self) -> ssl.SSLContext:
         """Return a context that offers this version, and of TLS 1.2 this cipher alone.
 
-        Of TLS 1.3 the server has the only cipher; what was agreed on is looked at afterwards.
+        Of TLS 1.3 the server has the only cipher; what was agreed on is looked at afterwards. It does not say
+        which group.
         """
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         made.load_verify_locations(cadata=self.authority)

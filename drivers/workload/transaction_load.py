@@ -1,11 +1,10 @@
-"""A load of transactions as its client offers it: which connection opens when. Pure.
+"""A load of transactions as its client is told of it; which connection opens when is the client's own. Pure.
 
 Ids: TRANS-01 a load that makes no phase.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from bmwg.drivers.workload.tls_client import Trust
@@ -21,7 +20,8 @@ class Load:
     """What is offered: transactions per second, or `held` connections, in phases.
 
     `rate` opens `rate / per_connection` connections a second in the sustain phase, and rises to that over
-    `ramp_s`. `held` connections open over `ramp_s` and each asks ten times until the phase ends.
+    `ramp_s`. `held` connections open over `ramp_s` and each asks ten times until the phase ends. All of
+    them are dealt out to `threads`.
     """
 
     address: str
@@ -35,13 +35,14 @@ class Load:
     rate: int = 0
     per_connection: int = 1
     held: int = 0
+    threads: int = 1
     late_ns: int = LATE_NS
     trust: Trust | None = None
 
     def __post_init__(self) -> None:
         """Refuse what makes no phase."""
         wrong = self.sustain_s * 1e9 < INTERVAL_NS or bool(self.rate) == bool(self.held) or self.ramp_s < 0
-        if wrong or (self.held and not self.ramp_s):
+        if wrong or self.threads < 1 or (self.held and not self.ramp_s):
             raise ConfigError(
                 "TRANS-01",
                 "a load of transactions",
@@ -54,30 +55,27 @@ class Load:
         """The sustain phase, in whole intervals."""
         return int(self.sustain_s * 1e9) // INTERVAL_NS * INTERVAL_NS
 
-    @property
-    def ramp_ns(self) -> int:
-        """The ramp up, which the init phase is before and the ramp down as long after."""
-        return round(self.ramp_s * 1e9)
-
-    @property
-    def connections(self) -> int:
-        """All connections of ramp up and sustain phase."""
-        if self.held:
-            return self.held
-        by_second = self.rate / self.per_connection
-        return max(1, round(by_second * (self.ramp_s / 2 + self.sustain_ns / 1e9)))
-
-    def due_ns(self, number: int) -> int:
-        """When connection `number` (0, 1, ...) is to open, after the begin of the ramp."""
-        if self.held:  # choice: in the last quarter of the ramp all of them stand, and no more are opened
-            return self.ramp_ns * 3 // 4 * number // self.held
-        by_second = self.rate / self.per_connection
-        of_ramp = by_second * self.ramp_s / 2
-        if number < of_ramp:
-            return round(math.sqrt(2 * number * self.ramp_s / by_second) * 1e9)
-        return self.ramp_ns + round((number - of_ramp) / by_second * 1e9)
-
-    @property
-    def pause_ns(self) -> int:
-        """Between two requests of a held connection (rfc9411-7.5.3.2)."""
-        return (self.ramp_ns + self.sustain_ns) // HELD_TRANSACTIONS
+    def words(self) -> list[str]:
+        """The words of the command line, as `src/transactions/load.c` reads them."""
+        ramp_ns = round(self.ramp_s * 1e9)
+        told = {
+            "address": self.address,
+            "port": self.port,
+            "target": self.target,
+            "host": self.host,
+            "octets": self.octets,
+            "ramp_ns": ramp_ns,
+            "sustain_ns": self.sustain_ns,
+            "interval_ns": INTERVAL_NS,
+            "timeout_ns": round(self.timeout_s * 1e9),
+            "late_ns": self.late_ns,
+            "rate": self.rate,
+            "per_connection": self.per_connection,
+            "threads": self.threads,
+            "held": self.held,
+            "held_transactions": HELD_TRANSACTIONS,
+            "pause_ns": (ramp_ns + self.sustain_ns) // HELD_TRANSACTIONS,  # rfc9411-7.5.3.2
+        }
+        if self.trust:
+            told |= {key: value for key, value in self.trust.as_builtins().items() if key != "authority"}
+        return [f"{key}={value}" for key, value in told.items()]

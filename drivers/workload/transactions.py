@@ -9,6 +9,7 @@ from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.workload import transacting
 from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
 from bmwg.drivers.workload.transaction_load import INTERVAL_NS, LATE_NS
+from bmwg.drivers.workload.transactions_build import BUILD_DEADLINE_S
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 from bmwg.methodology.kinds.requests.sustained import Sustained
 
@@ -20,8 +21,9 @@ class TransactionClients(OfRequests):
     """One client that opens connections when they are due, whatever became of the former ones."""
 
     def probe(self) -> Missing | None:
-        """Nothing can be missing: it is part of the toolkit."""
-        return None
+        """A compiler and OpenSSL's development files on the clients' node, unless it was built before."""
+        told = self._row.client.call_within(BUILD_DEADLINE_S + _CALL_MARGIN_S, transacting.lack)
+        return Missing(**told) if told else None
 
     def run(self, spec: RequestsSpec, /) -> RequestsResult:
         """Offer the endpoint a rate or held connections, in phases."""
@@ -39,6 +41,7 @@ class TransactionClients(OfRequests):
             "rate": spec.rate_rps,
             "per_connection": spec.requests_per_connection,
             "held": spec.held_connections,
+            "threads": spec.clients,
         }
         ran = self._row.client.call_within(
             spec.ramp_s + spec.duration_s + 2 * load["timeout_s"] + _CALL_MARGIN_S,
@@ -52,7 +55,8 @@ class TransactionClients(OfRequests):
         """The clients' place, and what is fixed of each load."""
         return {
             **super().describe(),
-            "client": "the toolkit's own: one thread, HTTP/1.1, IPv4, one source address",
+            "client": "the toolkit's own, a thread for each client of a cell: HTTP/1.1, one source address",
+            **self._row.client.call(transacting.described),
             "interval_ns": INTERVAL_NS,
             "late_ns": LATE_NS,
             "closes": "the client, by FIN, after its last answer",

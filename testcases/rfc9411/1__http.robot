@@ -9,12 +9,12 @@ Suite Setup         Open Bench
 *** Test Cases ***
 Connections Per Second
     [Documentation]    One transaction a connection, which the client closes.
-    [Tags]    id:R9411-CPS-1    clause:rfc9411-7.2    req:RFC9411-7.2-01    metric:connection_rate
+    [Tags]    id:R9411-CPS-1    clause:rfc9411-7.2    req:RFC9411-7.2-01    req:RFC9411-7.4-01    metric:connection_rate
     Measure Its Cells
 
 Throughput
     [Documentation]    Ten transactions a connection.
-    [Tags]    id:R9411-TPUT-1    clause:rfc9411-7.3    req:RFC9411-7.3-01    metric:transaction_rate
+    [Tags]    id:R9411-TPUT-1    clause:rfc9411-7.3    req:RFC9411-7.3-01    req:RFC9411-7.4-01    metric:transaction_rate
     Measure Its Cells
 
 Concurrent Connections

@@ -8,12 +8,12 @@ Suite Setup         Open Bench
 *** Test Cases ***
 Connections Per Second
     [Documentation]    A full handshake and one transaction for each connection.
-    [Tags]    id:R9411-CPS-2    clause:rfc9411-7.6    req:RFC9411-7.6-01    metric:connection_rate
+    [Tags]    id:R9411-CPS-2    clause:rfc9411-7.6    req:RFC9411-7.6-01    req:RFC9411-7.8-01    metric:connection_rate
     Measure Its Cells
 
 Throughput
     [Documentation]    A full handshake and ten transactions for each connection.
-    [Tags]    id:R9411-TPUT-2    clause:rfc9411-7.7    req:RFC9411-7.7-01    metric:transaction_rate
+    [Tags]    id:R9411-TPUT-2    clause:rfc9411-7.7    req:RFC9411-7.7-01    req:RFC9411-7.8-01    metric:transaction_rate
     Measure Its Cells
 
 Concurrent Connections

@@ -102,7 +102,7 @@ def test_a_function_serves_and_each_connection_agrees_on_what_the_cell_says(
         assert judged.validity in (Validity.VALID, Validity.SENT_SHORT)  # of a machine that others share
         phase = found.sustain
         assert (phase.tried, phase.failures, phase.resets) == (100, {}, 0)
-        agreed = {f"{SETS[name].version} {SETS[name].cipher}": 100} if name else {}
+        agreed = {f"{SETS[name].version} {SETS[name].cipher} {SETS[name].group}": 100} if name else {}
         assert (phase.negotiated, phase.resumed) == (agreed, 0)
         told = deployment.describe()
         if name:

@@ -5,6 +5,8 @@
    tried again.
 3. The final iteration at what was found, with the sustain phase of the profile's `sustain_s`; where a
    criterion is not met for so long, lower loads follow, and loads between. What holds then is the answer.
+4. Where the profile has `latency_s`: half of the answer for so long, for the times of its transactions
+   (7.4.4, 7.8.4). Only a number has a half.
 """
 
 from __future__ import annotations
@@ -27,11 +29,13 @@ from bmwg.methodology.search.stepwise import Procedure, Run, run, valid_trial
 
 MET, UNMET = "met", "unmet"  # the highest load that meets the criteria, and the lowest that did not
 CONNECTIONS_PER_S = "connections/s"  # of one transaction each: the requests of the search
-INITIAL, FINAL = "initial", "final"
+INITIAL, FINAL, LATENCY = "initial", "final", "latency"
+HALF = "half"  # rfc9411-7.4.3.2: of the rate found, where times are told
 SHORT_LIMIT = 2  # choice: once may be a pause of the clients' machine
 LOWER_FINALS = 3  # choice: loads below what was found that are tried for the whole time
 _ENDED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 _SPREAD = ("min", "mean", "max")
+_SHARES = ("p50", "p90", "p99")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +85,26 @@ def search(measure: Callable[[RequestsSpec], Tried[RequestsResult]], planned: Re
     if ended.found is None:
         why = f"the final iteration: {ended.reason}"
         return replace(found, type=ended.type, statement=why, reason=why)
-    return _concluded(wanted, found, ended.found)
+    concluded = _concluded(wanted, found, ended.found)
+    latency_s = (planned.search or {}).get("latency_s")
+    if concluded.type is not OutcomeType.MEASURED or latency_s is None:
+        return concluded
+    ended_half = run(_latency(concluded, wanted, float(latency_s)), one)
+    return _with_latency(concluded, ended_half, tuple(trial.seq for trial in taken))
+
+
+def half_of(load: int) -> int:
+    """Return the load at which times are told, of the one that was found."""
+    return max(1, load // 2)
+
+
+def at_half(found: SearchResult, executions: Sequence[Tried[RequestsResult]]) -> Tried[RequestsResult] | None:
+    """Return the trial at half of what was found, the last one; None where it did not meet the criteria."""
+    if found.lower is None or not executions:
+        return None
+    last = executions[-1]
+    half = last.spec.load == half_of(found.lower.load_fps) < found.lower.load_fps
+    return last if half and judged(last.seq, last.result, last.spec).lossless else None
 
 
 def _sustain_s(planned: RequestsSpec) -> float:
@@ -121,6 +144,24 @@ def _final(wanted: ThroughputGoal, load: int, sustain_s: float) -> Procedure[_Fi
         else:
             failed.append(tried)
     return _Final(trial=trial, failed=tuple(failed))
+
+
+def _latency(found: SearchResult, wanted: ThroughputGoal, latency_s: float) -> Procedure[_Final]:
+    assert found.lower is not None
+    trial = yield from _once(wanted, LATENCY, half_of(found.lower.load_fps), latency_s)
+    return _Final(trial=trial, failed=())
+
+
+def _with_latency(found: SearchResult, ended: Run[_Final], numbers: tuple[int, ...]) -> SearchResult:
+    """Return what was found with why there are no times at half of it, where there are none."""
+    found = replace(found, trials=numbers, error=ended.error)
+    if ended.error is not None:
+        return replace(found, type=ended.type, statement=ended.reason, reason=ended.reason)
+    why = ended.reason
+    if ended.found is not None:
+        trial = ended.found.trial
+        why = "the client fell short" if trial is None else "; ".join(trial.unmet or ())
+    return replace(found, quality=(*found.quality, f"no times at half of it: {why}")) if why else found
 
 
 def _not_begun(wanted: ThroughputGoal, first: Run[_Final], taken: Sequence[RateTrial]) -> SearchResult:
@@ -199,7 +240,19 @@ def quantities(
     last = [execution.result.sustain for execution in executions if execution.seq in found.lower.trials]
     if not last or last[-1] is None:
         return tuple(told)
-    return (*told, *_kpis(planned.metric, last[-1]))
+    half = at_half(found, executions)
+    return (*told, *_kpis(planned.metric, last[-1]), *(_at_half(planned.metric, half) if half else ()))
+
+
+def _at_half(metric: str, trial: Tried[RequestsResult]) -> tuple[Quantity, ...]:
+    """Return the times of transactions at half of what was found, with percentiles."""
+    phase = trial.result.sustain
+    assert phase is not None  # one that was judged by the criteria
+    unit = trial.spec.unit
+    return (
+        Quantity(metric=f"{metric}.{HALF}.load", number=trial.spec.load, unit=unit),
+        *_times(f"{metric}.{HALF}", phase, (*_SPREAD, *_SHARES)),
+    )
 
 
 def _kpis(metric: str, phase: Sustained) -> tuple[Quantity, ...]:
@@ -211,10 +264,13 @@ def _kpis(metric: str, phase: Sustained) -> tuple[Quantity, ...]:
         Quantity(metric=f"{metric}.body_rate", number=phase.body_octets * 8 / phase.length_s, unit="bit/s"),
         Quantity(metric=f"{metric}.sustained", number=phase.length_s, unit="s"),
     ]
-    for event, told in (("first_octet", phase.first_octet_ns), ("last_octet", phase.last_octet_ns)):
-        found += [
-            Quantity(metric=f"{metric}.{event}.{name}", number=told[name], unit="ns")
-            for name in _SPREAD
-            if name in told
-        ]
-    return tuple(found)
+    return (*found, *_times(metric, phase, _SPREAD))
+
+
+def _times(metric: str, phase: Sustained, names: Sequence[str]) -> tuple[Quantity, ...]:
+    return tuple(
+        Quantity(metric=f"{metric}.{event}.{name}", number=told[name], unit="ns")
+        for event, told in (("first_octet", phase.first_octet_ns), ("last_octet", phase.last_octet_ns))
+        for name in names
+        if name in told
+    )

@@ -20,9 +20,9 @@ class Sustained:
     that the client did not ask for. `completed` are right answers by interval, `open_ns` the time that
     connections were open in it, all of them together, and `least_open` the fewest at any time of the phase.
     `first_octet_ns` and `last_octet_ns` (min, mean, max, percentiles) run from the SYN for the first
-    transaction of a connection, from the request for others. `negotiated` counts connections by TLS version
-    and cipher; `resumed` of them reused a session. `held_connections` were to be held (0: a rate was asked
-    for).
+    transaction of a connection, from the request for others. `negotiated` counts connections by TLS version,
+    cipher and group; `resumed` of them reused a session. `held_connections` were to be held (0: a rate was
+    asked for).
     """
 
     interval_ns: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.methodology.kinds.requests import tls
-from bmwg.methodology.kinds.requests.phase_search import MET, UNMET
+from bmwg.methodology.kinds.requests.phase_search import HALF, MET, UNMET
 from bmwg.methodology.kinds.requests.profile import RFC9411
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.reports.kinds.requests.answers import Answered, at_rate
@@ -24,11 +24,10 @@ _SOURCE = (
     " not of layer 2."
 )
 _SPREAD = ("min", "mean", "max")
+_CELL = ("hosting form", "function", "TLS", "object")
+_SHOWN = (("min", "mean", "max"), ("p50", "p90", "p99"))
 _HEAD = (
-    "hosting form",
-    "function",
-    "TLS",
-    "object",
+    *_CELL,
     "type",
     "highest load that meets the criteria",
     "lowest that does not",
@@ -42,6 +41,11 @@ _HEAD = (
     "sustain phase",
     "trials",
     "remarks",
+)
+_HALF_HEAD = (
+    *_CELL,
+    "offered",
+    *(f"{event} octet {' / '.join(names)}" for event in ("first", "last") for names in _SHOWN),
 )
 
 
@@ -66,7 +70,34 @@ def transactions_section(run: Run, answers: Sequence[Answered]) -> list[Block]:
         name = entry.get("title", experiment)
         rows = [_row(run, answered) for answered in mine]
         lines += table(list(_HEAD), rows, f"{name}. After {entry.get('source', 'RFC 9411')}; {held}")
+        section = "7.8" if mine[0].spec.tls else "7.4"
+        rows = [_at_half(run, answered) for answered in mine if f"{HALF}.load" in answered.values]
+        said = f"{name}: times at half of the rate found. After RFC 9411, section {section}; {held}"
+        lines += table(list(_HALF_HEAD), rows, said) if rows else []
     return lines
+
+
+def _cell(run: Run, one: Answered) -> list[str]:
+    return [
+        form_words(run)[one.spec.form],
+        one.spec.function,
+        tls.words(one.spec.tls),
+        _octets(one.spec.object_octets),
+    ]
+
+
+def _at_half(run: Run, one: Answered) -> list[str]:
+    told = {name.removeprefix(f"{HALF}."): number for name, number in one.values.items()}
+    return [
+        *_cell(run, one),
+        f"{told['load']} requests/s",
+        *(
+            " / ".join(nanoseconds(told[f"{event}.{name}"]) for name in names if f"{event}.{name}" in told)
+            or NONE
+            for event in ("first_octet", "last_octet")
+            for names in _SHOWN
+        ),
+    ]
 
 
 def _row(run: Run, one: Answered) -> list[str]:
@@ -75,10 +106,7 @@ def _row(run: Run, one: Answered) -> list[str]:
     unit = next((value.unit for value in one.outcome.values if value.metric.endswith(f".{MET}")), "")
     met, unmet = one.values.get(MET), one.values.get(UNMET)
     return [
-        form_words(run)[one.spec.form],
-        one.spec.function,
-        tls.words(one.spec.tls),
-        _octets(one.spec.object_octets),
+        *_cell(run, one),
         one.type_cell,
         f"{met} {unit}" if met is not None else one.outcome.reason,
         f"{unmet} {unit}" if unmet is not None else NONE,

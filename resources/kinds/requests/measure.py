@@ -51,7 +51,7 @@ def _other_tls(spec: RequestsSpec, found: RequestsResult) -> tuple[str, ...]:
     if not spec.tls or found.sustain is None:
         return ()
     wanted = SETS[spec.tls]
-    name = f"{wanted.version} {wanted.cipher}"
+    name = f"{wanted.version} {wanted.cipher} {wanted.group}"
     other = sum(count for agreed, count in found.sustain.negotiated.items() if agreed != name)
     told = (f"{other} connections agreed on other TLS than {name}",) if other else ()
     resumed = found.sustain.resumed

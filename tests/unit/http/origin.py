@@ -5,7 +5,8 @@
 Prints its port. Settings: `octets`, `delay_s` of each answer, `fail_every` (each so many-th answer is 503),
 `reset_every` (each so many-th connection is reset in place of an answer), `most_per_s` (answers leave at that
 rate at most, others wait or are refused), `most_connections` (more are closed), `stops_at` (the answer
-of that number comes a second late, with all behind it).
+of that number comes a second late, with all behind it), `address` (127.0.0.1 without it), `says` (one of
+these in place of any answer, by turns of connections, and the end), `in_parts` (its head octet by octet).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _REFUSED = b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"
 
 @contextmanager
 def origin(**settings: Any) -> Iterator[int]:
-    """Run one; yields its port on 127.0.0.1."""
+    """Run one; yields its port."""
     command = [sys.executable, str(Path(__file__)), json.dumps({"octets": 1000, **settings})]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdin is not None  # noqa: PT018
@@ -64,6 +65,16 @@ class _Origin:
                     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     writer.transport.abort()
                     return
+                if says := self._set.get("says"):
+                    writer.write(says[number % len(says)].encode())
+                    await writer.drain()
+                    return
+                if self._set.get("in_parts"):
+                    for at in range(self._answer.index(b"\r\n\r\n") + 4):
+                        writer.write(self._answer[at : at + 1])
+                        await asyncio.sleep(0)
+                    writer.write(self._answer[at + 1 :])
+                    continue
                 if not await self._wait():
                     writer.write(_REFUSED)
                     continue
@@ -95,7 +106,7 @@ class _Origin:
 
 async def _main(settings: dict[str, Any]) -> None:
     made = _Origin(settings.pop("octets"), settings)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0, backlog=4096)
+    server = await asyncio.start_server(made.serve, settings.get("address", "127.0.0.1"), 0, backlog=4096)
     print(server.sockets[0].getsockname()[1], flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 

@@ -31,11 +31,11 @@ def phase(**changes: Any) -> Sustained:
 
 
 def modelled(
-    of: Any, limit: int, tires_after_s: float = 1e9, client: int = 1 << 30
+    of: Any, limit: int, tires_after_s: float = 1e9, client: int = 1 << 30, broken: int = 0
 ) -> list[Tried[RequestsResult]]:
     """Search over a function that carries `limit`, or 0.9 of it for longer; return what was recorded.
 
-    The client offers no more than `client` requests a second.
+    The client offers no more than `client` requests a second, and at the load `broken` one of them fails.
     """
     recorded: list[Tried[RequestsResult]] = []
 
@@ -53,12 +53,14 @@ def modelled(
                 tried=spec.rate_rps * seconds,
                 completed=(done,) * seconds,
                 open_ns=(5 * SECOND_NS,) * seconds,
-                first_octet_ns={"min": 1, "mean": 2, "max": 3},
+                failures={"status 503": 1} if spec.rate_rps == broken else {},
+                first_octet_ns={"min": 1, "mean": 2, "p50": 2, "p90": 3, "p99": 4, "max": spec.rate_rps},
             )
         unsent = max(0, spec.rate_rps - client) * seconds
         result = RequestsResult(
             asked_requests=told.tried,
             requests=told.tried,
+            failed=told.failed,
             probes=cells.RIGHT,
             sustain=told,
             unsent_requests=unsent,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +15,7 @@ from tests.unit.http import made as cells
 from tests.unit.http.origin import origin
 from tests.unit.http.phases import SECOND_NS, modelled, phase
 
-from bmwg.drivers.workload import transacting, transactions
+from bmwg.drivers.workload import transacting, transactions, transactions_build
 from bmwg.drivers.workload.of_requests import Served
 from bmwg.drivers.workload.transaction_load import Load
 from bmwg.methodology.answers.repeated import Tried
@@ -33,6 +35,15 @@ def offered(port: int, **changes: Any) -> Sustained:
     load = {"address": "127.0.0.1", "port": port, "target": "/", "host": "o", "octets": 1000}
     load |= {"ramp_s": 0.2, "sustain_s": 1.0, "timeout_s": 20.0, "late_ns": 60 * SECOND_NS}
     return Sustained.from_builtins(transacting.run(load={**load, **changes}, trust=None)["sustain"])
+
+
+def has_ipv6() -> bool:
+    """Whether an address of IPv6 can be bound here."""
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
 
 
 def test_what_meets_all_criteria_breaks_none() -> None:
@@ -99,9 +110,10 @@ def test_failures_and_resets_are_counted_by_their_names() -> None:
     assert found.resets in (4, 5)
 
 
-def test_ten_transactions_follow_each_other_on_a_connection() -> None:
+@pytest.mark.parametrize("threads", [1, 3])
+def test_ten_transactions_follow_each_other_on_a_connection(threads: int) -> None:
     with origin() as port:
-        found = offered(port, rate=200, per_connection=10)
+        found = offered(port, rate=200, per_connection=10, threads=threads)
     assert (found.due_connections, found.opened, found.tried, found.failed) == (20, 20, 200, 0)
     assert found.body_octets == 200_000
 
@@ -109,9 +121,40 @@ def test_ten_transactions_follow_each_other_on_a_connection() -> None:
 def test_a_limit_of_connections_is_met_at_it_and_not_at_one_more() -> None:
     for held, said in ((40, ""), (41, "held connections: 40 at the fewest, 41")):
         with origin(most_connections=40) as port:
-            found = offered(port, held=held)
+            found = offered(port, held=held, threads=held - 39)
         assert said in " ".join(breaches(found))
         assert bool(breaches(found)) == bool(said)
+
+
+def test_what_is_no_right_answer_is_named() -> None:
+    begin = "HTTP/1.1 200 OK\r\n"
+    length = "Content-Length: 1000\r\n\r\n"
+    said = [
+        (f"{begin}{length}{'x' * 1001}", "more octets than were announced"),
+        (f"{begin}{length}x", "closed before its answer was whole"),
+        (f"{begin}\r\n", "an answer without a length"),
+        (f"{begin}Content-Length: x\r\n\r\n", "an answer without a length"),
+        (f"HTTP/1.1 404 Not Found\r\n{length}", "status 404"),
+        ("220 mail ready\r\n\r\n", "no answer of HTTP"),
+        ("x" * 70_000, "no answer of HTTP"),
+    ]
+    with origin(says=[answer for answer, _ in said]) as port:
+        found = offered(port, rate=2 * len(said), ramp_s=0)
+    assert found.failures == {why: 2 * [other for _, other in said].count(why) for _, why in said}
+    assert (found.tried, found.failed, sum(found.completed)) == (14, 14, 0)
+
+
+def test_a_head_that_comes_in_parts_is_read_whole() -> None:
+    with origin(in_parts=True) as port:
+        found = offered(port, rate=20)
+    assert (found.tried, found.failures, found.body_octets) == (20, {}, 20_000)
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="needs IPv6 on loopback")
+def test_transactions_go_by_ipv6_as_well() -> None:
+    with origin(address="::1") as port:
+        found = offered(port, rate=20, address="::1")
+    assert (found.tried, found.failures, found.body_octets) == (20, {}, 20_000)
 
 
 def test_where_nothing_listens_every_transaction_fails_by_name() -> None:
@@ -126,7 +169,8 @@ def test_an_answer_of_another_size_is_no_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"rate": 1, "held": 1}, {"held": 1, "ramp_s": 0}, {"sustain_s": 0.5}]
+    "changes",
+    [{}, {"rate": 1, "threads": 0}, {"rate": 1, "held": 1}, {"held": 1, "ramp_s": 0}, {"sustain_s": 0.5}],
 )
 def test_a_load_that_makes_no_phase_is_refused(changes: dict[str, Any]) -> None:
     fields: dict[str, Any] = {
@@ -143,15 +187,40 @@ def test_a_load_that_makes_no_phase_is_refused(changes: dict[str, Any]) -> None:
     assert caught.value.error_id == "TRANS-01"
 
 
-def test_a_ramp_rises_to_the_rate_and_the_sustain_phase_has_what_is_due_there() -> None:
-    load = Load(
-        address="", port=1, target="/", host="", octets=1, timeout_s=1, ramp_s=2.0, sustain_s=3.0, rate=100
-    )
-    due = [load.due_ns(number) for number in range(load.connections)]
+PRINTS_WHEN_DUE = """
+#include "load.h"
+#include <inttypes.h>
+#include <stdio.h>
+int main(int count, char **words) {
+    struct load load = load_of(count - 1, words + 1);
+    for (int64_t one = 0; one < load_connections(&load); one++)
+        printf("%" PRId64 "\\n", load_due_ns(&load, one));
+}
+"""
+
+
+def when_due(tmp_path: Path, **changes: Any) -> list[int]:
+    """Ask the client's own source when each connection of a load is due."""
+    source = tmp_path / "due.c"
+    source.write_text(PRINTS_WHEN_DUE)
+    folder = transactions_build.SOURCE_FOLDER
+    argv = ["cc", f"-I{folder}", str(source), str(folder / "load.c"), "-o", str(tmp_path / "due"), "-lm"]
+    subprocess.run(argv, check=True, timeout=60)
+    fields: dict[str, Any] = {"address": "127.0.0.1", "port": 1, "target": "/", "host": "o", "octets": 1}
+    load = Load(**{**fields, "timeout_s": 1, "ramp_s": 2.0, "sustain_s": 3.0, **changes})
+    argv = [str(tmp_path / "due"), *load.words()]
+    told = subprocess.run(argv, check=True, timeout=10, capture_output=True, text=True).stdout
+    return [int(line) for line in told.split()]
+
+
+def test_a_ramp_rises_to_the_rate_and_the_sustain_phase_has_what_is_due_there(tmp_path: Path) -> None:
+    due = when_due(tmp_path, rate=1000, per_connection=10)
     assert due == sorted(due)
     assert sum(one < SECOND_NS for one in due) == 25  # half of the time is a quarter of the ramp
     assert sum(one < 2 * SECOND_NS for one in due) == 100
     assert sum(2 * SECOND_NS <= one < 5 * SECOND_NS for one in due) == 300 == len(due) - 100
+    held = when_due(tmp_path, held=300)
+    assert (len(held), held[0], held[-1]) == (300, 0, 1_495_000_000)  # a quarter of the ramp is left
 
 
 SETTINGS = {
@@ -212,6 +281,40 @@ def test_what_holds_for_seconds_alone_is_no_answer() -> None:
     assert 441 <= found["met"] < found["unmet"] <= 460  # 0.9 of 500, and the share that counts as reached
     outcome = REQUESTS.answered(of, modelled(of, 500, tires_after_s=10))
     assert any("did not hold for 10 s: target rate" in one for one in outcome.quality)
+
+
+@pytest.mark.parametrize("each", [1, 10])
+def test_times_are_told_at_half_of_what_was_found(each: int) -> None:
+    of = planned(latency_s=20, requests_per_connection=each)
+    recorded = modelled(of, 333)
+    found = values(of, recorded)
+    assert (recorded[-1].spec.rate_rps, recorded[-1].spec.duration_s) == (found["met"] // 2, 20.0)
+    assert recorded[-2].spec.rate_rps == found["met"]
+    assert (found["half.load"], found["half.first_octet.max"]) == (found["met"] // 2, found["met"] // 2)
+    assert (found["half.first_octet.min"], found["half.first_octet.p50"]) == (1, 2)
+    assert found["first_octet.max"] == found["met"]  # of the final iteration
+
+
+def test_where_half_does_not_meet_the_criteria_or_is_not_offered_there_are_no_times_of_it() -> None:
+    of = planned(latency_s=20)
+    half = int(values(of, modelled(of, 333))["half.load"])
+    recorded = modelled(of, 333, broken=half)
+    found = values(of, recorded)
+    assert found["met"] // 2 == half
+    assert [name for name in found if name.startswith("half")] == []
+    *_, remark = REQUESTS.answered(of, recorded).quality
+    assert remark.startswith("no times at half of it: failed transactions: 1 of")
+    short = [replace(one, result=replace(one.result, unsent_requests=1)) for one in modelled(of, 333)[-1:]]
+    outcome = REQUESTS.answered(of, [*modelled(of, 333)[:-1], *short * 2])
+    assert outcome.type is OutcomeType.MEASURED
+    assert outcome.quality[-1] == "no times at half of it: the client fell short"
+
+
+def test_a_target_that_is_reached_has_no_half() -> None:
+    of = planned(latency_s=20)
+    recorded = modelled(of, 5000)
+    assert recorded[-1].spec.rate_rps == 1000
+    assert REQUESTS.answered(of, recorded).type is OutcomeType.AT_CEILING
 
 
 def test_a_target_that_is_reached_is_no_limit() -> None:
@@ -288,6 +391,19 @@ def test_an_origin_limited_to_200_transactions_per_second_is_found_within_two_pe
     with origin(most_per_s=200) as port:
         found = searched(port, min_rps=50, max_rps=500, ramp_s=0.5, duration_s=4, sustain_s=5, max_repeats=3)
     assert 196 <= found["met"] <= 204
+
+
+@pytest.mark.slow
+def test_a_delay_of_ten_milliseconds_is_ten_milliseconds_more_at_half_of_the_rate() -> None:
+    settings = {"min_rps": 50, "max_rps": 500, "ramp_s": 0.5, "duration_s": 2, "sustain_s": 2, "latency_s": 4}
+    found = []
+    for delay_s in (0.0, 0.01):
+        with origin(most_per_s=200, delay_s=delay_s) as port:
+            found.append(searched(port, **settings, relative_width=0.2, max_repeats=3))
+    plain, delayed = found
+    for event in ("first_octet", "last_octet"):
+        more_ns = delayed[f"half.{event}.min"] - plain[f"half.{event}.min"]
+        assert more_ns >= 9_900_000  # a sleep is never shorter
 
 
 @pytest.mark.slow

@@ -1,0 +1,15 @@
+/* The head of an answer of HTTP/1, which may come in parts. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+struct head { /* what came of one that is not whole yet */
+    char *octets;
+    size_t used;
+};
+
+/*
+ * Take a head off what came; returns what is wrong with it, or NULL. `octets` is what came, and then what of it
+ * is body; `length` that of the whole body, untouched while more of the head has to come.
+ */
+const char *head_taken(struct head *head, const char *came, size_t *octets, int64_t *length);

@@ -1,0 +1,356 @@
+/* One thread over epoll; see client.h. */
+#include "client.h"
+#include "answer.h"
+#include "queue.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    AT_ONCE = 32, /* choice: connections that open before answers are looked at again */
+    EVENTS = 512,
+    BLOCK = 1 << 18,
+};
+static const int64_t LOOK_NS = 50000000; /* choice: how late a missing answer is noticed */
+
+enum state { CONNECTING, SHAKING, ASKING };
+
+struct connection {
+    struct link link; /* in `waiting` or `pausing`; the first member */
+    struct connection *free;
+    int64_t asked_ns, first_ns, done;
+    int64_t left; /* octets of the body that are still to come; -1 before its length is known */
+    SSL *tls;
+    struct head head;
+    int socket;
+    uint32_t interest;
+    enum state state;
+    bool counted, established, asks;
+};
+
+struct load load;
+SSL_CTX *context;
+char *request;
+size_t request_octets;
+_Atomic int64_t still_opening, all_stand_ns;
+
+static _Thread_local struct counts counts;
+static _Thread_local struct phase phase;
+/* By when each has to have its answer; held ones, by when each asks again; held ones that have asked for all. */
+static _Thread_local struct queue waiting, pausing, resting;
+static _Thread_local struct connection *free_ones;
+static _Thread_local size_t standing, opening;
+static _Thread_local int polled;
+static _Thread_local char block[BLOCK];
+
+int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void unsent(const char *why) {
+    counts.unsent++;
+    tally_word(&counts.why_unsent, why);
+}
+
+static const char *word_of(int error) {
+    const char *name = strerrorname_np(error);
+    return name ? name : "an unknown error";
+}
+
+static void end(struct connection *one) {
+    if (one->established) phase_open(&phase, now_ns(), -1);
+    if (one->state != ASKING) opening--;
+    queue_leave(&one->link);
+    SSL_free(one->tls);
+    free(one->head.octets);
+    close(one->socket);
+    standing--;
+    one->free = free_ones;
+    free_ones = one;
+}
+
+static void fail(struct connection *one, const char *why) {
+    if (one->counted && (one->asks || !load.held)) tally_word(&counts.failures, why);
+    end(one);
+}
+
+static void fail_by(struct connection *one, int error) {
+    if (one->counted && (error == ECONNRESET || error == EPIPE)) counts.resets++;
+    fail(one, word_of(error));
+}
+
+static void look_for(struct connection *one, uint32_t interest) {
+    if (one->interest == interest) return;
+    struct epoll_event event = {.events = interest, .data.ptr = one};
+    if (epoll_ctl(polled, one->interest ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, one->socket, &event) < 0) {
+        perror("epoll_ctl"); /* nobody would look at it: its function had no part in that */
+        exit(1);
+    }
+    one->interest = interest;
+}
+
+/* Wait for what OpenSSL wants, or end the connection by why it failed. */
+static void go_on_or_fail(struct connection *one, int result) {
+    int kind = SSL_get_error(one->tls, result);
+    if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) {
+        look_for(one, kind == SSL_ERROR_WANT_READ ? EPOLLIN : EPOLLOUT);
+        return;
+    }
+    char why[WORD];
+    int error = tls_failed(one->tls, result, why, sizeof why);
+    if (error) fail_by(one, error);
+    else fail(one, why);
+}
+
+static void ask(struct connection *one) {
+    if (one->state != ASKING) opening--;
+    one->state = ASKING;
+    if (one->done) one->asked_ns = now_ns();
+    one->first_ns = 0;
+    one->left = -1;
+    one->asks = true;
+    if (one->tls == NULL) {
+        ssize_t sent = send(one->socket, request, request_octets, MSG_NOSIGNAL);
+        if (sent != (ssize_t)request_octets) {
+            fail_by(one, sent >= 0 || errno == EAGAIN ? ENOBUFS : errno);
+            return;
+        }
+    } else {
+        int sent = SSL_write(one->tls, request, (int)request_octets);
+        if (sent <= 0) {
+            int kind = SSL_get_error(one->tls, sent);
+            if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) fail_by(one, ENOBUFS);
+            else go_on_or_fail(one, sent);
+            return;
+        }
+    }
+    look_for(one, EPOLLIN);
+}
+
+static void ask_next(struct connection *one, int64_t now) {
+    queue_enter(&one->link, &waiting, now + load.timeout_ns);
+    counts.tried += one->counted;
+    ask(one);
+}
+
+static void complete(struct connection *one) {
+    int64_t now = now_ns();
+    phase_complete(&phase, now);
+    if (one->counted) {
+        times_add(&counts.first, one->first_ns - one->asked_ns);
+        times_add(&counts.last, now - one->asked_ns);
+        counts.body_octets += (uint64_t)load.octets;
+    }
+    one->done++;
+    one->asks = false;
+    queue_leave(&one->link);
+    if (load.held) {
+        bool asks_again = one->done < load.held_transactions;
+        queue_enter(&one->link, asks_again ? &pausing : &resting, one->asked_ns + load.pause_ns);
+    } else if (one->done < load.per_connection) {
+        ask_next(one, now);
+    } else {
+        end(one);
+    }
+}
+
+static void receive(struct connection *one) {
+    for (;;) {
+        ssize_t got;
+        if (one->tls == NULL) {
+            got = recv(one->socket, block, BLOCK, 0);
+            if (got < 0) {
+                if (errno != EAGAIN) fail_by(one, errno);
+                return;
+            }
+        } else {
+            got = SSL_read(one->tls, block, BLOCK);
+            if (got <= 0 && SSL_get_error(one->tls, (int)got) != SSL_ERROR_ZERO_RETURN) {
+                go_on_or_fail(one, (int)got);
+                return;
+            }
+        }
+        if (got <= 0) {
+            if (!one->asks) { /* a held one, between two requests */
+                one->asks = true;
+                counts.tried += one->counted;
+            }
+            fail(one, "closed before its answer was whole");
+            return;
+        }
+        if (!one->asks) {
+            fail(one, "octets that nobody asked for");
+            return;
+        }
+        if (!one->first_ns) one->first_ns = now_ns();
+        size_t octets = (size_t)got;
+        if (one->left < 0) {
+            const char *wrong = head_taken(&one->head, block, &octets, &one->left);
+            if (wrong == NULL && one->left < 0) continue;
+            if (wrong == NULL && one->left != load.octets) wrong = "an object of another size";
+            if (wrong != NULL) {
+                fail(one, wrong);
+                return;
+            }
+        }
+        one->left -= (int64_t)octets;
+        if (one->left < 0) {
+            fail(one, "more octets than were announced");
+            return;
+        }
+        if (one->left == 0) {
+            complete(one);
+            return;
+        }
+    }
+}
+
+static void shake(struct connection *one) {
+    int result = SSL_connect(one->tls);
+    if (result != 1) {
+        go_on_or_fail(one, result);
+        return;
+    }
+    if (one->counted) {
+        char agreed[WORD];
+        tls_agreed(one->tls, agreed, sizeof agreed);
+        tally_word(&counts.negotiated, agreed);
+        counts.resumed += (uint64_t)SSL_session_reused(one->tls);
+    }
+    ask(one);
+}
+
+static void step(struct connection *one, uint32_t events) {
+    if (one->state == CONNECTING) {
+        int error = 0;
+        socklen_t size = sizeof error;
+        if (events & (EPOLLERR | EPOLLHUP)) getsockopt(one->socket, SOL_SOCKET, SO_ERROR, &error, &size);
+        if (error) {
+            fail_by(one, error);
+            return;
+        }
+        phase_open(&phase, now_ns(), 1);
+        one->established = true;
+        if (context == NULL) {
+            ask(one);
+            return;
+        }
+        one->tls = tls_begin(context, &load, one->socket);
+        if (one->tls == NULL) {
+            fail_by(one, ENOMEM);
+            return;
+        }
+        one->state = SHAKING;
+    }
+    if (one->state == SHAKING) shake(one);
+    else receive(one);
+}
+
+static void begin(int64_t due_ns, int64_t now, bool counted) {
+    counts.due += counted;
+    if (now - due_ns > load.late_ns && !load.held) {
+        if (counted) unsent("the client was late");
+        return;
+    }
+    int made = socket(load.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (made < 0) {
+        if (counted) unsent(word_of(errno));
+        return;
+    }
+    int yes = 1;
+    setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    int64_t asked_ns = now_ns();
+    if (connect(made, (struct sockaddr *)&load.address, load.address_size) < 0 && errno != EINPROGRESS) {
+        int error = errno;
+        close(made);
+        if (!counted) return;
+        if (error == EADDRNOTAVAIL || error == EAGAIN || error == ENOBUFS) {
+            unsent(word_of(error));
+            return;
+        }
+        counts.opened++;
+        counts.tried++;
+        tally_word(&counts.failures, word_of(error));
+        return;
+    }
+    struct connection *one = free_ones;
+    if (one != NULL) free_ones = one->free;
+    else one = room_for(NULL, 1, sizeof *one);
+    *one = (struct connection){.socket = made, .asked_ns = asked_ns, .counted = counted, .asks = true, .left = -1};
+    counts.opened += counted;
+    counts.tried += counted;
+    standing++;
+    opening++;
+    queue_enter(&one->link, &waiting, asked_ns + load.timeout_ns);
+    look_for(one, EPOLLOUT);
+}
+
+static void ask_again_and_fail_the_overdue(int64_t now) {
+    struct link *due;
+    while (now < phase.to_ns && (due = queue_due(&pausing, now))) ask_next((struct connection *)due, now);
+    while ((due = queue_due(&waiting, now))) fail((struct connection *)due, "no answer in time");
+}
+
+/* The ramp down: held ones close, others are overdue. */
+static void end_all(void) {
+    while (waiting.first != NULL && !load.held) fail((struct connection *)waiting.first, "no answer in time");
+    struct queue *each[] = {&waiting, &pausing, &resting};
+    for (int at = 0; at < 3; at++)
+        while (each[at]->first != NULL) end((struct connection *)each[at]->first);
+}
+
+void *offer(void *of) {
+    struct share *share = of;
+    static _Thread_local struct epoll_event events[EVENTS];
+    int64_t number = share->number, every = load_connections(&load), from_ns = share->began_ns + load.ramp_ns;
+    int64_t due_ns = share->began_ns + load_due_ns(&load, number);
+    bool ready = false, stands = !load.held;
+    polled = epoll_create1(EPOLL_CLOEXEC);
+    if (polled < 0) {
+        perror("epoll_create1");
+        exit(1);
+    }
+    phase = phase_of(load.interval_ns, load.sustain_ns);
+    if (stands) phase_begin(&phase, from_ns, load.sustain_ns);
+    for (;;) {
+        int64_t now = now_ns();
+        for (int turn = 0; number < every && due_ns <= now && turn < AT_ONCE; turn++) {
+            begin(due_ns, now, load.held || due_ns >= from_ns);
+            number += load.threads;
+            due_ns = share->began_ns + load_due_ns(&load, number);
+            now = now_ns();
+        }
+        ask_again_and_fail_the_overdue(now);
+        if (!ready && load.held && now >= from_ns && number >= every && opening == 0) {
+            ready = true; /* rfc9411-4.3.4: the sustain phase begins when all clients are active */
+            if (--still_opening == 0) all_stand_ns = now;
+        }
+        if (!stands && all_stand_ns) {
+            stands = true;
+            phase_begin(&phase, all_stand_ns, load.sustain_ns);
+        }
+        if (stands && now >= phase.to_ns && (load.held || !standing || now >= phase.to_ns + load.timeout_ns)) break;
+        int64_t wait_ns = LOOK_NS;
+        if (stands && now < phase.to_ns && phase.to_ns - now < wait_ns) wait_ns = phase.to_ns - now;
+        if (number < every && due_ns - now < wait_ns) wait_ns = due_ns - now;
+        if (pausing.first != NULL && pausing.first->due_ns - now < wait_ns) wait_ns = pausing.first->due_ns - now;
+        struct timespec wait = {.tv_nsec = wait_ns > 0 ? wait_ns : 0};
+        int found = epoll_pwait2(polled, events, EVENTS, &wait, NULL);
+        for (int at = 0; at < found; at++) step(events[at].data.ptr, events[at].events);
+    }
+    phase_advance(&phase, now_ns());
+    end_all();
+    share->counts = counts;
+    share->phase = phase;
+    return NULL;
+}

@@ -1,0 +1,106 @@
+#include "load.h"
+
+#include <arpa/inet.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void refuse(const char *word) {
+    fprintf(stderr, "no load comes of %s\n", word);
+    exit(2);
+}
+
+static int64_t number_of(const char *word, const char *value) {
+    char *end;
+    long long number = strtoll(value, &end, 10);
+    if (*value == 0 || *end != 0 || number < 0) refuse(word);
+    return number;
+}
+
+static void give_address(struct load *load, const char *word, const char *value, int64_t port) {
+    struct sockaddr_in *four = (struct sockaddr_in *)&load->address;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)&load->address;
+    if (inet_pton(AF_INET, value, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons((uint16_t)port);
+        load->address_size = sizeof *four;
+    } else if (memset(six, 0, sizeof *six), inet_pton(AF_INET6, value, &six->sin6_addr) == 1) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons((uint16_t)port);
+        load->address_size = sizeof *six;
+    } else {
+        refuse(word);
+    }
+}
+
+struct load load_of(int count, char **words) {
+    static const struct {
+        const char *name;
+        size_t at;
+    } numbers[] = {
+        {"octets", offsetof(struct load, octets)},
+        {"ramp_ns", offsetof(struct load, ramp_ns)},
+        {"sustain_ns", offsetof(struct load, sustain_ns)},
+        {"interval_ns", offsetof(struct load, interval_ns)},
+        {"timeout_ns", offsetof(struct load, timeout_ns)},
+        {"late_ns", offsetof(struct load, late_ns)},
+        {"pause_ns", offsetof(struct load, pause_ns)},
+        {"rate", offsetof(struct load, rate)},
+        {"per_connection", offsetof(struct load, per_connection)},
+        {"held", offsetof(struct load, held)},
+        {"held_transactions", offsetof(struct load, held_transactions)},
+        {"threads", offsetof(struct load, threads)},
+    }, texts[] = {
+        {"target", offsetof(struct load, target)},
+        {"host", offsetof(struct load, host)},
+        {"name", offsetof(struct load, name)},
+        {"version", offsetof(struct load, version)},
+        {"cipher", offsetof(struct load, cipher)},
+        {"group", offsetof(struct load, group)},
+    };
+    enum { NUMBERS = sizeof numbers / sizeof *numbers, TEXTS = sizeof texts / sizeof *texts };
+    struct load load = {0};
+    const char *address = "";
+    int64_t port = 0;
+    for (int at = 0; at < count; at++) {
+        char *value = strchr(words[at], '=');
+        if (value == NULL) refuse(words[at]);
+        size_t length = (size_t)(value++ - words[at]), one = 0;
+#define NAMED(other) (strlen(other) == length && strncmp(words[at], other, length) == 0)
+        while (one < NUMBERS && !NAMED(numbers[one].name)) one++;
+        if (one < NUMBERS) {
+            *(int64_t *)((char *)&load + numbers[one].at) = number_of(words[at], value);
+            continue;
+        }
+        for (one = 0; one < TEXTS && !NAMED(texts[one].name);) one++;
+        if (one < TEXTS) *(const char **)((char *)&load + texts[one].at) = value;
+        else if (NAMED("address")) address = value;
+        else if (NAMED("port")) port = number_of(words[at], value);
+        else refuse(words[at]);
+    }
+    give_address(&load, "its address", address, port);
+    if (!load.target || !load.host || !load.interval_ns || load.sustain_ns < load.interval_ns ||
+        !load.rate == !load.held || !load.per_connection || !load.threads || (load.name && (!load.version || !load.cipher || !load.group)))
+        refuse("these words");
+    return load;
+}
+
+static double by_second(const struct load *load) { return (double)load->rate / (double)load->per_connection; }
+
+int64_t load_connections(const struct load *load) {
+    if (load->held) return load->held;
+    int64_t all = llround(by_second(load) * ((double)load->ramp_ns / 2e9 + (double)load->sustain_ns / 1e9));
+    return all ? all : 1;
+}
+
+int64_t load_due_ns(const struct load *load, int64_t number) {
+    /* choice: held ones stand in the last quarter of the ramp, and no more are opened */
+    if (load->held) return load->ramp_ns * 3 / 4 * number / load->held;
+    double of_ramp = by_second(load) * (double)load->ramp_ns / 2e9;
+    if ((double)number < of_ramp)
+        return llround(sqrt(2 * (double)number * ((double)load->ramp_ns / 1e9) / by_second(load)) * 1e9);
+    return load->ramp_ns + llround(((double)number - of_ramp) / by_second(load) * 1e9);
+}

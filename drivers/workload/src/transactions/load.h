@@ -1,0 +1,21 @@
+/* A load of transactions: what is asked of whom, and which connection opens when. */
+#pragma once
+#include <stdint.h>
+#include <sys/socket.h>
+
+struct load { /* `rate` transactions a second in phases, or `held` connections; times in nanoseconds */
+    const char *target, *host, *name, *version, *cipher, *group; /* name: of the certificate, NULL: no TLS */
+    struct sockaddr_storage address;
+    socklen_t address_size;
+    int64_t octets, ramp_ns, sustain_ns, interval_ns, timeout_ns, late_ns, pause_ns;
+    int64_t rate, per_connection, held, held_transactions, threads;
+};
+
+/* Read KEY=VALUE words. Ends the program where one is wrong. */
+struct load load_of(int count, char **words);
+
+/* All connections of ramp up and sustain phase. */
+int64_t load_connections(const struct load *load);
+
+/* When connection `number` (0, 1, ...) is to open, after the begin of the ramp. */
+int64_t load_due_ns(const struct load *load, int64_t number);
