@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 LEAST_PORTS, MOST_PORTS = 2, 8  # choice: the tester's own limit (src/ports.h)
 MOST_ADDRESSES = 1_048_576  # choice: more than the address table of any switch that is known to us
+PHASE_SEED = (
+    "tester.phase_seed"  # auxiliary count: by which the rhythms of a trial's senders move (docs/adr/0563)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
