@@ -300,9 +300,8 @@ class EmbeddedTraffic(OfFrames):
         """
         self._fit_rings(self._check(spec), spec.frame_octets)
         spec = plain(spec)
-        frames = max(10, spec.flows, LEARNING_FRAMES * spec.destination_networks)
-        if spec.pattern is not None:
-            frames = max(frames, spec.pattern.sources)
+        addresses = spec.pattern.sources if spec.pattern else 1
+        frames = max(10, spec.flows, LEARNING_FRAMES * spec.destination_networks, addresses)
         load_fps = max(200.0, frames / 2.0)
         reply = self._trial(self._order(spec, frames, load_fps, Direction.BOTH), frames / load_fps)
         if spec.modifier == ROUTES:
@@ -326,7 +325,7 @@ class EmbeddedTraffic(OfFrames):
             result = replace(result, fault=beyond_stamps(result, ports, float(self._hello["tsc_hz"])))
         if spec.destination_networks > 1:
             result = with_count(result, SEED, order["seed"])
-        if spec.pattern is not None and len(spec.pattern.senders) > 1:
+        if spec.pattern and len(spec.pattern.senders) > 1:
             result = with_count(result, PHASE_SEED, order["pattern"]["seed"])
         left = {key.rpartition(".")[2] for key, value in result.auxiliary if value}
         self._queue_refused, self._ring_holds = "queue_tx_refused" in left, "held_frames" in left
