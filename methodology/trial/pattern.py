@@ -23,12 +23,14 @@ class Pattern:
 
     `sources` is from how many MAC addresses each port sends in turn, `destinations` to how many of each
     receiver; 1: the port's own. `broadcast` sends each frame once, and every receiver is to have a copy.
+    `unprepared`: no learning frames go before, for the trial itself teaches addresses, or asks for them.
     """
 
     to: tuple[tuple[int, ...], ...]
     sources: int = 1
     destinations: int = 1
     broadcast: bool = False
+    unprepared: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no pattern can be."""
@@ -78,6 +80,11 @@ class Pattern:
             total += sent if self.broadcast else (sent + len(receivers) - 1 - turn) // len(receivers)
         return total
 
+    @property
+    def copies(self) -> int:
+        """How many ports are to have each frame."""
+        return max(len(receivers) for receivers in self.to) if self.broadcast else 1
+
     def loads_at(self, port: int) -> float:
         """Return what is meant for a port while each sender has one load, in such loads."""
         return sum(1 / (1 if self.broadcast else len(self.to[sender])) for sender in self.senders_to(port))
@@ -93,6 +100,8 @@ class Pattern:
             told.append(f"from {self.sources} addresses")
         if self.destinations != 1:
             told.append(f"to {self.destinations} addresses")
+        if self.unprepared:
+            told.append("without learning frames")
         return f"ports {'; '.join(told)}"
 
 
