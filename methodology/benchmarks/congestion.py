@@ -19,6 +19,7 @@ from bmwg.methodology.trial.pattern import Pattern
 from bmwg.methodology.trial.traffic import Traffic
 
 METRIC = "congestion_control.rfc2889_5_5"  # its number is the share that the uncongested port lost
+_STEPS = 10  # choice: of the load, until the tester sends it
 REPETITIONS = 3  # choice: blocking that only some trials show is told as that
 TRIAL_S = 30.0  # rfc2889-5.5.2
 REQUIREMENTS = ("RFC2889-5.5",)
@@ -34,10 +35,15 @@ class CongestionGoal:
     repetitions: int = REPETITIONS
     rated: bool = False
     max_repeats: int = 5
+    short_limit: int = 2
 
-    def spec(self) -> TrialSpec:
-        """Return the trial."""
-        return Traffic.of(self.cell).spec(self.load_fps, self.duration_s)
+    def spec(self, load_fps: int) -> TrialSpec:
+        """Return the trial at a load."""
+        return Traffic.of(self.cell).spec(load_fps, self.duration_s)
+
+    def loads(self) -> list[int]:
+        """Return the loads from the highest down; the first that is sent is the maximum offered load."""
+        return [self.load_fps * (_STEPS - step) // _STEPS for step in range(_STEPS)]
 
 
 def uncongested(pattern: Pattern) -> tuple[int, ...]:
@@ -46,19 +52,26 @@ def uncongested(pattern: Pattern) -> tuple[int, ...]:
 
 
 def procedure(goal: CongestionGoal) -> Procedure[Sequence[JudgedTrial]]:
-    """Take the valid trials."""
-    found: list[JudgedTrial] = []
-    for number in range(goal.repetitions):
-        trial = yield from valid_trial(
-            goal.spec(),
-            f"congestion {number + 1}",
-            max_repeats=goal.max_repeats,
-            short_limit=1 + goal.max_repeats,
+    """Take the valid trials, all at the highest load that the tester sends."""
+    for load in goal.loads():
+        first = yield from valid_trial(
+            goal.spec(load), "congestion", max_repeats=goal.max_repeats, short_limit=goal.short_limit
         )
-        if trial is None:
-            raise TesterShortError(f"the tester could not send {goal.load_fps} frames/s from each port")
-        found.append(trial)
-    return tuple(found)
+        if first is None:
+            continue
+        found = [first]
+        while len(found) < goal.repetitions:
+            trial = yield from valid_trial(
+                goal.spec(load),
+                "congestion",
+                max_repeats=goal.max_repeats,
+                short_limit=1 + goal.max_repeats,
+            )
+            if trial is None:
+                raise TesterShortError(f"the tester could not send {load} frames/s from each port again")
+            found.append(trial)
+        return tuple(found)
+    raise TesterShortError(f"the tester could not send {goal.loads()[-1]} frames/s from each port")
 
 
 def outcome(ended: Run[Sequence[JudgedTrial]], goal: CongestionGoal, *, outcome_id: str) -> Outcome:
@@ -80,11 +93,19 @@ def outcome(ended: Run[Sequence[JudgedTrial]], goal: CongestionGoal, *, outcome_
         statement="" if kind in (OutcomeType.MEASURED, OutcomeType.INVALID) else reason,
         reason=reason,
         requirements=REQUIREMENTS,
-        quality=(
-            *([quality] if quality else []),
-            f"{goal.repetitions} trials of {goal.duration_s:g} s at {goal.load_fps} frames/s of each sender",
-        ),
+        quality=(*([quality] if quality else []), *_offered(trials, goal)),
     )
+
+
+def _offered(trials: Sequence[JudgedTrial], goal: CongestionGoal) -> list[str]:
+    """Say at which load the trials were, and why it is none higher."""
+    if not trials:
+        return []
+    load = trials[0].spec.load_fps
+    told = [f"{len(trials)} trials of {goal.duration_s:g} s at {load} frames/s of each sender"]
+    if load < goal.load_fps:
+        told.append(f"the tester could not send more at this switch: {goal.load_fps} frames/s were tried")
+    return told
 
 
 def _counts(trial: JudgedTrial, *, busy: bool) -> tuple[int, int]:
@@ -109,11 +130,11 @@ def _concluded(trials: Sequence[JudgedTrial], goal: CongestionGoal) -> tuple[Out
     if 0 < blocked < len(trials):
         text = f"the uncongested port lost frames in {blocked} of {len(trials)} trials"
         return OutcomeType.UNSTABLE, text, ""
-    said = "head-of-line blocking: the uncongested port lost frames in every trial"
+    said = "the uncongested port lost frames in every trial: head-of-line blocking"
     if not blocked:
-        said = "no head-of-line blocking: the uncongested port lost no frame"
+        said = "the uncongested port lost no frame: no head-of-line blocking"
     if not congested:
-        said += "; back pressure: the congested port lost no frame"
+        said += "; the congested port lost no frame: back pressure"
     return OutcomeType.MEASURED, "", said
 
 

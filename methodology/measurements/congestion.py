@@ -51,6 +51,7 @@ def _goal(profile: Profile, cell: Cell, load_fps: int, *, rated: bool) -> conges
         repetitions=int(said.get("repetitions", congestion.REPETITIONS)),
         rated=rated,
         max_repeats=profile.policy.max_repeats,
+        short_limit=profile.search.short_limit,
     )
 
 

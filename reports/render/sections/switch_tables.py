@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.methodology.benchmarks import caching_capacity, congestion, forwarding_rate, learning_rate
+from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, value
@@ -82,9 +83,17 @@ def _section(
     for one in outcomes:
         numbers = [(value(one, key), its) for _, key, its in columns]
         told = [NONE if number is None else _told(number, its) for number, its in numbers]
-        rows.append([*front(one), answer(one), *told, *back(one)])
+        rows.append([*front(one), _answered(one, metric), *told, *back(one)])
     head = (first, *(column for column, _, _ in columns))
     return [*title(name), *table([*HEAD, *head, *TAIL], rows, f"Metric {metric}"), *remarks(outcomes)]
+
+
+def _answered(one: Outcome, metric: str) -> str:
+    """Return the number that the metric names, alone; without one what is known in its place."""
+    found = next((each for each in one.values if each.metric == metric), None)
+    if one.type is not OutcomeType.MEASURED or found is None:
+        return answer(one)
+    return _told(found.number, found.unit)
 
 
 def _told(number: float, its: str) -> str:

@@ -207,11 +207,20 @@ def test_without_a_valid_trial_at_the_top_there_is_no_rate():
 @pytest.mark.parametrize(
     ("switch", "lost", "words"),
     [
-        (Switch(egress_fps=100_000), 0.0, "no head-of-line blocking"),  # each port has a queue of its own
-        (Switch(fork_fps=100_000), 0.5, "head-of-line blocking: "),  # 200,000 come to one queue of 100,000
+        (
+            Switch(egress_fps=100_000),
+            0.0,
+            "the uncongested port lost no frame",
+        ),
+        (
+            Switch(fork_fps=100_000),
+            0.5,
+            "the uncongested port lost frames in every",
+        ),
     ],
 )
 def test_a_queue_before_the_fork_blocks_and_one_for_each_port_does_not(switch, lost, words):
+    """Each port has a queue of its own; or 200,000 frames a second come to one of 100,000 for both."""
     outcome, told = answer(switch, "congestion_control", "congestion-4")
     assert outcome.type is OutcomeType.MEASURED
     assert told[congestion.METRIC] == pytest.approx(lost)
@@ -219,6 +228,20 @@ def test_a_queue_before_the_fork_blocks_and_one_for_each_port_does_not(switch, l
     assert told[f"{congestion.METRIC}.uncongested.offered"] == OFFERED_FPS // 2
     assert told[f"{congestion.METRIC}.congested.offered"] == OFFERED_FPS * 3 // 2
     assert told[f"{congestion.METRIC}.uncongested.forwarded"] == round(OFFERED_FPS / 2 * (1 - lost))
+
+
+def test_the_load_is_the_highest_that_the_tester_sends_at_this_switch():
+    def short(spec):
+        return Validity.SENT_SHORT if spec.load_fps > 75_000 else Validity.VALID
+
+    switch = Switch(egress_fps=50_000)
+    outcome, told = answer(switch, "congestion_control", "congestion-4", validity=short)
+    assert outcome.type is OutcomeType.MEASURED
+    assert told[f"{congestion.METRIC}.congested.offered"] == 70_000 * 3 // 2
+    assert {one.spec.load_fps for one in switch.trials[-3:]} == {70_000}
+    assert "100000 frames/s were tried" in outcome.quality[-1]
+    never = answer(Switch(), "congestion_control", "congestion-4", validity=lambda _: Validity.SENT_SHORT)[0]
+    assert never.type is OutcomeType.TESTER_LIMITED
 
 
 def test_where_nothing_is_congested_nothing_is_told_of_blocking():
