@@ -153,7 +153,16 @@ FUNCTIONS_CASES = (
     Case(test_id="FN-LAT-1.1", suite=FUNCTIONS, measurement="latency"),
 )
 # Switches with more than two ports, which a profile names with their patterns; not in the default folder.
-RFC2889_CASES = (Case(test_id="R2889-TPUT-1.1", suite=RFC2889, measurement="throughput", path="switch"),)
+RFC2889_CASES = tuple(
+    Case(test_id=test_id, suite=RFC2889, measurement=measurement, path="switch")
+    for test_id, measurement in (
+        ("R2889-TPUT-1.1", "throughput"),
+        ("R2889-FR-1.1", "forwarding_rate"),
+        ("R2889-CONG-1.1", "congestion_control"),
+        ("R2889-CACHE-1.1", "caching_capacity"),
+        ("R2889-LEARN-1.1", "learning_rate"),
+    )
+)
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput_rfc2544"),
     _rfc2544("R2544-TPUT-1.2", "throughput_rfc2544", directions=(Direction.BOTH,)),

@@ -16,6 +16,7 @@ from bmwg.drivers.switch.settings import TableSettings
 
 _BRIDGE = "bmwg-swo0"
 _DEADLINE_S = 60.0
+_LEAST_AGEING_S = 15  # a shorter one Open vSwitch makes this long (ovs-vswitchd.conf.db(5), mac-aging-time)
 _OWN = 10  # fewer entries than that Open vSwitch makes ten
 
 
@@ -26,7 +27,9 @@ class OvsNetdev:
     forwards_in: ClassVar[str] = "the switch's own thread, by packet sockets at the NICs"
 
     def __init__(self, bed: Bed) -> None:
-        self._settings = TableSettings.read(bed, self.name, least_entries=_OWN)
+        self._settings = TableSettings.read(
+            bed, self.name, least_entries=_OWN, least_ageing_s=_LEAST_AGEING_S
+        )
         self._undo = bed.undo
         self._owner = vswitch_owner(bed.state_dir)
         self._config = ovs_system.config(list(bed.testbed.dut.cpus))

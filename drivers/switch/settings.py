@@ -14,7 +14,7 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.methodology.errors import TestbedError
 
 AGEING_S = 300  # choice: the default of Linux and of Open vSwitch, and of IEEE 802.1Q 8.8.3
-MOST_AGEING_S = 3600
+LEAST_AGEING_S, MOST_AGEING_S = 10, 3600
 MOST_ENTRIES = 1_000_000
 
 
@@ -29,11 +29,13 @@ class TableSettings:
     entries: int
 
     @classmethod
-    def read(cls, bed: Bed, name: str, *, least_entries: int = 1) -> TableSettings:
+    def read(
+        cls, bed: Bed, name: str, *, least_entries: int = 1, least_ageing_s: int = LEAST_AGEING_S
+    ) -> TableSettings:
         """Read `functions.<name>` of the testbed file; ConfigError FUNC-01 for what is unknown there."""
         options = FunctionOptions(bed, name)
         found = cls(
-            ageing_s=options.count("ageing_s", default=AGEING_S, least=10, most=MOST_AGEING_S),
+            ageing_s=options.count("ageing_s", default=AGEING_S, least=least_ageing_s, most=MOST_AGEING_S),
             entries=options.count("table_entries", default=0, least=0, most=MOST_ENTRIES),
         )
         options.finish()

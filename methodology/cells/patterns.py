@@ -12,6 +12,8 @@ from typing import Final
 from bmwg.methodology.trial.pattern import LEAST_PORTS, MOST_PORTS, Pattern, between, full_mesh
 
 AXIS: Final = "pattern"  # of a cell, and of a line of a profile's plan
+CONGESTION: Final = "congestion"
+ADDRESS_TABLE: Final = "address-table"
 _WRITTEN = re.compile(r"([a-z-]+)-([0-9])")
 
 
@@ -32,14 +34,37 @@ def _broadcast(ports: int) -> Pattern:
     return Pattern(to=between([0], range(ports), ports=ports), broadcast=True)
 
 
+def _congestion(ports: int) -> Pattern:
+    """Of each four: one port to an uncongested and a congested one in turn, one to the congested alone."""
+    to: list[tuple[int, ...]] = []
+    for first in range(0, ports, _GROUP):
+        to += [(first + 2, first + 3), (first + 3,), (), ()]
+    return Pattern(to=tuple(to))
+
+
+def _address_table(ports: int) -> Pattern:
+    return Pattern(to=((1,), *((),) * (ports - 1)))
+
+
+_GROUP = 4  # rfc2889-5.5.3
+LEARNER = 1  # the port at which a switch learns; port 0 tests, all others listen
+
 KINDS: Mapping[str, tuple[Callable[[int], Pattern], str]] = {
     "full-mesh": (full_mesh, "each of {} ports to all others in turn"),  # rfc2889-5.1
     "one-to-many": (_one_to_many, "one of {} ports to all others in turn"),  # rfc2889-5.2
     "many-to-one": (_many_to_one, "all but one of {} ports to that one"),  # rfc2889-5.2
     "one-way-mesh": (_one_way, "each of one half of {} ports to all of the other half"),  # rfc2889-5.4
     "broadcast": (_broadcast, "one of {} ports to all others at once"),  # rfc2889-5.10
+    # rfc2889-5.5, rfc2889-5.7
+    CONGESTION: (_congestion, "two of each four of {} ports to one, one of them to a free port too"),
+    ADDRESS_TABLE: (_address_table, "one of {} ports to addresses of another, all others listen"),
 }
-_EVEN = ("one-way-mesh",)  # halves
+_OF_PORTS: Mapping[str, tuple[Callable[[int], bool], str]] = {  # what else the number of ports has to be
+    "one-way-mesh": (lambda ports: ports % 2 == 0, "an even number of ports"),  # halves
+    CONGESTION: (lambda ports: ports % _GROUP == 0, "4 or 8 ports"),
+    ADDRESS_TABLE: (lambda ports: ports > _PAIR, "three ports or more"),  # rfc2889-5.7.3
+}
+_PAIR = 2
 
 
 def _parts(text: object) -> tuple[str, int]:
@@ -48,8 +73,9 @@ def _parts(text: object) -> tuple[str, int]:
     if kind not in KINDS or not LEAST_PORTS <= ports <= MOST_PORTS:
         known = ", ".join(KINDS)
         raise ValueError(f"one of {known} and {LEAST_PORTS} to {MOST_PORTS} ports, found {text!r}")
-    if kind in _EVEN and ports % 2:
-        raise ValueError(f"an even number of ports for {kind}, found {text!r}")
+    fits, wanted = _OF_PORTS.get(kind, (lambda _: True, ""))
+    if not fits(ports):
+        raise ValueError(f"{wanted} for {kind}, found {text!r}")
     return kind, ports
 
 
@@ -72,6 +98,17 @@ def words(text: object) -> str:
     """Return a pattern as a reader would call it."""
     kind, ports = _parts(text)
     return KINDS[kind][1].format(ports)
+
+
+def kind_of(axes: Iterable[tuple[str, int | str]]) -> str:
+    """Return of which kind the pattern of a cell is; empty where frames go between two ports."""
+    text = dict(axes).get(AXIS)
+    return "" if text is None else _parts(text)[0]
+
+
+def has_load(axes: Iterable[tuple[str, int | str]]) -> bool:
+    """Whether a load is what is asked of a cell: of all but those for congestion and for address tables."""
+    return kind_of(axes) not in (CONGESTION, ADDRESS_TABLE)
 
 
 def of(axes: Iterable[tuple[str, int | str]]) -> Pattern | None:

@@ -24,7 +24,8 @@ class Asked:
     which the tester is qualified for this traffic (None while it is being qualified). `throughput` is the
     standing outcome of the same cell, for a measurement that needs one. `medium_fps` is the medium's
     theoretical rate for this traffic (None: it has none). `refuse` raises LackingError where the tester
-    cannot do a trial: for a measurement whose first trial would not tell.
+    cannot do a trial: for a measurement whose first trial would not tell. `forget` waits until a switch has
+    forgotten all addresses.
     """
 
     profile: Profile
@@ -36,6 +37,7 @@ class Asked:
     throughput: Outcome | None = None
     medium_fps: int | None = None
     refuse: Callable[[TrialSpec], None] = lambda spec: None
+    forget: Callable[[], None] = lambda: None
 
     @property
     def maximum_fps(self) -> int:
@@ -64,10 +66,11 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What a measurement of one cell takes: valid trials, and their seconds of traffic."""
+    """What a measurement of one cell takes: valid trials, their seconds of traffic, and its own waits."""
 
     trials: float
     traffic_s: float
+    waits_s: float = 0.0
 
 
 @runtime_checkable

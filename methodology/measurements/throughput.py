@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.answers import throughput, throughput_search
 from bmwg.methodology.benchmarks import imix
+from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import ACCURACY, SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
 from bmwg.methodology.mlrsearch import engine
@@ -55,8 +56,8 @@ class Throughput:
     )
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
-        """Every cell, at the sizes that the profile may list for this search."""
-        return wanted_size(profile, self.name, cell)
+        """Every cell that asks for a load, at the sizes that the profile may list for this search."""
+        return patterns.has_load(cell.axes) and wanted_size(profile, self.name, cell)
 
     def recorded_as(self, profile: Profile, cell: Cell) -> str:
         """The metric of the search, without a goal."""

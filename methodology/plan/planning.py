@@ -200,7 +200,7 @@ def answers(
             measurement=name,
             part=metric.removeprefix(base).lstrip(".") if number else "",
             traffic_s=0.0 if number else repeated * cost.traffic_s,
-            waits_s=0.0 if number else repeated * cost.trials * _waits_s(profile),
+            waits_s=0.0 if number else cost.waits_s + repeated * cost.trials * _waits_s(profile),
             missing=missing,
         )
         for number, metric in enumerate(kind.metrics(profile, cell))

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 LEAST_PORTS, MOST_PORTS = 2, 8  # choice: the tester's own limit (src/ports.h)
 MOST_ADDRESSES = 1_048_576  # choice: more than the address table of any switch that is known to us
+PHASE_SEED = (
+    "tester.phase_seed"  # auxiliary count: by which the rhythms of a trial's senders move (docs/adr/0563)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +23,14 @@ class Pattern:
 
     `sources` is from how many MAC addresses each port sends in turn, `destinations` to how many of each
     receiver; 1: the port's own. `broadcast` sends each frame once, and every receiver is to have a copy.
+    `unprepared`: no learning frames go before, for the trial itself teaches addresses, or asks for them.
     """
 
     to: tuple[tuple[int, ...], ...]
     sources: int = 1
     destinations: int = 1
     broadcast: bool = False
+    unprepared: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no pattern can be."""
@@ -75,6 +80,11 @@ class Pattern:
             total += sent if self.broadcast else (sent + len(receivers) - 1 - turn) // len(receivers)
         return total
 
+    @property
+    def copies(self) -> int:
+        """How many ports are to have each frame."""
+        return max(len(receivers) for receivers in self.to) if self.broadcast else 1
+
     def loads_at(self, port: int) -> float:
         """Return what is meant for a port while each sender has one load, in such loads."""
         return sum(1 / (1 if self.broadcast else len(self.to[sender])) for sender in self.senders_to(port))
@@ -90,6 +100,8 @@ class Pattern:
             told.append(f"from {self.sources} addresses")
         if self.destinations != 1:
             told.append(f"to {self.destinations} addresses")
+        if self.unprepared:
+            told.append("without learning frames")
         return f"ports {'; '.join(told)}"
 
 

@@ -64,6 +64,7 @@ def _pattern_to_json(pattern: Pattern) -> Json:
         "sources": pattern.sources,
         "destinations": pattern.destinations,
         "broadcast": pattern.broadcast,
+        **({"unprepared": True} if pattern.unprepared else {}),
     }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from bmwg.methodology import suites
+from bmwg.methodology.benchmarks.address_table import OWN
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import OutcomeType
@@ -17,6 +18,7 @@ from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.releases import profiles
 
+_FORGET_LATE_S = 1.0  # choice: after an ageing time, in which a table is found empty
 _NAMED = 5  # entries that a question names
 _WORDS = (OutcomeType.NOT_ASSESSED, OutcomeType.INVALID)  # of such a cell the run's word is all there is
 
@@ -94,6 +96,7 @@ def _idle(evidence: Evidence) -> Iterator[str]:
         if before.times is None or after.times is None or not _follows(before, after):
             continue
         unused_ns = after.times.first_ns - before.times.ended_ns - _waits_ns(evidence.profile)
+        unused_ns -= _forgetting_ns(evidence, after)
         if unused_ns > min(_took_ns(before), _took_ns(after)):
             found.append(f"trial {after.trial.seq} ({unused_ns / 1e9:.1f} s)")
     if found:
@@ -101,6 +104,19 @@ def _idle(evidence: Evidence) -> Iterator[str]:
             f"time: before {_listed(found)} there was room for a trial that is not there: what ran then? "
             "A busy machine looks so as well"
         )
+
+
+def _forgetting_ns(evidence: Evidence, trial: Trial) -> float:
+    """Return how long a switch may have taken to forget its addresses, before a turn that begins without any.
+
+    A turn waits until the table is empty: at most the ageing time that was read back, and a look at it.
+    """
+    if trial.phase != OWN:
+        return 0.0
+    told = (evidence.platform or {}).get("deployments", {}).get(trial.deployment_id, {})
+    function = told.get("function") or {}
+    ageing_s = function.get("settings", {}).get("found", {}).get("ageing_s", 0)
+    return (_FORGET_LATE_S + ageing_s) * 1e9
 
 
 def _follows(before: Trial, after: Trial) -> bool:

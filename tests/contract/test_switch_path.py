@@ -1,7 +1,8 @@
 """Path `switch`: what its switches carry, learn and have no room for; what they leave; what is refused."""
 
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 import pytest
 from tests.contract.trials_support import lossless, whole
@@ -17,7 +18,11 @@ from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ConfigError, TestbedError
-from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Direction, TrialSpec
+from bmwg.methodology.measurements.measurement import Asked
+from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Direction, OutcomeType, TrialSpec
+from bmwg.methodology.trial.judging import JudgedTrial, TrialPolicy, assess
 from bmwg.methodology.trial.pattern import Pattern, full_mesh
 from bmwg.resources.run.early import require_levels
 
@@ -145,6 +150,42 @@ def test_a_table_holds_as_many_addresses_as_it_was_given(bed, tester, name, room
     assert (flooded, known) == (2 * BOUND - room, BOUND)
 
 
+@every_switch
+def test_the_measured_capacity_is_the_bound_that_was_set(bed, tester, name):
+    """Known truth: exact, by the measurement itself. In place of an ageing time the switch is made anew."""
+    wanted = replace(
+        cell(name, table_entries=BOUND),
+        axes=(*cell(name, table_entries=BOUND).axes, ("pattern", "address-table-4")),
+    )
+    policy = TrialPolicy(max_stall_ns=10**9)
+    taken, standing = [], ExitStack()
+
+    def forget():
+        tester.detach()
+        standing.close()
+        tester.attach(standing.enter_context(deployed(bed, wanted)).ports)
+
+    def take(spec, phase):
+        taken.append(tester.run(spec))
+        judged = assess(taken[-1], policy)
+        return JudgedTrial(seq=len(taken), result=taken[-1], validity=judged.validity, reason=judged.reason)
+
+    profile = load_profile("rfc2889")
+    asked = Asked(
+        profile=replace(profile, benchmarks={"caching_capacity": {"first_addresses": BOUND - 2}}),
+        cell=wanted,
+        outcome_id="x",
+        trial=take,
+        max_load_fps=10_000,
+        forget=forget,
+    )
+    with standing:
+        (outcome,) = measurement("caching_capacity").measure(asked).outcomes
+        tester.detach()
+    assert outcome.type is OutcomeType.MEASURED, outcome.reason
+    assert [one.number for one in outcome.values] == [BOUND, BOUND - 1, BOUND]
+
+
 def test_a_switch_that_is_not_as_asked_is_no_switch_to_measure():
     settings = TableSettings(ageing_s=300, entries=64)
     assert settings.told("x", {"ageing_s": 300, "table_entries": 64, "stp": False})["found"]["stp"] is False
@@ -160,6 +201,7 @@ def test_a_switch_that_is_not_as_asked_is_no_switch_to_measure():
         ("linux-bridge", {"ageing_s": 9}),
         ("linux-bridge", {"table_entries": 10**7}),
         ("ovs-netdev", {"table_entries": 9}),
+        ("ovs-netdev", {"ageing_s": 14}),
     ],
 )
 def test_a_setting_that_no_switch_has_is_refused_before_the_run(bed, name, wrong):

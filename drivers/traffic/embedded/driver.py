@@ -29,7 +29,14 @@ from bmwg.drivers.traffic.embedded.ports import (
 )
 from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
-from bmwg.drivers.traffic.embedded.result import beyond_stamps, faulty, plain, read_result, read_steal_ns
+from bmwg.drivers.traffic.embedded.result import (
+    beyond_stamps,
+    faulty,
+    plain,
+    read_result,
+    read_steal_ns,
+    with_count,
+)
 from bmwg.drivers.traffic.embedded.rss import Rss, queues_of, steered
 from bmwg.drivers.traffic.embedded.trial_fit import MAX_FLOWS, check_trial, tagged
 from bmwg.drivers.traffic.embedded.xdp import refused
@@ -38,7 +45,7 @@ from bmwg.methodology.answers.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 from bmwg.methodology.records import Direction, FrameFormat, TrialResult, TrialSpec
-from bmwg.methodology.trial.pattern import LEAST_PORTS, MOST_PORTS
+from bmwg.methodology.trial.pattern import LEAST_PORTS, MOST_PORTS, PHASE_SEED
 
 __all__ = ["EmbeddedConfig", "EmbeddedTraffic"]
 
@@ -273,7 +280,7 @@ class EmbeddedTraffic(OfFrames):
             "burst_frames": spec.burst_frames or 0,
             "burst_fps": float(spec.burst_fps or 0),
             "source_ports": self._source_ports(spec),
-            "pattern": pattern.order_of(spec, len(ports or ())),
+            "pattern": pattern.order_of(spec, len(ports or ()), self._draws.getrandbits(62)),
         }
 
     def _source_ports(self, spec: TrialSpec) -> list[list[list[int]]] | None:
@@ -293,9 +300,8 @@ class EmbeddedTraffic(OfFrames):
         """
         self._fit_rings(self._check(spec), spec.frame_octets)
         spec = plain(spec)
-        frames = max(10, spec.flows, LEARNING_FRAMES * spec.destination_networks)
-        if spec.pattern is not None:
-            frames = max(frames, spec.pattern.sources)
+        addresses = spec.pattern.sources if spec.pattern else 1
+        frames = max(10, spec.flows, LEARNING_FRAMES * spec.destination_networks, addresses)
         load_fps = max(200.0, frames / 2.0)
         reply = self._trial(self._order(spec, frames, load_fps, Direction.BOTH), frames / load_fps)
         if spec.modifier == ROUTES:
@@ -318,7 +324,9 @@ class EmbeddedTraffic(OfFrames):
         if not result.fault:
             result = replace(result, fault=beyond_stamps(result, ports, float(self._hello["tsc_hz"])))
         if spec.destination_networks > 1:
-            result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, (SEED, order["seed"])))))
+            result = with_count(result, SEED, order["seed"])
+        if spec.pattern and len(spec.pattern.senders) > 1:
+            result = with_count(result, PHASE_SEED, order["pattern"]["seed"])
         left = {key.rpartition(".")[2] for key, value in result.auxiliary if value}
         self._queue_refused, self._ring_holds = "queue_tx_refused" in left, "held_frames" in left
         return result

@@ -14,8 +14,11 @@ from bmwg.methodology.trial.pattern import Pattern, between
 _OF_PORT = ("stale_frames", "beyond_window_frames", "backpressure_bursts")
 
 
-def order_of(spec: TrialSpec, attached: int) -> dict[str, Any] | None:
-    """Return the part of an order that says who sends to whom; further attached ports listen."""
+def order_of(spec: TrialSpec, attached: int, seed: int) -> dict[str, Any] | None:
+    """Return the part of an order that says who sends to whom; further attached ports listen.
+
+    By `seed` the rhythms of several senders move against each other (src/phase.h).
+    """
     pattern = spec.pattern
     if pattern is None:
         return None
@@ -25,6 +28,7 @@ def order_of(spec: TrialSpec, attached: int) -> dict[str, Any] | None:
         "broadcast": pattern.broadcast,
         "sources": pattern.sources,
         "destinations": pattern.destinations,
+        "seed": seed,
     }
 
 

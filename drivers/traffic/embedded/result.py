@@ -71,6 +71,11 @@ def beyond_stamps(result: TrialResult, ports: tuple[TesterPort, ...], tsc_hz: fl
     )
 
 
+def with_count(result: TrialResult, name: str, count: int) -> TrialResult:
+    """Return a trial with one auxiliary count more."""
+    return replace(result, auxiliary=tuple(sorted((*result.auxiliary, (name, count)))))
+
+
 def read_result(
     spec: TrialSpec,
     ports: tuple[TesterPort, ...],

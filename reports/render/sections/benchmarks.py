@@ -17,6 +17,7 @@ from bmwg.reports.render.sections import (
     rfc9971_items,
     search_tables,
     soak_table,
+    switch_tables,
 )
 
 SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
@@ -35,6 +36,10 @@ SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
     outage_tables.resets,
     outage_tables.modified,
     soak_table.soak,
+    switch_tables.forwarding_rates,
+    switch_tables.congested,
+    switch_tables.capacities,
+    switch_tables.learning_rates,
 )
 
 

@@ -189,6 +189,7 @@ class Bench:
             watch=session.watch,
             clock=session.clock,
             deployed_ns=self._deployments.deployed_ns,
+            switch=self._deployments.switch,
             recorded=session.continued.recorded(planned) if session.continued else None,
         )
         envelope_fps = None if cell.qualifies_tester else self._envelope(cell)
@@ -203,6 +204,7 @@ class Bench:
             throughput=found,
             medium_fps=cell_fps(line_rate_bps, cell),
             refuse=trials.refuse,
+            forget=trials.forget,
         )
         outcomes = trials.measure(kind, asked)
         for outcome in outcomes if trials.broken else session.platform.judged(outcomes):

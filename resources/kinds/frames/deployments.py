@@ -20,6 +20,7 @@ from bmwg.methodology.plan.planning import deployment_of
 from bmwg.methodology.records import Cell
 from bmwg.resources.kinds.frames import sampled
 from bmwg.resources.kinds.frames.session import Session
+from bmwg.resources.kinds.frames.standing_switch import StandingSwitch
 from bmwg.resources.run.guest_record import record_machine
 from bmwg.resources.run.remote_tester import RemoteTraffic
 from bmwg.resources.run.tester import tester_of
@@ -33,6 +34,7 @@ class Deployments:
         self._traffic: TrafficDriver | None = None
         self._traffic_stack = ExitStack()
         self.deployed_ns = 0  # of the one that stands: when it and the tester's ports did
+        self.switch: StandingSwitch | None = None  # between the ports of the one that stands
         self._count = session.continued.run.last_deployment if session.continued else 0
 
     @contextmanager
@@ -52,6 +54,7 @@ class Deployments:
                 told["data_plane"] = data_plane.evidence()
             session.store.add_deployment(deployment_id, {**deployment.evidence, **told})
             record_machine(session.store, deployment.evidence, session.bed.machines_driver)
+            self.switch = StandingSwitch.of(session.bed, cell, deployment.evidence)
             with self._attached(deployment) as (traffic, limits):
                 self.deployed_ns = session.clock.monotonic_ns()
                 session.clock.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a

@@ -49,6 +49,11 @@ class Recorded:
         self._left = list(trials or ())
         self.deployments: set[str] = set()  # of the trials that were given out
 
+    @property
+    def more(self) -> bool:
+        """Whether there are trials that were not given out."""
+        return bool(self._left)
+
     def next(self, spec: TrialSpec, phase: str) -> JudgedTrial | None:
         """Return the recorded trial that the procedure asks for now; None when there is no more.
 

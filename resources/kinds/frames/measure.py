@@ -20,9 +20,12 @@ from bmwg.reports.store import RunStore
 from bmwg.reports.store.redact import redact
 from bmwg.resources.kinds.frames.frames_continued import Recorded
 from bmwg.resources.kinds.frames.search_lines import bounds_text, narrowed, trial_text
+from bmwg.resources.kinds.frames.standing_switch import StandingSwitch
 from bmwg.resources.run.answers import is_of_cell
 from bmwg.resources.run.clock import Clock, HostClock
 from bmwg.resources.run.progress import LineDisplay
+
+_FRESH = 0.9  # choice: of an ageing time, within which a trial has to end
 
 
 class CellMeasurement:
@@ -45,12 +48,14 @@ class CellMeasurement:
         watch: LeakWatch | None = None,
         clock: Clock | None = None,
         deployed_ns: int = 0,
+        switch: StandingSwitch | None = None,
     ) -> None:
         """Take what the cell stands on.
 
         `fault` says what of the deployment no longer stands; `recorded` holds the finished trials of a run
         that is continued, which are used before any new one is run. `watch` looks for test frames outside.
-        `deployed_ns` is when the deployment and the tester's ports stood, by `clock`.
+        `deployed_ns` is when the deployment and the tester's ports stood, by `clock`; `switch` what learns
+        addresses between these ports.
         """
         self._clock = clock or HostClock()
         self._deployed_ns = deployed_ns
@@ -68,7 +73,9 @@ class CellMeasurement:
         self._store = store
         self._policy = policy
         self._display = display
-        self._learnt = False
+        self._switch = switch
+        self._learnt_ns: int | None = None
+        self._told: list[TrialSpec] = []  # what recorded trials told a switch that no longer stands
         self._deployments: set[str] = set()
         self._lower_fps: int | None = None
         self._upper_fps: int | None = None
@@ -80,18 +87,21 @@ class CellMeasurement:
         """
         if before := self._recorded.next(spec, phase):
             self._trials.append(before)
+            if spec.pattern and spec.pattern.unprepared:
+                self._told.append(spec)
             self._note_bounds(before)
             self._display.estimate.sent(self._planned.cell.cell_id, spec.duration_s)
             return before
         self.refuse(spec)
-        learning = self._policy.learning
+        if self._switch is not None:
+            self._switch.require_longer(spec, before_s=self._policy.learning_wait_s)
+        self._tell_again()
         learning_ns = learnt_ns = None
-        if learning is Learning.TRIAL or (learning is Learning.DEPLOYMENT and not self._learnt):
+        if self._learns(spec):
             learning_ns = self._clock.monotonic_ns()
             self._traffic.learn(spec)  # rfc2544-23, phase b
-            learnt_ns = self._clock.monotonic_ns()
+            learnt_ns = self._learnt_ns = self._clock.monotonic_ns()
             self._clock.sleep(self._policy.learning_wait_s)
-            self._learnt = True
         self._store.begin_trial(cell_id=self._planned.cell.cell_id, phase=phase, spec=spec)
         if self._watch is not None:
             self._watch.begin()
@@ -142,6 +152,30 @@ class CellMeasurement:
         rested_s = (self._clock.monotonic_ns() - ended_ns) / 1e9
         self._clock.sleep(max(0.0, self._policy.restabilize_s - rested_s))
         return judged
+
+    def _learns(self, spec: TrialSpec) -> bool:
+        """Whether learning frames go before a trial, as the policy says: once a deployment, or each time.
+
+        They go again where a switch would forget before the trial's end what was told once.
+        """
+        if spec.pattern is not None and spec.pattern.unprepared:
+            return False
+        if self._policy.learning is not Learning.DEPLOYMENT or self._learnt_ns is None:
+            return self._policy.learning is not Learning.NONE
+        since_s = (self._clock.monotonic_ns() - self._learnt_ns) / 1e9
+        return self._switch is not None and since_s + spec.total_s > _FRESH * self._switch.ageing_s
+
+    def forget(self) -> None:
+        """Have the switch know no address; what recorded trials of an earlier turn told it is past."""
+        self._told.clear()
+        if self._switch is not None and not self._recorded.more:
+            self._switch.forget(self._clock)
+
+    def _tell_again(self) -> None:
+        """Tell the switch of this deployment what recorded trials told another one, unrecorded."""
+        for spec in self._told:
+            self._traffic.run(spec)
+        self._told.clear()
 
     def refuse(self, spec: TrialSpec) -> None:
         """Raise LackingError CAP-01 where the tester cannot do a trial."""

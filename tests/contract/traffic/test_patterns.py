@@ -11,7 +11,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
 from bmwg.methodology.trial.capabilities import LackingError
 from bmwg.methodology.trial.judging import TrialPolicy, assess
-from bmwg.methodology.trial.pattern import Pattern, between, full_mesh
+from bmwg.methodology.trial.pattern import PHASE_SEED, Pattern, between, full_mesh
 
 pytestmark = pytest.mark.quiet
 
@@ -253,6 +253,7 @@ def test_what_cannot_send_a_pattern_says_so(four, two_lanes):
         {"receivers": [["1"], []]},
         {"sources": 0},
         {"destinations": 2**21},
+        {"seed": -1},
     ],
 )
 def test_the_tester_itself_refuses_what_no_pattern_is(four, wrong):
@@ -268,8 +269,8 @@ RATE_MBIT = 16
 OCTETS = 512
 POLICED_FPS = RATE_MBIT * 1_000_000 / 8 / (OCTETS - 4)  # the kernel counts a frame without its FCS
 TRIES = 5
-# All ports send in one rhythm: of two frames at one time a full queue drops the later port's.
 FORK = Pattern(to=((3,), (2, 3), (), ()))
+FORKS = (FORK, BLOCKING)  # the port that sends to two is the later one, or the earlier one
 
 
 def first(run, wanted):
@@ -318,7 +319,8 @@ def test_where_each_egress_has_its_queue_a_busy_port_blocks_no_other(four):
 
 
 @pytest.mark.slow
-def test_where_one_queue_precedes_the_fork_a_busy_port_blocks_the_other(four):
+@pytest.mark.parametrize("pattern", FORKS)
+def test_where_one_queue_precedes_the_fork_a_busy_port_blocks_the_other(four, pattern):
     """Two bridges joined by one policed link: what waits for port 3 takes the room of what is for port 2."""
     with bed.switch("af_packet", 4) as (ports, dut):
         bed.inside(dut, "ip", "link", "add", "name", "far", "type", "bridge", "mcast_snooping", "0")
@@ -328,8 +330,16 @@ def test_where_one_queue_precedes_the_fork_a_busy_port_blocks_the_other(four):
         bed.inside(dut, "ip", "link", "set", "dev", "far", "up")
         bed.police(dut, "x0", rate_mbit=RATE_MBIT, burst_octets=6_000, limit_octets=60_000)
         four.attach(ports)
-        found = first(lambda: at(four, FORK, 1.5, duration_s=1.0), bool)
+        found = first(lambda: at(four, pattern, 1.5, duration_s=1.0), bool)
         four.detach()
     if not found:
         pytest.skip("needs CPUs that are not taken away")
     assert found.streams[2].lost_frames > 0.1 * found.streams[2].sent_frames
+
+
+def test_of_several_senders_each_trial_tells_by_what_their_rhythms_moved(four):
+    four.attach(bed.ringed(("plain",) * 4))
+    told = [dict(four.run(trial(pattern)).auxiliary) for pattern in (MESH, MESH, ONE_TO_MANY)]
+    four.detach()
+    assert told[0][PHASE_SEED] != told[1][PHASE_SEED]
+    assert PHASE_SEED not in told[2]  # one sender's rhythm is even

@@ -14,6 +14,8 @@ WRITTEN = {
     "many-to-one-4": (((), (0,), (0,), (0,)), False, 3),
     "one-way-mesh-4": (((2, 3), (2, 3), (), ()), False, 2),
     "broadcast-4": (((1, 2, 3), (), (), ()), True, 3),
+    "congestion-8": (((2, 3), (3,), (), (), (6, 7), (7,), (), ()), False, 4),
+    "address-table-3": (((1,), (), ()), False, 1),
 }
 
 
@@ -51,6 +53,8 @@ def test_every_kind_is_tried_here():
         ("full-mesh-1", "2 to 8"),
         ("full-mesh-9", "2 to 8"),
         ("one-way-mesh-3", "even"),
+        ("congestion-6", "4 or 8"),
+        ("address-table-2", "three ports"),
         (4, "full-mesh"),
     ],
 )

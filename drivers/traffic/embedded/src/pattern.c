@@ -4,6 +4,7 @@
 
 #include "neighbour.h"
 #include "pattern.h"
+#include "phase.h"
 #include "precedence.h"
 #include "watchdog.h"
 
@@ -16,6 +17,16 @@ static void numbered_mac(struct rte_ether_addr *mac, unsigned int port, uint32_t
 	memcpy(mac->addr_bytes, octets, sizeof(octets));
 }
 
+/* When a sender's frame is due, in cycles since the start. */
+static uint64_t own_due_at(const struct pattern *p, unsigned int port, const struct pace *pace, uint64_t number)
+{
+	uint64_t even = pace_due_at(pace, number);
+
+	if (!p->moving)
+		return even;
+	return even + (uint64_t)(phase_of(p->seed, port, number) * pace->stage[0].cycles_per_frame);
+}
+
 static void send_due(struct pattern *p, unsigned int port, const struct pace *pace, uint64_t now, struct loop_record *record)
 {
 	struct pattern_sender *s = &p->sender[port];
@@ -25,6 +36,9 @@ static void send_due(struct pattern *p, unsigned int port, const struct pace *pa
 	uint16_t wanted, accepted;
 	uint32_t stamp, turn;
 
+	/* a phase is less than an interval: of what is due in an even rhythm only the last frame may not be yet */
+	if (due > s->sent && p->moving && pace->start + own_due_at(p, port, pace, due - 1u) > now)
+		due--;
 	if (due <= s->sent)
 		return;
 	wanted = (uint16_t)RTE_MIN(due - s->sent, (uint64_t)pace->burst_limit);
@@ -59,7 +73,7 @@ static void send_due(struct pattern *p, unsigned int port, const struct pace *pa
 		if (!accepted)
 			return;
 	}
-	lateness = now - pace->start - pace_due_at(pace, s->sent);
+	lateness = now - pace->start - own_due_at(p, port, pace, s->sent);
 	if ((int64_t)lateness > (int64_t)s->largest_lateness)
 		s->largest_lateness = lateness;
 	if (!s->sent)
@@ -198,9 +212,13 @@ static void send_phase(struct pattern *p, const struct loop_order *o, struct loo
 			record->gaps_over_1ms += gap > millisecond;
 			if (now > pace->end)
 				break;
-			for (unsigned int port = 0; port < port_count; port++)
+			/* what several ports owe at one time goes out in another order each time */
+			for (unsigned int i = 0, port = record->passes % port_count; i < port_count; i++) {
 				if (p->sender[port].receivers)
 					send_due(p, port, pace, now, record);
+				if (++port == port_count)
+					port = 0;
+			}
 		}
 		before = now;
 		receive_all(p);

@@ -39,6 +39,8 @@ struct pattern_port {
 struct pattern {
 	uint16_t number;
 	bool broadcast;
+	bool moving;   /* more than one port sends: the rhythm of each moves against the others' (phase.h) */
+	uint64_t seed; /* by which phases are drawn */
 	uint32_t sources, destinations; /* MAC addresses of each port that its frames have in turn; 1: the port's own */
 	uint64_t intended;		/* of each sender */
 	double ns_per_stamp;

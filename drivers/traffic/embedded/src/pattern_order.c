@@ -57,15 +57,15 @@ static int pair_prepare(struct pattern *p, unsigned int from, unsigned int to, c
 
 int pattern_prepare(struct pattern *p, const json_t *spec, const struct order *o, double hz, struct failure *f)
 {
-	json_int_t sources, destinations;
+	json_int_t sources, destinations, seed;
+	unsigned int senders = 0;
 	json_t *receivers;
 	int broadcast;
-	bool any = false;
 
-	if (json_unpack((json_t *)spec, "{s:o,s:b,s:I,s:I}", "receivers", &receivers, "broadcast", &broadcast, "sources",
-			&sources, "destinations", &destinations) ||
+	if (json_unpack((json_t *)spec, "{s:o,s:b,s:I,s:I,s:I}", "receivers", &receivers, "broadcast", &broadcast,
+			"sources", &sources, "destinations", &destinations, "seed", &seed) ||
 	    json_array_size(receivers) != port_count || sources < 1 || sources > (json_int_t)MAX_ADDRESSES ||
-	    destinations < 1 || destinations > (json_int_t)MAX_ADDRESSES)
+	    destinations < 1 || destinations > (json_int_t)MAX_ADDRESSES || seed < 0)
 		return failure_set(f, "protocol", "pattern: a field is missing, of the wrong type or out of range");
 	if (ports[0].xdp || ports[0].queues > 1)
 		return failure_set(f, "lanes", "a pattern needs one lane, and ports that are devices of DPDK");
@@ -75,6 +75,7 @@ int pattern_prepare(struct pattern *p, const json_t *spec, const struct order *o
 	p->broadcast = broadcast;
 	p->sources = (uint32_t)sources;
 	p->destinations = (uint32_t)destinations;
+	p->seed = (uint64_t)seed;
 	p->intended = (uint64_t)o->intended;
 	p->ns_per_stamp = (double)(1u << STAMP_SHIFT) * 1e9 / hz;
 	p->expected = (struct expected){.first = UINT64_MAX};
@@ -85,7 +86,7 @@ int pattern_prepare(struct pattern *p, const json_t *spec, const struct order *o
 
 		if (receivers_read(s, json_array_get(receivers, from), from, f))
 			return -1;
-		any |= s->receivers > 0;
+		senders += s->receivers > 0;
 		for (unsigned int to = 0; to < port_count; to++) {
 			memset(&p->pair[from][to].got, 0, sizeof(struct counts));
 			histogram_clear(&p->pair[from][to].got.latency);
@@ -94,5 +95,6 @@ int pattern_prepare(struct pattern *p, const json_t *spec, const struct order *o
 			if (pair_prepare(p, from, s->receiver[i], o, f))
 				return -1;
 	}
-	return any ? 0 : failure_set(f, "protocol", "pattern: no port sends");
+	p->moving = senders > 1u;
+	return senders ? 0 : failure_set(f, "protocol", "pattern: no port sends");
 }

@@ -1,0 +1,71 @@
+"""What the metrics of switches mean (RFC 2889), and in which clause."""
+
+from __future__ import annotations
+
+from bmwg.methodology.benchmarks import caching_capacity, congestion, forwarding_rate, learning_rate
+from bmwg.reports.render.sections.definition import Definition
+
+_FPS = "frames/s over all ports"
+_MESH = "RFC 2889 section 5.1.4.2, RFC 2285 section 3.6"
+_BLOCKING = "RFC 2889 section 5.5"
+_OF = {"uncongested": "ports that one port sends to", "congested": "ports that two ports send to"}
+
+SWITCHES = {
+    forwarding_rate.METRIC: Definition(
+        unit=_FPS,
+        clause=f"RFC 2889 section 5.6.1, {_MESH}",
+        meaning="maximum forwarding rate: the highest rate of frames that came to the port that they were"
+        " meant for, of loads from the throughput to the maximum offered load; each broadcast copy counts",
+    ),
+    forwarding_rate.APPLIED: Definition(
+        unit=_FPS, clause=_MESH, meaning="offered load at which the maximum forwarding rate was seen"
+    ),
+    forwarding_rate.AT_MAXIMUM: Definition(
+        unit=_FPS, clause=_MESH, meaning="forwarding rate at the maximum offered load"
+    ),
+    forwarding_rate.MAXIMUM: Definition(
+        unit=_FPS,
+        clause="RFC 2285 section 3.5.3",
+        meaning="maximum offered load: the highest that the tester sends, or that the medium carries",
+    ),
+    congestion.METRIC: Definition(
+        unit="1",
+        clause=_BLOCKING,
+        meaning=f"share of frames lost on their way to {_OF['uncongested']}, while another port is congested;"
+        " above 0 it is head-of-line blocking",
+    ),
+    f"{congestion.METRIC}.congested.loss_ratio": Definition(
+        unit="1", clause=_BLOCKING, meaning=f"share of frames lost on their way to {_OF['congested']}"
+    ),
+    **{
+        f"{congestion.METRIC}.{name}.{part}": Definition(
+            unit=_FPS, clause=_BLOCKING, meaning=f"{words} {of}, at the maximum offered load"
+        )
+        for name, of in _OF.items()
+        for part, words in (("offered", "load offered to"), ("forwarded", "rate at which frames came to"))
+    },
+    caching_capacity.METRIC: Definition(
+        unit="addresses",
+        clause="RFC 2889 section 5.7",
+        meaning="most MAC addresses that the switch knows at one time: those of the learning port and the"
+        " testing port's one, every one of them asked for and none flooded",
+    ),
+    caching_capacity.LEARNED: Definition(
+        unit="addresses", clause="RFC 2889 section 5.7", meaning="of these the learning port's"
+    ),
+    caching_capacity.FLOODED: Definition(
+        unit="addresses",
+        clause="RFC 2889 section 5.7",
+        meaning="least number of the learning port's addresses of which frames to one or more were flooded",
+    ),
+    learning_rate.METRIC: Definition(
+        unit="frames/s",
+        clause="RFC 2889 section 5.8",
+        meaning="highest rate of frames from new addresses, tried by the search, at which each was learned",
+    ),
+    learning_rate.NOT_LEARNED: Definition(
+        unit="frames/s",
+        clause="RFC 2889 section 5.8",
+        meaning="lowest rate tried by the search at which in no turn all addresses were learned",
+    ),
+}

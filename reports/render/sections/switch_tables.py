@@ -1,0 +1,100 @@
+"""Switches between more ports than two (RFC 2889): forwarding rates, congestion, address tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bmwg.methodology.benchmarks import caching_capacity, congestion, forwarding_rate, learning_rate
+from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.reports.render.blocks import Block, table, title
+from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, value
+from bmwg.reports.render.sections.results import answer, remarks
+from bmwg.reports.render.text import NONE, unit
+
+_FPS = "frames/s"
+
+
+def forwarding_rates(facts: Facts) -> list[Block]:
+    """Return the maximum forwarding rate and the rate at the maximum offered load, each with its load."""
+    return _section(
+        facts,
+        "Forwarding rates (RFC 2889 section 5.6)",
+        "maximum forwarding rate",
+        forwarding_rate.METRIC,
+        [
+            ("at an offered load of", forwarding_rate.APPLIED, _FPS),
+            ("at the maximum offered load", forwarding_rate.AT_MAXIMUM, _FPS),
+            ("maximum offered load", forwarding_rate.MAXIMUM, _FPS),
+        ],
+    )
+
+
+def congested(facts: Facts) -> list[Block]:
+    """Return what each kind of port lost and got."""
+    name = congestion.METRIC
+    return _section(
+        facts,
+        "Congestion control (RFC 2889 section 5.5)",
+        "lost at the uncongested port",
+        name,
+        [
+            ("offered to it", f"{name}.uncongested.offered", _FPS),
+            ("forwarded to it", f"{name}.uncongested.forwarded", _FPS),
+            ("lost at the congested port", f"{name}.congested.loss_ratio", "1"),
+            ("offered to it", f"{name}.congested.offered", _FPS),
+            ("forwarded to it", f"{name}.congested.forwarded", _FPS),
+        ],
+    )
+
+
+def capacities(facts: Facts) -> list[Block]:
+    """Return the size of each table."""
+    return _section(
+        facts,
+        "Address caching capacity (RFC 2889 section 5.7)",
+        "addresses known",
+        caching_capacity.METRIC,
+        [
+            ("of the learning port", caching_capacity.LEARNED, caching_capacity.UNIT),
+            ("of the learning port, flooded", caching_capacity.FLOODED, caching_capacity.UNIT),
+        ],
+    )
+
+
+def learning_rates(facts: Facts) -> list[Block]:
+    """Return the rate at which each table learns."""
+    return _section(
+        facts,
+        "Address learning rate (RFC 2889 section 5.8)",
+        "all learned at",
+        learning_rate.METRIC,
+        [("not all learned at", learning_rate.NOT_LEARNED, _FPS)],
+    )
+
+
+def _section(
+    facts: Facts, name: str, first: str, metric: str, columns: Sequence[tuple[str, str, str]]
+) -> list[Block]:
+    outcomes = facts.of_metric(metric)
+    if not outcomes:
+        return []
+    rows = []
+    for one in outcomes:
+        numbers = [(value(one, key), its) for _, key, its in columns]
+        told = [NONE if number is None else _told(number, its) for number, its in numbers]
+        rows.append([*front(one), _answered(one, metric), *told, *back(one)])
+    head = (first, *(column for column, _, _ in columns))
+    return [*title(name), *table([*HEAD, *head, *TAIL], rows, f"Metric {metric}"), *remarks(outcomes)]
+
+
+def _answered(one: Outcome, metric: str) -> str:
+    """Return the number that the metric names, alone; without one what is known in its place."""
+    found = next((each for each in one.values if each.metric == metric), None)
+    if one.type is not OutcomeType.MEASURED or found is None:
+        return answer(one)
+    return _told(found.number, found.unit)
+
+
+def _told(number: float, its: str) -> str:
+    return f"{100 * number:.3g}\u00a0%" if its == "1" else unit(number, its)

@@ -1,0 +1,352 @@
+"""Forwarding rates, congestion control, address tables (RFC 2889), against switches of a known truth."""
+
+import math
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from bmwg.methodology.benchmarks import caching_capacity, congestion, forwarding_rate, learning_rate
+from bmwg.methodology.measurements.measurement import Asked
+from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.records import (
+    BAREMETAL,
+    NOTHING,
+    Bound,
+    Cell,
+    Outcome,
+    OutcomeType,
+    StreamCounts,
+    TrialResult,
+    Validity,
+)
+from bmwg.methodology.trial.judging import JudgedTrial
+
+OFFERED_FPS = 100_000  # what the tester sends from a port
+
+
+@dataclass
+class Switch:
+    """Forwards so much to each port, by one queue before the fork or one for each; its table is bounded."""
+
+    egress_fps: int = 10**9
+    fork_fps: int = 10**9  # of all that goes to ports 2 and 3 together
+    room: int = 10**9
+    evicts: bool = False
+    learns_fps: int = 10**9
+    loses_at: tuple[int, ...] = ()  # trials that lose a frame for no reason
+    table: list[tuple[int, int]] = field(default_factory=list)
+    trials: list[TrialResult] = field(default_factory=list)
+    emptied: int = 0
+
+    def forget(self):
+        self.table.clear()
+        self.emptied += 1
+
+    def _learn(self, port, number, load_fps, turn):
+        if load_fps > self.learns_fps and turn % 2:
+            return
+        if (port, number) in self.table:
+            return
+        if len(self.table) == self.room:
+            if not self.evicts:
+                return
+            self.table.pop(0)
+        self.table.append((port, number))
+
+    def run(self, spec):
+        pattern, sent = spec.pattern, spec.intended_frames
+        flooded = [0] * pattern.ports
+        if pattern.unprepared:
+            for port in pattern.senders:
+                for turn in range(sent):
+                    self._learn(port, turn % pattern.sources, spec.load_fps, turn)
+                    to = (pattern.to[port][0], turn % pattern.destinations)
+                    for other in range(pattern.ports):
+                        flooded[other] += to not in self.table and other not in (port, to[0])
+        passed = self._passed(spec)
+        streams = []
+        for port in range(pattern.ports):
+            meant = pattern.meant_for(port, [sent if to else 0 for to in pattern.to])
+            lost = meant - min(meant, math.ceil(passed[port] * spec.duration_s - 1e-6))
+            if len(self.trials) in self.loses_at and meant:
+                lost = max(1, lost)
+            streams.append(
+                StreamCounts(
+                    intended_frames=meant,
+                    sent_frames=meant,
+                    received_frames=meant - lost,
+                    flooded_frames=flooded[port],
+                )
+            )
+        result = TrialResult(spec=spec, streams=tuple(streams), wall_time_ns=1)
+        self.trials.append(result)
+        return result
+
+    def _passed(self, spec):
+        """Return how many frames a second of what is meant for each port come through."""
+        pattern = spec.pattern
+        loads = [pattern.loads_at(port) * spec.load_fps for port in range(pattern.ports)]
+        behind = sum(loads[2:4])
+        if behind > self.fork_fps:
+            loads[2:4] = [load * self.fork_fps / behind for load in loads[2:4]]
+        return [min(load, self.egress_fps) for load in loads]
+
+
+def cell(pattern, **more):
+    return Cell(
+        path="switch",
+        hosting=BAREMETAL,
+        function="linux-bridge",
+        network=NOTHING,
+        frame_octets=64,
+        axes=(("pattern", pattern), *more.items()),
+    )
+
+
+def answer(switch, name, pattern, *, throughput_fps=None, validity=lambda spec: Validity.VALID, **said):
+    wanted = cell(pattern)
+    profile = replace(load_profile("rfc2889"), benchmarks={name: {"trial_s": 1.0, **said}})
+    throughput = None
+    if throughput_fps is not None:
+        throughput = Outcome(
+            outcome_id="t",
+            metric="throughput",
+            cell=wanted,
+            type=OutcomeType.MEASURED,
+            lower=Bound(load_fps=throughput_fps, trials=(1,)),
+        )
+
+    def take(spec, phase):
+        result = switch.run(spec)
+        return JudgedTrial(seq=len(switch.trials), result=result, validity=validity(spec))
+
+    asked = Asked(
+        profile=profile,
+        cell=wanted,
+        outcome_id=f"x:{wanted.cell_id}",
+        trial=take,
+        max_load_fps=OFFERED_FPS,
+        envelope_fps=OFFERED_FPS,
+        throughput=throughput,
+        forget=switch.forget,
+    )
+    kind = measurement(name)
+    assert kind.applies(profile, wanted)
+    (outcome,) = kind.measure(asked).outcomes
+    assert outcome.metric == kind.metrics(profile, wanted)[0]
+    assert outcome.trials == tuple(range(1, 1 + len(switch.trials)))
+    return outcome, {one.metric: one.number for one in outcome.values}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "senders", "copies"),
+    [("full-mesh-4", 4, 1), ("one-to-many-4", 1, 1), ("one-way-mesh-4", 2, 1), ("broadcast-4", 1, 3)],
+)
+def test_a_policer_forwards_its_rate_at_every_load_above(pattern, senders, copies):
+    """Known truth: each port gets so much a second, whatever is offered."""
+    rate = 20_000
+    switch = Switch(egress_fps=rate)
+    ports = 4 - (pattern != "full-mesh-4") - (pattern == "one-way-mesh-4")
+    outcome, told = answer(switch, "forwarding_rate", pattern, throughput_fps=rate, step_percent=20)
+    assert outcome.type is OutcomeType.MEASURED
+    assert [one.spec.load_fps for one in switch.trials] == [20_000, 40_000, 60_000, 80_000, 100_000]
+    full = [one for one in switch.trials if one.lost_frames]
+    assert full
+    assert all(forwarding_rate.point(one).forwarded_fps == ports * rate for one in full)
+    assert told[forwarding_rate.METRIC] == told[forwarding_rate.AT_MAXIMUM] == ports * rate
+    assert told[forwarding_rate.MAXIMUM] == senders * OFFERED_FPS
+    applied = next(one for one in switch.trials if one.received_frames == ports * rate)
+    assert told[forwarding_rate.APPLIED] == applied.sent_frames // copies
+
+
+def test_a_switch_that_forwards_less_when_it_is_overrun_has_another_rate_at_the_top():
+    class Falling(Switch):
+        def _passed(self, spec):
+            held = 60_000 if spec.load_fps <= 60_000 else 30_000
+            return [min(one, held) for one in super()._passed(spec)]
+
+    _, told = answer(Falling(), "forwarding_rate", "full-mesh-4", throughput_fps=50_000)
+    assert told == {
+        forwarding_rate.METRIC: 4 * 60_000,
+        forwarding_rate.APPLIED: 4 * 60_000,
+        forwarding_rate.AT_MAXIMUM: 4 * 30_000,
+        forwarding_rate.MAXIMUM: 4 * OFFERED_FPS,
+    }
+
+
+def test_where_the_throughput_is_the_highest_load_one_trial_says_all():
+    outcome, told = answer(Switch(), "forwarding_rate", "full-mesh-4", throughput_fps=OFFERED_FPS)
+    assert len(outcome.trials) == 1
+    assert set(told.values()) == {4 * OFFERED_FPS}
+
+
+def test_a_load_that_the_tester_cannot_send_ends_the_ladder_and_is_named():
+    def short(spec):
+        return Validity.SENT_SHORT if spec.load_fps > 70_000 else Validity.VALID
+
+    outcome, told = answer(
+        Switch(), "forwarding_rate", "full-mesh-4", throughput_fps=50_000, validity=short, step_percent=20
+    )
+    assert told[forwarding_rate.MAXIMUM] == 4 * 70_000
+    assert "could not send 90000 frames/s" in " ".join(outcome.quality)
+
+
+def test_without_a_valid_trial_at_the_top_there_is_no_rate():
+    def stalled(spec):
+        return Validity.TESTER_STALLED if spec.load_fps == OFFERED_FPS else Validity.VALID
+
+    outcome, told = answer(
+        Switch(), "forwarding_rate", "full-mesh-4", throughput_fps=50_000, validity=stalled
+    )
+    assert outcome.type is OutcomeType.UNSTABLE
+    assert not told
+    assert "100000" in outcome.statement
+
+
+@pytest.mark.parametrize(
+    ("switch", "lost", "words"),
+    [
+        (
+            Switch(egress_fps=100_000),
+            0.0,
+            "the uncongested port lost no frame",
+        ),
+        (
+            Switch(fork_fps=100_000),
+            0.5,
+            "the uncongested port lost frames in every",
+        ),
+    ],
+)
+def test_a_queue_before_the_fork_blocks_and_one_for_each_port_does_not(switch, lost, words):
+    """Each port has a queue of its own; or 200,000 frames a second come to one of 100,000 for both."""
+    outcome, told = answer(switch, "congestion_control", "congestion-4")
+    assert outcome.type is OutcomeType.MEASURED
+    assert told[congestion.METRIC] == pytest.approx(lost)
+    assert outcome.quality[0].startswith(words)
+    assert told[f"{congestion.METRIC}.uncongested.offered"] == OFFERED_FPS // 2
+    assert told[f"{congestion.METRIC}.congested.offered"] == OFFERED_FPS * 3 // 2
+    assert told[f"{congestion.METRIC}.uncongested.forwarded"] == round(OFFERED_FPS / 2 * (1 - lost))
+
+
+def test_the_load_is_the_highest_that_the_tester_sends_at_this_switch():
+    def short(spec):
+        return Validity.SENT_SHORT if spec.load_fps > 75_000 else Validity.VALID
+
+    switch = Switch(egress_fps=50_000)
+    outcome, told = answer(switch, "congestion_control", "congestion-4", validity=short)
+    assert outcome.type is OutcomeType.MEASURED
+    assert told[f"{congestion.METRIC}.congested.offered"] == 70_000 * 3 // 2
+    assert {one.spec.load_fps for one in switch.trials[-3:]} == {70_000}
+    assert "100000 frames/s were tried" in outcome.quality[-1]
+    never = answer(Switch(), "congestion_control", "congestion-4", validity=lambda _: Validity.SENT_SHORT)[0]
+    assert never.type is OutcomeType.TESTER_LIMITED
+
+
+def test_where_nothing_is_congested_nothing_is_told_of_blocking():
+    outcome, told = answer(Switch(), "congestion_control", "congestion-4")
+    assert outcome.type is OutcomeType.TESTER_LIMITED
+    assert not told
+    assert "nothing was congested" in outcome.statement
+
+
+def test_blocking_in_some_trials_alone_is_no_answer():
+    switch = Switch(egress_fps=100_000, loses_at=(1,))
+    outcome, told = answer(switch, "congestion_control", "congestion-4")
+    assert outcome.type is OutcomeType.UNSTABLE
+    assert "1 of 3" in outcome.statement
+    assert not told
+
+
+def test_eight_ports_are_two_groups():
+    _, told = answer(Switch(egress_fps=100_000), "congestion_control", "congestion-8")
+    assert told[f"{congestion.METRIC}.congested.offered"] == OFFERED_FPS * 3
+
+
+@pytest.mark.parametrize("evicts", [False, True])
+@pytest.mark.parametrize("ports", [3, 4, 8])
+@pytest.mark.parametrize("room", [3, 64, 65, 512, 1000])
+def test_a_table_is_as_large_as_it_was_made(evicts, ports, room):
+    """Known truth: exact, both where a full table learns no more and where it forgets its oldest entry."""
+    switch = Switch(room=room, evicts=evicts)
+    outcome, told = answer(switch, "caching_capacity", f"address-table-{ports}", first_addresses=64)
+    assert outcome.type is OutcomeType.MEASURED
+    assert told == {
+        caching_capacity.METRIC: room,
+        caching_capacity.LEARNED: room - 1,
+        caching_capacity.FLOODED: room,
+    }
+    assert switch.emptied == len(switch.trials) / 3
+    assert all(one.spec.pattern.unprepared for one in switch.trials)
+
+
+def test_a_table_larger_than_was_tried_is_not_measured():
+    outcome, told = answer(
+        Switch(), "caching_capacity", "address-table-3", first_addresses=10, most_addresses=50
+    )
+    assert outcome.type is OutcomeType.AT_CEILING
+    assert outcome.statement == "51 addresses are known, more were not tried"
+    assert not told
+
+
+def test_a_switch_that_learns_nothing_is_at_the_floor():
+    outcome, _ = answer(Switch(room=0), "caching_capacity", "address-table-3", first_addresses=4)
+    assert outcome.type is OutcomeType.AT_FLOOR
+
+
+def test_a_frame_that_is_lost_on_its_way_says_nothing_of_the_table():
+    """Of the first turn a learning frame and a frame of the test are lost: both trials are taken again."""
+    switch = Switch(room=100, loses_at=(1, 3))
+    outcome, told = answer(switch, "caching_capacity", "address-table-3", first_addresses=64)
+    assert told[caching_capacity.METRIC] == 100
+    assert len(switch.trials) == 3 * switch.emptied + 2
+    assert outcome.type is OutcomeType.MEASURED
+
+
+def test_learning_frames_that_never_arrive_are_no_answer():
+    switch = Switch(egress_fps=1)
+    outcome, told = answer(switch, "caching_capacity", "address-table-3", first_addresses=64)
+    assert outcome.type is OutcomeType.UNSTABLE
+    assert not told
+
+
+@pytest.mark.parametrize("rate", [60, 500, 7_000, 90_000])
+def test_a_switch_that_learns_at_a_rate_has_that_rate(rate):
+    switch = Switch(learns_fps=rate)
+    outcome, told = answer(switch, "learning_rate", "address-table-4", addresses=100)
+    assert outcome.type is OutcomeType.MEASURED
+    low, high = told[learning_rate.METRIC], told[learning_rate.NOT_LEARNED]
+    assert low <= rate < high
+    assert high - low <= max(1, 0.05 * high)
+    taught = {one.spec.pattern.sources for one in switch.trials} | {
+        one.spec.pattern.destinations for one in switch.trials
+    }
+    assert taught == {1, 100}  # the number of addresses is the same at every rate
+
+
+@pytest.mark.parametrize(
+    ("switch", "kind"),
+    [(Switch(), OutcomeType.TESTER_LIMITED), (Switch(learns_fps=10), OutcomeType.AT_FLOOR)],
+)
+def test_a_rate_beyond_what_is_tried_is_said_and_not_measured(switch, kind):
+    outcome, told = answer(switch, "learning_rate", "address-table-3", addresses=100)
+    assert outcome.type is kind
+    assert outcome.statement
+    assert not told
+
+
+def test_each_measurement_has_its_patterns():
+    profile = load_profile("rfc2889")
+    names = ("throughput", "forwarding_rate", "congestion_control", "caching_capacity", "learning_rate")
+    able = {
+        pattern: [name for name in names if measurement(name).applies(profile, cell(pattern))]
+        for pattern in ("full-mesh-4", "congestion-4", "address-table-4")
+    }
+    assert able == {
+        "full-mesh-4": ["throughput", "forwarding_rate"],
+        "congestion-4": ["congestion_control"],
+        "address-table-4": ["caching_capacity", "learning_rate"],
+    }
+    for name in names[1:]:
+        assert measurement(name).cost(profile, cell("address-table-4"), 100_000).trials > 0
