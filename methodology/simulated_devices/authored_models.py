@@ -9,12 +9,15 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.simulated_devices.algorithms import Algorithm, Answer
 from bmwg.methodology.simulated_devices.bench import ModelBench
 from bmwg.methodology.simulated_devices.device import Claim, Device, Passed
 from bmwg.methodology.simulated_devices.study import Scene
+
+Answered = TypeVar("Answered")
 
 
 @dataclass(kw_only=True)
@@ -49,7 +52,7 @@ class HeldDevice:
             raise self._broke("truth_fps(claim)", "frames/s above 0, or None: there is none", repr(truth))
         return truth
 
-    def _asked(self, asked: str, ask: Callable[[], object]) -> object:
+    def _asked(self, asked: str, ask: Callable[[], Answered]) -> Answered:
         try:
             return ask()
         except Exception as error:  # an author's model may raise anything
