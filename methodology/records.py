@@ -27,7 +27,8 @@ WIRE = "wire"  # the path that has no device: by it the tester is qualified (des
 NOTHING = "none"  # of a cell: no hosting form, no function or no network takes part
 BAREMETAL, POD, VM = "baremetal", "pod", "vm"
 UNIKERNEL = "unikernel"  # a machine without an agent
-ENGINES, GUEST = ("docker", "podman"), "kvm"  # forms of programs: the same pod by an engine; a QEMU guest
+ENGINES = ("docker", "podman", "lxc")  # forms of programs: the same pod by each of these
+GUEST = "kvm"  # a QEMU guest
 POD_PREFIX = "pod_"  # a hosting form for each CNI option: `pod_<network option>`; no document ranks it
 TRIAL_NUMBER = (
     "tester.trial"  # auxiliary count: which trial of its deployment it is, as the tester counts them

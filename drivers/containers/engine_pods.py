@@ -241,12 +241,13 @@ def describe(*, token: str, container: str, pid: int, cgroup: str) -> dict[str, 
         "status": status,
         "pid": pid,
         "programs_enter_by": "the engine's API (exec), under its filter of system calls",
-        "system_call_filter": _filter(pid),
+        "system_call_filter": system_call_filter(pid),
         **cgroups.read_limits(cgroup),
     }
 
 
-def _filter(pid: int) -> str:
+def system_call_filter(pid: int) -> str:
+    """Say under which filter of system calls a process runs."""
     modes = {"0": "none", "1": "strict", "2": "filter (seccomp)"}
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():

@@ -167,21 +167,21 @@ def require_running(*, pod_id: str, state_dir: str) -> None:
     status = state(pod_id=pod_id, state_dir=state_dir)["status"]
     if status != "running":
         log = _BUNDLES / pod_id / "log"
-        tail = _tail(log)
-        raise DriverError("POD-05", f"pod {pod_id}", expected="running", found="\n".join([status, *tail]))
+        words = tail(log)
+        raise DriverError("POD-05", f"pod {pod_id}", expected="running", found="\n".join([status, *words]))
 
 
 def fault(*, pod_id: str, pid: int, start_ticks: int) -> str | None:
     """Node function: why the pod's first process no longer runs, with its last words; None while it does."""
     if process.same(pid, start_ticks):
         return None
-    words = " | ".join(_tail(_BUNDLES / pod_id / "log")[-_FAULT_LINES:])
+    words = " | ".join(tail(_BUNDLES / pod_id / "log")[-_FAULT_LINES:])
     return f"its first process has ended: {words or 'no output'}"
 
 
 def said(*, pod_id: str) -> list[str]:
     """Node function: the last lines of what the pod's program has printed."""
-    return _tail(_BUNDLES / pod_id / "log", octets=_SAID_OCTETS, lines=_SAID_LINES)
+    return tail(_BUNDLES / pod_id / "log", octets=_SAID_OCTETS, lines=_SAID_LINES)
 
 
 def sample(*, pod_id: str) -> dict[str, JsonValue]:
@@ -207,7 +207,7 @@ def delete(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> bool:
     with contextlib.suppress(FileNotFoundError, ValueError):  # crun forgets the pid of a pod that ended
         process.reap(int((folder / _PID_FILE).read_text()), deadline_s=max(0.1, end_s - time.monotonic()))
     mounts.unmount(target=str(folder / "rootfs"))
-    _kill_members(cgroup_of(pod_id), end_s)
+    kill_members(cgroup_of(pod_id), end_s)
     left = cgroups.remove(cgroup_of(pod_id), deadline_s=max(0.1, end_s - time.monotonic()))
     shutil.rmtree(Path(state_dir, pod_id), ignore_errors=True)
     with contextlib.suppress(FileNotFoundError):
@@ -238,10 +238,13 @@ def _version() -> str:
     return lines[0] if done.returncode == 0 and lines else f"unknown (exit status {done.returncode})"
 
 
-def _kill_members(cgroup: str, end_s: float) -> None:
-    """End what is still in the cgroup (crun's state was lost, say): all of it is the pod's."""
+def kill_members(cgroup: str, end_s: float) -> None:
+    """End what is still in a pod's cgroup (its runtime's state was lost, say): all of it is the pod's."""
     for folder in cgroups.folders(cgroup):
-        for text in (folder / "cgroup.procs").read_text().split():
+        members = ""
+        with contextlib.suppress(OSError):  # the runtime may remove it meanwhile
+            members = (folder / "cgroup.procs").read_text()
+        for text in members.split():
             pid = int(text)
             process.terminate(
                 pid=pid, start_ticks=process.start_ticks(pid), within_s=max(0.2, end_s - time.monotonic())
@@ -277,8 +280,8 @@ def _crun(state_dir: str, *arguments: str, deadline_s: float, log: Path | None =
     return done.stdout
 
 
-def _tail(log: Path, *, octets: int = _LOG_TAIL_OCTETS, lines: int = _ERROR_LINES) -> list[str]:
-    """The last lines of a pod's output, of which a pod may write as much as it likes."""
+def tail(log: Path, *, octets: int = _LOG_TAIL_OCTETS, lines: int = _ERROR_LINES) -> list[str]:
+    """Return the last lines of a pod's output, of which a pod may write as much as it likes."""
     try:
         with log.open("rb") as written:
             written.seek(max(0, log.stat().st_size - octets))
@@ -302,5 +305,5 @@ def _logged(command: list[str], log: Path, deadline_s: float, environment: dict[
         )
     said = ""
     if done.returncode != 0:
-        said = "\n".join(_tail(log))
+        said = "\n".join(tail(log))
     return bounded.Ended(returncode=done.returncode, stdout="", stderr=said)

@@ -1,8 +1,8 @@
 """Programs inside a pod that runs already: in its namespaces and cgroups, so that its limits hold for them.
 
 A program that is started here ends with the pod at the latest: it is of the pod's process namespace. Node
-functions. A container of an engine (`entered_by`) is entered by the engine's API. Ids: EXEC-01 the pod has
-ended, EXEC-02 nothing listens, EXEC-03 the cgroup is gone.
+functions. A container of an engine (`entered_by`) is entered by the engine's API, or by a program of its own.
+Ids: EXEC-01 the pod has ended, EXEC-02 nothing listens, EXEC-03 the cgroup is gone.
 """
 
 from __future__ import annotations
@@ -177,7 +177,10 @@ def _entering(
         raise DriverError("EXEC-01", f"{command[0]} in the pod of process {pid}", found="the pod has ended")
     put = ["taskset", "--cpu-list", cpus] if cpus else []
     if entered_by:
-        by = [sys.executable, "-m", _BY_ENGINE, entered_by["token"], entered_by["container"]]
+        by = entered_by.get("command") or [
+            *(sys.executable, "-m", _BY_ENGINE),
+            *(entered_by["token"], entered_by["container"]),
+        ]
         found = shutil.which(command[0]) or command[0]  # the file that was probed, whatever PATH is in there
         return [*by, *put, found, *command[1:]]
     places = dict.fromkeys(str(place) for name in _cgroups_of(pid) for place in cgroups.folders(name))

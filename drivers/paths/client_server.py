@@ -1,8 +1,8 @@
 """A native client on one host, a server in a hosting form on another, a link between them (document 004).
 
-A pod, by crun, Docker or podman, is reached by the bridge that its CNI option makes, a guest and a unikernel
-by one of ours. The client is a process of the first node in every form, so that only the server's form
-differs. Tests of frames have no cells on it: both its ends are programs.
+A pod, by whatever runtime, is reached by the bridge that its CNI option makes, a guest and a unikernel by one
+of ours. The client is a process of the first node in every form, so that only the server's form differs.
+Tests of frames have no cells on it: both its ends are programs.
 """
 
 from __future__ import annotations

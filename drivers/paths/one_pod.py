@@ -1,7 +1,7 @@
 """Container to container in one pod: two containers, one network namespace, its loopback between them.
 
-No network option has a part in it. Runtimes that make single containers (crun, Docker, podman) make it; the
-second container has limits of its own. Ids: PATH-11 the containers are not in one network namespace.
+No network option has a part in it. Runtimes that make single containers (crun, Docker, podman, LXC) make it;
+the second container has limits of its own. Ids: PATH-11 the containers are not in one network namespace.
 """
 
 from __future__ import annotations

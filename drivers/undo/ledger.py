@@ -258,7 +258,7 @@ def _works(entry: Entry) -> bool:
             return bool(process.owned_pids(str(entry.arguments["owner"])))
         case "process":
             return process.same(entry.arguments["pid"], entry.arguments["start_ticks"])
-        case "pod":
+        case "pod" | "lxc":
             return bool(cgroups.folders(oci.cgroup_of(str(entry.arguments["pod_id"]))))
         case _:
             return False

@@ -39,6 +39,7 @@ KINDS: dict[str, Kind] = {
     "owner": Kind(function="bmwg.drivers.nodes.process:terminate_owned", in_node=False),
     "process": Kind(function="bmwg.drivers.nodes.process:terminate", in_node=False),
     "pod": Kind(function="bmwg.drivers.containers.oci:delete", in_node=False),
+    "lxc": Kind(function="bmwg.drivers.containers.lxc_pods:delete", in_node=False),
     "cni": Kind(function="bmwg.drivers.network.cni:detach", in_node=False, tolerant=True),
     "docker": Kind(function="bmwg.drivers.containers.docker_daemon:remove", in_node=False),
     "libvirt": Kind(function="bmwg.drivers.machines.libvirt_daemon:remove", in_node=False),

@@ -1,13 +1,14 @@
 """An author's own search, and own models, held against known truth beside the toolkit's searches.
 
 What a reference names is an `AuthoredSearch`, or a `Scene` for a model. Ids: MTH-04 nothing is there,
-MTH-05 what is there is something else, MTH-06 the search broke on a case.
+MTH-05 what is there is no search or model that can be held, MTH-06 the search broke on a case.
 """
 
 from __future__ import annotations
 
+import inspect
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, TypeVar
@@ -58,6 +59,16 @@ class Bounds:
     lower_fps: int | None
     upper_fps: int | None
 
+    def __post_init__(self) -> None:
+        """Refuse what no two loads can be."""
+        for name, value in (("lower_fps", self.lower_fps), ("upper_fps", self.upper_fps)):
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise ValueError(f"{name} is a whole number of frames/s above 0, or None, not {value!r}")
+        if self.lower_fps is not None and self.upper_fps is not None and self.lower_fps > self.upper_fps:
+            raise ValueError(
+                f"a lower bound of {self.lower_fps} above an upper one of {self.upper_fps} frames/s"
+            )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthoredSearch:
@@ -76,6 +87,39 @@ class AuthoredSearch:
     procedure: Callable[[Space], Procedure[Bounds]]
     trials_to_fail: int = 1
     shortest_s: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a search that could not be held against anything. Raises ConfigError MTH-05."""
+        claim = self.claim
+        shortest_s = claim.duration_s if self.shortest_s is None else self.shortest_s
+        for holds, expected, found in (
+            (bool(self.name.strip()), "a name", self.name),
+            (0 < self.relative_width < 1, "relative_width between 0 and 1", self.relative_width),
+            (0 <= self.claim.loss_ratio < 1, "claim.loss_ratio from 0 to below 1", self.claim.loss_ratio),
+            (
+                0 <= self.claim.exceed_ratio < 1,
+                "claim.exceed_ratio from 0 to below 1",
+                self.claim.exceed_ratio,
+            ),
+            (self.claim.duration_s > 0, "claim.duration_s above 0", self.claim.duration_s),
+            (shortest_s > 0, "shortest_s above 0", shortest_s),
+            (self.trials_to_fail >= 1, "trials_to_fail of 1 or more", self.trials_to_fail),
+            (_takes_a_space(self.procedure), "procedure(space), a generator function", self.procedure),
+        ):
+            if not holds:
+                raise ConfigError("MTH-05", f"search {self.name!r}", expected=expected, found=repr(found))
+
+
+def _takes_a_space(procedure: object) -> bool:
+    if not callable(procedure):
+        return False
+    try:
+        inspect.signature(procedure).bind(Space())
+    except TypeError:
+        return False
+    except ValueError:  # a callable whose signature Python cannot tell
+        pass
+    return True
 
 
 def algorithm(search: AuthoredSearch) -> Algorithm:
@@ -102,7 +146,7 @@ def _answered(search: AuthoredSearch, bench: ModelBench) -> Answer:
         return bench.measure(spec)
 
     try:
-        ended = run(search.procedure(Space()), measure)
+        ended = run(_checked(search.procedure(Space())), measure)
     except ConfigError:
         raise
     except Exception as error:
@@ -114,16 +158,37 @@ def _answered(search: AuthoredSearch, bench: ModelBench) -> Answer:
     bounds = ended.found
     if bounds is None:
         return _answer(ended.type, Bounds(lower_fps=None, upper_fps=None), bench)
-    if not isinstance(bounds, Bounds):
-        raise _broke(search, bench, f"it returned {type(bounds).__name__}")
-    lower_fps, upper_fps = bounds.lower_fps, bounds.upper_fps
-    if lower_fps is not None and upper_fps is not None and lower_fps > upper_fps:
-        raise _broke(
-            search, bench, f"a lower bound of {lower_fps} above an upper one of {upper_fps} frames/s"
-        )
-    if lower_fps is None:
+    if bounds.lower_fps is None:
         return _answer(OutcomeType.AT_FLOOR, bounds, bench)
-    return _answer(OutcomeType.AT_CEILING if upper_fps is None else OutcomeType.MEASURED, bounds, bench)
+    return _answer(
+        OutcomeType.AT_CEILING if bounds.upper_fps is None else OutcomeType.MEASURED, bounds, bench
+    )
+
+
+def _checked(procedure: object) -> Procedure[Bounds]:
+    """Pass an author's steps on, each of which has to ask for a trial within the space, up to its bounds."""
+    space = Space()
+    if not isinstance(procedure, Generator):
+        raise TypeError(f"a procedure yields its trials; this one returned {_kind(procedure)}")
+    try:
+        step = next(procedure)
+        while True:
+            if not (isinstance(step, Step) and isinstance(step.spec, TrialSpec)):
+                raise TypeError(f"it yielded {_kind(step)}, not a trial of space.trial(load_fps, duration_s)")
+            load_fps, least, most = step.spec.load_fps, space.min_load_fps, space.max_load_fps
+            if not (isinstance(load_fps, int) and least <= load_fps <= most):
+                raise ValueError(
+                    f"it asked for {load_fps} frames/s; loads are whole numbers from {least} to {most}"
+                )
+            step = procedure.send((yield step))
+    except StopIteration as end:
+        if not isinstance(end.value, Bounds):
+            raise TypeError(f"it returned {_kind(end.value)}, not Bounds") from end
+        return end.value
+
+
+def _kind(found: object) -> str:
+    return "nothing" if found is None else type(found).__name__
 
 
 def _answer(of_type: OutcomeType, bounds: Bounds, bench: ModelBench) -> Answer:
@@ -146,6 +211,12 @@ def _broke(search: AuthoredSearch, bench: ModelBench, what: str) -> ConfigError:
     )
 
 
+_WRAPPED: dict[type, str] = {
+    AuthoredSearch: "name what holds it: SEARCH = AuthoredSearch(name=..., claim=..., procedure=<it>, ...)",
+    Scene: "name what holds it: MODEL = Scene(name=..., device=<it>)",
+}
+
+
 def search_of(reference: str) -> AuthoredSearch:
     """Return the search that `module:name` names.
 
@@ -165,6 +236,8 @@ def _of(reference: str, wanted: type[Wanted]) -> Wanted:
         raise ConfigError("MTH-04", "a reference", expected=f"module:name, as {_EXAMPLE}", found=reference)
     try:
         offered = pkgutil.resolve_name(reference)
+    except ConfigError:  # a search or model that refuses itself, by name
+        raise
     except Exception as error:  # an author's module may raise anything
         raise ConfigError(
             "MTH-04",
@@ -179,6 +252,7 @@ def _of(reference: str, wanted: type[Wanted]) -> Wanted:
             f"{reference}",
             expected=f"an instance of {wanted.__name__} ({wanted.__module__})",
             found=type(offered).__name__,
+            hint=_WRAPPED[wanted] if callable(offered) else "",
         )
     return offered
 

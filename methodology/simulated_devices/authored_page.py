@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.simulated_devices import misleading
 from bmwg.methodology.simulated_devices.algorithms import Algorithm
 from bmwg.methodology.simulated_devices.authored import AuthoredSearch, algorithm
+from bmwg.methodology.simulated_devices.authored_models import held_scene, told_of
 from bmwg.methodology.simulated_devices.markup import Block, Heading, Page, Paragraph, Table
-from bmwg.methodology.simulated_devices.page import HELD, results, verdict
+from bmwg.methodology.simulated_devices.page import HELD, SHARED, results, shared, verdict
 from bmwg.methodology.simulated_devices.restless import DEVICES, tally
 from bmwg.methodology.simulated_devices.study import CASES, SEED, Scene, algorithms, rows, scenes
 
+Within = Callable[[Algorithm], Algorithm]
+
+
+def _as_it_is(algorithm: Algorithm) -> Algorithm:
+    return algorithm
+
 
 def authored_page(
-    searches: Sequence[AuthoredSearch], models: Sequence[Scene], *, cases: int = CASES, seed: int = SEED
+    searches: Sequence[AuthoredSearch],
+    models: Sequence[Scene],
+    *,
+    cases: int = CASES,
+    seed: int = SEED,
+    within: Within = _as_it_is,
 ) -> Page:
     """Compute the page. The same searches, models, cases and seed give the same page.
 
-    Models of the author come first. Raises ConfigError MTH-06 where a search breaks.
+    Models of the author come first. `within` may bound how long an answer takes: nothing here has a clock.
+    Raises ConfigError MTH-05 for a name that is there twice, MTH-06 where a search breaks, MTH-07 where a
+    model does.
     """
-    own, ours = [algorithm(search) for search in searches], algorithms()
-    on = (*models, *scenes()) if own else tuple(models)
-    first = rows(on, (*own, *ours), cases=cases, seed=seed)
+    _require_names(searches, models)
+    own = [within(told_of(algorithm(search))) for search in searches]
+    ours = [within(told_of(one)) for one in algorithms()]
+    on = [held_scene(model) for model in models]
+    first = rows((*on, *scenes()) if own else on, (*own, *ours), cases=cases, seed=seed)
     names = {search.name for search in own}
     judged = [row for row in first if row.algorithm in names] if own else first
     blocks: list[Block] = [
@@ -36,6 +54,7 @@ def authored_page(
         Paragraph(text=verdict(judged)),
     ]
     if own:
+        short = misleading.short_searches()
         blocks += [
             Heading(text="Devices that have no rate"),
             Paragraph(
@@ -44,8 +63,35 @@ def authored_page(
                 " there is none."
             ),
             _restless((*own, *ours), cases, seed),
+            Heading(text="Devices that mislead a search"),
+            Paragraph(
+                text="Each plain number is held against what the device does in trials of"
+                f" {misleading.LONG_S:g} s, whatever trials found it; where a device has no rate, every plain"
+                " number is wrong."
+            ),
+            _misled((*own, *short, *misleading.long_searches()), cases, seed),
+            Heading(text="What a shared machine leaves"),
+            SHARED,
+            shared((*own, *short), cases, seed),
         ]
     return Page(title="A method against known truth", blocks=tuple(blocks))
+
+
+def _require_names(searches: Sequence[AuthoredSearch], models: Sequence[Scene]) -> None:
+    """Refuse a name that stands for two things: rows are told apart by it."""
+    others = (*algorithms(), *misleading.short_searches(), *misleading.long_searches())
+    for kind, names, taken in (
+        ("search", [one.name for one in searches], {one.name for one in others}),
+        ("model", [one.name for one in models], {one.name for one in scenes()}),
+    ):
+        for number, name in enumerate(names):
+            if name in taken or name in names[:number]:
+                raise ConfigError(
+                    "MTH-05",
+                    f"{kind} {name!r}",
+                    expected=f"a name of its own, which no other {kind} of the page has",
+                    found="one of the toolkit's" if name in taken else "one that is given twice",
+                )
 
 
 def _named(searches: Sequence[AuthoredSearch], models: Sequence[Scene]) -> str:
@@ -68,5 +114,18 @@ def _restless(tried: Sequence[Algorithm], cases: int, seed: int) -> Table:
     return Table(
         title="Plain numbers, and wrong ones among them",
         columns=("device", "search", "plain", "wrong", "trials, mean"),
+        rows=tuple(lines),
+    )
+
+
+def _misled(tried: Sequence[Algorithm], cases: int, seed: int) -> Table:
+    lines = []
+    for device in misleading.DEVICES:
+        for search in tried:
+            seen = misleading.misled(device, search, cases=cases, seed=seed)
+            lines.append((device, search.name, f"{seen.plain} of {seen.cases}", f"{seen.wrong}"))
+    return Table(
+        title="Plain numbers to devices that mislead, and wrong ones among them",
+        columns=("device", "search", "plain", "wrong"),
         rows=tuple(lines),
     )

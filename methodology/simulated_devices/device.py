@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,7 @@ class Passed:
     holds_tester: bool = False
 
 
+@runtime_checkable
 class Device(Protocol):
     """A model. It may keep state from trial to trial, and draws luck from the dice that it is given."""
 

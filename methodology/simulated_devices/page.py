@@ -16,6 +16,7 @@ from bmwg.methodology.simulated_devices.algorithms import (
     FRAME_OCTETS,
     MAX_LOAD_FPS,
     MIN_LOAD_FPS,
+    Algorithm,
     bisect,
 )
 from bmwg.methodology.simulated_devices.bench import ModelBench, ModelHost
@@ -33,6 +34,14 @@ HELD = Paragraph(
     " bound against the truth, median and 5th to 95th percentile of the cases that gave a number; a"
     " lower bound lies below the truth by up to the width. Covered: whether the algorithm's claim"
     " covers the model; the others are published beside them."
+)
+SHARED = Paragraph(
+    text="A virtual machine whose CPUs are taken away loses frames at any load, whatever the device"
+    " is worth. The throughput of RFC 1242 and RFC 2544 has no answer there. The conditional"
+    " throughput of RFC 9971 has one: the highest load at which no more than a share of the trials"
+    " (the goal exceed ratio, here half) lose a frame. Here a CPU is gone for 2 ms at random times,"
+    " and a queue of 256 frames catches what comes meanwhile. A plain number is wrong where its"
+    " interval does not hold the device's rate."
 )
 _EXAMPLE_FPS = 600_000
 _CLAIMS = (
@@ -71,15 +80,8 @@ def methods_page(*, cases: int = CASES, seed: int = SEED) -> Page:
         Heading(text="What a parameter moves"),
         results("One parameter moved at a time", second),
         Heading(text="What a shared machine leaves"),
-        Paragraph(
-            text="A virtual machine whose CPUs are taken away loses frames at any load, whatever the device"
-            " is worth. The throughput of RFC 1242 and RFC 2544 has no answer there. The conditional"
-            " throughput of RFC 9971 has one: the highest load at which no more than a share of the trials"
-            " (the goal exceed ratio, here half) lose a frame. Here a CPU is gone for 2 ms at random times,"
-            " and a queue of 256 frames catches what comes meanwhile. A plain number is wrong where its"
-            " interval does not hold the device's rate."
-        ),
-        _shared(cases, seed),
+        SHARED,
+        shared(misleading.short_searches(), cases, seed),
         Heading(text="Devices that mislead a search"),
         *_misled(cases, seed),
         Heading(text="What the intervals of repetitions cover"),
@@ -188,12 +190,12 @@ def verdict(found: Sequence[Row]) -> str:
     return f"Of {len(covered)} covered rows these hold it in less than {SHARE_HELD:.0%}: {names}."
 
 
-def _shared(cases: int, seed: int) -> Table:
-    """Count plain and wrong numbers of two short searches on steady devices of a disturbed machine."""
+def shared(searches: Sequence[Algorithm], cases: int, seed: int) -> Table:
+    """Count plain and wrong numbers of searches on steady devices of a disturbed machine."""
     rows = []
     for stalls_per_s in _STALLS_PER_S:
         host = ModelHost(stalls_per_s=stalls_per_s, stall_ns=2_000_000)
-        for search in misleading.short_searches():
+        for search in searches:
             dice, plain, wrong, traffic_s = random.Random(f"{seed} {stalls_per_s}"), 0, 0, []
             for case in range(cases):
                 device = HardLimit(limit_fps=dice.randint(60_000, 600_000), buffer_frames=256)

@@ -88,6 +88,7 @@ OFF_PATH_RULES = (
         for names, words in (
             (("docker", "docker.io", "containerd", "containerd.io", "runc"), _DOCKER),
             (("podman",), ("podman",)),
+            (("lxc", "lxc-start"), ("lxc",)),
             (("openvswitch-switch", "openvswitch-switch-dpdk"), ("ovs", "openvswitch")),
             (("vpp",), ("vpp",)),
             (("qemu-system-x86",), ("qemu", "vm", "kvm", "libvirt", "guest")),

@@ -38,7 +38,9 @@ def path_of(bed, hosting: str):
     return cell, registry.load(registry.PATH, PATH)(cell, bed)
 
 
-@pytest.mark.parametrize(("hosting", "interfaces"), [(BAREMETAL, 2), (POD, 4), ("docker", 4), ("podman", 4)])
+@pytest.mark.parametrize(
+    ("hosting", "interfaces"), [(BAREMETAL, 2), (POD, 4), ("docker", 4), ("podman", 4), ("lxc", 4)]
+)
 def test_a_stream_goes_from_the_client_to_the_form_and_nothing_stays(bed, hosting, interfaces):
     cell, path = path_of(bed, hosting)
     if (missing := path.probe_pods()) and hosting in ENGINES:
@@ -96,7 +98,7 @@ def test_a_server_that_is_left_in_the_cgroup_ends_with_it(bed):
     assert bed.undo.pending == () or all(one.kind != "native_cgroup" for one in bed.undo.pending)
 
 
-@pytest.mark.parametrize("hosting", ["lxc", UNIKERNEL])
+@pytest.mark.parametrize("hosting", ["xen", UNIKERNEL])
 def test_a_form_that_nothing_makes_here_is_told_by_name(bed, hosting):
     missing = path_of(bed, hosting)[1].probe_pods()
     assert missing is not None

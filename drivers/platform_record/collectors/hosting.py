@@ -9,7 +9,7 @@ from bmwg.drivers.platform_record.collectors.cpu import flags
 from bmwg.drivers.platform_record.translation import clocks, maybe_translated, vendor
 from bmwg.drivers.platform_record.values import Group, NotApplicable, Unread, entries, line, text_or_none
 
-_RUNTIMES = ("crun", "runc", "containerd", "dockerd", "podman", "crio")
+_RUNTIMES = ("crun", "runc", "containerd", "dockerd", "podman", "crio", "lxc-start")
 _VERSION_S = 6.0  # choice: on a busy machine dockerd took more than two, and the run counted as drifted
 _DAEMONS = ("containerd", "dockerd", "crio", "kubelet")
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"  # fixed in the kernel (PROC_PID_INIT_INO)

@@ -42,7 +42,7 @@ _PODS = "bmwg-"  # how the cgroups of this toolkit's pods begin
 _LIBRARIES = (
     "dpdk", "libdpdk-dev", "librte-eal23", "libbpf1", "libxdp1", "libibverbs1", "rdma-core",
     "openvswitch-switch", "openvswitch-switch-dpdk", "vpp", "crun", "runc", "containerd",
-    "containerd.io", "podman", "docker.io", "containernetworking-plugins", "qemu-system-x86",
+    "containerd.io", "podman", "lxc", "docker.io", "containernetworking-plugins", "qemu-system-x86",
     "iproute2", "ethtool", "meson", "libc6",
 )  # fmt: skip
 

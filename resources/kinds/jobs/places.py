@@ -1,6 +1,6 @@
 """The forms in which jobs run on a host, all with the same CPUs and limits.
 
-Native, a pod of the testbed's runtime, the same pod by Docker and by podman, and a guest, inside which the
+Native, a pod of the testbed's runtime, the same pod by Docker, podman and LXC, and a guest, inside which the
 program has a cgroup with a pod's limits.
 """
 

@@ -12,6 +12,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
+from bmwg.cli.case_deadline import bounded
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.simulated_devices.authored import model_of, search_of
 from bmwg.methodology.simulated_devices.authored_page import authored_page
@@ -81,7 +82,7 @@ def _page(chosen: argparse.Namespace) -> Page:
         sys.path.append(here)
     searches = [search_of(reference) for reference in chosen.search]
     models = [model_of(reference) for reference in chosen.model]
-    return authored_page(searches, models, cases=chosen.cases, seed=chosen.seed)
+    return authored_page(searches, models, cases=chosen.cases, seed=chosen.seed, within=bounded())
 
 
 def _compare(text: str, file: Path) -> int:

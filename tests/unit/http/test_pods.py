@@ -237,7 +237,7 @@ def test_a_runtime_whose_pods_a_cluster_attaches_is_refused_before_a_start(
 ) -> None:
     with pytest.raises(ConfigError, match="INST-05") as caught:
         networks_of_testbed(Settings(testbed=_bed(tmp_path, "kubernetes")))
-    assert caught.value.expected.startswith("crun or docker or podman")
+    assert caught.value.expected.startswith("crun or docker or lxc or podman")
 
 
 def test_the_hash_of_a_configuration_is_of_what_it_says() -> None:
