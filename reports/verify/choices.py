@@ -115,7 +115,7 @@ def _forgetting_ns(evidence: Evidence, trial: Trial) -> float:
         return 0.0
     told = (evidence.platform or {}).get("deployments", {}).get(trial.deployment_id, {})
     function = told.get("function") or {}
-    ageing_s = function.get("settings", {}).get("found", {}).get("ageing_s", 0)
+    ageing_s: float = function.get("settings", {}).get("found", {}).get("ageing_s", 0)
     return (_FORGET_LATE_S + ageing_s) * 1e9
 
 

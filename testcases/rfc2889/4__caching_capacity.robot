@@ -1,5 +1,6 @@
 *** Settings ***
-Documentation       How many addresses a switch knows: told at one port, asked for at another, flooded ones seen at a third.
+Documentation       How many addresses a switch knows: told at one port, asked for at another, flooded ones seen at
+...                 a third.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 Test Tags           metric:address-caching-capacity    clause:rfc2889-5.7

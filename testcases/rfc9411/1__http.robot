@@ -14,7 +14,8 @@ Connections Per Second
 
 Throughput
     [Documentation]    Ten transactions a connection.
-    [Tags]    id:R9411-TPUT-1    clause:rfc9411-7.3    req:RFC9411-7.3-01    req:RFC9411-7.4-01    metric:transaction_rate
+    [Tags]    id:R9411-TPUT-1    clause:rfc9411-7.3    req:RFC9411-7.3-01    req:RFC9411-7.4-01
+    ...       metric:transaction_rate
     Measure Its Cells
 
 Concurrent Connections

@@ -13,7 +13,8 @@ Connections Per Second
 
 Throughput
     [Documentation]    A full handshake and ten transactions for each connection.
-    [Tags]    id:R9411-TPUT-2    clause:rfc9411-7.7    req:RFC9411-7.7-01    req:RFC9411-7.8-01    metric:transaction_rate
+    [Tags]    id:R9411-TPUT-2    clause:rfc9411-7.7    req:RFC9411-7.7-01    req:RFC9411-7.8-01
+    ...       metric:transaction_rate
     Measure Its Cells
 
 Concurrent Connections
