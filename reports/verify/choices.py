@@ -116,7 +116,7 @@ def _forgetting_ns(evidence: Evidence, trial: Trial) -> float:
     told = (evidence.platform or {}).get("deployments", {}).get(trial.deployment_id, {})
     function = told.get("function") or {}
     ageing_s = function.get("settings", {}).get("found", {}).get("ageing_s", 0)
-    return (_FORGET_LATE_S + ageing_s) * 1e9
+    return (_FORGET_LATE_S + float(ageing_s)) * 1e9
 
 
 def _follows(before: Trial, after: Trial) -> bool:
