@@ -64,7 +64,7 @@ def measuring(tester, recorded=(), clock=None, learning=Learning.DEPLOYMENT):
             seq=1,
             spec=spec,
             phase=phase,
-            result=tester_result,
+            result=result,
             deployment_id="a",
             validity="valid",
             reason="",
