@@ -115,8 +115,8 @@ def _forgetting_ns(evidence: Evidence, trial: Trial) -> float:
         return 0.0
     told = (evidence.platform or {}).get("deployments", {}).get(trial.deployment_id, {})
     function = told.get("function") or {}
-    ageing_s: float = function.get("settings", {}).get("found", {}).get("ageing_s", 0)
-    return (_FORGET_LATE_S + ageing_s) * 1e9
+    ageing_s = function.get("settings", {}).get("found", {}).get("ageing_s", 0)
+    return (_FORGET_LATE_S + float(ageing_s)) * 1e9
 
 
 def _follows(before: Trial, after: Trial) -> bool:

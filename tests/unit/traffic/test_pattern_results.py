@@ -75,7 +75,7 @@ def test_an_answer_of_other_ports_is_nonsense():
 def test_ports_that_are_attached_beside_a_pattern_listen():
     spec = TrialSpec(frame_octets=64, load_fps=1, duration_s=1.0, pattern=Pattern(to=((1,), ())))
     assert order_of(spec, 4, 1)["receivers"] == [[1], [], [], []]
-    assert order_of(TrialSpec(frame_octets=64, load_fps=1, duration_s=1.0), 4) is None
+    assert order_of(TrialSpec(frame_octets=64, load_fps=1, duration_s=1.0), 4, 1) is None
 
 
 def test_all_that_take_part_are_learned_and_no_other():
