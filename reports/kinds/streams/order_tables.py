@@ -17,8 +17,8 @@ _ABOUT = (
     "VLAN and SR-IOV to ipvlan between pods of one node, and without SR-IOV between two nodes; UDP latency "
     "falling from SR-IOV (messages up to 16 KiB) by OVS with VLAN and ipvlan to macvlan on one node, where "
     "its sign > is read as a longer time; and MPI_Alltoall taking longer by VXLAN than by VLANs and SR-IOV "
-    "(claims of pods on hosts; those in guests have none). Options are taken by their names. Each line is one "
-    "comparison of this run's executions on one path by Welch's interval at 95 %, none corrected for the "
+    "(claims of pods on hosts; those in guests have none). Options are taken by their names. Each line is "
+    "one comparison of this run's executions on one path by Welch's interval at 95 %, none corrected for the "
     "others beside it."
 )
 
