@@ -10,12 +10,13 @@ from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.answers.student import difference
 from bmwg.methodology.cells.vnics import AXIS
 from bmwg.methodology.kinds.streams.kind import STREAMS
+from bmwg.methodology.kinds.streams.orders import Measured
 from bmwg.methodology.kinds.streams.profile import EXPERIMENTS, SWEPT
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport
 from bmwg.methodology.records import POD, OutcomeType
 from bmwg.reports.kinds.repeated import beside
 from bmwg.reports.kinds.repeated.answers import answers_of, has_answers, without_numbers
-from bmwg.reports.kinds.streams import collective, nested, places, sweeps, turns
+from bmwg.reports.kinds.streams import collective, nested, order_tables, places, sweeps, turns
 from bmwg.reports.kinds.streams.answers import Answered, interface_of, percentiles
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.sections.guest import accelerator_of
@@ -59,6 +60,7 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
     return [
         *lines,
         *beside.lines(run, STREAMS),
+        *order_tables.lines(_measured(run, answers)),
         *_crossed(answers),
         *_in_force(run, answers),
         *nested.lines(run, answers),
@@ -198,6 +200,23 @@ def _samples(one: Answered) -> list[float]:
     if one.planned.spec.exchange is Exchange.ALL_TO_ALL:
         return [result.mean_operation_ns for result in one.results]
     return [result.goodput_bps for result in one.results]
+
+
+def _measured(run: Run, answers: Sequence[Answered]) -> list[Measured]:
+    """Return what may stand in an order: pods of one runtime, and no machine that is translated."""
+    return [
+        Measured(
+            experiment=_experiment(one),
+            path=one.outcome.cell.path,
+            network=one.outcome.cell.network,
+            spec=one.planned.spec,
+            values=_samples(one),
+        )
+        for one in answers
+        if one.outcome.type is OutcomeType.MEASURED
+        and one.outcome.cell.hosting == POD
+        and not places.translated(run, one)
+    ]
 
 
 def _crossed(answers: Sequence[Answered]) -> list[Block]:
