@@ -190,6 +190,7 @@ def test_a_host_that_is_lost_makes_its_cell_invalid_and_nothing_hangs(
     assert read_run(tmp_path / "r").status == "complete"
 
 
+@LONG
 @pytest.mark.usefixtures("tiny")
 def test_a_host_whose_own_agent_is_lost_interrupts_the_run(lab: LabHosts, tmp_path: Path) -> None:
     bench = opened(lab, tmp_path, "native")

