@@ -99,7 +99,7 @@ class Machines:
         for name, host in self.hosts.items():
             if host.broken is not None:
                 raise TestbedError(
-                    LOST_HOST,
+                    "NODE-23",
                     f"the {name}'s host is lost; no trial is recorded after it",
                     expected="the agent that holds it for this run",
                     found=host.broken,
