@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from robot.api import SkipExecution, logger
@@ -13,7 +15,9 @@ from bmwg.methodology.errors import ToolkitBug, ToolkitError, TrialInvalid
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.resources.rooms import Bench
 from bmwg.resources.run import not_reached
+from bmwg.resources.run.machines import LOST_HOST
 from bmwg.resources.run.open_run import OpenRun, open_run
+from bmwg.resources.run.outcomes import one_line
 from bmwg.resources.run.settings import ROBOT_SILENT, Settings
 
 
@@ -47,7 +51,8 @@ class Bmwg:
                 self._broken = error
                 raise
             logger.info(f"run {self._run.run_id}")  # by it a bundle knows Robot's output as this run's
-        self._run.begin_suite(self._suite, self._suite_tests)
+        with _not_failed_by_a_lost_host():
+            self._run.begin_suite(self._suite, self._suite_tests)
 
     @keyword(tags=["measurement"])
     def measure_its_cells(self) -> list[Outcome]:
@@ -58,7 +63,8 @@ class Bmwg:
         self.open_bench()
         assert self._run is not None
         test_id = _only_id(self._tags)
-        outcomes = self._run.outcomes(test_id)
+        with _not_failed_by_a_lost_host():
+            outcomes = self._run.outcomes(test_id)
         if not outcomes:
             self._run.left_out.append(self._suite)
             raise SkipExecution(f"not part of profile {self._run.settings.profile}")
@@ -99,6 +105,17 @@ class Bmwg:
         if self._run is not None:
             run, self._run = self._run, None
             run.close()
+
+
+@contextmanager
+def _not_failed_by_a_lost_host() -> Iterator[None]:
+    """Have a test that a lost host cut off skipped, as one that a signal cut off (`not_reached`)."""
+    try:
+        yield
+    except ToolkitError as error:
+        if error.error_id != LOST_HOST:
+            raise
+        raise SkipExecution(f"the run was interrupted: {one_line(error)}") from error
 
 
 def _judged(outcomes: list[Outcome], bench: Bench) -> list[Outcome]:

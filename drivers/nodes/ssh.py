@@ -6,6 +6,7 @@ The toolkit must be installed in the remote Python. Ids: NODE-20 cannot connect,
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shlex
 import shutil
@@ -19,13 +20,13 @@ from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.nodes import process
-from bmwg.drivers.nodes.agent import START_DEADLINE_S, AgentNode
+from bmwg.drivers.nodes.agent import AgentNode
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
 
 _DESTINATION = re.compile(
     r"(?:(?P<user>[^@\s:]+)@)?(?P<host>[^@\s:-][^@\s:]*|\[[0-9a-fA-F:]+\])(?::(?P<port>\d+))?"
 )
-# A connection that stalls ends by itself; nobody is there to type a password.
+# A connection that stalls ends by itself, within these seconds; nobody is there to type a password.
 _OPTIONS = {
     "BatchMode": "yes",
     "ConnectTimeout": "10",
@@ -33,6 +34,7 @@ _OPTIONS = {
     "ServerAliveCountMax": "3",
     "Compression": "no",
 }
+_START_DEADLINE_S = 180.0  # choice: of a connection that stands; a busy translated guest took over 30 s
 
 
 class SshNode(AgentNode):
@@ -40,7 +42,10 @@ class SshNode(AgentNode):
 
     `options` are ssh_config(5) keywords given for this node (`IdentityFile`, `UserKnownHostsFile` ...); they
     precede the user's own configuration. `python` is the interpreter on that machine that has the toolkit.
+    A host that is not there, or answers no more, ends the connection itself: only a slow one is waited for.
     """
+
+    start_deadline_s = _START_DEADLINE_S
 
     def __init__(
         self,
@@ -141,17 +146,26 @@ class SshNode(AgentNode):
 
         thread = threading.Thread(target=connect, daemon=True, name=f"connect {self.name}")
         thread.start()
-        thread.join(START_DEADLINE_S)
+        thread.join(self.start_deadline_s)
         if not result:
+            self._end_ssh()
             raise DriverError(
                 "NODE-20",
                 f"node {self.name}",
-                expected=f"an agent within {START_DEADLINE_S:g} s",
-                found="silence",
+                expected=f"an agent within {self.start_deadline_s:g} s",
+                found="a connection that stands, and silence",
             )
         if isinstance(result[0], BaseException):
             raise result[0]
         return result[0]
+
+    def _end_ssh(self) -> None:
+        """End the `ssh` whose gateway was never made: by the configuration that is its own."""
+        mine = str(self._options["ssh_config"]).encode()
+        for pid, words in process.each("cmdline"):
+            if mine in words:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
 
     def _start_failure(self, error: BaseException) -> ToolkitError:
         return TestbedError(

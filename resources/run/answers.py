@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store.redact import redact
+from bmwg.resources.run.machines import LOST_HOST
 from bmwg.resources.run.open_run import OpenRun
 from bmwg.resources.run.outcomes import one_line
 
-# Errors that stop the run: disk full, ledger failure, leaked frame, corrupt journal, a lost lease.
-STOPPING = frozenset({"STORE-08", "LEDGER-05", "ISO-03", "RES-06", "LEASE-02"})
+# Errors that stop the run: disk full, ledger failure, leaked frame, corrupt journal, a lost lease or host.
+STOPPING = frozenset({"STORE-08", "LEDGER-05", "ISO-03", "RES-06", "LEASE-02", LOST_HOST})
 
 
 def is_of_cell(error: BaseException) -> bool:
@@ -76,10 +77,9 @@ class Answers:
 
         Raises at once what has stopped the run before.
         """
-        if self._run.stopped is not None:
-            raise self._run.stopped
         try:
-            yield
+            with self._run.held():
+                yield
         except ToolkitError as error:
             if not is_of_cell(error):
                 self._run.stopped = error

@@ -2,18 +2,21 @@
 
 What a run records as its platform is the machine under test; the others are recorded beside it, with each
 deployment.
+
+Ids: NODE-23 a host was lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from bmwg.drivers.api.calls import P, R
 from bmwg.drivers.api.meters import Meter
 from bmwg.drivers.api.protocols import JsonValue
+from bmwg.drivers.nodes import probe
 from bmwg.drivers.nodes.ssh import SshNode
 from bmwg.drivers.platform_record.collect import collect
 from bmwg.drivers.platform_record.doctor import examine, examine_here
@@ -31,6 +34,7 @@ from bmwg.resources.run.platform import LATENCY_LIMIT, PlatformGuard, host_count
 from bmwg.resources.run.provenance import toolkit_state
 
 _RECORD_DEADLINE_S = 60.0  # a record's own budget and what a busy host takes beside it
+LOST_HOST = "NODE-23"  # it ends a run, which goes on when the host is there again
 TESTER_HOST = "tester/host"  # the tester's machine, in the records of a run whose device is another one
 
 
@@ -80,6 +84,27 @@ class Machines:
     def by_node(self) -> dict[str, SshNode]:
         """The hosts by the nodes of the testbed file that are on them."""
         return {node: self.hosts[spec.name] for spec in self._specs for node in spec.nodes}
+
+    def ask_all(self) -> None:
+        """Have each host's agent answer, so that `require_held` knows of one that was lost meanwhile."""
+        for name in self.hosts:
+            with suppress(ToolkitError):
+                self._call(name, probe.identify)
+
+    def require_held(self) -> None:
+        """TestbedError NODE-23 where a host's agent is gone: with it went the run's locks and samples there.
+
+        Nothing is asked: what the last call of each told decides.
+        """
+        for name, host in self.hosts.items():
+            if host.broken is not None:
+                raise TestbedError(
+                    "NODE-23",
+                    f"the {name}'s host is lost; no trial is recorded after it",
+                    expected="the agent that holds it for this run",
+                    found=host.broken,
+                    hint="when it is there again: bmwg resume",
+                )
 
     def keep_awake(self, asked: KeepAwake) -> None:
         """Have each host's agent hold it until that agent ends; `held` is then what each answered, by name.

@@ -6,9 +6,10 @@ Each kind of load has a share in it (`rooms`). Everything is closed in reverse o
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes import process
@@ -17,6 +18,7 @@ from bmwg.drivers.testbed.hosts import of_tester
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.undo.locks import reserve_claims
 from bmwg.drivers.watch import awake
+from bmwg.methodology.errors import TestbedError, ToolkitError
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.bundle.archive import CHALLENGE_PART
@@ -77,7 +79,29 @@ class OpenRun:
 
     def begin_suite(self, suite: str, tests: Collection[str]) -> None:
         """Have the doctor look before a suite of these tests, once."""
-        self.bench(min(tests, default="")).begin_suite(suite)
+        with self.held():
+            self.bench(min(tests, default="")).begin_suite(suite)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Use the machines. An error of a run that has lost one is that loss, which ends the run.
+
+        Raises at once what has stopped the run before.
+        """
+        if self.stopped is not None:
+            raise self.stopped
+        try:
+            yield
+        except ToolkitError as error:
+            if self.stopped is None:
+                self.machines.ask_all()
+                try:
+                    self.machines.require_held()
+                except TestbedError as lost:
+                    self.stopped = lost
+                    self.display.note(f"stopped: {one_line(lost)}")
+                    raise lost from error
+            raise
 
     def outcomes(self, test_id: str) -> list[Outcome]:
         """Answer one test, with nothing of other kinds of load at work."""
@@ -186,7 +210,7 @@ def open_run(
             record_guest(store)
             if taken is not None:
                 write_atomically(store.folder / CHALLENGE_PART, taken.octets)
-        store.fence = leases.require
+        store.fence = partial(_require_ours, machines)
         words = "; ".join(share.words for share in each)
         display.note(f"run {store.run_id}: {words}; results in {store.folder}")
         for warning in rooms.warnings():
@@ -223,6 +247,12 @@ def open_run(
             run.benches[kind] = (room, shares[kind].begin(run))
         run.stack = stack.pop_all()
         return run
+
+
+def _require_ours(machines: Machines) -> None:
+    """Raise where nothing may be recorded any more: the lease or a host is another's, or lost."""
+    leases.require()
+    machines.require_held()
 
 
 def _reached(stack: ExitStack, shares: Sequence[Share]) -> Machines:

@@ -17,10 +17,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import yaml
-from tests.contract.lab_support import start_sshd
+from tests.contract.lab_support import python_of, start_sshd
 from tests.contract.ssh_support import make_keys, ssh_configuration
 
-import bmwg
 from bmwg.drivers.nodes import links
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.ports import interfaces, lab_port
@@ -68,14 +67,18 @@ class FrameLab:
             *("--profile", str(profile)),
         ]
 
-    def cable(self, within_s: float = 20.0) -> None:
-        """Make the pairs, once none is left: a veth ends with the namespaces it was lent to; no NIC does."""
-        ends = [end for cable in self.cables for end in cable]
+    def cable(self, within_s: float = 20.0, *, of: str = "") -> None:
+        """Make the pairs, once none is left: a veth ends with the namespaces it was lent to; no NIC does.
+
+        `of` a machine: those alone that end there.
+        """
+        cables = [cable for cable in self.cables if not of or of in dict(cable)]
+        ends = [end for cable in cables for end in cable]
         end_s = time.monotonic() + within_s
         while any(name in {one[0] for one in self.listed()[machine]} for machine, name in ends):
             assert time.monotonic() < end_s
             time.sleep(0.1)
-        for (one, mine), (other, theirs) in self.cables:
+        for (one, mine), (other, theirs) in cables:
             links.connect(self.machines[one], mine, self.machines[other], theirs)
         for machine, name in ends:  # both ends tell of the link that they have
             wait = {"interface": name, "within_s": within_s}
@@ -177,7 +180,7 @@ def _write(lab: FrameLab, hosts: Sequence[str], tester: str) -> None:
     data |= {
         "name": "frame-lab",
         "nodes": {
-            name: {"kind": "ssh", "ssh": f"root@lab-{name}", "python": str(_python(lab.folder))}
+            name: {"kind": "ssh", "ssh": f"root@lab-{name}", "python": str(python_of(lab.folder))}
             for name in (*hosts, *([tester] if tester else []))
         },
         "links": [{"a": a, "b": b, "kind": "cable"} for a, b in ends],
@@ -188,12 +191,3 @@ def _write(lab: FrameLab, hosts: Sequence[str], tester: str) -> None:
     if tester:
         data["tester"]["host"] = tester
     lab.testbed.write_text(yaml.safe_dump(data, sort_keys=False))
-
-
-def _python(folder: Path) -> Path:
-    """An interpreter of the hosts that has the toolkit which is tested, wherever that lies."""
-    file = folder / "python"
-    source = Path(bmwg.__file__).parents[1]
-    file.write_text(f'#!/bin/sh\nPYTHONPATH="{source}" exec "{sys.executable}" "$@"\n')
-    file.chmod(0o755)
-    return file

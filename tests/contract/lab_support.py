@@ -17,6 +17,7 @@ import pytest
 import yaml
 from tests.contract.ssh_support import daemon_configuration, make_keys, ssh_configuration
 
+import bmwg
 from bmwg.drivers.nodes import links
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.ports import interfaces as hosting_interfaces
@@ -92,9 +93,19 @@ def start_sshd(stack: ExitStack, node: NamespaceNode, folder: Path, name: str) -
 
 def _testbed(folder: Path) -> Path:
     data = yaml.safe_load(embedded_file().read_text())
+    python = python_of(folder)
     for name in HOSTS:
-        data["nodes"][name] = {"kind": "ssh", "ssh": f"root@lab-{name}", "python": sys.executable}
+        data["nodes"][name] = {"kind": "ssh", "ssh": f"root@lab-{name}", "python": str(python)}
     data |= {"name": "three-hosts", "roles": ROLES, "links": [*data["links"], *CABLES]}
     path = folder / "lab.yaml"
     path.write_text(yaml.safe_dump(data, sort_keys=False))
     return path
+
+
+def python_of(folder: Path) -> Path:
+    """An interpreter of the hosts that has the toolkit which is tested, wherever that lies."""
+    file = folder / "python"
+    source = Path(bmwg.__file__).parents[1]
+    file.write_text(f'#!/bin/sh\nPYTHONPATH="{source}" exec "{sys.executable}" "$@"\n')
+    file.chmod(0o755)
+    return file

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ from tests.contract.http_support import needs_docker, needs_guest, needs_http, n
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 from tests.unit.http import made
 
+from bmwg.drivers.nodes import probe
+from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.kinds.requests import profile as profiles
 from bmwg.methodology.kinds.requests.profile import load as load_profile
 from bmwg.methodology.kinds.requests.profile import test_id as name_of_test
@@ -185,6 +188,30 @@ def test_a_host_that_is_lost_makes_its_cell_invalid_and_nothing_hangs(
     # where the deployment is made anew: the ports of these hosts are virtual, and ended with the node
     assert found.reason.startswith((f"NODE-03 node {role}", "LINK-01 interface eth"))
     assert read_run(tmp_path / "r").status == "complete"
+
+
+@LONG
+@pytest.mark.usefixtures("tiny")
+def test_a_host_whose_own_agent_is_lost_interrupts_the_run(lab: LabHosts, tmp_path: Path) -> None:
+    bench = opened(lab, tmp_path, "native")
+    bench._stage.set("native")
+    bench._stage.row()
+    agent = bench.run.machines.hosts["proxy"].call(probe.identify)["pid"]
+    killer = threading.Timer(0.5, os.kill, (agent, signal.SIGKILL))
+    killer.start()
+    try:
+        with suppress(TestbedError):
+            answer(bench, "native")
+        killer.join()
+        with pytest.raises(TestbedError, match="NODE-23  the proxy's host is lost"):
+            bench.run.begin_suite("the next", set())  # whose doctor asks each host
+    finally:
+        killer.join()
+        with pytest.raises(ExceptionGroup):
+            bench.run.close()
+    run = read_run(tmp_path / "r")
+    assert [one.reason for one in run.outcomes if one.type is OutcomeType.INVALID] == []
+    assert (run.status == "interrupted") == (run.outcomes == ())
 
 
 @pytest.mark.usefixtures("tiny")

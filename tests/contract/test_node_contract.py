@@ -322,3 +322,28 @@ def test_a_name_no_host_can_have_is_refused_and_leaves_no_agent() -> None:
     with pytest.raises(DriverError) as caught:
         NamespaceNode("n" * 100).__enter__()
     assert caught.value.error_id == "NODE-11"
+
+
+def test_a_host_that_answers_and_starts_nothing_is_given_up_at_the_deadline(
+    far: dict[str, object], tmp_path: Path
+) -> None:
+    slow = wrapper(tmp_path / "slow", "while read line; do :; done")
+    node = SshNode("far", "root@bmwg-far", python=slow, options=far["options"])
+    node.start_deadline_s = 1.0
+    with pytest.raises(DriverError, match="NODE-20") as caught, node:
+        pass
+    assert caught.value.found == "a connection that stands, and silence"
+
+
+@pytest.mark.slow
+def test_a_host_that_answers_no_more_is_not_waited_for_until_the_deadline(
+    far: dict[str, object], tmp_path: Path
+) -> None:
+    session = tmp_path / "session"
+    line = f"echo $PPID > {session}; kill -STOP $PPID; while read line; do :; done"
+    node = SshNode("far", "root@bmwg-far", python=wrapper(tmp_path / "stop", line), options=far["options"])
+    try:
+        with pytest.raises(TestbedError, match="NODE-20"), node:  # the connection ended by itself
+            pass
+    finally:
+        os.kill(int(session.read_text()), signal.SIGKILL)

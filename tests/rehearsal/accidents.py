@@ -1,8 +1,9 @@
 """A run whose device host has a kernel of its own, with accidents on the way; prints what became of it.
 
-The runner is killed and the run resumed; the device's host loses its power amid it and boots again; in a
-second run a cable is pulled and put back. `bmwg cleanup` follows what left something. Usage: accidents.py
-FOLDER, in namespaces of its own as `apart.py`. The exit status is the worst of `bmwg verify`.
+The runner is killed and the run resumed; the device's host loses its power amid it, which interrupts the run,
+boots again, and the run goes on; in a second run a cable is pulled and put back. `bmwg cleanup` follows what
+left something. Usage: accidents.py FOLDER, in namespaces of its own as `apart.py`. The exit status is the
+worst of `bmwg verify`.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ def main(folder: Path) -> int:
         said("resume, host without power", command)
         lab.boot()
         said("cleanup", lab.bmwg("cleanup", run))
+        said("resume, host there again", lab.bmwg("resume", run))
         first = said("verify", lab.bmwg("verify", run))
 
         command = lab.bmwg(*words)

@@ -28,7 +28,7 @@ STATUSES: dict[int, str] = {
     ToolkitBug.exit_code: "a bug of the toolkit",
     disturbed.EXIT_STATUS: "run: no test failed, but the machine was too busy for most answers; try again",
     141: "whoever read the output closed it",
-    INTERRUPTED: "interrupted by Ctrl-C; a run goes on with bmwg resume",
+    INTERRUPTED: "interrupted by Ctrl-C or by the loss of a host; a run goes on with bmwg resume",
 }
 
 SHARD_COMPLETE, SHARD_REFUSED, SHARD_TAKEN, SHARD_OPEN = 0, 64, 69, 75

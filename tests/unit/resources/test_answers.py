@@ -15,6 +15,8 @@ from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.resources.kinds.frames.bench import Bench
 from bmwg.resources.run.answers import Answers
+from bmwg.resources.run.machines import Machines
+from bmwg.resources.run.open_run import OpenRun
 from bmwg.resources.run.progress import Estimate
 from bmwg.resources.run.settings import Settings
 
@@ -31,11 +33,14 @@ class Opened:
         self.kept: list[tuple[Outcome, str]] = []
         self.said: list[str] = []
         self.stopped: BaseException | None = None
+        self.machines = Machines()
         self.store = SimpleNamespace(add_outcome=lambda outcome, mend: self.kept.append((outcome, mend)))
         self.display = SimpleNamespace(note=self.said.append, estimate=Estimate())
         self.continued = (
             SimpleNamespace(of_kind=lambda kind: earlier, mends={"old": "apt"}) if earlier else None
         )
+
+    held = OpenRun.held
 
 
 def test_an_answer_is_kept_told_and_stands() -> None:
