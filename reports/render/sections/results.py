@@ -98,7 +98,9 @@ def beside_wide(outcome: Outcome) -> str:
 
 
 def quantity_text(number: float | int, unit_name: str) -> str:
-    """Return a number with its unit; times in the unit that reads best."""
+    """Return a number with its unit; times in the unit that reads best, ratios as percent."""
+    if unit_name == "1":
+        return percent(number)
     return nanoseconds(number) if unit_name == "ns" else unit(number, unit_name)
 
 
