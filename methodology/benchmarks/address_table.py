@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.cells import patterns
 from bmwg.methodology.records import Cell, TrialSpec
-from bmwg.methodology.search.stepwise import NoValidTrialError, Step, valid_trial
+from bmwg.methodology.search.stepwise import NoValidTrialError, Step, TesterShortError, valid_trial
 from bmwg.methodology.trial.judging import JudgedTrial
 from bmwg.methodology.trial.pattern import MOST_ADDRESSES, Pattern
 from bmwg.methodology.trial.traffic import Traffic
@@ -81,7 +81,7 @@ Turning = Generator[Step, JudgedTrial, Known]
 
 
 def turn(asked: Turn) -> Turning:
-    """Run the three trials; StopError where one of them is never valid, or learning frames never arrive."""
+    """Run the three trials; StopError where one is never valid or sent, or learning frames never arrive."""
     own = yield from _whole(asked, asked.own(), OWN, arrived=True)
     taught = yield from _whole(asked, asked.teach(), TEACH, arrived=asked.all_arrived)
     known = Known(flooded_frames=0, lost_frames=0, trials=())
@@ -104,7 +104,7 @@ def _whole(
             spec, phase, max_repeats=asked.max_repeats, short_limit=1 + asked.max_repeats
         )
         if trial is None:
-            break
+            raise TesterShortError(f"{phase}: the tester could not send {spec.load_fps} frames/s a port")
         sent = all(one.sent_frames == one.intended_frames for one in trial.result.streams)
         if sent and (not arrived or not trial.result.lost_frames):
             return trial

@@ -8,13 +8,14 @@ from bmwg.methodology.records import WIRE
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("methodology", "drivers", "resources", "reports", "src/bmwg/cli")
-# A path stands in its own module, where a kind of load numbers the tests of its suites, and where a chain is
-# written down, whose axis has the path's name.
+# A path stands in its own module, where a kind of load numbers the tests of its suites, where a chain is
+# written down, whose axis has the path's name, and where a document's own figures are of certain paths.
 COMMON = (WIRE, "node", "chain", "switch")  # words of the records as well
 ALLOWED = (
     "methodology/suites.py",
     "methodology/kinds/acts/experiments.py",
     "methodology/kinds/streams/profile.py",
+    "methodology/kinds/streams/orders.py",
     "methodology/cells/chains.py",
     "methodology/cells/parallel.py",
     "drivers/paths/",

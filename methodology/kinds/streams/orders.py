@@ -14,11 +14,8 @@ from bmwg.methodology.answers.student import Difference, difference
 from bmwg.methodology.kinds.streams.records import StreamsSpec
 
 LOCAL = "p2p"  # document 003's BMP2BMP (local)
-REMOTE = (
-    "p2p-underlay",
-    "p2p-vxlan",
-    "p2p-cluster",
-)  # its BMP2BMP (remote); pods in guests have no claim here
+# its BMP2BMP (remote); pods in guests have no claim here
+REMOTE = ("p2p-underlay", "p2p-vxlan", "p2p-cluster")
 _VLAN, _SRIOV, _IPVLAN, _MACVLAN = "ovs-vlan", "sr-iov", "ipvlan", "macvlan"
 _TUNNELS = ("ovs-vxlan", "flannel")  # the first above the second
 _Pairs = tuple[tuple[str, str], ...]

@@ -25,6 +25,8 @@ FOUND = Outcome(
     type=OutcomeType.MEASURED,
     lower=Bound(load_fps=400_000, trials=(1,)),
 )
+# a table is asked of a switch, which test_switch_measurements.py has a model of
+NAMES = [name for name in measurements() if name not in ("caching_capacity", "learning_rate")]
 GONE = CpuWatch(cpu=1, tester=True, absences=1, absent_ns=90_000_000, longest_ns=90_000_000)
 STALL = HostDisturbance(largest_stall_ns=((0, 90_000_000),), watches=(GONE,))
 
@@ -73,7 +75,7 @@ def short(result):
     return replace(result, streams=streams)
 
 
-@pytest.mark.parametrize("name", list(measurements()))
+@pytest.mark.parametrize("name", NAMES)
 def test_nothing_but_disturbed_trials_is_unstable_and_never_a_number(name):
     found, taken = answers(name, lambda result: replace(result, disturbance=STALL))
     if name.startswith("reset_"):  # the outage of a reset is timed to 5 ms, and this stall is longer
@@ -86,7 +88,7 @@ def test_nothing_but_disturbed_trials_is_unstable_and_never_a_number(name):
         assert one.reason
 
 
-@pytest.mark.parametrize("name", list(measurements()))
+@pytest.mark.parametrize("name", NAMES)
 def test_a_fault_is_invalid(name):
     found, _ = answers(name, lambda result: replace(result, fault="the pod ended"))
     for one in found:
@@ -94,7 +96,7 @@ def test_a_fault_is_invalid(name):
         assert one.values == ()
 
 
-@pytest.mark.parametrize("name", list(measurements()))
+@pytest.mark.parametrize("name", NAMES)
 def test_a_tester_that_is_always_short_is_the_limit(name):
     found, _ = answers(name, short)
     for one in found:

@@ -304,6 +304,22 @@ def test_a_frame_that_is_lost_on_its_way_says_nothing_of_the_table():
     assert outcome.type is OutcomeType.MEASURED
 
 
+@pytest.mark.parametrize("name", ["caching_capacity", "learning_rate"])
+@pytest.mark.parametrize(
+    ("validity", "kind"),
+    [
+        (Validity.TESTER_STALLED, OutcomeType.UNSTABLE),
+        (Validity.FAULT, OutcomeType.INVALID),
+        (Validity.SENT_SHORT, OutcomeType.TESTER_LIMITED),
+    ],
+)
+def test_trials_that_are_never_valid_are_no_number_of_a_table(name, validity, kind):
+    outcome, told = answer(Switch(room=100), name, "address-table-3", validity=lambda spec: validity)
+    assert outcome.type is kind, outcome
+    assert not told
+    assert outcome.reason
+
+
 def test_learning_frames_that_never_arrive_are_no_answer():
     switch = Switch(egress_fps=1)
     outcome, told = answer(switch, "caching_capacity", "address-table-3", first_addresses=64)
