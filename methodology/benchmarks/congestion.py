@@ -2,7 +2,7 @@
 
 Of four ports one sends to an uncongested and a congested port in turn, a second one to the congested port
 alone; both send the maximum offered load. Frames lost on their way to the uncongested port are head-of-line
-blocking. Where none is lost on the way to the congested one either, senders were held back, or nothing was
+blocking, or those of a switch that carries less than all ports offer together: no trial tells which. Where none is lost on the way to the congested one either, senders were held back, or nothing was
 congested: a medium without a rate of its own does not tell which.
 """
 
@@ -130,7 +130,10 @@ def _concluded(trials: Sequence[JudgedTrial], goal: CongestionGoal) -> tuple[Out
     if 0 < blocked < len(trials):
         text = f"the uncongested port lost frames in {blocked} of {len(trials)} trials"
         return OutcomeType.UNSTABLE, text, ""
-    said = "the uncongested port lost frames in every trial: head-of-line blocking"
+    said = (
+        "the uncongested port lost frames in every trial: head-of-line blocking; a switch that"
+        " carries less than all ports offer together shows it as well"
+    )
     if not blocked:
         said = "the uncongested port lost no frame: no head-of-line blocking"
     if not congested:
