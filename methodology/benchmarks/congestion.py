@@ -2,8 +2,9 @@
 
 Of four ports one sends to an uncongested and a congested port in turn, a second one to the congested port
 alone; both send the maximum offered load. Frames lost on their way to the uncongested port are head-of-line
-blocking, or those of a switch that carries less than all ports offer together: no trial tells which. Where none is lost on the way to the congested one either, senders were held back, or nothing was
-congested: a medium without a rate of its own does not tell which.
+blocking, or those of a switch that carries less than all ports offer together: no trial tells which. Where
+none is lost on the way to the congested one either, senders were held back, or nothing was congested: a
+medium without a rate of its own does not tell which.
 """
 
 from __future__ import annotations
