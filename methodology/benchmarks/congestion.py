@@ -2,15 +2,15 @@
 
 Of four ports one sends to an uncongested and a congested port in turn, a second one to the congested port
 alone; both send the maximum offered load. Frames lost on their way to the uncongested port are head-of-line
-blocking, or those of a switch that carries less than all ports offer together: no trial tells which. Where
-none is lost on the way to the congested one either, senders were held back, or nothing was congested: a
-medium without a rate of its own does not tell which.
+blocking. A control tells them from those of a switch that carries less than all ports offer together: the
+same senders at the same load, each to a port of its own. Where no frame is lost on the way to the congested
+port either, senders were held back, or nothing was congested: a medium without a rate does not tell which.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks.forwarding_rate import per_second
 from bmwg.methodology.records import FRAMES_PER_S, Cell, Outcome, OutcomeType, Quantity, TrialSpec
@@ -52,8 +52,43 @@ def uncongested(pattern: Pattern) -> tuple[int, ...]:
     return tuple(port for port in pattern.receivers if len(pattern.senders_to(port)) == 1)
 
 
-def procedure(goal: CongestionGoal) -> Procedure[Sequence[JudgedTrial]]:
-    """Take the valid trials, all at the highest load that the tester sends."""
+def control(pattern: Pattern) -> Pattern:
+    """Return the pattern without congestion: each sender's frames go to one port of its own."""
+    free = uncongested(pattern)
+    return Pattern(to=tuple(tuple(sorted(to, key=lambda port: port not in free)[:1]) for to in pattern.to))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Congested:
+    """The trials with congestion, and those without where frames were lost at the uncongested port."""
+
+    trials: tuple[JudgedTrial, ...]
+    controls: tuple[JudgedTrial, ...] = ()
+
+
+def procedure(goal: CongestionGoal) -> Procedure[Congested]:
+    """Take the trials at the highest load that the tester sends; then the control where it is needed."""
+    found = yield from _congested(goal)
+    if not all(_counts(trial, busy=False)[1] for trial in found):
+        return Congested(trials=found)
+    traffic = Traffic.of(goal.cell)
+    assert traffic.pattern is not None
+    apart = replace(traffic, pattern=control(traffic.pattern))
+    controls = []
+    for _ in range(goal.repetitions):
+        trial = yield from valid_trial(
+            apart.spec(found[0].spec.load_fps, goal.duration_s),
+            "control",
+            max_repeats=goal.max_repeats,
+            short_limit=1 + goal.max_repeats,
+        )
+        if trial is None:
+            raise TesterShortError("the tester could not send the same load without congestion")
+        controls.append(trial)
+    return Congested(trials=found, controls=tuple(controls))
+
+
+def _congested(goal: CongestionGoal) -> Procedure[tuple[JudgedTrial, ...]]:
     for load in goal.loads():
         first = yield from valid_trial(
             goal.spec(load), "congestion", max_repeats=goal.max_repeats, short_limit=goal.short_limit
@@ -75,13 +110,13 @@ def procedure(goal: CongestionGoal) -> Procedure[Sequence[JudgedTrial]]:
     raise TesterShortError(f"the tester could not send {goal.loads()[-1]} frames/s from each port")
 
 
-def outcome(ended: Run[Sequence[JudgedTrial]], goal: CongestionGoal, *, outcome_id: str) -> Outcome:
+def outcome(ended: Run[Congested], goal: CongestionGoal, *, outcome_id: str) -> Outcome:
     """Return what each kind of port lost and forwarded, over all trials; and whether there is blocking."""
-    trials = ended.found or ()
+    trials = ended.found.trials if ended.found is not None else ()
     kind, reason, quality = ended.type, ended.reason, ""
     values: tuple[Quantity, ...] = ()
     if ended.found is not None:
-        kind, reason, quality = _concluded(trials, goal)
+        kind, reason, quality = _concluded(ended.found, goal)
     if kind is OutcomeType.MEASURED:
         values = _values(trials)
     return Outcome(
@@ -118,7 +153,8 @@ def _counts(trial: JudgedTrial, *, busy: bool) -> tuple[int, int]:
     return sum(one.sent_frames for one in streams), sum(one.lost_frames for one in streams)
 
 
-def _concluded(trials: Sequence[JudgedTrial], goal: CongestionGoal) -> tuple[OutcomeType, str, str]:
+def _concluded(found: Congested, goal: CongestionGoal) -> tuple[OutcomeType, str, str]:
+    trials = found.trials
     blocked = sum(_counts(trial, busy=False)[1] > 0 for trial in trials)
     congested = sum(_counts(trial, busy=True)[1] > 0 for trial in trials)
     if congested < len(trials) and not goal.rated:
@@ -131,10 +167,15 @@ def _concluded(trials: Sequence[JudgedTrial], goal: CongestionGoal) -> tuple[Out
     if 0 < blocked < len(trials):
         text = f"the uncongested port lost frames in {blocked} of {len(trials)} trials"
         return OutcomeType.UNSTABLE, text, ""
-    said = (
-        "the uncongested port lost frames in every trial: head-of-line blocking; a switch that"
-        " carries less than all ports offer together shows it as well"
-    )
+    overrun = sum(trial.result.lost_frames > 0 for trial in found.controls)
+    said = "the uncongested port lost frames in every trial, "
+    if overrun:
+        said += (
+            f"but {overrun} of {len(found.controls)} trials without congestion at the same load of each"
+            " sender lost frames too: this does not tell of blocking"
+        )
+    else:
+        said += "and without congestion none was lost: head-of-line blocking"
     if not blocked:
         said = "the uncongested port lost no frame: no head-of-line blocking"
     if not congested:

@@ -32,7 +32,7 @@ SWITCHES = {
         unit="1",
         clause=_BLOCKING,
         meaning=f"share of frames lost on their way to {_OF['uncongested']}, while another port is congested;"
-        " above 0 it is head-of-line blocking, or a switch that carries less than all ports offer together",
+        " it is head-of-line blocking where the same senders lose none without congestion",
     ),
     f"{congestion.METRIC}.congested.loss_ratio": Definition(
         unit="1", clause=_BLOCKING, meaning=f"share of frames lost on their way to {_OF['congested']}"
