@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -32,6 +32,7 @@ class Bench(StreamsBench):
         self.deployed: list[str] = []
         self.broken, self.unmade = broken, unmade
         self.run = SimpleNamespace(
+            held=nullcontext,
             stopped=None,
             continued=None,
             store=self,
