@@ -5,14 +5,13 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from bmwg.drivers.api.instance import Sample
 from bmwg.drivers.api.protocols import (
     JsonValue,
     Missing,
-    NetworkDriver,
     Node,
     PlacedNode,
     Pod,
@@ -23,8 +22,8 @@ from bmwg.drivers.api.protocols import (
 from bmwg.drivers.containers import oci
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.containers.of_pods import OfPods
+from bmwg.drivers.containers.plain_runtime import IMAGE, PlainRuntime
 from bmwg.drivers.nodes import programs
-from bmwg.methodology.errors import ConfigError
 
 UNDO_KIND = "pod"
 _COMMAND_MOUNT, _COMMAND_FILE = "/run/bmwg-command", "command.sh"
@@ -52,7 +51,7 @@ class CrunPod(OfPods):
     @property
     def image(self) -> str:
         """What its root file system is."""
-        return "the node's root file system, read-only"
+        return IMAGE
 
     def start(self, arguments: Sequence[str] = ()) -> None:
         """Start the pod's program; a shell takes arguments that are told only now from a file."""
@@ -87,54 +86,22 @@ class CrunPod(OfPods):
         return self.node.call(oci.describe, pod_id=self.pod_id, state_dir=self._state_dir)
 
 
-class CrunRuntime:
+class CrunRuntime(PlainRuntime):
     """Makes pods by crun on the nodes of a run; their state lies below the run's folder."""
+
+    name = "crun"
 
     def __init__(
         self, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue] | None = None
     ) -> None:
-        if options:
-            raise ConfigError(
-                "CFG-04",
-                "pods.options of the testbed file",
-                expected="none: crun has no settings",
-                found=", ".join(options),
-            )
+        super().__init__(run_dir=run_dir, undo=undo, options=options)
         self._state_dir = f"{run_dir}/pods"
         self._commands = f"{run_dir}/commands"
-        self._undo = undo
 
     def probe(self, node: Node) -> Missing | None:
         """Return what the node lacks for pods: crun, cgroups."""
         found = node.call(oci.probe)
         return Missing(**found) if found else None
-
-    def refuses(self, network: NetworkDriver) -> Missing | None:
-        """Every network attaches to a process's namespace."""
-        return None
-
-    def side_by_side(self, functions: int) -> Missing | None:
-        """Pods share the CPUs that they are given."""
-        return None
-
-    def no_further_container(self) -> Missing | None:
-        """A container may join any network namespace."""
-        return None
-
-    def standing(
-        self,
-        nodes: Mapping[str, PlacedNode],
-        *,
-        cpus: str,
-        kept_off: Sequence[Sequence[int]] = (),
-        networks: Sequence[NetworkDriver] = (),
-    ) -> AbstractContextManager[None]:
-        """Nothing: crun has no service."""
-        return nullcontext()
-
-    def ready(self, node: PlacedNode) -> AbstractContextManager[None]:
-        """Nothing: a pod waits for no service."""
-        return nullcontext()
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Its name; each pod tells the version."""

@@ -10,13 +10,11 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import ClassVar
 
 from bmwg.drivers.api.instance import Sample
 from bmwg.drivers.api.protocols import (
     JsonValue,
     Missing,
-    NetworkDriver,
     Node,
     PlacedNode,
     Pod,
@@ -25,22 +23,18 @@ from bmwg.drivers.api.protocols import (
     UndoLog,
 )
 from bmwg.drivers.containers import docker_daemon, engine_pods
-from bmwg.drivers.containers.bundle import SLEEPER, PodSpec
+from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.containers.daemon import daemon
-from bmwg.drivers.containers.of_pods import OfPods
-from bmwg.methodology.errors import ConfigError, DriverError
+from bmwg.drivers.containers.plain_runtime import SleepingPod, SleepingRuntime
 
 _CALL_S = 60.0
 
 
-class EnginePod(OfPods):
-    """A pod whose container an engine holds. One with a network of its own sleeps from the beginning."""
+class EnginePod(SleepingPod):
+    """A pod whose container an engine holds."""
 
     def __init__(self, node: PlacedNode, spec: PodSpec, token: str, container: str) -> None:
-        super().__init__(node, spec.pod_id)
-        self.start_steps_ns: dict[str, int] = {}
-        self.end_steps_ns: dict[str, int] = {}
-        self._spec = spec
+        super().__init__(node, spec)
         self._token = token
         self._container = container
         self._cgroup = ""
@@ -57,29 +51,14 @@ class EnginePod(OfPods):
         self.pid, self.start_ticks, self._cgroup = made["pid"], made["start_ticks"], made["cgroup"]
 
     @property
-    def image(self) -> str:
-        """What its root file system is."""
-        return "the node's root file system, read-only"
-
-    @property
     def entry(self) -> dict[str, JsonValue]:
         """Programs enter it by the engine's API."""
         by = {"token": self._token, "container": self._container, "cgroup": self._cgroup}
         return {**super().entry, "entered_by": by}
 
-    def start(self, arguments: Sequence[str] = ()) -> None:
-        """Start a container that joined a network; any other one runs already, and its program sleeps."""
-        if self._spec.netns:
-            self.run()
-        self.start_steps_ns["container_running"] = time.monotonic_ns()
-
     def said(self) -> list[str]:
         """Nothing: a program that sleeps says nothing."""
         return []
-
-    def restart(self) -> dict[str, JsonValue]:
-        """Refuse: pods that are restarted are those of functions. Raises DriverError POD-05."""
-        raise DriverError("POD-05", f"pod {self.pod_id}: restart", found="no part of this runtime")
 
     def sample(self) -> Sample:
         """What all processes of the pod use."""
@@ -106,63 +85,26 @@ class EnginePod(OfPods):
         )
 
 
-class EngineRuntime:
+class EngineRuntime(SleepingRuntime):
     """Makes pods by one engine. On each node that has a pod a daemon of the run's own stands meanwhile."""
 
-    engine: ClassVar[str]
+    _version: JsonValue = None
 
     def __init__(
         self, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue] | None = None
     ) -> None:
-        if options:
-            raise ConfigError(
-                "CFG-04",
-                "pods.options of the testbed file",
-                expected=f"none: {self.engine} has no settings here",
-                found=", ".join(options),
-            )
-        self._run_dir = run_dir
-        self._undo = undo
-        self._version: JsonValue = None
+        super().__init__(run_dir=run_dir, undo=undo, options=options)
         self._ready: dict[str, str] = {}  # by node: the token of a daemon that stands for all of its pods
 
     def probe(self, node: Node) -> Missing | None:
         """Return what the node lacks for the engine."""
-        found = node.call(docker_daemon.probe, engine=self.engine)
+        found = node.call(docker_daemon.probe, engine=self.name)
         return Missing(**found) if found else None
-
-    def refuses(self, network: NetworkDriver) -> Missing | None:
-        """Every network attaches to a process's namespace."""
-        return None
-
-    def side_by_side(self, functions: int) -> Missing | None:
-        """No pod of these has a function."""
-        return Missing(
-            what=f"functions in pods by {self.engine}",
-            reason="its pods are made for programs of jobs and streams",
-            mend="pods.runtime: crun",
-        )
-
-    def no_further_container(self) -> Missing | None:
-        """A container may join the network of another one of the same daemon."""
-        return None
-
-    @contextmanager
-    def standing(
-        self,
-        nodes: Mapping[str, PlacedNode],
-        *,
-        cpus: str,
-        kept_off: Sequence[Sequence[int]] = (),
-        networks: Sequence[NetworkDriver] = (),
-    ) -> Iterator[None]:
-        """Nothing stands before the first pod."""
-        yield
 
     @contextmanager
     def ready(self, node: PlacedNode) -> Iterator[None]:
         """Have a daemon with its image stand on the node, which makes all of its pods meanwhile."""
-        token = f"{self.engine[0]}{secrets.token_hex(3)}"
+        token = f"{self.name[0]}{secrets.token_hex(3)}"
         with self._daemon(node, token):
             node.call_within(_CALL_S, engine_pods.prepare, token=token)
             self._ready[node.name] = token
@@ -177,10 +119,7 @@ class EngineRuntime:
 
         Raises ConfigError POD-01 for a pod with a network and a program of its own.
         """
-        if spec.told_at_start or not (spec.netns or tuple(spec.arguments) == SLEEPER):
-            raise ConfigError(
-                "POD-01", f"pod {spec.pod_id} by {self.engine}", expected="one that sleeps", found="a program"
-            )
+        self.require_sleeper(spec)
         asked_ns = time.monotonic_ns()
         token = self._ready.get(node.name) or spec.pod_id.removeprefix("bmwg-")
         with ExitStack() as stack:
@@ -189,36 +128,32 @@ class EngineRuntime:
             made = node.call_within(_CALL_S, engine_pods.create, token=token, spec=spec.as_builtins())
             stack.callback(node.call_within, _CALL_S, engine_pods.delete, token=token, container=made)
             pod = EnginePod(node, spec, token, made)
-            if not spec.netns:  # a network is attached to its process
-                pod.run()
-            pod.start_steps_ns |= {"pod_asked": asked_ns, "container_created": time.monotonic_ns()}
-            pod.attach(stack, networks)
-            pod.start_steps_ns["networks_attached"] = time.monotonic_ns()
+            pod.stand_up(stack, networks, asked_ns)
             yield pod
 
     @contextmanager
     def _daemon(self, node: PlacedNode, token: str) -> Iterator[None]:
-        root = f"{self._run_dir}/{self.engine}-{token}"
+        root = f"{self._run_dir}/{self.name}-{token}"
         with daemon(
-            node, self._undo, token=token, data_root=root, engine=self.engine, nat=False
+            node, self._undo, token=token, data_root=root, engine=self.name, nat=False
         ) as self._version:
             yield
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Its name and its parts' versions, as the daemon told them."""
-        return {"runtime": self.engine, "versions": self._version}
+        return {"runtime": self.name, "versions": self._version}
 
 
 class DockerRuntime(EngineRuntime):
     """Pods by dockerd, containerd and runc."""
 
-    engine = "docker"
+    name = "docker"
 
 
 class PodmanRuntime(EngineRuntime):
     """Pods by podman, conmon and crun."""
 
-    engine = "podman"
+    name = "podman"
 
 
 _: tuple[type[PodRuntime], ...] = (DockerRuntime, PodmanRuntime)

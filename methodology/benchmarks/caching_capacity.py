@@ -6,7 +6,8 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks.address_table import MOST, TAUGHT_FPS, Known, Turn, turn
-from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity
+from bmwg.methodology.benchmarks.concluded import Concluded, numbers
+from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.methodology.search.stepwise import Run, Step
 from bmwg.methodology.trial.judging import JudgedTrial
 
@@ -72,31 +73,21 @@ def procedure(goal: CapacityGoal) -> Generator[Step, JudgedTrial, Capacity]:
 
 def outcome(ended: Run[Capacity], goal: CapacityGoal, *, outcome_id: str) -> Outcome:
     """Return the capacity, exact to one address; `at_ceiling` where all that were tried are known."""
-    kind, reason, found = ended.type, ended.reason, ended.found
-    values: tuple[Quantity, ...] = ()
-    if found is not None:
-        kind = OutcomeType.MEASURED
-        if found.flooded is None:
-            kind, reason = (
-                OutcomeType.AT_CEILING,
-                f"{found.known + 1} addresses are known, more were not tried",
-            )
-        elif not found.known:
-            kind, reason = OutcomeType.AT_FLOOR, "the switch does not know one address of the learning port"
-        else:
-            numbers = {METRIC: found.known + 1, LEARNED: found.known, FLOODED: found.flooded}
-            values = tuple(
-                Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers.items()
-            )
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=METRIC,
-        cell=goal.cell,
-        type=kind,
-        values=values,
-        trials=tuple(trial.seq for trial in ended.trials),
-        statement="" if kind in (OutcomeType.MEASURED, OutcomeType.INVALID) else reason,
-        reason=reason,
-        requirements=REQUIREMENTS,
-        quality=(f"addresses told and asked for at {goal.taught_fps} frames/s, one frame each",),
+    return _concluded(ended, goal).outcome(
+        ended, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
     )
+
+
+def _concluded(ended: Run[Capacity], goal: CapacityGoal) -> Concluded:
+    quality = [f"addresses told and asked for at {goal.taught_fps} frames/s, one frame each"]
+    found = ended.found
+    if found is None:
+        return Concluded.without(ended, quality)
+    if found.flooded is None:
+        reason = f"{found.known + 1} addresses are known, more were not tried"
+        return Concluded(type=OutcomeType.AT_CEILING, reason=reason, quality=quality)
+    if not found.known:
+        reason = "the switch does not know one address of the learning port"
+        return Concluded(type=OutcomeType.AT_FLOOR, reason=reason, quality=quality)
+    values = numbers({METRIC: found.known + 1, LEARNED: found.known, FLOODED: found.flooded}, UNIT)
+    return Concluded(type=OutcomeType.MEASURED, values=values, quality=quality)

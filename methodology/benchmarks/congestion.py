@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from bmwg.methodology.benchmarks.concluded import Concluded
 from bmwg.methodology.benchmarks.forwarding_rate import per_second
 from bmwg.methodology.records import FRAMES_PER_S, Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
@@ -112,31 +113,14 @@ def _congested(goal: CongestionGoal) -> Procedure[tuple[JudgedTrial, ...]]:
 
 def outcome(ended: Run[Congested], goal: CongestionGoal, *, outcome_id: str) -> Outcome:
     """Return what each kind of port lost and forwarded, over all trials; and whether there is blocking."""
-    trials = ended.found.trials if ended.found is not None else ()
-    kind, reason, quality = ended.type, ended.reason, ""
-    values: tuple[Quantity, ...] = ()
-    if ended.found is not None:
-        kind, reason, quality = _concluded(ended.found, goal)
-    if kind is OutcomeType.MEASURED:
-        values = _values(trials)
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=METRIC,
-        cell=goal.cell,
-        type=kind,
-        values=values,
-        trials=tuple(trial.seq for trial in ended.trials),
-        statement="" if kind in (OutcomeType.MEASURED, OutcomeType.INVALID) else reason,
-        reason=reason,
-        requirements=REQUIREMENTS,
-        quality=(*([quality] if quality else []), *_offered(trials, goal)),
+    concluded = Concluded.without(ended) if ended.found is None else _concluded(ended.found, goal)
+    return concluded.outcome(
+        ended, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
     )
 
 
 def _offered(trials: Sequence[JudgedTrial], goal: CongestionGoal) -> list[str]:
     """Say at which load the trials were, and why it is none higher."""
-    if not trials:
-        return []
     load = trials[0].spec.load_fps
     told = [f"{len(trials)} trials of {goal.duration_s:g} s at {load} frames/s of each sender"]
     if load < goal.load_fps:
@@ -153,34 +137,35 @@ def _counts(trial: JudgedTrial, *, busy: bool) -> tuple[int, int]:
     return sum(one.sent_frames for one in streams), sum(one.lost_frames for one in streams)
 
 
-def _concluded(found: Congested, goal: CongestionGoal) -> tuple[OutcomeType, str, str]:
-    trials = found.trials
+def _concluded(found: Congested, goal: CongestionGoal) -> Concluded:
+    trials, offered = found.trials, _offered(found.trials, goal)
     blocked = sum(_counts(trial, busy=False)[1] > 0 for trial in trials)
     congested = sum(_counts(trial, busy=True)[1] > 0 for trial in trials)
     if congested < len(trials) and not goal.rated:
-        return (
-            OutcomeType.TESTER_LIMITED,
+        reason = (
             f"in {len(trials) - congested} of {len(trials)} trials the port to be congested carried all that"
-            " the tester offers: nothing was congested, or senders were held back",
-            "",
+            " the tester offers: nothing was congested, or senders were held back"
         )
+        return Concluded(type=OutcomeType.TESTER_LIMITED, reason=reason, quality=offered)
     if 0 < blocked < len(trials):
-        text = f"the uncongested port lost frames in {blocked} of {len(trials)} trials"
-        return OutcomeType.UNSTABLE, text, ""
-    overrun = sum(trial.result.lost_frames > 0 for trial in found.controls)
-    said = "the uncongested port lost frames in every trial, "
-    if overrun:
-        said += (
-            f"but {overrun} of {len(found.controls)} trials without congestion at the same load of each"
-            " sender lost frames too: this does not tell of blocking"
-        )
-    else:
-        said += "and without congestion none was lost: head-of-line blocking"
-    if not blocked:
-        said = "the uncongested port lost no frame: no head-of-line blocking"
+        reason = f"the uncongested port lost frames in {blocked} of {len(trials)} trials"
+        return Concluded(type=OutcomeType.UNSTABLE, reason=reason, quality=offered)
+    said = _of_blocking(found) if blocked else "the uncongested port lost no frame: no head-of-line blocking"
     if not congested:
         said += "; the congested port lost no frame: back pressure"
-    return OutcomeType.MEASURED, "", said
+    return Concluded(type=OutcomeType.MEASURED, values=_values(trials), quality=[said, *offered])
+
+
+def _of_blocking(found: Congested) -> str:
+    """Say what loss at the uncongested port in every trial means, by the control."""
+    overrun = sum(trial.result.lost_frames > 0 for trial in found.controls)
+    lost = "the uncongested port lost frames in every trial, "
+    if not overrun:
+        return lost + "and without congestion none was lost: head-of-line blocking"
+    return lost + (
+        f"but {overrun} of {len(found.controls)} trials without congestion at the same load of each sender"
+        " lost frames too: this does not tell of blocking"
+    )
 
 
 def _values(trials: Sequence[JudgedTrial]) -> tuple[Quantity, ...]:

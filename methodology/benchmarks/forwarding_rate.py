@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bmwg.methodology.benchmarks.concluded import Concluded, numbers
 from bmwg.methodology.records import (
     FRAMES_PER_S,
     Cell,
@@ -120,54 +121,41 @@ def procedure(goal: RateGoal) -> Procedure[Rates]:
 
 def outcome(ended: Run[Rates], goal: RateGoal, *, outcome_id: str) -> Outcome:
     """Return the highest forwarding rate with its load, and the one at the highest load that was offered."""
-    kind, reason = _without(ended)
-    rates = ended.found
-    values: tuple[Quantity, ...] = ()
+    return _concluded(ended, goal).outcome(
+        ended, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
+    )
+
+
+def _concluded(ended: Run[Rates], goal: RateGoal) -> Concluded:
+    """Return the numbers, or why there is none: the highest load that the tester sends has no valid trial."""
     quality = [
         f"loads from {goal.throughput_fps} to {goal.max_load_fps} frames/s of each sending port in steps of"
         f" {goal.step_fps}, trials of {goal.duration_s:g} s; rates are sums over ports"
     ]
-    if rates is not None:
-        if rates.disturbed:
-            quality.append(f"no valid trial at {', '.join(map(str, rates.disturbed))} frames/s")
-        if rates.short:
-            quality.append(f"the tester could not send {rates.short[0]} frames/s; no higher load was tried")
-        if kind is OutcomeType.MEASURED:
-            values = _values(rates)
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=METRIC,
-        cell=goal.cell,
-        type=kind,
-        values=values,
-        trials=tuple(trial.seq for trial in ended.trials),
-        statement="" if kind in (OutcomeType.MEASURED, OutcomeType.INVALID) else reason,
-        reason=reason,
-        requirements=REQUIREMENTS,
-        quality=tuple(quality),
-    )
-
-
-def _without(ended: Run[Rates]) -> tuple[OutcomeType, str]:
-    """Return why there is no answer: the highest load that the tester sends has no valid trial."""
     rates = ended.found
     if rates is None:
-        return ended.type, ended.reason
+        return Concluded.without(ended, quality)
+    if rates.disturbed:
+        quality.append(f"no valid trial at {', '.join(map(str, rates.disturbed))} frames/s")
+    if rates.short:
+        quality.append(f"the tester could not send {rates.short[0]} frames/s; no higher load was tried")
     highest = max((one.load_fps for one in rates.points), default=0)
     if rates.disturbed and rates.disturbed[-1] > highest:
-        return OutcomeType.UNSTABLE, f"no valid trial at the highest load, {rates.disturbed[-1]} frames/s"
+        reason = f"no valid trial at the highest load, {rates.disturbed[-1]} frames/s"
+        return Concluded(type=OutcomeType.UNSTABLE, reason=reason, quality=quality)
     if not rates.points:
-        return OutcomeType.TESTER_LIMITED, "the tester could not send the throughput itself"
-    return OutcomeType.MEASURED, ""
+        reason = "the tester could not send the throughput itself"
+        return Concluded(type=OutcomeType.TESTER_LIMITED, reason=reason, quality=quality)
+    return Concluded(type=OutcomeType.MEASURED, values=_values(rates), quality=quality)
 
 
 def _values(rates: Rates) -> tuple[Quantity, ...]:
     best = max(rates.points, key=lambda one: (one.forwarded_fps, -one.load_fps))
     last = rates.points[-1]
-    numbers = {
+    named = {
         METRIC: best.forwarded_fps,
         APPLIED: best.offered_fps,
         AT_MAXIMUM: last.forwarded_fps,
         MAXIMUM: last.offered_fps,
     }
-    return tuple(Quantity(metric=name, number=number, unit=FRAMES_PER_S) for name, number in numbers.items())
+    return numbers(named, FRAMES_PER_S)

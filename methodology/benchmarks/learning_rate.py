@@ -6,7 +6,8 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks.address_table import LEAST_TAUGHT_FPS, TAUGHT_FPS, Turn, middle, turn
-from bmwg.methodology.records import FRAMES_PER_S, Cell, Outcome, OutcomeType, Quantity
+from bmwg.methodology.benchmarks.concluded import Concluded, numbers
+from bmwg.methodology.records import FRAMES_PER_S, Cell, Outcome, OutcomeType
 from bmwg.methodology.search.stepwise import Run, Step
 from bmwg.methodology.trial.judging import JudgedTrial
 
@@ -84,32 +85,21 @@ def _learned(goal: LearningGoal, rate: int) -> Generator[Step, JudgedTrial, bool
 
 def outcome(ended: Run[Learning], goal: LearningGoal, *, outcome_id: str) -> Outcome:
     """Return the rate; `tester_limited` where all is learned at the highest that the tester sends."""
-    kind, reason, found = ended.type, ended.reason, ended.found
-    values: tuple[Quantity, ...] = ()
-    if found is not None:
-        kind = OutcomeType.MEASURED
-        if found.not_learned_fps is None:
-            kind = OutcomeType.TESTER_LIMITED
-            reason = (
-                f"{goal.addresses} addresses are learned at {found.learned_fps} frames/s, the highest rate"
-            )
-        elif found.learned_fps is None:
-            kind = OutcomeType.AT_FLOOR
-            reason = f"of {goal.addresses} addresses not all are learned at {found.not_learned_fps} frames/s"
-        else:
-            numbers = {METRIC: found.learned_fps, NOT_LEARNED: found.not_learned_fps}
-            values = tuple(
-                Quantity(metric=name, number=number, unit=FRAMES_PER_S) for name, number in numbers.items()
-            )
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=METRIC,
-        cell=goal.cell,
-        type=kind,
-        values=values,
-        trials=tuple(trial.seq for trial in ended.trials),
-        statement="" if kind in (OutcomeType.MEASURED, OutcomeType.INVALID) else reason,
-        reason=reason,
-        requirements=REQUIREMENTS,
-        quality=(f"{goal.addresses} addresses at every rate, asked for at {goal.asked_fps} frames/s",),
+    return _concluded(ended, goal).outcome(
+        ended, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
     )
+
+
+def _concluded(ended: Run[Learning], goal: LearningGoal) -> Concluded:
+    quality = [f"{goal.addresses} addresses at every rate, asked for at {goal.asked_fps} frames/s"]
+    found = ended.found
+    if found is None:
+        return Concluded.without(ended, quality)
+    if found.not_learned_fps is None:
+        reason = f"{goal.addresses} addresses are learned at {found.learned_fps} frames/s, the highest rate"
+        return Concluded(type=OutcomeType.TESTER_LIMITED, reason=reason, quality=quality)
+    if found.learned_fps is None:
+        reason = f"of {goal.addresses} addresses not all are learned at {found.not_learned_fps} frames/s"
+        return Concluded(type=OutcomeType.AT_FLOOR, reason=reason, quality=quality)
+    values = numbers({METRIC: found.learned_fps, NOT_LEARNED: found.not_learned_fps}, FRAMES_PER_S)
+    return Concluded(type=OutcomeType.MEASURED, values=values, quality=quality)
