@@ -43,7 +43,40 @@ def probe() -> dict[str, str] | None:
             "reason": "no cgroup hierarchy with controllers below /sys/fs/cgroup",
             "mend": "mount -t cgroup2 cgroup2 /sys/fs/cgroup",
         }
+    if below := _below(Path("/proc/1/cgroup").read_text()):
+        return {
+            "what": "LXC's cgroups",
+            "reason": f"process 1 is in {below}, and LXC makes containers below that",
+            "mend": "the machine's own process namespace, or a cgroup namespace",
+        }
+    if _is_chroot():
+        return {
+            "what": "a root of LXC's own",
+            "reason": "/ is not its mount namespace's root, and lxc-attach enters that one",
+            "mend": "a mount namespace whose root is /, by pivot_root in place of chroot",
+        }
     return None
+
+
+def _below(cgroups_of_first: str) -> str:
+    """Return the cgroup of process 1 that LXC makes containers below; empty where that is the root."""
+    paths = (line.split(":", 2)[2] for line in cgroups_of_first.splitlines())
+    return next((path for path in paths if path.removesuffix("/init.scope") not in ("", "/")), "")
+
+
+def _is_chroot() -> bool:
+    """Whether what enters this mount namespace has another root: a pod's limits would not hold for it."""
+    words = ["nsenter", "--mount=/proc/self/ns/mnt", "--", "cat", "/proc/self/mountinfo"]
+    entered = bounded.run(words, deadline_s=5.0)
+    if entered.returncode == 1:  # it did not enter: whoever makes a pod is told why
+        return False
+    return _root_mount(entered.stdout) != _root_mount(Path("/proc/self/mountinfo").read_text())
+
+
+def _root_mount(mountinfo: str) -> str:
+    """Return the number of the mount on top of `/`; empty where none is (proc(5))."""
+    mounted = (line.split() for line in mountinfo.splitlines())
+    return next((fields[0] for fields in reversed([*mounted]) if fields[4] == "/"), "")
 
 
 def _filter_file() -> Path:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,11 +29,14 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("lxc-start") is None, reason=f"needs LXC: {lxc_pods.MEND}"),
 ]
 CGROUPS = Path("/sys/fs/cgroup")
+CHROOTED = 'from bmwg.drivers.containers import lxc_pods; print((lxc_pods.probe() or {}).get("what"))'
 
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[NamespaceNode]:
     with NamespaceNode("dut1") as opened:
+        if lack := opened.call(lxc_pods.probe):
+            pytest.skip(f"needs {lack['what']}: {lack['reason']}")
         yield opened
 
 
@@ -179,6 +184,7 @@ def test_a_pod_whose_watcher_was_killed_is_removed(node: NamespaceNode, pod_id: 
     assert not process.same(made["pid"], made["start_ticks"])
 
 
+@pytest.mark.usefixtures("node")
 def test_what_a_node_left_that_is_gone_is_undone_from_the_machine(pod_id: str) -> None:
     with NamespaceNode("gone") as lost:
         made = lost.call_within(30.0, lxc_pods.start, spec=spec(pod_id))
@@ -197,6 +203,15 @@ def test_a_machine_without_lxc_is_told_by_name(monkeypatch: pytest.MonkeyPatch) 
     assert (told["what"], told["mend"]) == ("LXC", lxc_pods.MEND)
     with pytest.raises(TestbedError, match="POD-02"):
         lxc_pods.start(spec=spec("never"))
+
+
+@pytest.mark.usefixtures("node")
+def test_a_chroot_is_refused_since_programs_would_enter_another_root(tmp_path: Path) -> None:
+    """In one a program of a pod had the machine's own /sys, and its read-only folders could be written."""
+    script = f"mount --rbind / {tmp_path} && exec chroot {tmp_path} {sys.executable} -c '{CHROOTED}'"
+    chrooted = ["unshare", "--mount", "sh", "-c", script]
+    done = subprocess.run(chrooted, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.strip() == "a root of LXC's own", done.stderr
 
 
 def test_settings_and_programs_that_it_cannot_have_are_refused(node: NamespaceNode, tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bmwg.drivers.containers import lxc_config
+import pytest
+
+from bmwg.drivers.containers import lxc_config, lxc_pods
 from bmwg.drivers.containers.bundle import PodSpec
 
 AROUND = lxc_config.Around(
@@ -74,3 +76,17 @@ def test_the_first_process_becomes_the_program():
     spec = PodSpec(pod_id="p", cpus="0", memory_octets=64 << 20, arguments=("squid", "-N"))
     assert lxc_config.command(spec)[-2:] == ("squid", "-N")
     assert 'exec "$@"' in lxc_config.command(spec)[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "below"),
+    [
+        ("0::/init.scope\n", ""),
+        ("0::/\n", ""),
+        ("4:memory:/\n1:name=systemd:/init.scope\n0::/init.scope\n", ""),
+        ("4:memory:/process_api/7\n1:cpu:/\n0::/\n", "/process_api/7"),
+        ("0::/../user.slice\n", "/../user.slice"),
+    ],
+)
+def test_a_cgroup_of_the_first_process_that_lxc_would_stay_below_is_named(text: str, below: str) -> None:
+    assert lxc_pods._below(text) == below
