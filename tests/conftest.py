@@ -1,8 +1,12 @@
-"""Removes what a killed pass of these tests left on the machine, before the first test of the next one.
+"""Removes what a killed pass of these tests left behind, and asks a `quiet` test again that lost its CPU.
 
 A run refuses to start beside pods and processes of an ended run (LOCK-03), and a program that polls takes a
-CPU: leftovers would fell later tests. Each pass notes its process in `.lock` of its temporary folder and
-removes that file when it ends by itself.
+CPU: leftovers would fell later tests. They are removed before the first test. Each pass notes its process in
+`.lock` of its temporary folder and removes that file when it ends by itself.
+
+A `quiet` test needs the machine's CPUs. Where it failed and the kernel counted time that the hypervisor took
+meanwhile, the test is asked again, at most twice; `RERUN` in the summary names it. Without that evidence a
+failure stands.
 """
 
 import contextlib
@@ -38,3 +42,25 @@ def _of_killed_passes() -> Iterator[Path]:
         with contextlib.suppress(OSError, ValueError):
             if not Path(f"/proc/{int(lock.read_text())}").exists():
                 yield lock
+
+
+_stolen_before = [0]  # ticks, where the test that runs began
+
+
+def _stolen() -> int:
+    """Ticks of CPU time that the hypervisor gave to somebody else since boot, of all CPUs."""
+    return int(Path("/proc/stat").read_text().split("\n", 1)[0].split()[8])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note where this attempt begins."""
+    _stolen_before[0] = _stolen()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let a quiet test be asked again where it failed while CPU time was stolen."""
+    again = pytest.mark.flaky(reruns=2, condition=lambda: _stolen() > _stolen_before[0])
+    for item in items:
+        if item.get_closest_marker("quiet"):
+            item.add_marker(again)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 import tester_bed as bed
@@ -71,7 +72,8 @@ def test_frames_that_found_no_room_in_the_ring_are_the_testers_own(tester, ports
     assert flooded.streams[0].tester_dropped_frames == dropped
     lost = flooded.streams[0].lost_frames
     assert lost < dropped
-    found = assess(flooded, load_profile("rfc2544").policy)
+    policy = replace(load_profile("rfc2544").policy, max_stall_ns=10**12)  # else a stall speaks first
+    found = assess(flooded, policy)
     if lost:  # a tester that empties its ring before it sends what is due loses none of its own
         assert found.validity is Validity.SENT_SHORT  # where it may have dropped all that was lost
         assert found.reason.startswith(f"the tester's own queue dropped {dropped} frames")
