@@ -15,7 +15,9 @@ from bmwg.methodology.profiles import shortened
 from bmwg.methodology.profiles.profile import Deviation, PathPlan, Profile
 from bmwg.schemas.validation import near_name
 
-_KEY = "narrowed"
+_HINT = "add --path: it takes any network asked for; models and clusters have suites of their own"
+KEY = "narrowed"  # of a profile's data: what it was narrowed to
+NOTHING_LEFT = "PRF-11"  # the id of a profile of which nothing is left
 LEAST_OCTETS, MOST_OCTETS = 64, 9216  # as the schema of profiles has it
 
 
@@ -66,16 +68,16 @@ def narrowed(
 
     `options` are the networks of the testbed, `named_only` those that `all` leaves out. With networks, paths
     without one are left out unless they are named. A path that is named takes the networks and sizes that are
-    asked for, also where the profile has others on it; suites of a networking model keep their own networks.
+    asked for, also where the profile has others on it. A path that the profile lacks is another kind's if one
+    of those asked for is left; suites of a networking model keep their own networks.
     Its name tells it apart from the whole profile. Raises ConfigError PRF-11.
     """
     if not wanted:
         return profile
     for name in wanted.networks:
-        _require_known("network", name, options, "networks of the testbed")
+        require_known("network", name, options, "networks of the testbed")
     lines = [*profile.paths, *(plan for plans in profile.suite_paths.values() for plan in plans)]
-    for name in wanted.paths:
-        _require_known("path", name, dict.fromkeys(plan.path for plan in lines), f"paths of {profile.name}")
+    require_path(wanted, {plan.path for plan in lines}, profile.name)
     all_options = [name for name in options if name not in named_only]
     paths = _kept(profile.paths, wanted, all_options, other_networks=True)
     suite_paths = {
@@ -88,12 +90,12 @@ def narrowed(
     kept = {suite: plans for suite, plans in suite_paths.items() if plans}
     if not paths and not kept:
         raise nothing_left(profile.name, wanted)
-    name = f"{profile.name}-{_KEY}"
+    name = f"{profile.name}-{KEY}"
     data = shortened.declared(
         {
             **profile.data,
             "name": name,
-            _KEY: wanted.as_builtins(),
+            KEY: wanted.as_builtins(),
             "latency": {**profile.data["latency"], "frame_octets": list(latency.frame_octets)},
             "paths": [_as_data(plan) for plan in paths],
             "suites": {suite: {"paths": [_as_data(plan) for plan in plans]} for suite, plans in kept.items()},
@@ -165,7 +167,8 @@ def _as_data(plan: PathPlan) -> dict[str, Any]:
     }
 
 
-def _require_known(what: str, name: str, known: Collection[str], whose: str) -> None:
+def require_known(what: str, name: str, known: Collection[str], whose: str) -> None:
+    """Raise ConfigError PRF-11 for a name that is none of those known, with the near one."""
     if name in known:
         return
     near = near_name(name, known)
@@ -178,12 +181,18 @@ def _require_known(what: str, name: str, known: Collection[str], whose: str) -> 
     )
 
 
-def nothing_left(profile: str, wanted: Narrowing) -> ConfigError:
+def require_path(wanted: Narrowing, known: Collection[str], profile: str) -> None:
+    """Raise ConfigError PRF-11 where paths are asked for and a profile, by name, has none of them."""
+    if wanted.paths and not set(wanted.paths) & set(known):
+        require_known("path", wanted.paths[0], known, f"paths of {profile}")
+
+
+def nothing_left(profile: str, wanted: Narrowing, hint: str = "") -> ConfigError:
     """Return the error of a profile, by name, that has nothing to measure when it is narrowed."""
     return ConfigError(
         "PRF-11",
         f"profile {profile}; nothing was started",
         expected="something to measure",
         found="nothing on " + "; ".join(f"{key} {value}" for key, value in wanted.as_builtins().items()),
-        hint="add --path: it takes any network asked for; models and clusters have suites of their own",
+        hint=hint or _HINT,
     )

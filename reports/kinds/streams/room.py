@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bmwg.methodology.kinds.streams.records import KIND
 from bmwg.reports.kinds.repeated.answers import has_answers
-from bmwg.reports.kinds.streams import physics, turns
+from bmwg.reports.kinds.streams import message_curves, physics, sweeps, turns
 from bmwg.reports.kinds.streams.section import section, summary
-from bmwg.reports.kinds.streams.sweeps import plots
 from bmwg.reports.rooms import Room
 
 STREAMS = Room(
@@ -14,7 +13,7 @@ STREAMS = Room(
     holds=lambda run: has_answers(run, KIND),
     section=section,
     summary=summary,
-    plots=plots,
+    plots=lambda run: (*sweeps.plots(run), *message_curves.plots(run)),
     rules=(*physics.RULES, *turns.RULES),
     questions=physics.PHYSICS.questions,
 )

@@ -16,7 +16,7 @@ from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, Stre
 from bmwg.methodology.records import POD, OutcomeType
 from bmwg.reports.kinds.repeated import beside
 from bmwg.reports.kinds.repeated.answers import answers_of, has_answers, without_numbers
-from bmwg.reports.kinds.streams import collective, nested, order_tables, places, sweeps, turns
+from bmwg.reports.kinds.streams import collective, message_curves, nested, order_tables, places, sweeps, turns
 from bmwg.reports.kinds.streams.answers import Answered, interface_of, percentiles
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.sections.guest import accelerator_of
@@ -53,7 +53,8 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
             lines += paragraph(_conditions(mine[0], entry.get("source", "")))
-            lines += sweeps.lines(run, experiment, mine, figure) if experiment in SWEPT else []
+            curves = sweeps if experiment in SWEPT else message_curves
+            lines += curves.lines(run, experiment, mine, figure)
             lines += _answers(run, mine)
             lines += _compared(run, mine)
             lines += collective.lines(run, mine)

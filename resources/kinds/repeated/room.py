@@ -9,14 +9,16 @@ from typing import ClassVar, Generic
 
 import yaml
 
-from bmwg.drivers.testbed.file import SIMULATED, load_testbed, parse_testbed
+from bmwg.drivers.testbed.file import SIMULATED, Testbed, load_testbed, parse_testbed
 from bmwg.drivers.testbed.hosts import HostSpec, hosts_of, under_test
 from bmwg.drivers.testbed.medium import medium_of
 from bmwg.drivers.undo.locks import claims
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
-from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
+from bmwg.methodology.kinds.repeated.narrowed import narrowed
+from bmwg.methodology.kinds.repeated.profile import Planned, Profile, SpecT
 from bmwg.methodology.plan.shards import Pieces, Work
+from bmwg.methodology.profiles.narrowed import Narrowing
 from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.resources.kinds.repeated.bench import RepeatedBench
@@ -37,6 +39,14 @@ class NotSimulated:
         self.why = why
 
 
+def profile_of(
+    kind: RepeatedKind[SpecT, ResultT], name: str, testbed: Testbed, wanted: Narrowing
+) -> Profile[SpecT]:
+    """Return a kind's profile by name, narrowed to what is asked for; raises what either does."""
+    profile = kind.profiles.load(name)
+    return kind.profiles.of(narrowed(profile.data, wanted, testbed.data["networks"]))
+
+
 class RepeatedShare(ABC, Generic[SpecT, ResultT]):
     """What tests of the kind ask of a run. With a run that goes on, testbed and profile of its header.
 
@@ -53,7 +63,7 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
         self._continued = continued
         if continued is None:
             self.testbed = load_testbed(settings.testbed)
-            self.profile = self.kind.profiles.load(settings.profile)
+            self.profile = profile_of(self.kind, settings.profile, self.testbed, settings.narrowing)
             self.plan = [one for one in self.profile.plan() if one.test_id in selected]
         else:
             text = yaml.safe_dump(dict(continued.testbed), sort_keys=False, allow_unicode=True)
@@ -175,8 +185,9 @@ class RepeatedRoom(ABC, Generic[SpecT, ResultT]):
 
     def planned(self, wanted: PlanAsked) -> Collection[Planned[SpecT]]:
         """Return all that the profile plans; refuses what a run would refuse of the testbed file."""
-        require_drivers(load_testbed(wanted.testbed))
-        return self.of.profiles.load(wanted.profile).plan()
+        testbed = load_testbed(wanted.testbed)
+        require_drivers(testbed)
+        return profile_of(self.of, wanted.profile, testbed, wanted.narrowing).plan()
 
     def schedule(self, wanted: PlanAsked, tests: Collection[str]) -> Schedule:
         """Return each cell with its executions, and what all of them take."""

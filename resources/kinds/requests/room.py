@@ -17,6 +17,7 @@ from bmwg.methodology.kinds.requests.phase_search import goal
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.plan import turns
 from bmwg.methodology.plan.shards import Pieces, Work
+from bmwg.methodology.profiles.narrowed import nothing_left
 from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.reports.store.run import CABLES
@@ -130,6 +131,10 @@ class _Requests(RepeatedRoom[RequestsSpec, RequestsResult]):
 
     def planned(self, wanted: PlanAsked) -> Collection[Planned[RequestsSpec]]:
         """Return all that the profile plans with the testbed file's network options."""
+        if wanted.narrowing:  # its networks are those of its forms
+            raise nothing_left(
+                wanted.profile, wanted.narrowing, "a profile of HTTP experiments names its forms"
+            )
         networks = list(networks_of_testbed(Settings(testbed=wanted.testbed)))
         profile = profiles.load(wanted.profile, forms=registry.forms())
         return profiles.with_networks(profile, networks).plan()

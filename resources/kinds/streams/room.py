@@ -6,13 +6,14 @@ import secrets
 from collections.abc import Collection
 from dataclasses import replace
 
+from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS as KIND
 from bmwg.methodology.kinds.streams.profile import TEST_IDS
 from bmwg.methodology.kinds.streams.records import StreamsResult, StreamsSpec
 from bmwg.reports.store import Run, RunHeader
-from bmwg.resources.kinds.repeated.room import NotSimulated, RepeatedRoom, RepeatedShare
+from bmwg.resources.kinds.repeated.room import NotSimulated, RepeatedRoom, RepeatedShare, profile_of
 from bmwg.resources.kinds.streams.bench import StreamsBench
 from bmwg.resources.rooms import PlanAsked, Room
 from bmwg.resources.run.open_run import OpenRun
@@ -72,7 +73,7 @@ class _Streams(RepeatedRoom[StreamsSpec, StreamsResult]):
     def schedule(self, wanted: PlanAsked, tests: Collection[str]) -> Schedule:
         """Return the cells, and by which seed forms of sweeps take turns where any do."""
         told = super().schedule(wanted, tests)
-        profile = KIND.profiles.load(wanted.profile)
+        profile = profile_of(KIND, wanted.profile, load_testbed(wanted.testbed), wanted.narrowing)
         cells = [planned.cell for planned in profile.plan() if planned.test_id in tests]
         if seeded := KIND.order_seed_text(profile.data, cells, wanted.seed):
             seeded = f"{seeded}. A run draws its own seed unless BMWG_ORDER_SEED is set."

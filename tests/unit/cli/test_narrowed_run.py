@@ -112,3 +112,22 @@ def test_the_list_of_ledgers_of_a_user_lies_in_a_folder_of_theirs(monkeypatch, t
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert ledger._index_dir() == tmp_path / "bmwg" / "ledgers"
+
+
+def planned(*asked):
+    """Plan suites as somebody types it; status, the tests that are left, and the error."""
+    suites = [str(ROOT / "testcases" / name) for name in ("pod_to_pod", "lifecycle", "http_proxy")]
+    status, out, error = command("-m", "bmwg", "plan", *suites, *asked, at=ROOT)
+    return status, {line.split("-")[0] for line in out.splitlines() if "/" in line}, error
+
+
+def test_each_kind_measures_on_those_of_the_paths_that_it_has():
+    assert planned("--network", "macvlan", "--path", "p2p", "--path", "pvp")[:2] == (0, {"PP", "LC"})
+    assert planned("--network", "macvlan", "--path", "p2p-underlay")[:2] == (0, {"PP"})
+
+
+def test_a_path_that_no_kind_has_is_refused_also_beside_one_that_is_known():
+    status, tests, error = planned("--path", "p2p", "--path", "pvpp")
+    assert (status != 0, tests) == (True, set())
+    assert "PRF-11" in error
+    assert "did you mean pvp?" in error

@@ -1,0 +1,103 @@
+"""Curves by the size of a message: a line a way, apart by where the pods are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+from types import SimpleNamespace
+
+import pytest
+
+from bmwg.methodology.kinds.streams.kind import STREAMS
+from bmwg.methodology.kinds.streams.profile import PROFILES
+from bmwg.methodology.kinds.streams.records import Crossing, Exchange, StreamsResult
+from bmwg.reports.kinds.repeated.answers import Answered
+from bmwg.reports.kinds.streams import message_curves
+from bmwg.reports.render.forms.rst import restructured
+
+PLAN = PROFILES.load("message-sizes").plan()
+
+
+def answered(planned) -> Answered:
+    """Answer a cell: as many Mbit/s, or microseconds, as a message has octets over 64, spread by 1 %."""
+    tried, results = [], []
+    for number in range(1, planned.asked.wanted + 1):
+        spread = 1 + (number - 3) / 100
+        octets = int(planned.spec.message_octets * 1e6 / 64 / 8 * spread)
+        times = {}
+        if planned.spec.exchange is Exchange.PING_PONG:
+            mean_ns = round(planned.spec.message_octets * 1e3 / 64 * spread)
+            times = {
+                "round_trips": 1000,
+                "mean_round_trip_ns": mean_ns,
+                "round_trip_ns": {"p50": mean_ns, "p99": mean_ns, "max": mean_ns},
+                "sent_messages": 1000,
+                "received_messages": 1000,
+            }
+            octets = 1000 * planned.spec.message_octets
+        result = StreamsResult(
+            sent_octets=octets,
+            received_octets=octets,
+            elapsed_ns=1_000_000_000,
+            process_ns=1_100_000_000,
+            wall_ns=1_200_000_000,
+            crossings=(Crossing(at="dut1/nic0", octets=3 * octets, frames=octets),),
+            **times,
+        )
+        tried.append(STREAMS.tried(number, replace(planned.spec, number=number), result))
+        results.append(result)
+    return Answered(
+        outcome=STREAMS.answered(planned, tried),
+        planned=planned,
+        results=tuple(results),
+        deployment=planned.cell.network,
+        by_number=dict(enumerate(results, 1)),
+    )
+
+
+@pytest.fixture
+def run(monkeypatch):
+    answers = [answered(one) for one in PLAN]
+    assert all(one.measured for one in answers)
+    monkeypatch.setattr(message_curves, "answers_of", lambda _run, _kind: answers)
+    return SimpleNamespace(platform={"deployments": {}}, profile={}, answers=answers)
+
+
+def of(run, experiment):
+    return [one for one in run.answers if dict(one.outcome.cell.axes)["experiment"] == experiment]
+
+
+def test_each_figure_has_a_line_for_each_way_and_names_every_size(run):
+    plots = {plot.name: plot for plot in message_curves.plots(run)}
+    assert plots.keys() == {
+        f"streams-{what}-by-message-pods-of-{where}"
+        for what in ("tcp", "round-trip")
+        for where in ("one-host", "two-hosts")
+    }
+    plot = plots["streams-tcp-by-message-pods-of-one-host"]
+    words = [unescape(word) for word in re.findall(r"<text[^>]*>([^<]*)</text>", plot.svg)]
+    assert {"p2p bridge", "p2p ptp", "p2p macvlan", "p2p ovs-vlan", "goodput, Mbit/s"} <= set(words)
+    assert {"64", "256", "1,024", "4,096", "16,384", "65,536"} <= set(words)
+    assert "p2p bridge: 64 octets 1.0, 256 octets 4.0" in plot.description
+
+
+def test_the_table_has_a_row_a_size_and_a_column_a_way(run):
+    blocks = message_curves.lines(run, "round_trip", of(run, "round_trip"), lambda name: [])
+    text = restructured(blocks).replace("\\", "")
+    assert "By the size of a message, pods of two hosts: mean and half-width at 95 %" in text
+    rows = [" ".join(part.split()) for part in text.split("* - ")]
+    row = next(row for row in rows if row.startswith("16384 "))
+    assert row.count("256.0 ± ") == 4  # bridge, ptp, macvlan and ovs-vlan of one host
+    assert "p2p-cluster flannel, us" in " ".join(text.split())
+
+
+def test_two_sizes_make_no_curve(run):
+    few = [one for one in of(run, "tcp") if one.planned.spec.message_octets < 1024]
+    assert message_curves.lines(run, "tcp", few, lambda name: []) == []
+
+
+def test_a_machine_that_is_translated_has_no_line(run, monkeypatch):
+    monkeypatch.setattr(message_curves.places, "translated", lambda _run, _one: "TCG")
+    assert message_curves.plots(run) == ()
+    assert message_curves.lines(run, "tcp", of(run, "tcp"), lambda name: []) == []
