@@ -246,10 +246,7 @@ class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
         """Record a deployment and watch it; yields its id, and what says that it no longer stands."""
         bed = self.open_bed()
         require_closed(bed)
-        axes = dict(cell.axes)
-        words = [str(axes[AXIS])] if AXIS in axes else []
-        words += [cell.hosting] if order.sweep_of(self._profile, cell) else []
-        deployment_id = self.new_deployment(self.kind.name, cell.path, *words, cell.network)
+        deployment_id = self.new_deployment(self.kind.name, *words_of(cell, self._profile))
         programs: dict[str, Any] = {name: dict(one.describe()) for name, one in workloads.items()}
         crossed = [one.at for one in between.crossed]
         evidence: Evidence = {**between.evidence, "workloads": programs, "crossed": crossed}
@@ -318,6 +315,18 @@ def _ways(spec: StreamsSpec) -> tuple[Way, ...]:
 def _unanswered(path: PodPathDriver | None, planned: Planned[StreamsSpec]) -> Missing | None:
     """Return why the path's answering end has no server of a workload, where it is not ours to start."""
     return path.unanswered(planned.spec.workload) if isinstance(path, ServedPath) else None
+
+
+def words_of(cell: Cell, profile: Mapping[str, Any]) -> list[str]:
+    """Name a cell's deployment: of cells with the same words, each is held against the first.
+
+    Pods of another number, forms of a sweep that take turns and guests with other NICs are apart.
+    """
+    axes = dict(cell.axes)
+    words = [str(axes[AXIS])] if AXIS in axes else []
+    words += [cell.hosting] if order.sweep_of(profile, cell) else []
+    words += [f"{axes['pods']}pods"] if "pods" in axes else []
+    return [cell.path, *words, cell.network]
 
 
 def _place(planned: Planned[StreamsSpec]) -> tuple[str, str, str, str, int]:

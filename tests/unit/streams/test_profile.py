@@ -11,6 +11,7 @@ from bmwg.methodology.kinds.registry import kind
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.records import BAREMETAL, NOTHING, POD
+from bmwg.resources.kinds.streams.bench import words_of
 
 QUICK = profile.PROFILES.load("quick")
 
@@ -125,3 +126,15 @@ def test_an_id_stands_for_the_same_for_ever() -> None:
     )
     made = profile.PROFILES.of(data())
     assert made.plan()[0].cell.cell_id == "p2p/bridge/tcp/forward/131072o/1s"
+
+
+@pytest.mark.parametrize("name", ["quick", "dcn00-mpi"])
+def test_pods_of_another_number_are_another_kind_of_deployment(name) -> None:
+    """Else the second would be held against the first, and all of its cells were invalid."""
+    made = profile.PROFILES.load(name)
+    kinds = {}
+    for one in made.plan():
+        if one.cell.path != "client-server":  # whose forms are told apart by how they host
+            kinds.setdefault(tuple(words_of(one.cell, made.data)), set()).add(one.spec.pods)
+    assert {len(numbers) for numbers in kinds.values()} == {1}
+    assert len({number for numbers in kinds.values() for number in numbers}) > 1
