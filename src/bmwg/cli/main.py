@@ -60,6 +60,8 @@ _NEW_OBJECTS = 50_000  # choice: a line of a journal makes about a thousand
 def modules_for(arguments: Sequence[str]) -> tuple[str, ...]:
     """The modules that a command line needs: the named verb's alone, for most take long to load."""
     verb = arguments[0] if arguments else ""
+    if verb == "--version":
+        return ()
     module = _OTHERS.get(verb, verb)
     return (module,) if module in MODULES else MODULES
 

@@ -257,6 +257,21 @@ def test_the_load_is_the_highest_that_the_tester_sends_at_this_switch():
     assert never.type is OutcomeType.TESTER_LIMITED
 
 
+@pytest.mark.parametrize("short", [2, 5])
+def test_a_trial_that_was_sent_short_once_is_taken_again(short):
+    """The second of congestion, and the second of the control."""
+    numbers = iter(range(1, 100))
+
+    def once(spec):
+        return Validity.SENT_SHORT if next(numbers) == short else Validity.VALID
+
+    switch = Switch(egress_fps=100_000, blocks=True)
+    outcome, told = answer(switch, "congestion_control", "congestion-4", validity=once)
+    assert outcome.type is OutcomeType.MEASURED
+    assert told[congestion.METRIC] == pytest.approx(1 / 3, rel=1e-4)
+    assert len(switch.trials) == 3 + 3 + 1
+
+
 def test_where_nothing_is_congested_nothing_is_told_of_blocking():
     outcome, told = answer(Switch(), "congestion_control", "congestion-4")
     assert outcome.type is OutcomeType.TESTER_LIMITED
@@ -348,6 +363,7 @@ def test_a_switch_that_learns_at_a_rate_has_that_rate(rate):
     low, high = told[learning_rate.METRIC], told[learning_rate.NOT_LEARNED]
     assert low <= rate < high
     assert high - low <= max(1, 0.05 * high)
+    assert 2 * (high - low) > 0.05 * low - 2  # it ends where it may
     taught = {one.spec.pattern.sources for one in switch.trials} | {
         one.spec.pattern.destinations for one in switch.trials
     }
