@@ -1,11 +1,14 @@
 """A profile that extends another one is whole, under its own name; deviations say its own numbers."""
 
+from importlib import resources
 from pathlib import Path
 
 import pytest
 import yaml
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.kinds.acts.kind import ACTS
+from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.profiles import builtin_names, load_profile, shortened
 from bmwg.methodology.profiles.narrowed import Narrowing, narrowed
@@ -142,3 +145,18 @@ def test_profiles_of_other_kinds_extend_theirs(tmp_path):
     assert mine.data["experiments"] == quick.data["experiments"]
     with pytest.raises(ConfigError):
         STREAMS.profiles.load(written(tmp_path, repetitons=3))
+
+
+REPEATED = {"acts": ACTS, "jobs": JOBS, "streams": STREAMS}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, of in REPEATED.items() for name in of.profiles.names()]
+)
+def test_a_copy_of_a_shipped_profile_is_a_profile(tmp_path, kind, name):
+    """A file of one's own is read more strictly, and most begin as a copy."""
+    profiles = REPEATED[kind].profiles
+    text = resources.files(f"bmwg.methodology.kinds.{kind}.profiles").joinpath(f"{name}.yaml").read_text()
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(text)
+    assert profiles.load(str(copy)).plan() == profiles.load(name).plan()
