@@ -92,9 +92,11 @@ def test_the_table_has_a_row_a_size_and_a_column_a_way(run):
     assert "p2p-cluster flannel, us" in " ".join(text.split())
 
 
-def test_two_sizes_make_no_curve(run):
+def test_two_sizes_make_no_curve_and_three_do(run):
     few = [one for one in of(run, "tcp") if one.planned.spec.message_octets < 1024]
     assert message_curves.lines(run, "tcp", few, lambda name: []) == []
+    three = [one for one in of(run, "tcp") if one.planned.spec.message_octets <= 1024]
+    assert message_curves.lines(run, "tcp", three, lambda name: [])
 
 
 def test_a_machine_that_is_translated_has_no_line(run, monkeypatch):
