@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from tests.unit.fleet import made
 
 from bmwg.methodology.records import OutcomeType
+from bmwg.reports.checker.judge import judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.fleet import kept
@@ -108,6 +110,12 @@ def test_the_union_has_the_answers_and_grades_of_one_run(whole, results, tmp_pat
     assert {kind for kind, _ in found.values()} == {OutcomeType.MEASURED}
     assert grades_of(made_of) == grades_of({1: alone})
     assert verdicts_of(made_of) == verdicts_of({1: alone})
+    judged = judge(verify_folder(folder).evidence)  # what the run's own report says
+    own = {(one.document, one.benchmark): one.grade.value for one in judged.grades}
+    assert grades_of(made_of) == {key: own[key] for key in grades_of(made_of)}
+    assert grades_of(made_of)
+    said = {(one.benchmark, one.requirement): one.verdict.value for one in judged.verdicts}
+    assert verdicts_of(made_of) == Counter(said.values())
 
 
 def test_a_missing_shard_is_named(whole, results) -> None:
