@@ -175,7 +175,29 @@ def _drained(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]
         f"{metric}.lost_frames", each(results, lambda life: life.lost_frames), "frames"
     )
     values += repeated.medians(f"{metric}.first_frame", each(results, _start))
-    return (*values, *_steps(metric, results))
+    return (*values, *_steps(metric, results), *_figures(metric, results))
+
+
+def _figures(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
+    """Return the medians of what makers tell, and of the load beside; a figure's unit ends its name."""
+    values: tuple[Quantity, ...] = ()
+    for name in figures_of([life for result in results for life in result.lives]):
+        found = each(results, figure(name))
+        values += repeated.medians(f"{metric}.{name}", found, _UNITS.get(name.rpartition("_")[2], "count"))
+    return values
+
+
+_UNITS = {"ns": "ns", "octets": "octets", "frames": "frames", "fps": "1/s"}
+
+
+def figure(name: str) -> Callable[[Life], int]:
+    """Return what tells a figure of a life."""
+    return lambda life: life.told[name]
+
+
+def figures_of(lives: Sequence[Life]) -> tuple[str, ...]:
+    """Return the figures that all lives tell, by name."""
+    return tuple(name for name in (lives[0].told if lives else ()) if all(name in one.told for one in lives))
 
 
 def _steps(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:

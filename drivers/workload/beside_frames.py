@@ -1,0 +1,103 @@
+"""A load beside what is timed: frames in small bursts between the same ports, at half of what gets through.
+
+Half is found, not asked for: the rate is doubled until frames are lost, and half of the last rate without
+is offered from then on. These frames carry a mark of their own and are in no count of the timed ones.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bmwg.drivers.api.protocols import TesterPort
+from bmwg.drivers.workload.offered_frames import OfferedFrames
+
+_EVERY_US = 2000  # choice: what is due is offered each 2 ms, or when the sender comes to it
+_MOST_AT_ONCE = 64  # choice: what a queue takes; what was due beyond is not offered
+_FIRST_FPS = 500
+_MOST_FPS = 64_000  # choice: more than one thread offers in time
+_TRY_S = 0.4
+_ON_ITS_WAY_S = 0.2
+_LOST_RATIO = 0.01  # choice: of a translated guest that stands still for milliseconds
+_FULL_RATIO = 0.9  # choice: of what was asked for, or the sender is the limit
+
+
+class BesideFrames(OfferedFrames):
+    """Offers what is due of so many frames a second. `fps` is what is aimed at, not what was offered.
+
+    `sender_limited`: more was asked for than this sender offers, so what gets through may be more than found.
+    """
+
+    def __init__(self, ports: tuple[TesterPort, TesterPort], *, frame_octets: int, routers: int) -> None:
+        self._fps = 0
+        self._from_s = self._owed = 0.0
+        self._like: bytes = b""
+        self.sender_limited = False
+        super().__init__(ports, frame_octets=frame_octets, interval_us=_EVERY_US, routers=routers)
+
+    @property
+    def fps(self) -> int:
+        """Frames a second that are aimed at."""
+        return self._fps
+
+    def aim(self, fps: int) -> None:
+        """Offer so many a second from now on; of 0 one each 2 ms."""
+        self._fps, self._from_s, self._owed = fps, time.monotonic(), 0.0
+
+    def _offer(self, out: socket.socket) -> None:
+        if self._peer is None or not self._fps:
+            super()._offer(out)
+            return
+        now_s = time.monotonic()
+        self._owed = min(_MOST_AT_ONCE, self._owed + (now_s - self._from_s) * self._fps)
+        self._from_s = now_s
+        while self._owed >= 1:
+            super()._offer(out)
+            self._owed -= 1
+
+    def half(self) -> int:
+        """Find by trials what gets through, aim at half of it, and return the whole; 0 where nothing does."""
+        carried, fps = 0, _FIRST_FPS
+        while fps <= _MOST_FPS:
+            offered, received = self._tried(fps)
+            if received < (1 - _LOST_RATIO) * offered:
+                self.sender_limited = False
+                break
+            if self.sender_limited:
+                carried = max(carried, int(offered / _TRY_S))
+                break
+            carried, fps = fps, 2 * fps
+        self.aim(carried // 2)
+        time.sleep(_ON_ITS_WAY_S)
+        return carried
+
+    def _tried(self, fps: int) -> tuple[int, int]:
+        self.aim(fps)
+        began_ns = time.monotonic_ns()
+        time.sleep(_TRY_S)
+        until_ns = time.monotonic_ns()
+        time.sleep(_ON_ITS_WAY_S)
+        offered, received = self.between(began_ns, until_ns)
+        self.sender_limited = offered < _FULL_RATIO * fps * _TRY_S or fps == _MOST_FPS
+        return offered, received
+
+    def _frame(self, number: int) -> bytes:
+        """Make a frame by another's example: only its number differs."""
+        if not self._like or self._like[:6] != self._peer:
+            self._like = super()._frame(0)
+        at = self._like.index(self._token) + len(self._token)
+        return self._like[:at] + struct.pack("!Q", number) + self._like[at + 8 :]
+
+
+@contextmanager
+def half_load(
+    ports: tuple[TesterPort, TesterPort], *, frame_octets: int, routers: int, within_s: float
+) -> Iterator[tuple[BesideFrames, int]]:
+    """Offer half of what gets through until this is left; gives the frames and what does get through."""
+    beside = BesideFrames(ports, frame_octets=frame_octets, routers=routers)
+    with beside.offering():
+        beside.begin()
+        yield beside, beside.half() if beside.wait(within_s) else 0
