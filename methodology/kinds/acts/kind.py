@@ -196,8 +196,9 @@ def figure(name: str) -> Callable[[Life], int]:
 
 
 def figures_of(lives: Sequence[Life]) -> tuple[str, ...]:
-    """Return the figures that all lives tell, by name."""
-    return tuple(name for name in (lives[0].told if lives else ()) if all(name in one.told for one in lives))
+    """Return the figures that all lives tell, in the order of their names: a journal keeps no other."""
+    first = lives[0].told if lives else {}
+    return tuple(name for name in sorted(first) if all(name in one.told for one in lives))
 
 
 def _steps(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:

@@ -232,7 +232,7 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
         if spec.workload in OUTAGES:
             found += _impossible_outage(f"{spec.noun} {number}", life)
         if spec.workload == MIGRATIONS:
-            found += impossible_move(f"{spec.noun} {number}", life)
+            found += _impossible_move(spec, f"{spec.noun} {number}", life)
         if not stopped and (first_ns is None) != (life.received_frames == 0):
             found.append(
                 f"{spec.noun} {number}: {life.received_frames} frames came, the first at {first_ns} ns"
@@ -279,8 +279,29 @@ def _impossible_outage(which: str, life: Life) -> list[str]:
     return found
 
 
-def impossible_move(which: str, life: Life) -> list[str]:
-    """Say what of a move cannot be: that frames were forwarded between the guest's stop and its new begin."""
+def _impossible_move(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say what of a move cannot be: frames of a guest that stood, figures that exclude another."""
+    told = life.told
+    found = [
+        f"{which}: {less} is {told[less]}, {more} {told[more]}"
+        for less, more in (
+            ("beside_received_frames", "beside_offered_frames"),
+            ("beside_fps", "carried_fps"),
+            ("qemu_downtime_ns", "qemu_total_ns"),
+        )
+        if told.get(less, 0) > told.get(more, 0)
+    ]
+    if spec.mode == PRE_COPY and told.get("asked_pages", 0):
+        found.append(f"{which}: by {spec.mode}, and its other place asked for {told['asked_pages']} pages")
+    if (spec.beside == HALF_LOAD) != ("carried_fps" in told):
+        found.append(
+            f"{which}: {'a' if 'carried_fps' in told else 'no'} load beside, asked for {spec.beside!r}"
+        )
+    return found + _stood_and_forwarded(which, life)
+
+
+def _stood_and_forwarded(which: str, life: Life) -> list[str]:
+    """Say which frames were forwarded between the guest's stop and its new begin."""
     stopped, resumed = (life.steps.get(name) for name in (GUEST_STOPPED, GUEST_RESUMED))
     if stopped is None or resumed is None:
         return []
@@ -312,6 +333,8 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             continue
         if spec.workload in OUTAGES:
             found += _unclear_outage(f"{spec.noun} {number}", life)
+        if spec.workload == MIGRATIONS and not {GUEST_STOPPED, GUEST_RESUMED} <= set(life.steps):
+            found.append(f"{spec.noun} {number}: it is not told when the guest stopped and ran again")
         if life.removal_ns is None:
             found.append(f"{spec.noun} {number} was not removed")
         if spec.counts_failures:
