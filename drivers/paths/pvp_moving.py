@@ -32,13 +32,18 @@ from bmwg.methodology.records import VM, Cell
 MEMORY_OCTETS = 128 << 20  # choice: the least with which the kernel boots and writes beside routing
 HOLDS_MEBIOCTETS = 12  # choice: what can be sent within the downtime limit, so that pre-copy ends
 _FUNCTION = "kernel-l3"
+_FIRST_BESIDE = 15  # the last octet of the second guest's addresses is one more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The path while it stands: the guest, whose moves are acts, and the tester's ports."""
+    """The path while it stands: the guest, whose moves are acts, and the tester's ports.
+
+    `another` is a guest beside it that nobody has begun, with an address of its own on each side.
+    """
 
     guest: MovingGuest
+    another: MovingGuest
     ports: tuple[TesterPort, TesterPort]
     evidence: Evidence
 
@@ -116,20 +121,23 @@ class MovingPath:
                 )
                 for node in (home, away)
             ]
-            guest = MovingGuest(self._intent(sides, writes=writes), places)
+            guest = MovingGuest(self._intent(sides, 0, writes=writes), places)
+            another = MovingGuest(self._intent(sides, 1, writes=False), places)
+            stack.callback(another.end)
             stack.callback(guest.end)
             guest.begin()
             yield Standing(
                 guest=guest,
+                another=another,
                 ports=(routed_port(bed, sides[0]), routed_port(bed, sides[1])),
                 evidence=self._evidence(guest, sides, home, away, device_queues),
             )
 
-    def _intent(self, sides: tuple[Side, Side], *, writes: bool) -> GuestIntent:
+    def _intent(self, sides: tuple[Side, Side], at: int, *, writes: bool) -> GuestIntent:
         name = f"moving-{self._bed.next_id()}"
         legs = [
             Leg(
-                address=OUTER[side.number].router_ipv4,
+                address=address_of(side.number, at),
                 far=host(OUTER[side.number].far_ipv4),
                 far_mac=side.tester_mac,
             )
@@ -137,8 +145,8 @@ class MovingPath:
         ]
         return GuestIntent(
             name=name,
-            taps=("bmwg-tap0", "bmwg-tap1"),
-            macs=(links.mac_of("moving", "eth0"), links.mac_of("moving", "eth1")),
+            taps=(f"bmwg-tap{2 * at}", f"bmwg-tap{2 * at + 1}"),
+            macs=(links.mac_of(f"moving{at}", "eth0"), links.mac_of(f"moving{at}", "eth1")),
             memory_octets=MEMORY_OCTETS,
             words=router_initramfs.words(legs, holds_mebioctets=HOLDS_MEBIOCTETS, writes=writes),
         )
@@ -179,6 +187,15 @@ class MovingPath:
             "device_queues": device_queues,
             "datapath": {home.name: home.call(datapath.observe)},
         }
+
+
+def address_of(side: int, at: int) -> str:
+    """Return the address of the guest of that number on a side, in prefix notation; 0 has the router's."""
+    router = OUTER[side].router_ipv4
+    if at == 0:
+        return router
+    network, _, length = router.partition("/")
+    return f"{network.rpartition('.')[0]}.{_FIRST_BESIDE + at}/{length}"
 
 
 def _bridge(side: Side) -> str:

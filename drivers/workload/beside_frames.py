@@ -2,6 +2,8 @@
 
 Half is found, not asked for: the rate is doubled until frames are lost, and half of the last rate without
 is offered from then on. These frames carry a mark of their own and are in no count of the timed ones.
+
+Ids: MOVE-05 nothing gets through.
 """
 
 from __future__ import annotations
@@ -11,9 +13,12 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.workload.offered_frames import OfferedFrames
+from bmwg.methodology.errors import DriverError
+from bmwg.methodology.kinds.acts.records import HALF_LOAD, ActsSpec
 
 _EVERY_US = 2000  # choice: what is due is offered each 2 ms, or when the sender comes to it
 _MOST_AT_ONCE = 64  # choice: what a queue takes; what was due beyond is not offered
@@ -92,12 +97,45 @@ class BesideFrames(OfferedFrames):
         return self._like[:at] + struct.pack("!Q", number) + self._like[at + 8 :]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HalfLoad:
+    """A load that goes on, and what got through before it did."""
+
+    frames: BesideFrames
+    carried_fps: int
+
+    def told(self, from_ns: int, until_ns: int) -> dict[str, int]:
+        """Return the figures of a life: what was found and aimed at, and what came of it in that time."""
+        offered, received = self.frames.between(from_ns, until_ns)
+        return {
+            "carried_fps": self.carried_fps,
+            "beside_fps": self.frames.fps,
+            "sender_limited": int(self.frames.sender_limited),
+            "beside_offered_frames": offered,
+            "beside_received_frames": received,
+        }
+
+
 @contextmanager
 def half_load(
-    ports: tuple[TesterPort, TesterPort], *, frame_octets: int, routers: int, within_s: float
-) -> Iterator[tuple[BesideFrames, int]]:
-    """Offer half of what gets through until this is left; gives the frames and what does get through."""
-    beside = BesideFrames(ports, frame_octets=frame_octets, routers=routers)
+    ports: tuple[TesterPort, TesterPort], spec: ActsSpec, *, routers: int
+) -> Iterator[HalfLoad | None]:
+    """Offer half of what gets through until this is left, where it is asked for; else nothing.
+
+    Raises DriverError MOVE-05 where nothing gets through.
+    """
+    if spec.beside != HALF_LOAD:
+        yield None
+        return
+    beside = BesideFrames(ports, frame_octets=spec.frame_octets, routers=routers)
     with beside.offering():
         beside.begin()
-        yield beside, beside.half() if beside.wait(within_s) else 0
+        carried_fps = beside.half() if beside.wait(spec.first_frame_s) else 0
+        if not carried_fps:
+            raise DriverError(
+                "MOVE-05",
+                "a load beside an act; nothing was done",
+                expected="a rate that gets through",
+                found=f"none of {_FIRST_FPS} frames a second or more",
+            )
+        yield HalfLoad(frames=beside, carried_fps=carried_fps)

@@ -2,7 +2,7 @@
 
 Frames are offered all the time to a guest that routes. QEMU moves it by pre-copy or post-copy; its own
 figures stand beside what the frames show. Beside the timed frames a load may go on, or the guest writes its
-memory. Ids: MOVE-04 no frame was forwarded at the other place, MOVE-05 nothing gets through of a load beside.
+memory. Ids: MOVE-04 no frame was forwarded at the other place.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any, ClassVar, TypeVar, cast
 from bmwg.drivers.machines.guest_moves import Move, MovingGuest
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.ports import interfaces
-from bmwg.drivers.workload import announcements, beside_frames
+from bmwg.drivers.workload import announcements
 from bmwg.drivers.workload.announcements import Announcements
-from bmwg.drivers.workload.beside_frames import BesideFrames
+from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import Seen
@@ -28,7 +28,6 @@ from bmwg.methodology.kinds.acts.records import (
     AGAIN,
     ANNOUNCED,
     BEFORE_LOSS,
-    HALF_LOAD,
     MEMORY_WRITES,
     POST_COPY,
     STOPPED,
@@ -62,23 +61,7 @@ class Migrations(OfActs):
             frames.begin()
             if not frames.wait(spec.first_frame_s):
                 return
-            beside = None
-            if spec.beside == HALF_LOAD:
-                beside = stack.enter_context(
-                    beside_frames.half_load(
-                        stands.ports,
-                        frame_octets=spec.frame_octets,
-                        routers=_ROUTERS,
-                        within_s=spec.first_frame_s,
-                    )
-                )
-                if not beside[1]:
-                    raise DriverError(
-                        "MOVE-05",
-                        "a load beside a move; nothing was moved",
-                        expected="a rate that gets through",
-                        found="none of 500 frames a second or more",
-                    )
+            beside = stack.enter_context(half_load(stands.ports, spec, routers=_ROUTERS))
             while len(lives) < spec.cycles:
                 if not _until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s):
                     return  # frames are lost before anything is done
@@ -96,7 +79,7 @@ class _Moved:
         guest: MovingGuest,
         frames: MovingFrames,
         heard: Announcements,
-        beside: tuple[BesideFrames, int] | None,
+        beside: HalfLoad | None,
         spec: ActsSpec,
         began_ns: int,
     ) -> None:
@@ -123,15 +106,7 @@ class _Moved:
         counted_ns, out = frames.outage(asked_ns, now_ns)
         move.told["forwarded_there_frames"] = _forwarded(self._guest) - counted
         if self._beside is not None:
-            load, carried_fps = self._beside
-            offered, received = load.between(asked_ns, counted_ns)
-            move.told |= {
-                "carried_fps": carried_fps,
-                "beside_fps": load.fps,
-                "sender_limited": int(load.sender_limited),
-                "beside_offered_frames": offered,
-                "beside_received_frames": received,
-            }
+            move.told |= self._beside.told(asked_ns, counted_ns)
         leave_ns = time.monotonic_ns()
         self._guest.leave()
         left_ns = time.monotonic_ns()

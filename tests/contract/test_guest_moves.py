@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from statistics import median
 
 import pytest
 from tests.contract.paths_support import traces
 
+from bmwg.drivers import registry
 from bmwg.drivers.machines import guest_kernel, moving_machine, qemu
 from bmwg.drivers.machines.guest_moves import MovingGuest
 from bmwg.drivers.paths import path_driver
@@ -17,7 +19,6 @@ from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch.isolation import require_closed, require_own_ports
-from bmwg.drivers.workload.migrations import Migrations
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
@@ -47,7 +48,9 @@ pytestmark = [
     ),
 ]
 CELL = Cell(path="pvp-moving", hosting=VM, function="kernel-l3", network="none", frame_octets=64)
-SPECS = {(one.spec.mode, one.spec.beside): one.spec for one in profile.PROFILES.load("moves").plan()}
+PLAN = profile.PROFILES.load("moves").plan()
+SPECS = {(one.spec.mode, one.spec.beside): one.spec for one in PLAN if one.spec.mode}
+STARTS = {one.spec.beside: one.spec for one in PLAN if one.test_id == "LC-START-3"}
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +70,7 @@ def moves(bed):
     """Run one execution; nothing of it may be left on any node."""
 
     def run(spec: ActsSpec) -> ActsResult:
-        workload = Migrations(Ground(bed=bed, cell=CELL))
+        workload = registry.workload(spec.workload, kind=ACTS.name)(Ground(bed=bed, cell=CELL))
         assert workload.probe() is None
         before = names(bed), traces(bed.run_dir, bed.token)
         workload.attach((Ground(bed=bed, cell=CELL),))
@@ -217,6 +220,52 @@ def test_a_guest_that_writes_its_memory_has_more_of_it_sent_in_more_passes(moves
     (first, _) = found[HALF_LOAD].lives
     assert first.told["beside_fps"] == first.told["carried_fps"] // 2
     assert first.told["beside_offered_frames"] >= first.told["beside_received_frames"] > 0
+
+
+@pytest.mark.slow
+def test_a_start_made_slower_by_a_known_sleep_is_seen_beside_a_load_and_the_other_guest_goes_on(
+    moves, monkeypatch
+) -> None:
+    real, slept_s = MovingGuest.start, {"": 0, HALF_LOAD: 4}
+    found = {}
+    for beside, sleep_s in slept_s.items():
+
+        def start(self, sleep_s=sleep_s):
+            if self.intent.taps[0] == "bmwg-tap2":  # the one that is started beside
+                time.sleep(sleep_s)
+            real(self)
+
+        monkeypatch.setattr(MovingGuest, "start", start)
+        spec = replace(STARTS[beside], number=1)
+        found[beside] = result = moves(spec)
+        assert result.faults == ()
+        assert ACTS.assessed(spec, result).validity in (Validity.VALID, Validity.INCOMPLETE)
+        (life,) = result.lives
+        print(beside, life.start_ns, dict(life.steps), dict(life.told))
+        assert life.start_ns > life.steps["guest_boots"] - life.asked_ns >= sleep_s * 10**9
+    assert found[""].lives[0].told == {}
+    told = found[HALF_LOAD].lives[0].told
+    assert told["beside_offered_frames"] >= told["beside_received_frames"] > 0
+    assert told["beside_fps"] == told["carried_fps"] // 2
+
+
+@pytest.mark.slow
+def test_a_guest_that_never_boots_is_told_and_the_other_guest_goes_on(moves, monkeypatch) -> None:
+    real = MovingGuest.start
+
+    def start(self):
+        if self.intent.taps[0] == "bmwg-tap2":
+            self.intent = replace(
+                self.intent, words="bmwg.route=eth9,198.18.0.16/24,198.18.0.2,02:00:00:00:00:01"
+            )
+        real(self)
+
+    monkeypatch.setattr(MovingGuest, "start", start)
+    spec = replace(STARTS[HALF_LOAD], number=1, first_frame_s=10.0)
+    found = moves(spec)
+    judged = ACTS.assessed(spec, found)
+    assert (judged.validity, judged.reason) == (Validity.INCOMPLETE, "guest 1: no frame came out within 10 s")
+    assert found.lives[0].told["beside_received_frames"] > 0
 
 
 def test_the_path_leads_nowhere_but_to_the_run_and_its_guest_ends_with_it(bed) -> None:

@@ -94,6 +94,10 @@ MIGRATE = Experiment(
     answer=Answer.OUTAGES,
 )
 
+GUEST_START = Experiment(
+    test_id="LC-START-3", metric="guest_start", places=_LIFE, path=MOVING_PATH, hosting=VM
+)
+
 STAND_UPS = Experiment(
     test_id="LC-FAIL-1",
     metric="pod_stand_up",

@@ -214,7 +214,7 @@ def _told(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
     for step in removal_steps_of([life for result in results for life in result.lives]):
         values += repeated.medians(f"{metric}.removal.{step}", each(results, since_removal(step)))
     values += repeated.medians(f"{metric}.removal", each(results, lambda life: life.removal_ns))
-    return (*values, *_astray(metric, results))
+    return (*values, *_figures(metric, results), *_astray(metric, results))
 
 
 def _astray(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 
 KIND = "acts"
 SERVERS, POLICY, DRAINS = "servers", "policy", "drains"  # whose lives are servers, policies, or a pod's moves
-MIGRATIONS = "migrations"  # whose lives are moves of a guest
+MIGRATIONS, GUESTS = "migrations", "guests"  # whose lives are moves of a guest, or guests
 OUTAGES = (DRAINS, MIGRATIONS)  # whose lives are times without frames
 FITTING = "pods_fit"  # whose lives go on until the last was asked for
 BEFORE_LOSS, STOPPED, AGAIN = "last_before_loss", "frames_stopped", "frames_again"  # steps of a drain
@@ -61,9 +61,13 @@ class ActsSpec:
     @property
     def noun(self) -> str:
         """What is made, as sentences call one of them."""
-        return {SERVERS: "server", POLICY: "policy", DRAINS: "drain", MIGRATIONS: "move"}.get(
-            self.workload, "pod"
-        )
+        return {
+            SERVERS: "server",
+            POLICY: "policy",
+            DRAINS: "drain",
+            MIGRATIONS: "move",
+            GUESTS: "guest",
+        }.get(self.workload, "pod")
 
     @property
     def nouns(self) -> str:
@@ -233,6 +237,7 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             found += _impossible_outage(f"{spec.noun} {number}", life)
         if spec.workload == MIGRATIONS:
             found += _impossible_move(spec, f"{spec.noun} {number}", life)
+        found += _impossible_figures(spec, f"{spec.noun} {number}", life)
         if not stopped and (first_ns is None) != (life.received_frames == 0):
             found.append(
                 f"{spec.noun} {number}: {life.received_frames} frames came, the first at {first_ns} ns"
@@ -281,23 +286,32 @@ def _impossible_outage(which: str, life: Life) -> list[str]:
 
 def _impossible_move(spec: ActsSpec, which: str, life: Life) -> list[str]:
     """Say what of a move cannot be: frames of a guest that stood, figures that exclude another."""
+    told, found = life.told, []
+    if spec.mode == PRE_COPY and told.get("asked_pages", 0):
+        found.append(f"{which}: by {spec.mode}, and its other place asked for {told['asked_pages']} pages")
+    return found + _stood_and_forwarded(which, life)
+
+
+def _impossible_figures(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say which figures cannot stand together, or are of a load that was not asked for."""
     told = life.told
     found = [
-        f"{which}: {less} is {told[less]}, {more} {told[more]}"
+        f"{which}: {less} is {told[less]}, {more} {told.get(more, 'not told')}"
         for less, more in (
             ("beside_received_frames", "beside_offered_frames"),
-            ("beside_fps", "carried_fps"),
             ("qemu_downtime_ns", "qemu_total_ns"),
         )
         if told.get(less, 0) > told.get(more, 0)
     ]
-    if spec.mode == PRE_COPY and told.get("asked_pages", 0):
-        found.append(f"{which}: by {spec.mode}, and its other place asked for {told['asked_pages']} pages")
+    if 2 * told.get("beside_fps", 0) > told.get("carried_fps", 0):
+        found.append(
+            f"{which}: beside_fps is {told['beside_fps']}, more than half of {told.get('carried_fps', 0)}"
+        )
     if (spec.beside == HALF_LOAD) != ("carried_fps" in told):
         found.append(
             f"{which}: {'a' if 'carried_fps' in told else 'no'} load beside, asked for {spec.beside!r}"
         )
-    return found + _stood_and_forwarded(which, life)
+    return found
 
 
 def _stood_and_forwarded(which: str, life: Life) -> list[str]:

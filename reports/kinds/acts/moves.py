@@ -31,8 +31,8 @@ HOW = (
     "guest waits for its memory."
 )
 _HOW_BESIDE = (
-    "A load beside the timed frames is half of the highest rate that got through before the guest was moved, "
-    "found by doubling. Where the sender was the limit the guest may carry more, and the load is less than "
+    "A load beside the timed frames is half of the highest rate that got through before the act, found "
+    "by doubling. Where the sender was the limit the guest may carry more, and the load is less than "
     "half of that."
 )
 _PARTS = (
@@ -45,7 +45,7 @@ _PARTS = (
 
 def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
     """Return the outages with what QEMU tells of each, their parts, and the loads beside."""
-    rows, parts, beside = [], [], []
+    rows, parts = [], []
     for answer in answers:
         results = answer.results if answer.measured else ()
         lives = [life for result in results for life in result.lives]
@@ -66,18 +66,26 @@ def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list
             ]
         )
         parts += [[place(answer), *row] for row in _parts(results)]
-        if lives and "carried_fps" in lives[0].told:
-            beside.append([place(answer), *_beside(lives)])
     head = ["path and option", "type", "executions", "outage by frames", "frames lost in each"]
     head += ["the guest ran nowhere", "QEMU's downtime", "QEMU's total time", "octets sent", "passes"]
     lines = table([*head, "trials", "remarks"], rows, f"Metric {answers[0].outcome.metric}")
     if parts:
         lines += table(["path and option", "part of the outage", "time"], parts, "Where the outage went")
-    if beside:
-        head = ["path and option", "got through before, frames/s", "aimed at beside, frames/s"]
-        head += ["offered beside the moves", "of these lost"]
-        lines += [*paragraph(_HOW_BESIDE), *table(head, beside, "The load beside")]
-    return lines
+    return [*lines, *loads(answers, place)]
+
+
+def loads(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
+    """Return the loads that went on beside, none where nothing did."""
+    rows = []
+    for answer in answers:
+        lives = [life for result in answer.results for life in result.lives]
+        if lives and all("carried_fps" in life.told for life in lives):
+            rows.append([place(answer), *_beside(lives)])
+    if not rows:
+        return []
+    head = ["path and option", "got through before, frames/s", "aimed at beside, frames/s"]
+    head += ["offered meanwhile", "of these lost"]
+    return [*paragraph(_HOW_BESIDE), *table(head, rows, "The load beside")]
 
 
 def _nowhere(life: Life) -> int | None:

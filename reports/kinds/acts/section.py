@@ -59,6 +59,7 @@ _STEPS = {
     "last_before_loss": "the last frame is offered that came before one was lost",
     "frames_stopped": "the first lost frame is offered",
     "frames_again": "the first frame came after the last lost one",
+    "guest_boots": "QEMU runs, and its guest boots",
     "destination_ready": "QEMU waits for the guest at the other place",
     "copy_began": "QEMU is told to send the guest's memory",
     "guest_stopped": "the guest stops at its first place, by QEMU's event",
@@ -136,7 +137,7 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
             drained = _answer(mine[0]) is Answer.OUTAGES
             lines += _drains(mine) if drained else _answers(mine)
             lines += _steps(mine)
-            lines += [] if drained else [*_removal_steps(mine), *_frames(mine)]
+            lines += [] if drained else [*_removal_steps(mine), *_frames(mine), *moves.loads(mine, _place)]
     return [*lines, *beside.lines(run, ACTS), *without_numbers(run, answers, ACTS.name)]
 
 
@@ -238,7 +239,7 @@ def _place(one: Answered) -> str:
     at_once = one.planned.spec.at_once
     if one.outcome.metric == POLICY.metric:
         return f"{place}, {one.planned.spec.policies} others"
-    if one.planned.spec.mode:
+    if one.planned.spec.mode or one.planned.spec.beside:
         return ", ".join(filter(None, (place, one.planned.spec.mode, one.planned.spec.beside)))
     several = one.outcome.metric == SCALE.metric or (at_once > 1 and _answer(one) is Answer.ATTEMPTS)
     return f"{place}, {at_once} at once" if several else place

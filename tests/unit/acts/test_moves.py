@@ -15,7 +15,7 @@ from bmwg.resources.kinds.acts.bench import ActsBench
 
 MS = 1_000_000
 MOVES = profile.PROFILES.load("moves")
-PRE, POST, HALF, HALF_POST, WRITES = MOVES.plan()
+PRE, POST, HALF, HALF_POST, WRITES, START, START_HALF = MOVES.plan()
 LOAD = {
     "carried_fps": 16_000,
     "beside_fps": 8000,
@@ -129,7 +129,7 @@ def test_a_move_is_an_outage_that_holds_the_time_in_which_its_guest_stood(change
             Validity.INCONSISTENT,
             "beside_received_frames is 12001",
         ),
-        ({**LOAD, "beside_fps": 16_001}, Validity.INCONSISTENT, "beside_fps is 16001, carried_fps 16000"),
+        ({**LOAD, "beside_fps": 8001}, Validity.INCONSISTENT, "beside_fps is 8001, more than half of 16000"),
     ],
 )
 def test_a_load_beside_is_one_that_was_asked_for_and_got_through_before(changes, validity, said) -> None:
@@ -142,7 +142,12 @@ def test_by_post_copy_pages_are_asked_for() -> None:
 
 
 def test_each_way_to_move_is_a_cell_of_its_own_that_a_run_s_files_name() -> None:
-    assert [one.cell.cell_id for one in MOVES.plan()] == [
+    starts = [
+        "pvp-moving/kernel-l3/none/guest_start/1x",
+        "pvp-moving/kernel-l3/none/guest_start/1x/half-load",
+    ]
+    assert [one.cell.cell_id for one in (START, START_HALF)] == starts
+    assert [one.cell.cell_id for one in MOVES.plan()[:5]] == [
         f"pvp-moving/kernel-l3/none/migrate/2x/{how}"
         for how in (
             "pre-copy",
@@ -195,3 +200,50 @@ def test_the_answer_of_moves_is_their_outage_beside_what_their_mover_tells() -> 
     line = ActsBench.__new__(ActsBench).line(outcome)
     assert "outage 104.0 ms" in line
     assert "QEMU's total time 900.0 ms" in line
+
+
+def started(**changes) -> ActsResult:
+    """A guest that forwards three seconds after the request."""
+    asked_ns, first_ns = 50 * MS, 3050 * MS
+    made = Life(
+        asked_ns=asked_ns,
+        steps={"guest_boots": 300 * MS},
+        ready_ns=300 * MS,
+        not_before_ns=first_ns - 3 * MS,
+        first_frame_ns=first_ns,
+        last_frame_ns=first_ns + 2 * MS,
+        remove_asked_ns=first_ns + 5 * MS,
+        removed_ns=first_ns + 105 * MS,
+        offered_frames=100,
+        received_frames=2,
+    )
+    return ActsResult(lives=(replace(made, **changes),), wall_ns=4000 * MS)
+
+
+@pytest.mark.parametrize(
+    ("planned", "told", "validity", "said"),
+    [
+        (START, {}, Validity.VALID, ""),
+        (START, LOAD, Validity.INCONSISTENT, "guest 1: a load beside, asked for ''"),
+        (START_HALF, LOAD, Validity.VALID, ""),
+        (START_HALF, {}, Validity.INCONSISTENT, "guest 1: no load beside, asked for 'half-load'"),
+        (
+            START_HALF,
+            {**LOAD, "carried_fps": 1},
+            Validity.INCONSISTENT,
+            "beside_fps is 8000, more than half of 1",
+        ),
+    ],
+)
+def test_a_start_beside_a_load_tells_the_load_that_was_asked_for(planned, told, validity, said) -> None:
+    found = ACTS.assessed(asked(planned), started(told=told))
+    assert (found.validity, said in found.reason) == (validity, True), found.reason
+
+
+def test_the_answer_of_a_start_has_the_load_beside_it() -> None:
+    done = [ACTS.tried(seq, asked(START_HALF, seq), started(told=LOAD)) for seq in range(1, 6)]
+    found = values(ACTS.answered(START_HALF, done))
+    assert found["guest_start.mean"] == 3000 * MS
+    assert found["guest_start.guest_boots.median"] == 250 * MS
+    assert found["guest_start.beside_fps.median"] == 8000
+    assert found["guest_start.beside_received_frames.median"] == 11_000

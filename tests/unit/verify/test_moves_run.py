@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.unit.acts.test_moves import LOAD, figures, there_and_back
+from tests.unit.acts.test_moves import LOAD, figures, started, there_and_back
 from tests.unit.verify.test_acts_run import Clock, executed, forged, header_by
 
 from bmwg.methodology.kinds.acts import profile
@@ -31,8 +31,15 @@ def made(tmp_path_factory):
             record_machine(store, evidence, "qemu")
             place = {"schema": "record/1.0", "scope": "network", "fields": {}}
             store.platform.note_records(deployment_id, {"dut1": place})
-            told = figures(**LOAD) if planned.spec.beside == "half-load" else {}
-            results = [there_and_back(100 * number + seq, **told) for seq in range(5)]
+            told = {}
+            if planned.spec.beside == "half-load":
+                told = {"told": LOAD} if planned.metric == "guest_start" else figures(**LOAD)
+            results = [
+                started(**told, removed_ns=3200 * MS + 10 * number + seq)
+                if planned.metric == "guest_start"
+                else there_and_back(100 * number + seq, **told)
+                for seq in range(5)
+            ]
             executed(store, planned, deployment_id, results)
         store.close(None, "complete")
     write_report(store.folder)
@@ -48,13 +55,16 @@ def test_the_run_verifies_and_its_page_says_where_each_outage_went(made) -> None
     assert verify_folder(made).findings == ()
     page = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "").replace("\u00a0", " ")
     for said in (
-        "The life of moves",
+        "The life of moves and guests",
         "pvp-moving, kernel-l3, none, pre-copy, half-load",
         "pvp-moving, kernel-l3, none, post-copy",
         "the guest ran nowhere",
         "octets sent",
         "switches have learnt the place",
         "Where the outage went",
+        "pvp-moving, kernel-l3, none, half-load",
+        "QEMU runs, and its guest boots",
+        "- 16,000\n     - 8,000\n     - 60,000\n     - 5,000\n",
         "The load beside",
         "a virtual machine under TCG, made by qemu",
         "102 ms (100 ms to 104 ms",
