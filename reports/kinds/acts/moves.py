@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.acts.kind import each, figure
 from bmwg.methodology.kinds.acts.records import (
+    AGAIN,
     ANNOUNCED,
     GUEST_RESUMED,
     GUEST_STOPPED,
-    STOPPED,
     ActsResult,
     ActsSpec,
     Life,
@@ -36,10 +36,10 @@ _HOW_BESIDE = (
     "half of that."
 )
 _PARTS = (
-    ("first lost frame offered to guest stopped", STOPPED, GUEST_STOPPED),
     ("guest stopped to guest running at the other place", GUEST_STOPPED, GUEST_RESUMED),
     ("until it was heard there (ARP or RARP): switches have learnt the place", GUEST_RESUMED, ANNOUNCED),
     ("until the first frame came that it forwarded there", ANNOUNCED, ""),
+    ("until one came after the last lost one", "", AGAIN),
 )
 
 
@@ -93,9 +93,12 @@ def _nowhere(life: Life) -> int | None:
 
 
 def _between(life: Life, begin: str, end: str) -> int | None:
-    began_ns = life.steps.get(begin)
-    ended_ns = life.steps.get(end) if end else life.first_frame_ns
-    return None if began_ns is None or ended_ns is None else ended_ns - began_ns
+    """Return the time between two steps, of which the first frame has no name.
+
+    It is 0 where the second came first: moments of two clocks lie some milliseconds off at most.
+    """
+    began_ns, ended_ns = (life.steps.get(at) if at else life.first_frame_ns for at in (begin, end))
+    return None if began_ns is None or ended_ns is None else max(0, ended_ns - began_ns)
 
 
 def _figure(results: Sequence[ActsResult], name: str, words: Callable[[float], str]) -> str:

@@ -68,6 +68,10 @@ def test_the_run_verifies_and_its_page_says_where_each_outage_went(made) -> None
         "The load beside",
         "a virtual machine under TCG, made by qemu",
         "102 ms (100 ms to 104 ms",
+        "guest stopped to guest running at the other place\n     - 83 ms",
+        "until one came after the last lost one\n     - 0 ns",
+        "switches have learnt the place\n     - 1 ms",
+        "until the first frame came that it forwarded there\n     - 19 ms",
     ):
         assert said in page, said
     matrices = (made / "report-matrices.html").read_text(encoding="utf-8")
