@@ -1,4 +1,4 @@
-"""A run of moves verifies from its executions and no changed one does; its page tells where outages went."""
+"""A run of moves verifies from its executions and no changed one does; its page tells the outages."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_run_verifies_and_its_page_says_where_each_outage_went(made) -> None
         "- 16,000\n     - 8,000\n     - 60,000\n     - 5,000\n",
         "The load beside",
         "a virtual machine under TCG, made by qemu",
-        "102 ms (100 ms to 104 ms",
+        "102 ms (100 ms to 104 ms)\n     - 100, 100, 101, 101, 102, 102, 103, 103, 104, 104\n     - 83 ms",
         "guest stopped to guest running at the other place\n     - 83 ms",
         "until one came after the last lost one\n     - 0 ns",
         "switches have learnt the place\n     - 1 ms",
