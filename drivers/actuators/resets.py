@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bmwg.drivers.actuators import outage
 from bmwg.drivers.actuators.place import EGRESS, Act, Actuator, Place
-from bmwg.drivers.api.protocols import JsonValue
+from bmwg.drivers.api.protocols import JsonValue, SocketNetwork
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import BAREMETAL, NOTHING
@@ -26,7 +26,8 @@ def vswitch(place: Place) -> Act | None:
     """Restart the bridge of the egress side: down and up at once."""
     if place.cell.function == NOTHING or place.cell.hosting == BAREMETAL:
         return None
-    if place.bed.network(place.cell.network).spec.uplink != uplinks.BRIDGE_PORT:
+    network = place.bed.network(place.cell.network)
+    if isinstance(network, SocketNetwork) or network.spec.uplink != uplinks.BRIDGE_PORT:
         return None  # no bridge of the kernel carries its frames: one of that name would be a tap beside them
     bridge = f"bmwg-br{place.bed.sides()[EGRESS].number}"
     return lambda: place.node.call(outage.link, interface=bridge, for_s=0.0)

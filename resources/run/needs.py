@@ -37,7 +37,7 @@ def _nothing_to_act_on(act: str, planned: PlannedAnswer, bed: Bed) -> Missing | 
     return Missing(
         what=f"act {act} on path {planned.cell.path}, network {planned.cell.network}",
         reason="nothing that it takes hold of carries the frames there",
-        mend="a path and a network option that have it: a switch is the kernel's bridge (uplink: bridge_port)",
+        mend="an option that has it: a switch is the kernel's bridge (uplink: bridge_port)",
     )
 
 

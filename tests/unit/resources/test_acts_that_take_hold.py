@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from bmwg.drivers.actuators import resets
 from bmwg.drivers.actuators.place import Place
+from bmwg.drivers.network.ovs_dpdk import OvsDpdkNetwork
+from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.measurements.measurement import WithAct
 from bmwg.methodology.measurements.registry import measurement
@@ -48,6 +51,16 @@ def test_a_switch_is_reset_where_the_kernel_s_bridge_is_one(lacking, uplink, tak
     if found is not None:
         assert found.what == "act vswitch on path pvp, network net"
         assert "carries the frames" in found.reason
+
+
+def test_a_switch_at_sockets_has_no_such_bridge_though_a_nic_is_its_port(monkeypatch) -> None:
+    """As `testbeds/vhost-user-nic.yaml` has it."""
+    here = bed("bridge_port")
+    place = Place(cell=cell(), bed=here)
+    assert resets.vswitch(place) is not None
+    spec = NetworkSpec(name="net", driver="ovs-dpdk", model="user-space", uplink="bridge_port")
+    here.network = lambda name: OvsDpdkNetwork(spec, run_dir=Path("/nowhere"), undo=None)
+    assert resets.vswitch(place) is None
 
 
 def test_links_and_containers_are_there_on_every_network(lacking) -> None:
