@@ -45,7 +45,7 @@ _PARTS = (
 
 def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
     """Return the outages with what QEMU tells of each, their parts, and the loads beside."""
-    rows, parts = [], []
+    rows, told, parts = [], [], []
     for answer in answers:
         results = answer.results if answer.measured else ()
         lives = [life for result in results for life in result.lives]
@@ -56,20 +56,23 @@ def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list
                 of_repetitions(answer.values) if lives else NONE,
                 median(each(results, lambda life: life.outage_ns)),
                 ", ".join(str(life.lost_frames) for life in lives) or NONE,
-                median(each(results, _nowhere)),
-                _figure(results, "qemu_downtime_ns", nanoseconds),
-                _figure(results, "qemu_total_ns", nanoseconds),
-                _figure(results, "ram_octets", whole),
-                _figure(results, "passes", whole),
                 sequence(answer.outcome.trials),
                 answer.remarks,
             ]
         )
+        if results:
+            told.append([place(answer), *_told(results)])
         parts += [[place(answer), *row] for row in _parts(results)]
     head = ["path and option", "type", "executions", "outage by frames", "frames lost in each"]
-    head += ["the guest ran nowhere", "QEMU's downtime", "QEMU's total time", "octets sent", "passes"]
     lines = table([*head, "trials", "remarks"], rows, f"Metric {answers[0].outcome.metric}")
     if parts:
+        head = [
+            "path and option",
+            "the guest ran nowhere, by its events",
+            "QEMU's downtime",
+            "QEMU's total time",
+        ]
+        lines += table([*head, "octets sent", "passes"], told, "What QEMU tells of the moves")
         lines += table(["path and option", "part of the outage", "time"], parts, "Where the outage went")
     return [*lines, *loads(answers, place)]
 
@@ -88,6 +91,16 @@ def loads(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list
     return [*paragraph(_HOW_BESIDE), *table(head, rows, "The load beside")]
 
 
+def _told(results: Sequence[ActsResult]) -> list[str]:
+    return [
+        median(each(results, _nowhere)),
+        _figure(results, "qemu_downtime_ns", nanoseconds),
+        _figure(results, "qemu_total_ns", nanoseconds),
+        _figure(results, "ram_octets", whole),
+        _figure(results, "passes", whole),
+    ]
+
+
 def _nowhere(life: Life) -> int | None:
     return _between(life, GUEST_STOPPED, GUEST_RESUMED)
 
@@ -102,7 +115,7 @@ def _between(life: Life, begin: str, end: str) -> int | None:
 
 
 def _figure(results: Sequence[ActsResult], name: str, words: Callable[[float], str]) -> str:
-    return median(each(results, figure(name)), words) if results else NONE
+    return median(each(results, figure(name)), words)
 
 
 def _parts(results: Sequence[ActsResult]) -> list[list[str]]:
