@@ -8,15 +8,13 @@ refuses, VM-08 no such machine, MOVE-03 QEMU cannot tell when the guest stopped.
 from __future__ import annotations
 
 import contextlib
-import socket
 import time
 from collections.abc import Mapping
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
-from bmwg.drivers.machines import guest_initramfs, guest_kernel, qemu, router_initramfs
+from bmwg.drivers.machines import guest_kernel, qemu, router_initramfs
 from bmwg.drivers.machines.qemu import Accelerator, MachineSpec, Nic
-from bmwg.drivers.machines.qemu_machine import Machine, nameless_file
-from bmwg.drivers.machines.qemu_monitor import Monitor
+from bmwg.drivers.machines.qemu_machine import Machine
 from bmwg.drivers.ports import interfaces, routing, sysctl
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
@@ -39,31 +37,12 @@ class MovingMachine(Machine):
                 raise TestbedError("VM-04", missing.what, found=missing.reason, hint=missing.mend)
         assert not isinstance(kernel, Missing)
         self._kernel_release = kernel.release
-        self._console_file = self._stack.enter_context(nameless_file())
-        self._log_file = self._stack.enter_context(nameless_file())
-        monitor, far = socket.socketpair()
-        self._stack.callback(monitor.close)
-        with far:
-            argv = command(self.spec, kernel=kernel, words=self._words, monitor_fd=far.fileno())
-            argv += ["-incoming", "defer"] if self._incoming else []
-            self._process = self._spawn(argv, (far.fileno(),))
-        try:
-            self._monitor = Monitor(self.spec.name, monitor)
-            self._running = self._observe()
-        except DriverError as error:
-            raise TestbedError(
-                "VM-04",
-                f"guest {self.spec.name}: QEMU did not start",
-                expected="its monitor",
-                found=self._said_at_its_end() or str(error),
-            ) from error
 
-    def _said_at_its_end(self) -> str | None:
-        """Why QEMU has ended, once it can be waited for: its socket closes before."""
-        if self._process is not None:
-            with contextlib.suppress(Exception):
-                self._process.wait(0.5)
-        return self.ended()
+        def argv(monitor_fd: int) -> list[str]:
+            built = command(self.spec, kernel=kernel, words=self._words, monitor_fd=monitor_fd)
+            return built + (["-incoming", "defer"] if self._incoming else [])
+
+        self._without_agent(argv)
 
     def describe(self) -> Mapping[str, JsonValue]:
         """What runs: accelerator as QEMU told it, kernel, CPUs, memory, NICs."""
@@ -96,16 +75,6 @@ def command(spec: MachineSpec, *, kernel: guest_kernel.GuestKernel, words: str, 
         argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost=off"]
         argv += ["-device", f"{nic.model},netdev=net{number},mac={nic.mac},romfile="]
     return argv
-
-
-def probe() -> dict[str, str] | None:
-    """Node function: what this node lacks to host such a guest, as the fields of `Missing`; None: nothing."""
-    lack = qemu.probe_program()
-    if lack is None and isinstance(kernel := guest_kernel.find(), Missing):
-        lack = kernel
-    if lack is None:
-        lack = guest_initramfs.probe_shell()
-    return {"what": lack.what, "reason": lack.reason, "mend": lack.mend} if lack else None
 
 
 def start(

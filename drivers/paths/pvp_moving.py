@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bmwg.drivers.api.protocols import Deployment, Evidence, Missing, PathDriver, TesterPort
-from bmwg.drivers.machines import guest_moves, moving_machine, router_initramfs
+from bmwg.drivers.machines import guest_moves, qemu_place, router_initramfs
 from bmwg.drivers.machines.guest_moves import GuestIntent, MovePlace, MovingGuest
 from bmwg.drivers.machines.router_initramfs import Leg
 from bmwg.drivers.network import datapath
 from bmwg.drivers.nodes import links
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.paths import destinations, queues
-from bmwg.drivers.paths.addresses import OUTER, UNDERLAY, host
+from bmwg.drivers.paths.addresses import OUTER, UNDERLAY, host, of_router
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, refuse, too_large
 from bmwg.drivers.paths.node import routed_port
@@ -32,7 +32,6 @@ from bmwg.methodology.records import VM, Cell
 MEMORY_OCTETS = 128 << 20  # choice: the least with which the kernel boots and writes beside routing
 HOLDS_MEBIOCTETS = 12  # choice: what can be sent within the downtime limit, so that pre-copy ends
 _FUNCTION = "kernel-l3"
-_FIRST_BESIDE = 15  # the last octet of the second guest's addresses is one more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +84,7 @@ class MovingPath:
                 + ("names hosts of others" if joined else "names no such link"),
                 mend="BMWG_TESTBED=testbeds/embedded.yaml, which has one",
             )
-        lack = self._bed.node(self._bed.sides()[0].node).call(moving_machine.probe)
+        lack = self._bed.node(self._bed.sides()[0].node).call(qemu_place.probe)
         return Missing(**lack) if lack else None
 
     @contextmanager
@@ -137,7 +136,7 @@ class MovingPath:
         name = f"moving-{self._bed.next_id()}"
         legs = [
             Leg(
-                address=address_of(side.number, at),
+                address=of_router(side.number, at),
                 far=host(OUTER[side.number].far_ipv4),
                 far_mac=side.tester_mac,
             )
@@ -187,15 +186,6 @@ class MovingPath:
             "device_queues": device_queues,
             "datapath": {home.name: home.call(datapath.observe)},
         }
-
-
-def address_of(side: int, at: int) -> str:
-    """Return the address of the guest of that number on a side, in prefix notation; 0 has the router's."""
-    router = OUTER[side].router_ipv4
-    if at == 0:
-        return router
-    network, _, length = router.partition("/")
-    return f"{network.rpartition('.')[0]}.{_FIRST_BESIDE + at}/{length}"
 
 
 def _bridge(side: Side) -> str:

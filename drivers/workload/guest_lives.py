@@ -13,8 +13,7 @@ from typing import Any, ClassVar, cast
 
 from bmwg.drivers.machines.guest_moves import MovingGuest
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.addresses import host
-from bmwg.drivers.paths.pvp_moving import address_of
+from bmwg.drivers.paths.addresses import host, of_router
 from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames
@@ -37,7 +36,7 @@ class GuestLives(OfActs):
             beside = stack.enter_context(half_load(stands.ports, spec, routers=_ROUTERS))
             first, second = stands.ports
             frames = OfferedFrames(
-                (replace(first, gateway_ipv4=host(address_of(0, _SECOND))), second),
+                (replace(first, gateway_ipv4=host(of_router(0, _SECOND))), second),
                 frame_octets=spec.frame_octets,
                 interval_us=spec.interval_us,
                 routers=_ROUTERS,
