@@ -8,7 +8,6 @@ refuses, VM-08 no such machine, MOVE-03 QEMU cannot tell when the guest stopped.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Mapping
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
@@ -16,6 +15,7 @@ from bmwg.drivers.machines import guest_kernel, qemu, router_initramfs
 from bmwg.drivers.machines.qemu import Accelerator, MachineSpec, Nic
 from bmwg.drivers.machines.qemu_machine import Machine
 from bmwg.drivers.ports import interfaces, routing, sysctl
+from bmwg.drivers.watch import wall_clock
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 _KERNEL_WORDS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off net.ifnames=0"
@@ -124,8 +124,7 @@ def moments(*, name: str) -> dict[str, int]:
     QEMU stamps them by the wall clock in microseconds; both clocks are read together here.
     """
     said = _machine(name).monitor.events()
-    before_ns = time.monotonic_ns()
-    ahead_ns = time.time_ns() - (before_ns + time.monotonic_ns()) // 2
+    ahead_ns = wall_clock.ahead_ns()
     return {
         str(one["event"]): (one["timestamp"]["seconds"] * 1_000_000 + one["timestamp"]["microseconds"]) * 1000
         - ahead_ns

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import socket
 import struct
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.nodes import netns
+from bmwg.drivers.watch import wall_clock
 
 _ETH_P_ALL = 3
 _OUTGOING = 4  # PACKET_OUTGOING
@@ -39,8 +39,7 @@ class Announcements:
 
         What was heard is forgotten. The kernel stamps by the wall clock; both are read together here.
         """
-        before_ns = time.monotonic_ns()
-        ahead_ns = time.time_ns() - (before_ns + time.monotonic_ns()) // 2
+        ahead_ns = wall_clock.ahead_ns()
         times = [at_ns - ahead_ns for at_ns in self._frames()]
         return min((at_ns for at_ns in times if at_ns >= since_ns), default=None)
 

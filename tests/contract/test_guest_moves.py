@@ -268,6 +268,7 @@ def test_a_guest_that_never_boots_is_told_and_the_other_guest_goes_on(moves, mon
     assert found.lives[0].told["beside_received_frames"] > 0
 
 
+@pytest.mark.slow
 def test_the_path_leads_nowhere_but_to_the_run_and_its_guest_ends_with_it(bed) -> None:
     with path_driver(CELL, bed).deploy() as deployment:
         require_own_ports(deployment.ports, ())

@@ -11,6 +11,7 @@ import pytest
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.machines import guest_moves, moving_machine
 from bmwg.drivers.machines.guest_moves import GuestIntent, MovePlace, MovingGuest
+from bmwg.drivers.watch import wall_clock
 from bmwg.drivers.workload.announcements import Announcements
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
@@ -211,6 +212,16 @@ def test_the_first_announcement_of_the_guest_counts_and_nobody_else_s(monkeypatc
     port.heard = [(mac, 0x8035, ahead + 140, 0)]
     heard.forget()
     assert heard.first_ns(100) is None
+
+
+def test_a_read_amid_which_the_cpu_was_away_moves_no_stamp(monkeypatch) -> None:
+    """Of three reads the first and the last are torn apart; the second says how far the clock is ahead."""
+    monkeypatch.setattr(wall_clock, "_READS", 3)
+    monotonic = iter([0, 100_000, 200_000, 200_010, 300_000, 900_000])
+    wall = iter([90_000, 5_200_005, 310_000])
+    monkeypatch.setattr(time, "monotonic_ns", lambda: next(monotonic))
+    monkeypatch.setattr(time, "time_ns", lambda: next(wall))
+    assert wall_clock.ahead_ns() == 5_000_000
 
 
 def port(number: int) -> TesterPort:
