@@ -2,15 +2,16 @@
 
 Each is an actuator: a function of the place that is found by its name, returns what does the act, and None
 where there is nothing to act on. A hardware reset does not apply: nothing here has a power supply or a route
-processor of its own.
+processor of its own. Ids: ACT-04 no container stands.
 """
 
 from __future__ import annotations
 
 from bmwg.drivers.actuators import outage
 from bmwg.drivers.actuators.place import EGRESS, Act, Actuator, Place
-from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.paths import queues
+from bmwg.drivers.api.protocols import JsonValue, SocketNetwork
+from bmwg.drivers.paths import queues, uplinks
+from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import BAREMETAL, NOTHING
 
 LINK_DOWN_S = 0.2  # choice: long against a trial's noise, short against the trial
@@ -25,6 +26,9 @@ def vswitch(place: Place) -> Act | None:
     """Restart the bridge of the egress side: down and up at once."""
     if place.cell.function == NOTHING or place.cell.hosting == BAREMETAL:
         return None
+    network = place.bed.network(place.cell.network)
+    if isinstance(network, SocketNetwork) or network.spec.uplink != uplinks.BRIDGE_PORT:
+        return None  # no bridge of the kernel carries its frames: one of that name would be a tap beside them
     bridge = f"bmwg-br{place.bed.sides()[EGRESS].number}"
     return lambda: place.node.call(outage.link, interface=bridge, for_s=0.0)
 
@@ -34,7 +38,18 @@ def container(place: Place) -> Act | None:
 
     A container is there where the pod's program forwards.
     """
-    return place.pod.restart if place.cell.function == "testpmd" and place.pod is not None else None
+    return (lambda: _container(place)) if place.cell.function == "testpmd" else None
+
+
+def _container(place: Place) -> dict[str, JsonValue]:
+    if place.pod is None:
+        raise DriverError(
+            "ACT-04",
+            "a container to restart",
+            expected="the pod of a deployed path",
+            found="none that stands",
+        )
+    return place.pod.restart()
 
 
 def _link(place: Place) -> dict[str, JsonValue]:

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -160,6 +160,30 @@ class Machine:
         self.pid = started.pid
         self.start_ticks = process.start_ticks(started.pid)
         return started
+
+    def _without_agent(self, argv: Callable[[int], list[str]]) -> None:
+        """Start a machine without an agent: its console, and its monitor, whose descriptor `argv` is told.
+
+        Raises TestbedError VM-04.
+        """
+        self._console_file = self._stack.enter_context(nameless_file())
+        self._log_file = self._stack.enter_context(nameless_file())
+        monitor, far = socket.socketpair()
+        self._stack.callback(monitor.close)
+        with far:
+            self._process = self._spawn(argv(far.fileno()), (far.fileno(),))
+        try:
+            self._monitor = Monitor(self.spec.name, monitor)
+            self._running = self._observe()
+        except DriverError as error:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(0.5)  # its socket closes before it can be waited for
+            raise TestbedError(
+                "VM-04",
+                f"machine {self.spec.name}: QEMU did not start",
+                expected="its monitor",
+                found=self.ended() or str(error),
+            ) from error
 
     def _observe(self) -> dict[str, JsonValue]:
         """Ask QEMU itself what runs: what was wanted on the command line is no evidence."""

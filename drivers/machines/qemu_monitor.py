@@ -52,6 +52,13 @@ class Monitor:
         """Run one QMP command; DriverError VM-07 when it is refused, late, or QEMU is gone."""
         return self._within(command, self._client.execute(command, arguments), deadline_s)
 
+    def events(self) -> list[Mapping[str, JsonValue]]:
+        """Return what QEMU said unasked since it was looked for last, in its order; DriverError VM-07."""
+        return self._within("events", self._said(), 5.0)
+
+    async def _said(self) -> list[Mapping[str, JsonValue]]:
+        return [dict(event) for event in self._client.events.clear()]
+
     def close(self) -> None:
         """End the conversation. Idempotent."""
         if self._loop.is_closed():

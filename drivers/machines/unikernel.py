@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,8 +17,7 @@ from pathlib import Path
 from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.machines import guest_image, qemu
 from bmwg.drivers.machines.qemu import Accelerator, MachineSpec, Nic
-from bmwg.drivers.machines.qemu_machine import Machine, nameless_file
-from bmwg.drivers.machines.qemu_monitor import Monitor
+from bmwg.drivers.machines.qemu_machine import Machine
 from bmwg.drivers.nodes import half_open
 from bmwg.drivers.ports import interfaces, routing, sysctl
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
@@ -52,24 +50,12 @@ class AgentlessMachine(Machine):
         if missing := qemu.probe_program():
             raise TestbedError("VM-04", missing.what, found=missing.reason, hint=missing.mend)
         self._what = what_boots(self._boot)
-        self._console_file = self._stack.enter_context(nameless_file())
-        self._log_file = self._stack.enter_context(nameless_file())
-        monitor, far = socket.socketpair()
-        self._stack.callback(monitor.close)
-        with far:
-            argv = ["taskset", "--cpu-list", self._boot.cpus]
-            argv += command(self.spec, self._boot, self._what, monitor_fd=far.fileno())
-            self._process = self._spawn(argv, (far.fileno(),))
-        try:
-            self._monitor = Monitor(self.spec.name, monitor)
-        except DriverError as error:
-            raise TestbedError(
-                "VM-04",
-                f"machine {self.spec.name}: QEMU did not start",
-                expected="its monitor",
-                found=self.ended() or str(error),
-            ) from error
-        self._running = self._observe()
+
+        def argv(monitor_fd: int) -> list[str]:
+            built = command(self.spec, self._boot, self._what, monitor_fd=monitor_fd)
+            return ["taskset", "--cpu-list", self._boot.cpus, *built]
+
+        self._without_agent(argv)
 
     def describe(self) -> Mapping[str, JsonValue]:
         """What runs: what booted with size and hash, accelerator as QEMU told it, CPUs and memory."""

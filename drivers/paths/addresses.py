@@ -62,6 +62,7 @@ def _segment(ipv4: str, ipv6: str) -> Segment:
 OUTER = (_segment("198.18.0", "2001:2:0:0"), _segment("198.19.0", "2001:2:0:1"))
 # Between the node (the router) and a pod's interface (the far end), where the node routes.
 INNER = (_segment("198.18.128", "2001:2:0:8000"), _segment("198.19.128", "2001:2:0:8001"))
+_FIRST_BESIDE = 16  # last octet of the first router's, if it were beside another
 # Within a chain; 198.18.64 on is of HTTP clients (TRex) and of the routes that a modifier announces.
 _FIRST_TRANSIT, _TRANSITS = 64, 64
 # Between two nodes, under a tunnel.
@@ -70,6 +71,16 @@ UNDERLAY = _segment("198.18.192", "2001:2:0:c000")
 _MANAGEMENT = ("198.18.160", "2001:2:0:a000:")
 # Behind each tester port: the first of 256 consecutive networks (RFC 2544 12), each with 16 IPv4 addresses.
 BEHIND = (("198.18.240.0/28", "2001:2:0:f000::/64"), ("198.19.240.0/28", "2001:2:0:f100::/64"))
+
+
+def of_router(side: int, at: int) -> str:
+    """Return the address of the router of that number on a tester port's segment, in prefix notation.
+
+    The first has the router's own, those beside it have further ones.
+    """
+    router = OUTER[side].router_ipv4
+    network, _, length = router.partition("/")
+    return f"{network.rpartition('.')[0]}.{_FIRST_BESIDE + at}/{length}" if at else router
 
 
 def management(number: int) -> tuple[str, str]:

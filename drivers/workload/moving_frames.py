@@ -70,12 +70,36 @@ class MovingFrames(OfferedFrames):
             came = [self._received[one] for one in self._since(since_ns) if self._way.get(one) == routers]
             return max(came, default=None)
 
+    def first_since(self, since_ns: int) -> tuple[int, int | None] | None:
+        """Return when the first frame came of those offered since a time; None while none did.
+
+        And when the last was offered before that, which may have been after this one: it had waited.
+        """
+        with self._lock:
+            came = [one for one in self._since(since_ns) if one in self._received]
+            if not came:
+                return None
+            first = min(came, key=lambda number: self._received[number])
+            first_ns = self._received[first]
+            others = (at for one, at in self._sent.items() if one != first and at < first_ns)
+            return first_ns, max(others, default=None)
+
+    def last_before(self, until_ns: int, since_ns: int) -> int | None:
+        """Return when the last frame came of those offered since a time and before another; None: none."""
+        with self._lock:
+            mine = [one for one in self._since(since_ns) if self._sent[one] <= until_ns]
+            return max((self._received[one] for one in mine if one in self._received), default=None)
+
     def steady(self, now_ns: int) -> bool:
         """Whether all frames came that were offered in the half second before now, but for the very last."""
         with self._lock:
             least_ns = now_ns - _STEADY_NS
             mine = [one for one in self._since(least_ns) if self._sent[one] <= now_ns - _MARGIN_NS]
             return bool(mine) and all(one in self._received for one in mine)
+
+    def settled_since(self, since_ns: int, now_ns: int) -> bool:
+        """Whether the half second in which all frames came lies wholly after a time."""
+        return now_ns >= since_ns + _STEADY_NS + _MARGIN_NS and self.steady(now_ns)
 
     def outage(self, from_ns: int, now_ns: int) -> tuple[int, Outage]:
         """Return until when frames are counted, and what came of those offered from a time until then."""

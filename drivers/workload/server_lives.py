@@ -17,15 +17,13 @@ from bmwg.drivers.api.machines import LinkedMachineProvider, Machine, MachineInt
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.machines.qemu import NicModel
 from bmwg.drivers.paths import machine_ends, queues
-from bmwg.drivers.paths.addresses import OUTER, host
+from bmwg.drivers.paths.addresses import OUTER, host, of_router
 from bmwg.drivers.paths.pvp_vm import MEMORY_OCTETS
 from bmwg.drivers.paths.sides import Side
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames
 from bmwg.methodology.kinds.acts.experiments import SERVER_PATH
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
-
-_FIRST_BESIDE = 16  # the last octet of the second server's addresses; the first has the router's own
 
 
 class ServerLives(OfActs):
@@ -64,19 +62,10 @@ class ServerLives(OfActs):
 def _frames(ground: Ground, spec: ActsSpec, at: int) -> OfferedFrames:
     """Frames that are offered to the server of that number among those at once."""
     first, second = ground.ports
-    first = replace(first, gateway_ipv4=host(_address(0, at)))
+    first = replace(first, gateway_ipv4=host(of_router(0, at)))
     return OfferedFrames(
         (first, second), frame_octets=spec.frame_octets, interval_us=spec.interval_us, routers=ground.routers
     )
-
-
-def _address(side: int, at: int) -> str:
-    """The server's address on that side, in prefix notation."""
-    router = OUTER[side].router_ipv4
-    if at == 0:
-        return router
-    network, _, length = router.partition("/")
-    return f"{network.rpartition('.')[0]}.{_FIRST_BESIDE + at}/{length}"
 
 
 def _script(sides: Sequence[Side], at: int) -> str:
@@ -88,7 +77,7 @@ def _script(sides: Sequence[Side], at: int) -> str:
     for number, side in enumerate(sides, start=1):
         far = host(OUTER[side.number].far_ipv4)
         lines += [
-            f"ip addr add {_address(side.number, at)} dev eth{number}",
+            f"ip addr add {of_router(side.number, at)} dev eth{number}",
             f"ip neigh replace {far} lladdr {side.tester_mac} dev eth{number} nud permanent",
             f"echo 0 > /proc/sys/net/ipv4/conf/eth{number}/rp_filter",
         ]

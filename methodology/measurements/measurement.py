@@ -120,6 +120,14 @@ class Measurement(Protocol):
         ...
 
 
+@runtime_checkable
+class WithAct(Protocol):
+    """A measurement whose trials do something to the DUT: `act` is its name among the actuators."""
+
+    @property
+    def act(self) -> str: ...  # noqa: D102
+
+
 class OneMetric:
     """What a measurement of one metric is: each trial is recorded as it, and its one outcome is of it."""
 

@@ -102,6 +102,11 @@ class Reset(OneMetric):
         return f"reset_{self.kind}"
 
     @property
+    def act(self) -> str:
+        """What does the reset."""
+        return self.kind
+
+    @property
     def metric(self) -> str:
         """The metric of RFC 6201 with what was reset."""
         return f"{recovery.RESET_METRIC}.{self.kind}"

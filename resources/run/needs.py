@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from bmwg.drivers.actuators.place import EGRESS
+from bmwg.drivers import registry
+from bmwg.drivers.actuators.place import EGRESS, Actuator, Place
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.testbed.file import embedded_file
 from bmwg.drivers.workload import modifiers
+from bmwg.methodology.measurements.measurement import WithAct
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.plan.planning import PlannedAnswer
 from bmwg.schemas.document import parse
@@ -17,11 +19,26 @@ from bmwg.schemas.document import parse
 
 def lacking(planned: PlannedAnswer, bed: Bed) -> Missing | None:
     """Return what is missing, with the line that would supply it; None when the cell can be tried."""
-    needed = measurement(planned.measurement).modifier
+    wanted = measurement(planned.measurement)
     missing = path_driver(planned.cell, bed).probe()
-    if missing or not needed or not bed.nodes:
+    if missing or not bed.nodes:
         return missing
-    return modifiers.missing(bed.node(bed.sides()[EGRESS].node), needed)
+    if isinstance(wanted, WithAct):
+        return _nothing_to_act_on(wanted.act, planned, bed)
+    if not wanted.modifier:
+        return None
+    return modifiers.missing(bed.node(bed.sides()[EGRESS].node), wanted.modifier)
+
+
+def _nothing_to_act_on(act: str, planned: PlannedAnswer, bed: Bed) -> Missing | None:
+    actuator: Actuator = registry.load(registry.ACTUATOR, act, where=planned.measurement)
+    if actuator(Place(cell=planned.cell, bed=bed)) is not None:
+        return None
+    return Missing(
+        what=f"act {act} on path {planned.cell.path}, network {planned.cell.network}",
+        reason="nothing that it takes hold of carries the frames there",
+        mend="an option that has it: a switch is the kernel's bridge (uplink: bridge_port)",
+    )
 
 
 @cache

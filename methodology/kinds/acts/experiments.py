@@ -16,6 +16,7 @@ PATH = "pvp"  # with kernel-l3, of which it is known how many routers a frame pa
 POLICY_PATH = "p2p"  # between two pods: what policies are for
 DRAIN_PATH = "pvp-service"  # frames follow a pod that is placed anew
 SERVER_PATH = "pvp-vm"  # the same of servers
+MOVING_PATH = "pvp-moving"  # a guest that is at either of two nodes
 
 
 class Answer(StrEnum):
@@ -82,6 +83,19 @@ SERVER_BATCH = Experiment(
     path=SERVER_PATH,
     hosting=VM,
     answer=Answer.BATCHES,
+)
+
+MIGRATE = Experiment(
+    test_id="LC-MIGRATE-1",
+    metric="guest_move",
+    places=(Place(stage=Stage.OPERATION, criterion=Criterion.RELIABILITY, rows=("RFC8172-4.3-02",)),),
+    path=MOVING_PATH,
+    hosting=VM,
+    answer=Answer.OUTAGES,
+)
+
+GUEST_START = Experiment(
+    test_id="LC-START-3", metric="guest_start", places=_LIFE, path=MOVING_PATH, hosting=VM
 )
 
 STAND_UPS = Experiment(

@@ -175,7 +175,30 @@ def _drained(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]
         f"{metric}.lost_frames", each(results, lambda life: life.lost_frames), "frames"
     )
     values += repeated.medians(f"{metric}.first_frame", each(results, _start))
-    return (*values, *_steps(metric, results))
+    return (*values, *_steps(metric, results), *_figures(metric, results))
+
+
+def _figures(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
+    """Return the medians of what makers tell, and of the load beside; a figure's unit ends its name."""
+    values: tuple[Quantity, ...] = ()
+    for name in figures_of([life for result in results for life in result.lives]):
+        found = each(results, figure(name))
+        values += repeated.medians(f"{metric}.{name}", found, _UNITS.get(name.rpartition("_")[2], "count"))
+    return values
+
+
+_UNITS = {"ns": "ns", "octets": "octets", "frames": "frames", "fps": "1/s"}
+
+
+def figure(name: str) -> Callable[[Life], int]:
+    """Return what tells a figure of a life."""
+    return lambda life: life.told[name]
+
+
+def figures_of(lives: Sequence[Life]) -> tuple[str, ...]:
+    """Return the figures that all lives tell, in the order of their names: a journal keeps no other."""
+    first = lives[0].told if lives else {}
+    return tuple(name for name in sorted(first) if all(name in one.told for one in lives))
 
 
 def _steps(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
@@ -191,7 +214,7 @@ def _told(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
     for step in removal_steps_of([life for result in results for life in result.lives]):
         values += repeated.medians(f"{metric}.removal.{step}", each(results, since_removal(step)))
     values += repeated.medians(f"{metric}.removal", each(results, lambda life: life.removal_ns))
-    return (*values, *_astray(metric, results))
+    return (*values, *_figures(metric, results), *_astray(metric, results))
 
 
 def _astray(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:

@@ -21,6 +21,7 @@ _AXES = ("experiment", "workload", "cycles", "octets")
 _AT_ONCE = "at_once"  # an axis where more than one is made at the same time
 _MOST_AT_ONCE = 200  # each has an address of its own on both sides, of one network with 254
 _POLICIES = "policies"  # an axis where others stand already
+_MOVES = ("mode", "beside")  # axes of a guest's moves
 _FOLDER = "bmwg.methodology.kinds.acts.profiles"
 
 
@@ -40,6 +41,7 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterato
         at_once=experiment["cycles"] if known.answer is Answer.FIT else experiment.get(_AT_ONCE, 1),
         policies=experiment.get(_POLICIES, 0),
         counts_failures=known.counts_failures,
+        **{name: experiment[name] for name in _MOVES if name in experiment},
     )
     if (known.answer is Answer.FIT) != (spec.workload == FITTING):
         found = f"workload {spec.workload}"
@@ -81,9 +83,11 @@ def cell_of(path: str, function: str, network: str, experiment: str, spec: ActsS
         "octets": spec.frame_octets,
         **({_AT_ONCE: spec.at_once} if spec.at_once > 1 else {}),
         **({_POLICIES: spec.policies} if spec.policies else {}),
+        **{name: getattr(spec, name) for name in _MOVES if getattr(spec, name)},
     }
     others = f"/{spec.at_once}-at-once" if spec.at_once not in (1, spec.cycles) else ""
     others += f"/{spec.policies}-others" if spec.policies else ""
+    others += "".join(f"/{word}" for word in (spec.mode, spec.beside) if word)
     return Cell(
         kind=KIND,
         path=path,
@@ -98,7 +102,7 @@ def cell_of(path: str, function: str, network: str, experiment: str, spec: ActsS
 def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     """Return the cell of what a run's files say of it. Raises ValueError."""
     told = axes["axes"]
-    if sorted(set(told) - {_AT_ONCE, _POLICIES}) != sorted(_AXES):
+    if sorted(set(told) - {_AT_ONCE, _POLICIES, *_MOVES}) != sorted(_AXES):
         raise ValueError(f"axes: expected {', '.join(_AXES)}, found {', '.join(told)}")
     spec = ActsSpec(
         workload=str(told["workload"]),
@@ -108,6 +112,8 @@ def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
         first_frame_s=1.0,
         at_once=int(told.get(_AT_ONCE, 1)),
         policies=int(told.get(_POLICIES, 0)),
+        mode=str(told.get("mode", "")),
+        beside=str(told.get("beside", "")),
     )
     _installed(str(told["experiment"]))
     found = cell_of(axes["path"], axes["function"], axes["network"], str(told["experiment"]), spec)

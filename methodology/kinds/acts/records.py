@@ -13,8 +13,15 @@ from typing import Any
 
 KIND = "acts"
 SERVERS, POLICY, DRAINS = "servers", "policy", "drains"  # whose lives are servers, policies, or a pod's moves
+MIGRATIONS, GUESTS = "migrations", "guests"  # whose lives are moves of a guest, or guests
+OUTAGES = (DRAINS, MIGRATIONS)  # whose lives are times without frames
 FITTING = "pods_fit"  # whose lives go on until the last was asked for
 BEFORE_LOSS, STOPPED, AGAIN = "last_before_loss", "frames_stopped", "frames_again"  # steps of a drain
+PRE_COPY, POST_COPY = "pre-copy", "post-copy"  # modes of a move
+HALF_LOAD, MEMORY_WRITES = "half-load", "memory-writes"  # beside a move
+GUEST_STOPPED, GUEST_RESUMED = "guest_stopped", "guest_resumed"  # steps of a move, as its maker tells them
+ANNOUNCED = "guest_announced"  # when the tester heard the guest at its other place
+BETWEEN_CLOCKS_NS = 5_000_000  # choice: of a wall clock that is slewed by 0.5 ms a second, for ten seconds
 RESOLUTION_RATIO = 0.1  # choice: what may lie between the frame before and the first that came, of the answer
 
 
@@ -34,7 +41,8 @@ class ActsSpec:
     `cycles` pods or servers are made and removed, `at_once` at the same time, then as many again. From before
     each request until after the removal a frame of `frame_octets` (FCS included) is offered to it every
     `interval_us` at the first of the tester's ports. `first_frame_s` is within what a frame must come out at
-    the other. `policies` others stand where one is made. With `counts_failures` a start that fails is an
+    the other. `policies` others stand where one is made. `mode` says how a guest moves, and `beside`
+    what it does besides; both are empty of others. With `counts_failures` a start that fails is an
     answer, and does not end the execution. `number` counts the executions of a cell.
     """
 
@@ -46,12 +54,20 @@ class ActsSpec:
     at_once: int = 1
     policies: int = 0
     counts_failures: bool = False
+    mode: str = ""
+    beside: str = ""
     number: int = 0
 
     @property
     def noun(self) -> str:
         """What is made, as sentences call one of them."""
-        return {SERVERS: "server", POLICY: "policy", DRAINS: "drain"}.get(self.workload, "pod")
+        return {
+            SERVERS: "server",
+            POLICY: "policy",
+            DRAINS: "drain",
+            MIGRATIONS: "move",
+            GUESTS: "guest",
+        }.get(self.workload, "pod")
 
     @property
     def nouns(self) -> str:
@@ -90,6 +106,10 @@ class Life:
     asked to take pods again at `remove_asked_ns`, and does at `removed_ns`. Where frames were lost, the steps
     have `last_before_loss` and `frames_stopped` (when the last that came before, and the first that was lost,
     were offered) and `frames_again` (when the first came after the last that was lost).
+
+    The move of a guest is told as a drain: `first_frame_ns` is when the first frame came that was forwarded
+    at the other place, and what is left of it at the first place ends at `removed_ns`. `told` are figures of
+    its maker and of the load beside it, whose units end their names.
     """
 
     asked_ns: int
@@ -108,6 +128,7 @@ class Life:
     failed: str = ""
     failed_by: str = ""
     host: Mapping[str, int] = field(default_factory=dict)
+    told: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def start_ns(self) -> int | None:
@@ -128,7 +149,7 @@ class Life:
 
     @property
     def outage_ns(self) -> int | None:
-        """Of a drain: from the first lost frame until one came after the last; 0 without loss."""
+        """Of a drain or a move: from the first lost frame until one came after the last; 0 without loss."""
         if STOPPED in self.steps and AGAIN in self.steps:
             return self.steps[AGAIN] - self.steps[STOPPED]
         return 0 if self.lost_frames == 0 else None
@@ -211,9 +232,12 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
         if life.received_frames + life.bypassed_frames > life.offered_frames:
             came, offered = life.received_frames + life.bypassed_frames, life.offered_frames
             found.append(f"{spec.noun} {number}: {came} frames came, {offered} were offered")
-        stopped = spec.workload in (POLICY, DRAINS)
-        if spec.workload == DRAINS:
-            found += _impossible_outage(number, life)
+        stopped = spec.workload in (POLICY, *OUTAGES)
+        if spec.workload in OUTAGES:
+            found += _impossible_outage(f"{spec.noun} {number}", life)
+        if spec.workload == MIGRATIONS:
+            found += _impossible_move(spec, f"{spec.noun} {number}", life)
+        found += _impossible_figures(spec, f"{spec.noun} {number}", life)
         if not stopped and (first_ns is None) != (life.received_frames == 0):
             found.append(
                 f"{spec.noun} {number}: {life.received_frames} frames came, the first at {first_ns} ns"
@@ -249,14 +273,62 @@ def _impossible_failures(spec: ActsSpec, result: ActsResult) -> Iterator[str]:
             yield f"{spec.noun} {number}: {life.failed_by} of a start that did not fail"
 
 
-def _impossible_outage(number: int, life: Life) -> list[str]:
-    """Say what in the outage of a drain cannot be: loss without its moments, moments in another order."""
+def _impossible_outage(which: str, life: Life) -> list[str]:
+    """Say what in an outage cannot be: loss without its moments, moments in another order."""
     moments = [life.steps[name] for name in (BEFORE_LOSS, STOPPED, AGAIN) if name in life.steps]
     found = []
     if moments != sorted(moments) or len(moments) not in (0, 3):
-        found.append(f"drain {number}: loss began and ended at {', '.join(map(str, moments))} ns")
+        found.append(f"{which}: loss began and ended at {', '.join(map(str, moments))} ns")
     if moments and life.lost_frames <= 0:
-        found.append(f"drain {number}: an outage in which {life.lost_frames} frames were lost")
+        found.append(f"{which}: an outage in which {life.lost_frames} frames were lost")
+    return found
+
+
+def _impossible_move(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say what of a move cannot be: frames of a guest that stood, figures that exclude another."""
+    told, found = life.told, []
+    if spec.mode == PRE_COPY and told.get("asked_pages", 0):
+        found.append(f"{which}: by {spec.mode}, and its other place asked for {told['asked_pages']} pages")
+    return found + _stood_and_forwarded(which, life)
+
+
+def _impossible_figures(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say which figures cannot stand together, or are of a load that was not asked for."""
+    told = life.told
+    found = [
+        f"{which}: {less} is {told[less]}, {more} {told.get(more, 'not told')}"
+        for less, more in (
+            ("beside_received_frames", "beside_offered_frames"),
+            ("qemu_downtime_ns", "qemu_total_ns"),
+        )
+        if told.get(less, 0) > told.get(more, 0)
+    ]
+    if 2 * told.get("beside_fps", 0) > told.get("carried_fps", 0):
+        found.append(
+            f"{which}: beside_fps is {told['beside_fps']}, more than half of {told.get('carried_fps', 0)}"
+        )
+    if (spec.beside == HALF_LOAD) != ("carried_fps" in told):
+        found.append(
+            f"{which}: {'a' if 'carried_fps' in told else 'no'} load beside, asked for {spec.beside!r}"
+        )
+    return found
+
+
+def _stood_and_forwarded(which: str, life: Life) -> list[str]:
+    """Say which frames were forwarded between the guest's stop and its new begin."""
+    stopped, resumed = (life.steps.get(name) for name in (GUEST_STOPPED, GUEST_RESUMED))
+    if stopped is None or resumed is None:
+        return []
+    if stopped > resumed:
+        return [f"{which}: the guest ran at {resumed} ns at its other place, and stopped at {stopped} ns"]
+    found = []
+    before_ns, again_ns = life.steps.get(BEFORE_LOSS), life.first_frame_ns
+    if before_ns is not None and before_ns > stopped + BETWEEN_CLOCKS_NS:
+        found.append(
+            f"{which}: a frame came that was offered at {before_ns} ns, its guest stood from {stopped} ns"
+        )
+    if again_ns is not None and again_ns + BETWEEN_CLOCKS_NS < resumed:
+        found.append(f"{which}: a frame came again at {again_ns} ns, its guest ran from {resumed} ns")
     return found
 
 
@@ -273,8 +345,10 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             what = "no frame was stopped" if spec.workload == POLICY else "no frame came out"
             found.append(f"{spec.noun} {number}: {what} within {spec.first_frame_s:g} s")
             continue
-        if spec.workload == DRAINS:
-            found += _unclear_outage(number, life)
+        if spec.workload in OUTAGES:
+            found += _unclear_outage(f"{spec.noun} {number}", life)
+        if spec.workload == MIGRATIONS and not {GUEST_STOPPED, GUEST_RESUMED} <= set(life.steps):
+            found.append(f"{spec.noun} {number}: it is not told when the guest stopped and ran again")
         if life.removal_ns is None:
             found.append(f"{spec.noun} {number} was not removed")
         if spec.counts_failures:
@@ -292,14 +366,14 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _unclear_outage(number: int, life: Life) -> list[str]:
+def _unclear_outage(which: str, life: Life) -> list[str]:
     """Say what an outage was not seen to the end by, or why its begin is not known well enough."""
     outage_ns = life.outage_ns
     if outage_ns is None:
-        return [f"drain {number}: {life.lost_frames} frames were lost, and it was not seen until when"]
+        return [f"{which}: {life.lost_frames} frames were lost, and it was not seen until when"]
     if outage_ns == 0:
         return []
     apart_ns = life.steps[STOPPED] - life.steps[BEFORE_LOSS]
     if apart_ns <= outage_ns * RESOLUTION_RATIO:
         return []
-    return [f"drain {number}: for {apart_ns / 1e6:.1f} ms before the first lost frame none was offered"]
+    return [f"{which}: for {apart_ns / 1e6:.1f} ms before the first lost frame none was offered"]

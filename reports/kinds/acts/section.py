@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bmwg.methodology.answers.order_statistics import median_interval
 from bmwg.methodology.answers.repeated import of_repetitions
-from bmwg.methodology.kinds.acts.experiments import DRAIN, POLICY, SCALE, Answer, experiments, of_cell
+from bmwg.methodology.kinds.acts.experiments import (
+    DRAIN,
+    MIGRATE,
+    POLICY,
+    SCALE,
+    Answer,
+    experiments,
+    of_cell,
+)
 from bmwg.methodology.kinds.acts.kind import (
     ACTS,
     each,
@@ -17,7 +24,8 @@ from bmwg.methodology.kinds.acts.kind import (
 )
 from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
 from bmwg.methodology.records import NOTHING, OutcomeType
-from bmwg.reports.kinds.acts import failures
+from bmwg.reports.kinds.acts import failures, moves
+from bmwg.reports.kinds.acts.medians import median
 from bmwg.reports.kinds.repeated import beside
 from bmwg.reports.kinds.repeated.answers import Answered as AnsweredBy
 from bmwg.reports.kinds.repeated.answers import answers_of, has_answers, without_numbers
@@ -51,13 +59,24 @@ _STEPS = {
     "last_before_loss": "the last frame is offered that came before one was lost",
     "frames_stopped": "the first lost frame is offered",
     "frames_again": "the first frame came after the last lost one",
+    "guest_boots": "QEMU runs, and its guest boots",
+    "destination_ready": "QEMU waits for the guest at the other place",
+    "copy_began": "QEMU is told to send the guest's memory",
+    "guest_stopped": "the guest stops at its first place, by QEMU's event",
+    "guest_resumed": "the guest runs at the other place, by QEMU's event",
+    "guest_announced": "its ARP or RARP from there is heard at the tester's port",
+    "move_completed": "QEMU has sent all of it",
     "server_accepted": "accepted by Nova's API",
     "server_spawning": "placed, with its ports bound; the hypervisor makes it, as seen by asking every 0.5 s",
     "server_active": "ACTIVE, as seen by asking every 0.5 s",
 }
 
 
-_FIRST = {POLICY.metric: "first lost frame", DRAIN.metric: "first frame by the other pod"}
+_FIRST = {
+    POLICY.metric: "first lost frame",
+    DRAIN.metric: "first frame by the other pod",
+    MIGRATE.metric: "first frame at the other place",
+}
 _OF_POLICIES = (
     "A policy that forbids frames between two pods is in force from the first of them that is lost, "
     "after which none comes until it is removed; the resolution is from the last that came. It is lifted "
@@ -97,6 +116,8 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
         lines += paragraph(_OF_POLICIES)
     if any(answer.outcome.metric == DRAIN.metric for answer in answers):
         lines += paragraph(_OF_DRAINS)
+    if any(answer.outcome.metric == MIGRATE.metric for answer in answers):
+        lines += paragraph(moves.HOW)
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment, known in experiments().items():
         mine = [one for one in answers if one.planned.test_id == known.test_id]
@@ -110,10 +131,13 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
             if _answer(mine[0]) is Answer.FIT:
                 lines += failures.fits(mine, _place)
                 continue
+            if mine[0].outcome.metric == MIGRATE.metric:
+                lines += [*moves.moves(mine, _place), *_steps(mine)]
+                continue
             drained = _answer(mine[0]) is Answer.OUTAGES
             lines += _drains(mine) if drained else _answers(mine)
             lines += _steps(mine)
-            lines += [] if drained else [*_removal_steps(mine), *_frames(mine)]
+            lines += [] if drained else [*_removal_steps(mine), *_frames(mine), *moves.loads(mine, _place)]
     return [*lines, *beside.lines(run, ACTS), *without_numbers(run, answers, ACTS.name)]
 
 
@@ -166,8 +190,8 @@ def _answers(answers: Sequence[Answered]) -> list[Block]:
                 else _count(answer)
                 if measured
                 else NONE,
-                _median(each(results, lambda life: life.start_ns)),
-                _median(each(results, lambda life: life.removal_ns)),
+                median(each(results, lambda life: life.start_ns)),
+                median(each(results, lambda life: life.removal_ns)),
                 _most([(life.first_frame_ns or 0) - (life.not_before_ns or 0) for life in lives]),
                 sequence(answer.outcome.trials),
                 answer.remarks,
@@ -193,9 +217,9 @@ def _drains(answers: Sequence[Answered]) -> list[Block]:
                 _place(answer),
                 answer.type_cell,
                 _count(answer) if lives else NONE,
-                _median(each(results, lambda life: life.outage_ns)),
+                median(each(results, lambda life: life.outage_ns)),
                 ", ".join(str(life.lost_frames) for life in lives) or NONE,
-                _median(each(results, lambda life: life.start_ns)),
+                median(each(results, lambda life: life.start_ns)),
                 _most([_loss_resolution_ns(life) for life in lives]),
                 sequence(answer.outcome.trials),
                 answer.remarks,
@@ -215,6 +239,8 @@ def _place(one: Answered) -> str:
     at_once = one.planned.spec.at_once
     if one.outcome.metric == POLICY.metric:
         return f"{place}, {one.planned.spec.policies} others"
+    if one.planned.spec.mode or one.planned.spec.beside:
+        return ", ".join(filter(None, (place, one.planned.spec.mode, one.planned.spec.beside)))
     several = one.outcome.metric == SCALE.metric or (at_once > 1 and _answer(one) is Answer.ATTEMPTS)
     return f"{place}, {at_once} at once" if several else place
 
@@ -238,16 +264,8 @@ def _rate(one: Answered) -> str:
     half = one.values.get("half_width_95")
     spread = f" ± {half * 60:.2f}" if half is not None else ""
     words = of_repetitions(one.values, each=f"{one.planned.spec.cycles} pods")
-    took = _median([float(result.wall_ns) for result in one.results])
+    took = median([float(result.wall_ns) for result in one.results])
     return f"{words} in {took}, {one.values['mean'] * 60:.2f}{spread} pods/min"
-
-
-def _median(values: Sequence[float]) -> str:
-    if not values:
-        return NONE
-    told = median_interval(values)
-    covers = f", {told.covers:.0%}" if told.covers < 0.9 else ""
-    return f"{nanoseconds(told.median)} ({nanoseconds(told.low)} to {nanoseconds(told.high)}{covers})"
 
 
 def _most(values: Sequence[int]) -> str:
@@ -262,13 +280,13 @@ def _steps(answers: Sequence[Answered]) -> list[Block]:
         results = answer.results if lives else ()
         for step in steps_of(lives):
             at = each(results, since_asked(step))
-            rows.append([_place(answer), _STEPS.get(step, step), _median(at)])
+            rows.append([_place(answer), _STEPS.get(step, step), median(at)])
         if lives:
             rows.append(
                 [
                     _place(answer),
                     _FIRST.get(answer.outcome.metric, "first forwarded frame"),
-                    _median(each(results, lambda life: life.start_ns)),
+                    median(each(results, lambda life: life.start_ns)),
                 ]
             )
     return table(["path and option", "step", "time since the request"], rows, "A start by its steps")
@@ -282,7 +300,7 @@ def _removal_steps(answers: Sequence[Answered]) -> list[Block]:
         results = answer.results if lives else ()
         for step in removal_steps_of(lives):
             at = each(results, since_removal(step))
-            rows.append([_place(answer), _STEPS.get(step, step), _median(at)])
+            rows.append([_place(answer), _STEPS.get(step, step), median(at)])
     if not rows:
         return []
     head = ["path and option", "step", "time since the request to remove"]
@@ -302,7 +320,7 @@ def _frames(answers: Sequence[Answered]) -> list[Block]:
                     sum(life.received_frames for life in lives),
                     sum(life.reordered_frames for life in lives),
                     sum(life.bypassed_frames for life in lives),
-                    _median(each(answer.results, _still)),
+                    median(each(answer.results, _still)),
                 ]
             )
     head = [

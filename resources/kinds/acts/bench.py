@@ -71,7 +71,8 @@ class ActsBench(BedBench[ActsSpec, ActsResult]):
             machine = ground.bed.tester.machine
             require_own_ports(deployment.ports, self.testbed.lab_ports, machine)
             require_closed(ground.bed)
-            record_machine(self.run.store, deployment.evidence, ground.bed.machines_driver)
+            provider = deployment.evidence.get("provider", {}).get("name", ground.bed.machines_driver)
+            record_machine(self.run.store, deployment.evidence, provider)
             return {**deployment.evidence, "offered_by": dict(workload.describe())}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bmwg.methodology.answers.order_statistics import CONFIDENCE
 from bmwg.methodology.answers.repeated import of_repetitions
-from bmwg.methodology.kinds.acts.experiments import POLICY, Answer, of_cell
+from bmwg.methodology.kinds.acts.experiments import MIGRATE, POLICY, Answer, of_cell
 from bmwg.methodology.kinds.acts.records import Failure
 from bmwg.methodology.records import Outcome
 
@@ -32,6 +32,10 @@ def figures_of(outcome: Outcome, told: Mapping[str, float]) -> str:
     if outcome.metric == POLICY.metric:
         stopped, again = (_ms(told, name) for name in ("", "removal."))
         return f"in force after {stopped}, median; lifted after {again} {count}"
+    if outcome.metric == MIGRATE.metric:
+        out, total = (_ms(told, name) for name in ("", "qemu_total_ns."))
+        lost = f"{told['lost_frames.median']:.0f} frames lost"
+        return f"outage {out}, median, {lost}; QEMU's total time {total} {count}"
     if answer is Answer.OUTAGES:
         out, first = (_ms(told, name) for name in ("", "first_frame."))
         lost = f"{told['lost_frames.median']:.0f} frames lost"

@@ -272,7 +272,7 @@ def test_a_profile_whose_servers_do_not_fit_or_whose_path_nobody_knows_is_told()
     odd["experiments"][1]["cycles"] = 3
     assert "multiple of at_once" in profile.PROFILES.wrong(odd)
     odd = {**copy.deepcopy(dict(CLOUD.data)), "path": "wire"}
-    assert "p2p or pvp or pvp-service" in profile.PROFILES.wrong(odd)
+    assert "p2p or pvp or pvp-moving or pvp-service" in profile.PROFILES.wrong(odd)
 
 
 POLICY = next(one for one in PLAN if one.test_id == "LC-POLICY-1" and one.spec.policies == 100)

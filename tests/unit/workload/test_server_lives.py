@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 
-from bmwg.drivers.paths.addresses import OUTER, host
+from bmwg.drivers.paths.addresses import OUTER, host, of_router
 from bmwg.drivers.paths.sides import Side
-from bmwg.drivers.workload.server_lives import ServerLives, _address, _script
+from bmwg.drivers.workload.server_lives import ServerLives, _script
 from bmwg.methodology.kinds.acts.experiments import hostings
 
 SIDES = tuple(
@@ -23,7 +23,7 @@ SIDES = tuple(
 
 def test_each_server_has_an_address_of_its_own_in_each_segment() -> None:
     for side in (0, 1):
-        found = [ipaddress.ip_interface(_address(side, at)) for at in range(20)]
+        found = [ipaddress.ip_interface(of_router(side, at)) for at in range(20)]
         assert str(found[0]) == OUTER[side].router_ipv4
         assert len({one.ip for one in found}) == 20
         assert {one.network for one in found} == {ipaddress.ip_interface(OUTER[side].far_ipv4).network}
@@ -33,8 +33,8 @@ def test_each_server_has_an_address_of_its_own_in_each_segment() -> None:
 def test_the_script_is_one_that_the_image_runs_and_forwards_last() -> None:
     lines = _script(SIDES, 1).splitlines()
     assert lines[0] == "#!/bin/sh"
-    assert f"ip addr add {_address(0, 1)} dev eth1" in lines  # eth0 is the management network's
-    assert f"ip addr add {_address(1, 1)} dev eth2" in lines
+    assert f"ip addr add {of_router(0, 1)} dev eth1" in lines  # eth0 is the management network's
+    assert f"ip addr add {of_router(1, 1)} dev eth2" in lines
     far = host(OUTER[1].far_ipv4)
     assert f"ip neigh replace {far} lladdr 02:00:00:00:00:01 dev eth2 nud permanent" in lines
     assert lines[-1] == "echo 1 > /proc/sys/net/ipv4/ip_forward"

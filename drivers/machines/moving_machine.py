@@ -1,0 +1,159 @@
+"""A guest that routes and moves: QEMU at one node begins it, QEMU at another takes it over while it runs.
+
+Both have the same machine type, CPUs and NICs, and no disk. Node functions, run on the node that hosts the
+guest; machines belong to the node's agent and die with it. Ids: VM-04 QEMU did not start, VM-07 its monitor
+refuses, VM-08 no such machine, MOVE-03 QEMU cannot tell when the guest stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+
+from bmwg.drivers.api.protocols import JsonValue, Missing
+from bmwg.drivers.machines import guest_kernel, qemu, router_initramfs
+from bmwg.drivers.machines.qemu import Accelerator, MachineSpec, Nic
+from bmwg.drivers.machines.qemu_machine import Machine
+from bmwg.drivers.ports import interfaces, routing, sysctl
+from bmwg.drivers.watch import wall_clock
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+
+_KERNEL_WORDS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off net.ifnames=0"
+_machines: dict[str, MovingMachine] = {}
+
+
+class MovingMachine(Machine):
+    """One guest while QEMU has it here; `incoming`: it is to come from another QEMU, and does not boot."""
+
+    def __init__(self, spec: MachineSpec, *, words: str, incoming: bool) -> None:
+        super().__init__(spec)
+        self._words = words
+        self._incoming = incoming
+
+    def _start(self) -> None:
+        kernel = guest_kernel.find()
+        for missing in (qemu.probe_program(), kernel):
+            if isinstance(missing, Missing):
+                raise TestbedError("VM-04", missing.what, found=missing.reason, hint=missing.mend)
+        assert not isinstance(kernel, Missing)
+        self._kernel_release = kernel.release
+
+        def argv(monitor_fd: int) -> list[str]:
+            built = command(self.spec, kernel=kernel, words=self._words, monitor_fd=monitor_fd)
+            return built + (["-incoming", "defer"] if self._incoming else [])
+
+        self._without_agent(argv)
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """What runs: accelerator as QEMU told it, kernel, CPUs, memory, NICs."""
+        _, why = qemu.probe_accelerator()
+        return {
+            "kind": "qemu",
+            "name": self.spec.name,
+            "agent": "none: it routes and is not spoken to",
+            **qemu.describe(self.spec),
+            **self._running,
+            "accelerator_reason": why,
+            "guest_kernel": self._kernel_release,
+            "guest_root": "an archive in its memory: a shell and its NICs' modules",
+        }
+
+
+def command(spec: MachineSpec, *, kernel: guest_kernel.GuestKernel, words: str, monitor_fd: int) -> list[str]:
+    """Build QEMU's argument vector: kernel, archive, NICs by virtio-net, console, monitor."""
+    argv = qemu.bare(qemu.program() or guest_kernel.CACHE / qemu.PROGRAM, spec.name)
+    argv += ["-machine", f"pc,accel={spec.accelerator}"]
+    model = ",+".join((qemu.TCG_MODEL, *qemu.TCG_FEATURES))
+    argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else model]
+    argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
+    argv += ["-kernel", str(kernel.unpacked_image()), "-initrd", str(router_initramfs.build(kernel))]
+    clock = " tsc=nowatchdog" if spec.accelerator is Accelerator.TCG else ""
+    argv += ["-append", f"{_KERNEL_WORDS}{clock} {words}"]
+    argv += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
+    argv += ["-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control"]
+    for number, nic in enumerate(spec.nics):
+        argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost=off"]
+        argv += ["-device", f"{nic.model},netdev=net{number},mac={nic.mac},romfile="]
+    return argv
+
+
+def start(
+    *,
+    name: str,
+    taps: list[str],
+    macs: list[str],
+    bridges: list[str],
+    memory_octets: int,
+    words: str,
+    incoming: bool,
+) -> JsonValue:
+    """Node function: start QEMU, each tap a port of its bridge; returns evidence.
+
+    With `incoming` it waits for a guest from elsewhere. Raises TestbedError VM-04; nothing stays behind then.
+    """
+    spec = MachineSpec(
+        name=name,
+        cpus=1,
+        memory_octets=memory_octets,
+        accelerator=qemu.probe_accelerator()[0],
+        nics=tuple(Nic(tap=tap, mac=mac) for tap, mac in zip(taps, macs, strict=True)),
+    )
+    machine = MovingMachine(spec, words=words, incoming=incoming)
+    machine.__enter__()
+    try:
+        for tap, bridge in zip(taps, bridges, strict=True):
+            sysctl.quiet_ipv6(interface=tap)
+            sysctl.write(key=f"net/ipv6/conf/{tap}/disable_ipv6", value="1")
+            routing.set_controller(interface=tap, controller=bridge)
+            interfaces.up(interface=tap)
+    except BaseException:
+        machine.stop()
+        raise
+    _machines[name] = machine
+    return dict(machine.describe())
+
+
+def ask(*, name: str, command: str, arguments: dict[str, JsonValue] | None = None) -> JsonValue:
+    """Node function: run a command of QEMU's monitor. Raises DriverError VM-07, VM-08."""
+    return _machine(name).monitor.execute(command, arguments)
+
+
+def moments(*, name: str) -> dict[str, int]:
+    """Node function: when QEMU last said each of its events, in ns of this machine's monotonic clock.
+
+    QEMU stamps them by the wall clock in microseconds; both clocks are read together here.
+    """
+    said = _machine(name).monitor.events()
+    ahead_ns = wall_clock.ahead_ns()
+    return {
+        str(one["event"]): (one["timestamp"]["seconds"] * 1_000_000 + one["timestamp"]["microseconds"]) * 1000
+        - ahead_ns
+        for one in said
+    }
+
+
+def fault(*, name: str) -> str | None:
+    """Node function: why the guest no longer runs here; None while it does."""
+    try:
+        return _machine(name).fault()
+    except ToolkitError as error:
+        return str(error)
+
+
+def console(*, name: str) -> list[str]:
+    """Node function: the last lines that the guest wrote on its console here."""
+    return _machine(name).console()
+
+
+def stop(*, name: str) -> None:
+    """Node function: end a machine. Idempotent."""
+    machine = _machines.pop(name, None)
+    if machine is not None:
+        with contextlib.suppress(ToolkitError):
+            machine.stop()
+
+
+def _machine(name: str) -> MovingMachine:
+    if name not in _machines:
+        raise DriverError("VM-08", f"machine {name}", expected="one of this node", found=str(list(_machines)))
+    return _machines[name]

@@ -1,0 +1,188 @@
+"""How long frames are lost while a guest moves: live migration between two nodes, there and back.
+
+Frames are offered all the time to a guest that routes. QEMU moves it by pre-copy or post-copy; its own
+figures stand beside what the frames show. Beside the timed frames a load may go on, or the guest writes its
+memory. Ids: MOVE-04 no frame was forwarded at the other place.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, ClassVar, TypeVar, cast
+
+from bmwg.drivers.machines.guest_moves import Move, MovingGuest
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.ports import interfaces
+from bmwg.drivers.workload import announcements
+from bmwg.drivers.workload.announcements import Announcements
+from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
+from bmwg.drivers.workload.moving_frames import MovingFrames
+from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
+from bmwg.drivers.workload.offered_frames import Seen
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+from bmwg.methodology.kinds.acts.experiments import MOVING_PATH
+from bmwg.methodology.kinds.acts.records import (
+    AGAIN,
+    ANNOUNCED,
+    BEFORE_LOSS,
+    MEMORY_WRITES,
+    POST_COPY,
+    STOPPED,
+    ActsSpec,
+    Life,
+)
+
+_ROUTERS = 1  # the guest, wherever it is
+_LOOK_S = 0.01
+_ValueT = TypeVar("_ValueT")
+
+
+class Migrations(OfActs):
+    """Moves a guest that stands, there and back, with frames on their way all the time."""
+
+    path: ClassVar[str] = MOVING_PATH
+
+    def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
+        path: Any = path_driver(ground.cell, ground.bed)
+        with ExitStack() as stack:
+            stands = stack.enter_context(path.standing(writes=spec.beside == MEMORY_WRITES))
+            frames = MovingFrames(
+                stands.ports,
+                frame_octets=spec.frame_octets,
+                interval_us=spec.interval_us,
+                ways=(_ROUTERS,),
+            )
+            guest: MovingGuest = stands.guest
+            heard = stack.enter_context(announcements.heard(stands.ports[0], guest.intent.macs[0]))
+            stack.enter_context(frames.offering())
+            frames.begin()
+            if not frames.wait(spec.first_frame_s):
+                return
+            beside = stack.enter_context(half_load(stands.ports, spec, routers=_ROUTERS))
+            while len(lives) < spec.cycles:
+                if not _until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s):
+                    return  # frames are lost before anything is done
+                lives.append(_Moved(guest, frames, heard, beside, spec, began_ns).life())
+
+    def _left_behind(self, ground: Ground) -> tuple[str, ...]:
+        return ()  # no pod has lived here
+
+
+class _Moved:
+    """One move of the guest, from the request until nothing of it is left at its first place."""
+
+    def __init__(
+        self,
+        guest: MovingGuest,
+        frames: MovingFrames,
+        heard: Announcements,
+        beside: HalfLoad | None,
+        spec: ActsSpec,
+        began_ns: int,
+    ) -> None:
+        self._guest, self._frames, self._heard = guest, frames, heard
+        self._beside, self._spec, self._began_ns = beside, spec, began_ns
+
+    def life(self) -> Life:
+        """Move it. Raises what the guest's mover raises, and says how its frames fared meanwhile."""
+        frames, spec = self._frames, self._spec
+        before = frames.oddities
+        asked_ns = time.monotonic_ns()
+        self._heard.forget()
+        try:
+            move = self._guest.moved(post_copy=spec.mode == POST_COPY, within_s=spec.first_frame_s)
+        except ToolkitError as error:
+            raise self._where_it_was(error, asked_ns) from error
+        ready_ns = time.monotonic_ns()
+        resumed_ns = move.steps["guest_resumed"]
+        counted = _forwarded(self._guest)
+        _until(lambda: frames.first_since(resumed_ns), spec.first_frame_s)
+        # what is steady is told of half a second that lies wholly after the move
+        _until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
+        now_ns = time.monotonic_ns()
+        counted_ns, out = frames.outage(asked_ns, now_ns)
+        move.told["forwarded_there_frames"] = _forwarded(self._guest) - counted
+        if self._beside is not None:
+            move.told |= self._beside.told(asked_ns, counted_ns)
+        leave_ns = time.monotonic_ns()
+        self._guest.leave()
+        left_ns = time.monotonic_ns()
+        return self._told(move, out, before, counted_ns, ready_ns, leave_ns, left_ns)
+
+    def _told(
+        self,
+        move: Move,
+        out: Any,
+        before: tuple[int, int],
+        counted_ns: int,
+        ready_ns: int,
+        leave_ns: int,
+        left_ns: int,
+    ) -> Life:
+        frames, resumed_ns = self._frames, move.steps["guest_resumed"]
+        steps = dict(move.steps)
+        announced_ns = self._heard.first_ns(move.steps["guest_stopped"])
+        if announced_ns is not None:
+            steps[ANNOUNCED] = announced_ns
+        first = frames.first_since(resumed_ns)
+        if out.stopped_ns is not None and out.again_ns is not None:
+            steps |= {
+                BEFORE_LOSS: max(move.asked_ns, out.before_ns or move.asked_ns),
+                STOPPED: out.stopped_ns,
+                AGAIN: out.again_ns,
+            }
+        first_ns, not_before_ns = first if first is not None and first[0] <= counted_ns else (None, None)
+        if first_ns is not None and not move.told["forwarded_there_frames"]:
+            raise DriverError(
+                "MOVE-04",
+                "a move of a guest",
+                expected="frames that the other place's interface has carried",
+                found="frames that came, and none that it carried",
+            )
+        after = frames.oddities
+        seen = Seen(
+            offered=out.offered,
+            received=out.received,
+            reordered=after[0] - before[0],
+            bypassed=after[1] - before[1],
+            not_before_ns=not_before_ns,
+            first_ns=first_ns,
+            last_ns=frames.last_before(move.steps["guest_stopped"], move.asked_ns),
+        )
+        moments = {"ready_ns": ready_ns, "remove_asked_ns": leave_ns, "removed_ns": left_ns}
+        life = life_of(seen, self._began_ns, asked_ns=move.asked_ns, steps=steps, moments=moments)
+        return replace(life, told=move.told)
+
+    def _where_it_was(self, error: ToolkitError, asked_ns: int) -> ToolkitError:
+        """Return the error with what came of the frames meanwhile: the guest is where it was."""
+        failed_ns = time.monotonic_ns()
+        _until(
+            lambda: self._frames.settled_since(failed_ns, time.monotonic_ns()) or None,
+            self._spec.first_frame_s,
+        )
+        _, out = self._frames.outage(asked_ns, time.monotonic_ns())
+        goes_on = self._frames.steady(time.monotonic_ns())
+        fared = "all come again" if goes_on else "they do not come again"
+        lost = f"{out.offered - out.received} of {out.offered} frames were lost meanwhile"
+        found = f"{error.found}; {lost}, {fared}"
+        kind = type(error) if isinstance(error, (TestbedError, DriverError)) else DriverError
+        return kind(error.error_id, error.what, expected=error.expected, found=found, hint=error.hint)
+
+
+def _forwarded(guest: MovingGuest) -> int:
+    """How many frames have left the guest by its second interface, at the place where it is."""
+    counters = guest.here.node.call(interfaces.counters, interface=guest.intent.taps[1])
+    return int(counters["rx_packets"])  # of a tap: what its guest has sent
+
+
+def _until(look: Callable[[], _ValueT | None], within_s: float) -> _ValueT | None:
+    end_s = time.monotonic() + within_s
+    while (found := look()) is None and time.monotonic() < end_s:
+        time.sleep(_LOOK_S)
+    return found
+
+
+_: type[ActsWorkload] = cast("type[ActsWorkload]", Migrations)

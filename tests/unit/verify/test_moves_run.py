@@ -1,0 +1,109 @@
+"""A run of moves verifies from its executions and no changed one does; its page tells the outages."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.unit.acts.test_moves import LOAD, figures, started, there_and_back
+from tests.unit.verify.test_acts_run import Clock, executed, forged, header_by
+
+from bmwg.methodology.kinds.acts import profile
+from bmwg.reports.render.page.report import write_report
+from bmwg.reports.store import RunStore
+from bmwg.reports.verify.verify import verify_folder
+from bmwg.resources.run.guest_record import record_machine
+
+MOVES = profile.PROFILES.load("moves")
+MS = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    with RunStore.create(
+        tmp_path_factory.mktemp("moves"), "m", header_by(MOVES, "embedded"), clock=Clock()
+    ) as store:
+        for number, planned in enumerate(MOVES.plan(), start=1):
+            deployment_id = f"acts-pvp-moving-none-{number}"
+            evidence = {"path": "pvp-moving", "machine": {"accelerator": "tcg"}}
+            store.add_deployment(deployment_id, evidence)
+            record_machine(store, evidence, "qemu")
+            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
+            store.platform.note_records(deployment_id, {"dut1": place})
+            told = {}
+            if planned.spec.beside == "half-load":
+                told = {"told": LOAD} if planned.metric == "guest_start" else figures(**LOAD)
+            results = [
+                started(**told, removed_ns=3200 * MS + 10 * number + seq)
+                if planned.metric == "guest_start"
+                else there_and_back(100 * number + seq, **told)
+                for seq in range(5)
+            ]
+            executed(store, planned, deployment_id, results)
+        store.close(None, "complete")
+    write_report(store.folder)
+    return store.folder
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    return Path(shutil.copytree(made, tmp_path / "m"))
+
+
+def test_the_run_verifies_and_its_page_says_where_each_outage_went(made) -> None:
+    assert verify_folder(made).findings == ()
+    page = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "").replace("\u00a0", " ")
+    for said in (
+        "The life of moves and guests",
+        "pvp-moving, kernel-l3, none, pre-copy, half-load",
+        "pvp-moving, kernel-l3, none, post-copy",
+        "the guest ran nowhere",
+        "octets sent",
+        "switches have learnt the place",
+        "Where the outage went",
+        "pvp-moving, kernel-l3, none, half-load",
+        "QEMU runs, and its guest boots",
+        "- 16,000\n     - 8,000\n     - 60,000\n     - 5,000\n",
+        "The load beside",
+        "a virtual machine under TCG, made by qemu",
+        "102 ms (100 ms to 104 ms)\n     - 100, 100, 101, 101, 102, 102, 103, 103, 104, 104\n",
+        "pvp-moving, kernel-l3, none, pre-copy\n     - 83 ms (81 ms to 85 ms)\n     - 82 ms",
+        "80,000,000 (80,000,000 to 80,000,000)\n     - 3 (3 to 3)\n",
+        "guest stopped to guest running at the other place\n     - 83 ms",
+        "until one came after the last lost one\n     - 0 ns",
+        "switches have learnt the place\n     - 1 ms",
+        "until the first frame came that it forwarded there\n     - 19 ms",
+    ):
+        assert said in page, said
+    matrices = (made / "report-matrices.html").read_text(encoding="utf-8")
+    assert 'href="#operation-by-reliability"' in matrices
+
+
+def each_life(change):
+    def changed(lines, document) -> None:
+        for line in lines[:5]:
+            for life in line["result"]["lives"]:
+                change(life)
+
+    return changed
+
+
+def later(life) -> None:
+    life["steps"]["guest_resumed"] = life["first_frame_ns"] + 6 * MS
+
+
+def test_frames_that_came_while_the_guest_ran_nowhere_are_found(run) -> None:
+    found = forged(run, each_life(later))
+    assert {"VER-03", "VER-34"} <= found
+
+
+def test_a_pre_copy_that_was_a_post_copy_is_found(run) -> None:
+    assert {"VER-03", "VER-34"} <= forged(run, each_life(lambda life: life["told"].update(asked_pages=7)))
+
+
+def test_a_shorter_outage_does_not_follow_from_the_executions(run) -> None:
+    def change(lines, document) -> None:
+        document["outcomes"][0]["values"][0]["number"] *= 0.5
+
+    assert "VER-16" in forged(run, change)
