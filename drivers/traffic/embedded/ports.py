@@ -22,7 +22,7 @@ from bmwg.drivers.ports import nic_rings
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, FrameFormat
 from bmwg.methodology.trial.capabilities import Capability
-from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS
+from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS, MIN_SENT_OCTETS
 
 XDP = "xdp"  # programs inside the kernel: no device of DPDK (src/xdp.h)
 AF_XDP = "af_xdp"
@@ -73,9 +73,9 @@ def ring_for(frame_octets: int) -> Ring:
 
 
 def min_frame_octets(frame_format: FrameFormat, tagged: bool) -> int:
-    """Smallest frame, FCS included, that holds the headers and the 14 octet signature."""
+    """Smallest frame, FCS included, with headers and the signature of 14 octets; it may be undersized."""
     headers = ETHERNET_OCTETS + (TAG_OCTETS if tagged else 0) + HEADER_OCTETS[frame_format]
-    return max(64, headers + SIGNATURE_OCTETS + FCS_OCTETS)
+    return headers + SIGNATURE_OCTETS + FCS_OCTETS
 
 
 def device_arguments(port: TesterPort, instance: int, ring: Ring, lanes: int = 1) -> str:
@@ -208,6 +208,21 @@ def check_interface(port: TesterPort, lab_ports: Collection[str]) -> int:
     return within(port.netns, lambda: _check_here(port))
 
 
+def pads_nothing(port: TesterPort) -> bool:
+    """Whether a frame below 64 octets leaves a port as it is: over a veth pair, which just hands it over.
+
+    The driver of a NIC fills it up to 64 octets, so that another frame would leave than the one asked for.
+    """
+    return port.io in (AF_PACKET, AF_XDP) and within(port.netns, lambda: _kind_here(port.device)) == "veth"
+
+
+def _kind_here(interface: str) -> str | None:
+    with IPRoute() as route:
+        links = route.get_links(ifname=interface)
+        kind = links[0].get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") if links else None
+    return None if kind is None else str(kind)
+
+
 def _check_here(port: TesterPort) -> int:
     with IPRoute() as route:
         links = {link.get("ifname"): link for link in route.get_links()}
@@ -298,7 +313,7 @@ def limits_of(
     if ports[0].io == XDP:
         most = min(most, XDP_FRAME_OCTETS)
     return TrafficLimits(
-        min_frame_octets=64,
+        min_frame_octets=MIN_SENT_OCTETS if Capability.UNDERSIZE in capabilities else MIN_FRAME_OCTETS,
         max_frame_octets=most,
         capabilities=capabilities,
     )
