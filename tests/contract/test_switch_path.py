@@ -16,7 +16,8 @@ from bmwg.drivers.switch import bridge_calls, ovs_calls
 from bmwg.drivers.switch.settings import TableSettings
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
+from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, capabilities_of, memory_for
+from bmwg.drivers.traffic.embedded.ports import pads_nothing
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.benchmarks import illegal_frames
 from bmwg.methodology.errors import ConfigError, TestbedError
@@ -24,6 +25,7 @@ from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Direction, OutcomeType, TrialSpec
+from bmwg.methodology.trial.capabilities import Capability
 from bmwg.methodology.trial.judging import JudgedTrial, TrialPolicy, assess
 from bmwg.methodology.trial.pattern import Pattern, full_mesh
 from bmwg.resources.run.early import require_levels
@@ -209,7 +211,8 @@ def undersized(bed, tester, name, *, filtered=False):
             filter_short(bed)
         try:
             tester.attach(deployment.ports)
-            tester.learn(trial(full_mesh(4)))
+            tester.learn(replace(trial(full_mesh(4)), frame_octets=63))
+            assert registry.switch(name, bed).table(bed.node("dut1")) == 4  # learning frames are legal
             (outcome,) = measurement("illegal_frames").measure(asked).outcomes
             tester.detach()
         finally:
@@ -254,6 +257,17 @@ def test_switches_in_software_forward_undersized_frames_as_they_are(bed, tester,
     assert min(shares.values()) > 0.5
     assert outcome.quality[0].startswith("fail")
     assert [one.number for one in outcome.values if one.metric == illegal_frames.CHANGED] == [0]
+
+
+def test_only_a_port_that_leaves_short_frames_as_they_are_sends_them(bed, tester):
+    with deployed(bed, cell("linux-bridge")) as deployment:
+        limits = tester.attach(deployment.ports)
+        tester.detach()
+        first = deployment.ports[0]
+        other = replace(first, device="bmwg-sw0", netns=bed.node("dut1").netns_path)
+        assert [pads_nothing(one) for one in (first, other, replace(first, io="xdp"))] == [True, False, False]
+    assert (limits.min_frame_octets, Capability.UNDERSIZE in limits.capabilities) == (60, True)
+    assert Capability.UNDERSIZE not in capabilities_of(1, (first, replace(first, io="xdp")))
 
 
 def test_oversized_frames_need_links_that_carry_them(bed):
