@@ -22,6 +22,7 @@ from bmwg.drivers.ports import nic_rings
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, FrameFormat
 from bmwg.methodology.trial.capabilities import Capability
+from bmwg.methodology.trial.pattern import LEAST_PORTS
 from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS, MIN_SENT_OCTETS
 
 XDP = "xdp"  # programs inside the kernel: no device of DPDK (src/xdp.h)
@@ -111,7 +112,7 @@ def device_arguments(port: TesterPort, instance: int, ring: Ring, lanes: int = 1
 
 
 def check_ports(ports: tuple[TesterPort, ...], lab_ports: Collection[str]) -> None:
-    """Refuse ports by their descriptions: as `check_port`, and ConfigError TST-24 for one name twice."""
+    """Refuse ports by their descriptions: as `check_port`, and ConfigError TST-24 for a name or MAC twice."""
     for port in ports:
         check_port(port, lab_ports)
     names = [port.name for port in ports]
@@ -119,6 +120,29 @@ def check_ports(ports: tuple[TesterPort, ...], lab_ports: Collection[str]) -> No
         # the counters of one would stand for those of the other
         raise ConfigError(
             "TST-24", "tester ports", expected="names that differ", found=f"{', '.join(twice)} twice"
+        )
+    _check_macs(ports)
+
+
+def _check_macs(ports: tuple[TesterPort, ...]) -> None:
+    """Refuse two ports of one MAC where a switch would have to tell them apart by it: ConfigError TST-24.
+
+    Ports with a router between them may have it: each link has addresses of its own.
+    """
+    by_mac: dict[str, list[str]] = {}
+    for port in ports:
+        if port.mac:
+            by_mac.setdefault(port.mac.lower(), []).append(port.name)
+    alike = {mac: names for mac, names in by_mac.items() if len(names) > 1}
+    to_itself = any(port.mac and port.mac == port.peer_mac for port in ports)
+    if alike and (len(ports) > LEAST_PORTS or to_itself):
+        mac, names = next(iter(alike.items()))
+        raise ConfigError(
+            "TST-24",
+            "tester ports around a switch; no traffic was sent",
+            expected="MAC addresses that differ, for a switch forwards by them",
+            found=f"{mac} at {' and '.join(names)}",
+            hint="give one of these interfaces another address (ip link set NAME address MAC)",
         )
 
 
