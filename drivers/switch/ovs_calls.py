@@ -46,7 +46,12 @@ def make(
         return told
     ovs_switch.sleep_as_wanted()
     drivers = {nic: (ovs_tools.read("interface", nic, "status") or {}).get("driver_name") for nic in nics}
-    return {**told, "nic_drivers": drivers, "pollers": ovs_words.pollers(ovs_tools.ask(_POLLED))}
+    return {
+        **told,
+        "nic_drivers": drivers,
+        "pollers": ovs_words.pollers(ovs_tools.ask(_POLLED)),
+        "dpdk": ovs_tools.read("Open_vSwitch", ".", "other_config"),
+    }
 
 
 def settings(*, bridge: str) -> dict[str, JsonValue]:

@@ -126,7 +126,9 @@ def test_the_record_has_the_settings_as_asked_and_as_found(bed, name):
     if name == "ovs-dpdk":  # each NIC is a port of DPDK, and the DUT's CPU polls all of them
         function = deployment.evidence["function"]
         assert set(function["nic_drivers"].values()) == {"net_af_packet"}
+        assert function["dpdk"]["pmd-maxsleep"] == "0"  # as while it was set up no more
         (poller,) = function["pollers"]
+        assert [poller["cpu"]] == list(bed.testbed.dut.cpus[:1])
         assert {queue["port"] for queue in poller["queues"]} == {f"nic{number}" for number in range(4)}
 
 
