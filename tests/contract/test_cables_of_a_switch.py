@@ -11,6 +11,7 @@ from bmwg.drivers.ports import cabling
 from bmwg.drivers.testbed.file import CABLE, Endpoint, LinkSpec
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
 ]
