@@ -161,6 +161,7 @@ RFC2889_CASES = tuple(
         ("R2889-CONG-1.1", "congestion_control"),
         ("R2889-CACHE-1.1", "caching_capacity"),
         ("R2889-LEARN-1.1", "learning_rate"),
+        ("R2889-ILL-1.1", "illegal_frames"),
     )
 )
 RFC2544_CASES = (

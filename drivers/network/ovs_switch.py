@@ -215,7 +215,7 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
     commands = [["--may-exist", "add-br", bridge]]
     commands.append(["set", "bridge", bridge, "datapath_type=netdev", "fail-mode=secure"])
     if nic:
-        device = _nic_device(config, nic, sum(1 for one in state["ports"].values() if one["nic"]))
+        device = nic_device(config, nic, sum(1 for one in state["ports"].values() if one["nic"]))
         commands.append(["--may-exist", "add-port", bridge, nic])
         options = [f"options:dpdk-devargs={device}", f"options:n_rxq={config['rx_queues']}"]
         commands.append(["set", "interface", nic, "type=dpdk", *options])
@@ -242,12 +242,13 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
 
 def settled(*, port: str) -> dict[str, JsonValue]:
     """Node function: return how the switch serves a port whose peer is the tester, which comes last."""
-    _sleep_as_wanted()
+    sleep_as_wanted()
     record({**recorded(), "counted": True})
     return {**_nic_status(recorded()["ports"][port]["nic"]), **standing(port=port)}
 
 
-def _nic_device(config: dict[str, Any], nic: str, number: int) -> str:
+def nic_device(config: dict[str, Any], nic: str, number: int) -> str:
+    """Return DPDK's device for a NIC; `number` makes its name unique in the switch."""
     queues = config["rx_queues"]
     if config["nic_port"] == "af_xdp":
         return f"net_af_xdp{number},iface={nic},start_queue=0,queue_count={queues},busy_budget=0"
@@ -298,7 +299,7 @@ def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
 
     The polling threads then sleep as the option says. Raises DriverError VSW-05.
     """
-    _sleep_as_wanted()
+    sleep_as_wanted()
     end_s = time.monotonic() + within_s
     while str(ovs_tools.read("interface", port, "link_state")) != "up":
         if time.monotonic() > end_s:
@@ -313,7 +314,7 @@ def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
     return {"vhost_user": status, **_nic_status(recorded()["ports"][port]["nic"]), **standing(port=port)}
 
 
-def _sleep_as_wanted() -> None:
+def sleep_as_wanted() -> None:
     """Have the polling threads sleep as the option says from now on; before, they give way to the set-up."""
     state = recorded()
     if "pmd_max_sleep_us" in state:

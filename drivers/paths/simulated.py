@@ -33,17 +33,20 @@ class SimulatedPath:
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
-        """Yield two ports by name, with the addresses of the outer networks; their device is the cell."""
+        """Yield two ports by name, around a switch all; two have addresses. Their device is the cell."""
         tester = self._testbed.tester
         model = WIRE if self._cell.qualifies_tester else self._cell.cell_id
-        first, second = (
+        several = self._cell.path == "switch"
+        names = tester.ports if several else tester.ports[:2]
+        addressed = [*OUTER, *[None] * (len(names) - len(OUTER))]
+        ports = tuple(
             TesterPort(
                 name=name,
                 io=io,
                 device=model,
-                ipv4=segment.far_ipv4,
-                ipv6=segment.far_ipv6,
+                ipv4=segment.far_ipv4 if segment else None,
+                ipv6=segment.far_ipv6 if segment else None,
             )
-            for name, io, segment in zip(tester.ports[:2], tester.ios[:2], OUTER, strict=True)
+            for name, io, segment in zip(names, tester.ios, addressed, strict=False)
         )
-        yield Deployment(ports=(first, second), evidence={"path": self._cell.path, "simulated": True})
+        yield Deployment(ports=ports, evidence={"path": self._cell.path, "simulated": True})

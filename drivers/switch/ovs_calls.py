@@ -6,11 +6,12 @@ import re
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.network import ovs_switch, ovs_tools
+from bmwg.drivers.network import ovs_switch, ovs_tools, ovs_words
 from bmwg.drivers.ports import interfaces
 from bmwg.methodology.errors import DriverError, TestbedError
 
 _DATAPATH = "ovs-netdev"  # the tap of a `netdev` datapath itself
+_POLLED = "dpif-netdev/pmd-rxq-show"
 _ENTRIES = re.compile(r"Current/maximum MAC entries in the table: (\d+)/(\d+)")
 
 
@@ -18,6 +19,8 @@ def make(
     *, config: dict[str, Any], owner: str, bridge: str, nics: list[str], ageing_s: int, entries: int
 ) -> dict[str, JsonValue]:
     """Node function: start a switch and give it a learning bridge of these NICs; `entries` 0: its own bound.
+
+    With DPDK each NIC is a port by its packet socket device, and what polls it is told.
 
     Raises TestbedError VSW-03, VSW-04, DriverError VSW-02.
     """
@@ -27,13 +30,28 @@ def make(
     settings = ["datapath_type=netdev", "fail-mode=standalone", f"other_config:mac-aging-time={ageing_s}"]
     settings += [f"other_config:mac-table-size={entries}"] if entries else []
     words = ["--", "add-br", bridge, "--", "set", "bridge", bridge, *settings]
-    for nic in nics:
+    dpdk = config.get("dpdk", True)
+    for number, nic in enumerate(nics):
         words += ["--", "add-port", bridge, nic]
+        if dpdk:
+            device = ovs_switch.nic_device(config, nic, number)
+            options = [f"options:dpdk-devargs={device}", f"options:n_rxq={config['rx_queues']}"]
+            words += ["--", "set", "interface", nic, "type=dpdk", *options]
     ovs_switch.configure(words=words)
     for nic in nics:
         if said := ovs_tools.read("interface", nic, "error"):
             raise TestbedError("VSW-03", f"the vSwitch refused port {nic}", found=str(said))
-    return {"vswitch_start_s": state["start_s"]}
+    told: dict[str, JsonValue] = {"vswitch_start_s": state["start_s"]}
+    if not dpdk:
+        return told
+    ovs_switch.sleep_as_wanted()
+    drivers = {nic: (ovs_tools.read("interface", nic, "status") or {}).get("driver_name") for nic in nics}
+    return {
+        **told,
+        "nic_drivers": drivers,
+        "pollers": ovs_words.pollers(ovs_tools.ask(_POLLED)),
+        "dpdk": ovs_tools.read("Open_vSwitch", ".", "other_config"),
+    }
 
 
 def settings(*, bridge: str) -> dict[str, JsonValue]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node, PlacedNode
 from bmwg.drivers.api.switches import SwitchDriver
@@ -32,7 +32,11 @@ class OvsNetdev:
         )
         self._undo = bed.undo
         self._owner = vswitch_owner(bed.state_dir)
-        self._config = ovs_system.config(list(bed.testbed.dut.cpus))
+        self._config = self._settings_of(bed)
+
+    def _settings_of(self, bed: Bed) -> dict[str, Any]:
+        """Return what `ovs_switch.ensure` is told."""
+        return ovs_system.config(list(bed.testbed.dut.cpus))
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: the programs."""

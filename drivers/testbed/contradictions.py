@@ -26,7 +26,7 @@ from bmwg.schemas.validation import Problem, near_name
 
 BRIDGE_PORT = "bridge_port"
 _OF_SOCKET = "virtio_user"  # the port kind at the end of a vhost-user link
-_WITHOUT_IO = {"embedded", "simulated"}  # drivers that need no word about their ports
+_WITHOUT_IO = {"embedded", "simulated"}  # drivers that need no word about their ports, and may have several
 _PCI = "pci"
 _OPENING = {"embedded", "trex", "moongen"}  # drivers that open NICs of this machine by their addresses
 _ADDRESS_MARK = ":"  # no interface has one in its name
@@ -166,7 +166,8 @@ def _port_problems(testbed: Testbed) -> Iterator[Problem]:
             expected=f"one kind for both ports of driver {tester.driver}; only embedded has one for each",
             found=", ".join(tester.ios),
         )
-    if installed and len(tester.ports) > LEAST_PORTS and (tester.driver != "embedded" or tester.other_io):
+    several = tester.driver in _WITHOUT_IO and not tester.other_io
+    if installed and len(tester.ports) > LEAST_PORTS and not several:
         yield Problem(
             location=("tester", "ports"),
             expected=f"{LEAST_PORTS} ports of driver {tester.driver}; only embedded has more, all of one io",

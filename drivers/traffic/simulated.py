@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
+from typing import ClassVar
 
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficLimits
+from bmwg.drivers.api.workload import Takes
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.traffic.simulated_shapes import (
@@ -24,22 +26,24 @@ from bmwg.drivers.traffic.simulated_shapes import (
     shown,
     without,
 )
+from bmwg.drivers.traffic.simulated_switch import SimulatedSwitch
 from bmwg.methodology.answers.latency import STORE_AND_FORWARD
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import RESIDUAL_WAIT, WIRE, Direction, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.trial.appendix_c import UDP_DATA, echo_frame
-from bmwg.methodology.trial.capabilities import EVERYTHING, Capability, refuse_beyond
+from bmwg.methodology.trial.capabilities import EVERYTHING, refuse_beyond
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.trial.destinations import SEED
 from bmwg.methodology.trial.frame_times import LatencyHistogram
-from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS
+from bmwg.methodology.trial.pattern import LEAST_PORTS, MOST_PORTS
+from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS, MIN_SENT_OCTETS
 
 ROUTE_UPDATES = "route-updates"  # a modifier of trials
 UPDATE_INTERVAL_S = 30.0  # rfc2544-11.3: RIP's own timer
 
 
-_ABLE = EVERYTHING - {Capability.PATTERN}  # its model is of two ports
+_ABLE = EVERYTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +57,8 @@ class SimulatedConfig:
     its `signature` (first octet, length) are what it says of itself, as every tester does. `mtu_octets` are
     those of the two links. `effects` are factors of the knee by parts of a cell's id, joined by `+` where all
     must be there (`ptp`, `chain=a>b`, `ptp+chain=a>b`); `spread` is the standard deviation of the knee's
-    logarithm between deployments. With `takes_time` a trial lasts as long as it says.
+    logarithm between deployments. With `takes_time` a trial lasts as long as it says. A switch of several
+    ports (`SimulatedSwitch`) forwards so much to each, and has `table_entries` addresses.
     """
 
     knee_fps: int = 1_000_000
@@ -72,6 +77,7 @@ class SimulatedConfig:
     effects: Mapping[str, float] = field(default_factory=dict)
     spread: float = 0.0
     takes_time: bool = False
+    table_entries: int = 512
 
     def __post_init__(self) -> None:
         """Refuse what is no model (TST-30)."""
@@ -79,7 +85,7 @@ class SimulatedConfig:
             ratio = getattr(self, name)
             if not 0.0 <= ratio <= 1.0:
                 raise ConfigError("TST-30", f"simulated tester {name}", expected="0..1", found=str(ratio))
-        for name in ("knee_fps", "tester_limit_fps", "latency_ns"):
+        for name in ("knee_fps", "tester_limit_fps", "latency_ns", "table_entries"):
             value = getattr(self, name)
             if value < 1:
                 raise ConfigError(
@@ -90,12 +96,15 @@ class SimulatedConfig:
 class SimulatedTraffic(OfFrames):
     """TrafficDriver that computes what a DUT with a known knee would do. No network, and no clock is read."""
 
+    takes: ClassVar[Takes] = Takes(least=LEAST_PORTS, most=MOST_PORTS)
+
     def __init__(self, config: SimulatedConfig | None = None, drain_s: float = 0.0) -> None:
         self.config = config or SimulatedConfig()
         self.drain_s = drain_s
         self._random = random.Random(self.config.seed)
         self.updates = 0  # routing updates sent, whose states take turns
-        self._ports: tuple[TesterPort, TesterPort] | None = None
+        self._ports: tuple[TesterPort, ...] | None = None
+        self._switch = SimulatedSwitch(table_entries=self.config.table_entries)
         self._knee_fps: float = self.config.knee_fps
 
     @classmethod
@@ -122,10 +131,11 @@ class SimulatedTraffic(OfFrames):
 
     def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
         """Take note of the ports; every port is fine, for no frame is sent."""
-        self._ports = self.two(ports)
+        self.takes.refuse("simulated", ports)
+        self._ports = ports
         self._knee_fps = self._knee_of(ports[0].device)
         return TrafficLimits(
-            min_frame_octets=MIN_FRAME_OCTETS,
+            min_frame_octets=MIN_SENT_OCTETS,
             max_frame_octets=MAX_FRAME_OCTETS,
             capabilities=_ABLE,
         )
@@ -159,7 +169,11 @@ class SimulatedTraffic(OfFrames):
         refuse_beyond(spec, _ABLE, "simulated")
         stalled = self._random.random() < self.config.stall_ratio
         directions = 2 if spec.direction is Direction.BOTH else 1
-        streams = tuple(self._stream(spec, directions, stalled=stalled) for _ in range(directions))
+        if spec.pattern is None:
+            streams = tuple(self._stream(spec, directions, stalled=stalled) for _ in range(directions))
+        else:
+            limit_fps = self.config.tester_limit_fps
+            streams = self._switch.streams(spec, limit_fps=limit_fps, knee_fps=self._knee_fps)
         listened_s = self._listened_s(spec, directions)
         counts = (
             ("simulated", 1),

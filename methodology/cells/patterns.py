@@ -14,6 +14,8 @@ from bmwg.methodology.trial.pattern import LEAST_PORTS, MOST_PORTS, Pattern, bet
 AXIS: Final = "pattern"  # of a cell, and of a line of a profile's plan
 CONGESTION: Final = "congestion"
 ADDRESS_TABLE: Final = "address-table"
+UNDERSIZE: Final = "undersize"
+OVERSIZE: Final = "oversize"
 _WRITTEN = re.compile(r"([a-z-]+)-([0-9])")
 
 
@@ -58,6 +60,9 @@ KINDS: Mapping[str, tuple[Callable[[int], Pattern], str]] = {
     # rfc2889-5.5, rfc2889-5.7
     CONGESTION: (_congestion, "two of each four of {} ports to one, one of them to a free port too"),
     ADDRESS_TABLE: (_address_table, "one of {} ports to addresses of another, all others listen"),
+    # rfc2889-5.9
+    UNDERSIZE: (full_mesh, "each of {} ports to all others in turn, frames below 64 octets too"),
+    OVERSIZE: (full_mesh, "each of {} ports to all others in turn, frames above 1518 octets too"),
 }
 _OF_PORTS: Mapping[str, tuple[Callable[[int], bool], str]] = {  # what else the number of ports has to be
     "one-way-mesh": (lambda ports: ports % 2 == 0, "an even number of ports"),  # halves
@@ -107,8 +112,8 @@ def kind_of(axes: Iterable[tuple[str, int | str]]) -> str:
 
 
 def has_load(axes: Iterable[tuple[str, int | str]]) -> bool:
-    """Whether a load is what is asked of a cell: of all but those for congestion and for address tables."""
-    return kind_of(axes) not in (CONGESTION, ADDRESS_TABLE)
+    """Whether a load is what is asked of a cell: not of congestion, address tables and illegal frames."""
+    return kind_of(axes) not in (CONGESTION, ADDRESS_TABLE, UNDERSIZE, OVERSIZE)
 
 
 def of(axes: Iterable[tuple[str, int | str]]) -> Pattern | None:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
+from bmwg.methodology.trial.trial_limits import MIN_FRAME_OCTETS
 
 
 class Capability(StrEnum):
@@ -26,6 +27,7 @@ class Capability(StrEnum):
     NETWORKS = "random destination networks"  # rfc2544-12
     REPEATED_BURSTS = "bursts that repeat"  # rfc2544-21
     PATTERN = "pattern of more than two ports"  # rfc2889-5.1
+    UNDERSIZE = "frames below 64 octets"  # rfc2889-5.9.3
 
 
 EVERYTHING = frozenset(Capability)
@@ -54,6 +56,7 @@ def needed(spec: TrialSpec) -> frozenset[Capability]:
         Capability.NETWORKS: spec.destination_networks > 1,
         Capability.REPEATED_BURSTS: spec.burst_frames is not None,
         Capability.PATTERN: spec.pattern is not None,
+        Capability.UNDERSIZE: spec.frame_octets < MIN_FRAME_OCTETS,
     }
     return frozenset(capability for capability, wanted in asked.items() if wanted)
 

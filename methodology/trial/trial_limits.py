@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from bmwg.methodology.records import TrialSpec
 
 MIN_FRAME_OCTETS = 64  # rfc2544-9.1, smallest Ethernet frame
+MIN_SENT_OCTETS = 60  # choice: the smallest with IPv4 and UDP headers and a signature; below 64 it is illegal
+MAX_LEGAL_OCTETS = 1518  # rfc2889-5.9.3, largest Ethernet frame without a tag
 MAX_FRAME_OCTETS = 9216  # choice: the largest jumbo frame that common NICs carry
 MAX_NETWORKS = 256  # RFC2544-12-03
 MAX_TAGS = 1024  # choice: twice what RFC 8219 7.2 asks for in a stream
@@ -15,10 +17,9 @@ MAX_TAGS = 1024  # choice: twice what RFC 8219 7.2 asks for in a stream
 
 def refuse(spec: TrialSpec) -> None:
     """Raise ValueError with the field, what was expected and what was found, where a trial cannot be."""
-    if not MIN_FRAME_OCTETS <= spec.frame_octets <= MAX_FRAME_OCTETS:
-        raise ValueError(
-            f"frame_octets: expected {MIN_FRAME_OCTETS}..{MAX_FRAME_OCTETS}, found {spec.frame_octets}"
-        )
+    least = MIN_FRAME_OCTETS if spec.pattern is None else MIN_SENT_OCTETS  # what no switch is to forward
+    if not least <= spec.frame_octets <= MAX_FRAME_OCTETS:
+        raise ValueError(f"frame_octets: expected {least}..{MAX_FRAME_OCTETS}, found {spec.frame_octets}")
     if spec.load_fps < 1:
         raise ValueError(f"load_fps: expected at least 1, found {spec.load_fps}")
     if not 0 < spec.duration_s < 1e7:

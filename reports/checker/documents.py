@@ -35,7 +35,8 @@ COUNTED = {  # documents with BCP 14 words, and the beginning of the metric ids 
 }
 NO_RULE = "no rule assesses this row"
 EVERY_RUN = ("RFC6815",)
-COMPANIONS = ("SUP", "LTD")  # of which a run is judged on what its parts bring about, by the rows with a rule
+# of which a run is judged on what its parts bring about, by the rows with a rule
+COMPANIONS = ("SUP", "LTD", "RFC2889")
 COVERED = ("RFC8172", "RFC8204", "CINF08")
 _DEMANDS = (Level.MUST, Level.MUST_NOT, Level.SHOULD, Level.SHOULD_NOT)
 _RECORD = "record"

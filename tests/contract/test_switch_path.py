@@ -1,6 +1,7 @@
 """Path `switch`: what its switches carry, learn and have no room for; what they leave; what is refused."""
 
 import os
+import subprocess
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
@@ -15,13 +16,16 @@ from bmwg.drivers.switch import bridge_calls, ovs_calls
 from bmwg.drivers.switch.settings import TableSettings
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
+from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, capabilities_of, memory_for
+from bmwg.drivers.traffic.embedded.ports import pads_nothing
 from bmwg.drivers.undo.ledger import Ledger
+from bmwg.methodology.benchmarks import illegal_frames
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Direction, OutcomeType, TrialSpec
+from bmwg.methodology.trial.capabilities import Capability
 from bmwg.methodology.trial.judging import JudgedTrial, TrialPolicy, assess
 from bmwg.methodology.trial.pattern import Pattern, full_mesh
 from bmwg.resources.run.early import require_levels
@@ -31,7 +35,7 @@ pytestmark = [
     pytest.mark.quiet,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
 ]
-SWITCHES = ("linux-bridge", "ovs-netdev")
+SWITCHES = ("linux-bridge", "ovs-netdev", pytest.param("ovs-dpdk", marks=pytest.mark.slow))
 BOUND = 64
 every_switch = pytest.mark.parametrize("name", SWITCHES)
 
@@ -81,6 +85,11 @@ def seen(bed):
     return links, view["routes"], bed.undo.pending
 
 
+def to_its_port(result):
+    """Whether nothing was lost or flooded: Open vSwitch floods for a while what it once decided to flood."""
+    return lossless(result) and not any(stream.flooded_frames for stream in result.streams)
+
+
 @every_switch
 def test_a_mesh_of_four_goes_through_and_nothing_stays(bed, tester, name):
     before = seen(bed)
@@ -89,7 +98,7 @@ def test_a_mesh_of_four_goes_through_and_nothing_stays(bed, tester, name):
             tester.attach(deployment.ports)
             spec = trial(full_mesh(4))
             tester.learn(spec)
-            result = whole(tester, spec, lossless)
+            result = whole(tester, spec, to_its_port)
             pair = TrialSpec(frame_octets=64, load_fps=2_000, duration_s=0.1, direction=Direction.BOTH)
             between_two = whole(tester, pair, lossless)
             known = registry.switch(name, bed).table(bed.node("dut1"))
@@ -106,7 +115,7 @@ def test_a_mesh_of_four_goes_through_and_nothing_stays(bed, tester, name):
         assert seen(bed) == before
 
 
-@every_switch
+@pytest.mark.parametrize("name", ["linux-bridge", "ovs-netdev", "ovs-dpdk"])
 def test_the_record_has_the_settings_as_asked_and_as_found(bed, name):
     with deployed(bed, cell(name, ageing_s=77, table_entries=BOUND)) as deployment:
         told = deployment.evidence["function"]["settings"]
@@ -114,6 +123,13 @@ def test_the_record_has_the_settings_as_asked_and_as_found(bed, name):
     assert (told["found"]["ageing_s"], told["found"]["table_entries"]) == (77, BOUND)
     assert len(deployment.evidence["hops"]) == 8
     assert len(deployment.evidence["device_queues"]) == 4
+    if name == "ovs-dpdk":  # each NIC is a port of DPDK, and the DUT's CPU polls all of them
+        function = deployment.evidence["function"]
+        assert set(function["nic_drivers"].values()) == {"net_af_packet"}
+        assert function["dpdk"]["pmd-maxsleep"] == "0"  # as while it was set up no more
+        (poller,) = function["pollers"]
+        assert [poller["cpu"]] == list(bed.testbed.dut.cpus[:1])
+        assert {queue["port"] for queue in poller["queues"]} == {f"nic{number}" for number in range(4)}
 
 
 def flooded_of(bed, tester, name, addresses):
@@ -150,6 +166,18 @@ def test_a_table_holds_as_many_addresses_as_it_was_given(bed, tester, name, room
     assert (flooded, known) == (2 * BOUND - room, BOUND)
 
 
+def judged_by(tester, taken):
+    """Return what takes trials of a measurement, keeps them, and judges them by what was sent alone."""
+    policy = TrialPolicy(max_stall_ns=10**9)
+
+    def take(spec, phase):
+        taken.append(tester.run(spec))
+        judged = assess(taken[-1], policy)
+        return JudgedTrial(seq=len(taken), result=taken[-1], validity=judged.validity, reason=judged.reason)
+
+    return take
+
+
 @every_switch
 def test_the_measured_capacity_is_the_bound_that_was_set(bed, tester, name):
     """Known truth: exact, by the measurement itself. In place of an ageing time the switch is made anew."""
@@ -157,25 +185,19 @@ def test_the_measured_capacity_is_the_bound_that_was_set(bed, tester, name):
         cell(name, table_entries=BOUND),
         axes=(*cell(name, table_entries=BOUND).axes, ("pattern", "address-table-4")),
     )
-    policy = TrialPolicy(max_stall_ns=10**9)
-    taken, standing = [], ExitStack()
+    standing = ExitStack()
 
     def forget():
         tester.detach()
         standing.close()
         tester.attach(standing.enter_context(deployed(bed, wanted)).ports)
 
-    def take(spec, phase):
-        taken.append(tester.run(spec))
-        judged = assess(taken[-1], policy)
-        return JudgedTrial(seq=len(taken), result=taken[-1], validity=judged.validity, reason=judged.reason)
-
     profile = load_profile("rfc2889")
     asked = Asked(
         profile=replace(profile, benchmarks={"caching_capacity": {"first_addresses": BOUND - 2}}),
         cell=wanted,
         outcome_id="x",
-        trial=take,
+        trial=judged_by(tester, []),
         max_load_fps=10_000,
         forget=forget,
     )
@@ -184,6 +206,85 @@ def test_the_measured_capacity_is_the_bound_that_was_set(bed, tester, name):
         tester.detach()
     assert outcome.type is OutcomeType.MEASURED, outcome.reason
     assert [one.number for one in outcome.values] == [BOUND, BOUND - 1, BOUND]
+
+
+def undersized(bed, tester, name, *, filtered=False):
+    """Measure frames below 64 octets; `filtered`: the switch's ports drop them."""
+    wanted = replace(cell(name), axes=(("pattern", "undersize-4"),))
+    profile = replace(
+        load_profile("rfc2889"), benchmarks={"illegal_frames": {"trial_s": 0.2, "loads_percent": [10]}}
+    )
+    taken = []
+    asked = Asked(
+        profile=profile, cell=wanted, outcome_id="x", trial=judged_by(tester, taken), max_load_fps=4_000
+    )
+    with deployed(bed, wanted) as deployment:
+        if filtered:
+            filter_short(bed)
+        try:
+            tester.attach(deployment.ports)
+            tester.learn(replace(trial(full_mesh(4)), frame_octets=63))
+            assert registry.switch(name, bed).table(bed.node("dut1")) == 4  # learning frames are legal
+            (outcome,) = measurement("illegal_frames").measure(asked).outcomes
+            tester.detach()
+        finally:
+            if filtered:
+                in_dut(bed, "delete table netdev short")
+    assert outcome.type is OutcomeType.MEASURED, outcome.reason
+    return outcome, {one.spec.frame_octets: illegal_frames.came(one) / one.sent_frames for one in taken}
+
+
+def in_dut(bed, rules):
+    command = ["nsenter", f"--net={bed.node('dut1').netns_path}", "nft", "-f", "-"]
+    subprocess.run(command, input=rules, text=True, check=True, timeout=20)
+
+
+def filter_short(bed):
+    """Drop what comes to the switch in frames below 64 octets, of which the kernel counts 18 less here."""
+    in_dut(
+        bed,
+        """table netdev short {
+            chain arriving {
+                type filter hook ingress devices = { nic0, nic1, nic2, nic3 } priority 0;
+                meta length < 46 drop
+            }
+        }
+        """,
+    )
+
+
+def test_a_frame_of_63_octets_is_lost_and_of_64_passes_where_a_switch_filters(bed, tester):
+    """Known truth: not one frame of 60 to 63 octets comes through, and those of 64 octets do."""
+    outcome, shares = undersized(bed, tester, "linux-bridge", filtered=True)
+    assert shares.pop(64) > 0.5
+    assert shares == {60: 0, 61: 0, 62: 0, 63: 0}
+    assert outcome.values[0].number == 0
+    assert outcome.quality[0] == "pass: undersized frames are filtered"
+
+
+@every_switch
+def test_switches_in_software_forward_undersized_frames_as_they_are(bed, tester, name):
+    outcome, shares = undersized(bed, tester, name)
+    assert set(shares) == {60, 61, 62, 63, 64}
+    assert min(shares.values()) > 0.5
+    assert outcome.quality[0].startswith("fail")
+    assert [one.number for one in outcome.values if one.metric == illegal_frames.CHANGED] == [0]
+
+
+def test_only_a_port_that_leaves_short_frames_as_they_are_sends_them(bed, tester):
+    with deployed(bed, cell("linux-bridge")) as deployment:
+        limits = tester.attach(deployment.ports)
+        tester.detach()
+        first = deployment.ports[0]
+        other = replace(first, device="bmwg-sw0", netns=bed.node("dut1").netns_path)
+        assert [pads_nothing(one) for one in (first, other, replace(first, io="xdp"))] == [True, False, False]
+    assert (limits.min_frame_octets, Capability.UNDERSIZE in limits.capabilities) == (60, True)
+    assert Capability.UNDERSIZE not in capabilities_of(1, (first, replace(first, io="xdp")))
+
+
+def test_oversized_frames_need_links_that_carry_them(bed):
+    wanted = replace(cell("linux-bridge"), frame_octets=1519, axes=(("pattern", "oversize-4"),))
+    assert "MTU is 1500" in path_driver(wanted, bed).probe().reason
 
 
 def test_a_switch_that_is_not_as_asked_is_no_switch_to_measure():
@@ -214,7 +315,7 @@ def test_a_setting_that_no_switch_has_is_refused_before_the_run(bed, name, wrong
 @every_switch
 def test_a_deployment_that_fails_midway_leaves_nothing(bed, name, monkeypatch):
     before = seen(bed)
-    calls = {"linux-bridge": bridge_calls, "ovs-netdev": ovs_calls}[name]
+    calls = bridge_calls if name == "linux-bridge" else ovs_calls
     driver = path_driver(cell(name), bed)
     if driver.probe() is not None:
         pytest.skip("its programs are not here")

@@ -24,7 +24,13 @@ suites:
         function: linux-bridge
         networks: none
         frame_octets: [64]
-        axes: {pattern: [full-mesh-4, broadcast-4, full-mesh-3]}
+        axes: {pattern: [full-mesh-4, broadcast-4, full-mesh-3, undersize-4]}
+      - path: switch
+        hosting: baremetal
+        function: linux-bridge
+        networks: none
+        frame_octets: [1519]
+        axes: {pattern: [oversize-4]}
 """
 pytestmark = [
     pytest.mark.slow,
@@ -69,6 +75,13 @@ def test_each_pattern_has_an_answer_and_one_of_other_ports_has_none(run):
     for name in PATTERNS:
         assert found[name].type is not OutcomeType.INVALID, found[name].reason
         assert found[name].trials
+
+
+def test_frames_of_illegal_size_are_forwarded_by_a_bridge(run):
+    for name in ("undersize-4", "oversize-4"):
+        one = of_patterns(run)[name]
+        assert one.type is OutcomeType.MEASURED, one.reason
+        assert one.quality[0].startswith("fail")
 
 
 def test_the_files_alone_show_the_answers(run):

@@ -411,7 +411,6 @@ def test_a_file_may_name_two_to_eight_ports_of_one_kind(tmp_path, count):
         (3, {"io": "xdp"}, "tester.io: expected af_xdp"),
         (3, {"io": ["af_xdp", "af_packet"]}, "all of one io"),
         (3, {"driver": "trex", "io": "af_packet", "options": {}}, "2 ports of driver trex"),
-        (3, {"driver": "simulated"}, "2 ports of driver simulated"),
     ],
 )
 def test_more_ports_are_refused_where_they_cannot_be(tmp_path, count, tester, fragment):

@@ -11,7 +11,15 @@ from typing import Any
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.testbed.file import Testbed
-from bmwg.drivers.traffic.embedded.ports import AF_PACKET, MEMORY_MIB, PCI, RING, SOCKET_KINDS, XDP
+from bmwg.drivers.traffic.embedded.ports import (
+    AF_PACKET,
+    MEMORY_MIB,
+    PCI,
+    RING,
+    SOCKET_KINDS,
+    XDP,
+    pads_nothing,
+)
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 from bmwg.methodology.trial.capabilities import EVERYTHING, Capability
@@ -101,6 +109,8 @@ def needed_mib(testbed: Testbed) -> int:
 def capabilities_of(lanes: int, ports: Sequence[TesterPort]) -> frozenset[Capability]:
     """What so many lanes can send and count; programs inside the kernel know of two ports."""
     able = EVERYTHING if lanes == 1 else EVERYTHING - _OF_ONE_LANE
+    if not all(pads_nothing(port) for port in ports):
+        able -= {Capability.UNDERSIZE}
     return able - {Capability.PATTERN} if any(port.io == XDP for port in ports) else able
 
 

@@ -22,7 +22,8 @@ from bmwg.drivers.ports import nic_rings
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, FrameFormat
 from bmwg.methodology.trial.capabilities import Capability
-from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS
+from bmwg.methodology.trial.pattern import LEAST_PORTS
+from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS, MIN_SENT_OCTETS
 
 XDP = "xdp"  # programs inside the kernel: no device of DPDK (src/xdp.h)
 AF_XDP = "af_xdp"
@@ -73,9 +74,9 @@ def ring_for(frame_octets: int) -> Ring:
 
 
 def min_frame_octets(frame_format: FrameFormat, tagged: bool) -> int:
-    """Smallest frame, FCS included, that holds the headers and the 14 octet signature."""
+    """Smallest frame, FCS included, with headers and the signature of 14 octets; it may be undersized."""
     headers = ETHERNET_OCTETS + (TAG_OCTETS if tagged else 0) + HEADER_OCTETS[frame_format]
-    return max(64, headers + SIGNATURE_OCTETS + FCS_OCTETS)
+    return headers + SIGNATURE_OCTETS + FCS_OCTETS
 
 
 def device_arguments(port: TesterPort, instance: int, ring: Ring, lanes: int = 1) -> str:
@@ -111,7 +112,7 @@ def device_arguments(port: TesterPort, instance: int, ring: Ring, lanes: int = 1
 
 
 def check_ports(ports: tuple[TesterPort, ...], lab_ports: Collection[str]) -> None:
-    """Refuse ports by their descriptions: as `check_port`, and ConfigError TST-24 for one name twice."""
+    """Refuse ports by their descriptions: as `check_port`, and ConfigError TST-24 for a name or MAC twice."""
     for port in ports:
         check_port(port, lab_ports)
     names = [port.name for port in ports]
@@ -119,6 +120,29 @@ def check_ports(ports: tuple[TesterPort, ...], lab_ports: Collection[str]) -> No
         # the counters of one would stand for those of the other
         raise ConfigError(
             "TST-24", "tester ports", expected="names that differ", found=f"{', '.join(twice)} twice"
+        )
+    _check_macs(ports)
+
+
+def _check_macs(ports: tuple[TesterPort, ...]) -> None:
+    """Refuse two ports of one MAC where a switch would have to tell them apart by it: ConfigError TST-24.
+
+    Ports with a router between them may have it: each link has addresses of its own.
+    """
+    by_mac: dict[str, list[str]] = {}
+    for port in ports:
+        if port.mac:
+            by_mac.setdefault(port.mac.lower(), []).append(port.name)
+    alike = {mac: names for mac, names in by_mac.items() if len(names) > 1}
+    to_itself = any(port.mac and port.mac == port.peer_mac for port in ports)
+    if alike and (len(ports) > LEAST_PORTS or to_itself):
+        mac, names = next(iter(alike.items()))
+        raise ConfigError(
+            "TST-24",
+            "tester ports around a switch; no traffic was sent",
+            expected="MAC addresses that differ, for a switch forwards by them",
+            found=f"{mac} at {' and '.join(names)}",
+            hint="give one of these interfaces another address (ip link set NAME address MAC)",
         )
 
 
@@ -206,6 +230,21 @@ def check_interface(port: TesterPort, lab_ports: Collection[str]) -> int:
     if initial and port.device not in lab_ports:
         raise _undeclared(port, f"interface {port.device} is in the initial network namespace")
     return within(port.netns, lambda: _check_here(port))
+
+
+def pads_nothing(port: TesterPort) -> bool:
+    """Whether a frame below 64 octets leaves a port as it is: over a veth pair, which just hands it over.
+
+    The driver of a NIC fills it up to 64 octets, so that another frame would leave than the one asked for.
+    """
+    return port.io in (AF_PACKET, AF_XDP) and within(port.netns, lambda: _kind_here(port.device)) == "veth"
+
+
+def _kind_here(interface: str) -> str | None:
+    with IPRoute() as route:
+        links = route.get_links(ifname=interface)
+        kind = links[0].get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") if links else None
+    return None if kind is None else str(kind)
 
 
 def _check_here(port: TesterPort) -> int:
@@ -298,7 +337,7 @@ def limits_of(
     if ports[0].io == XDP:
         most = min(most, XDP_FRAME_OCTETS)
     return TrafficLimits(
-        min_frame_octets=64,
+        min_frame_octets=MIN_SENT_OCTETS if Capability.UNDERSIZE in capabilities else MIN_FRAME_OCTETS,
         max_frame_octets=most,
         capabilities=capabilities,
     )

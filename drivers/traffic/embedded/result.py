@@ -15,6 +15,7 @@ from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
 from bmwg.drivers.traffic.renamed import renamed
 from bmwg.methodology.records import RESIDUAL_WAIT, Direction, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.trial.trial_limits import MIN_FRAME_OCTETS
 
 _XDP_WRAP_NS = 2**32 * 4  # stamps of 32 bits in units of 4 ns, or of 8 cycles (src/signature.h)
 _LOOP_WRAP_CYCLES = 2**32 * 8
@@ -24,9 +25,12 @@ _SAMPLE_RATE_FILE = Path("/proc/sys/kernel/perf_event_max_sample_rate")
 
 
 def plain(spec: TrialSpec) -> TrialSpec:
-    """The same frames at one constant load, with nothing beside them; of a pattern those that teach it."""
+    """The same frames at one constant load, with nothing beside them; of a pattern those that teach it.
+
+    None is undersized: a switch that filters such frames would learn nothing.
+    """
     return TrialSpec(
-        frame_octets=spec.frame_octets,
+        frame_octets=max(spec.frame_octets, MIN_FRAME_OCTETS),
         load_fps=spec.load_fps,
         duration_s=spec.duration_s,
         direction=spec.direction,

@@ -14,6 +14,7 @@ MAX_FLOWS = 16352  # UDP source ports from 0xc020 up (rfc2544 appendix C.2.6.4)
 
 def check_trial(spec: TrialSpec, ports: tuple[TesterPort, ...], limits: TrafficLimits) -> None:
     """Raise TST-16 (size), TST-17 (flows, addresses, networks) or CAP-01 (what several lanes cannot)."""
+    refuse_beyond(spec, limits.capabilities, "embedded")
     tagged = spec.vlan_id is not None
     least = max(limits.min_frame_octets, min_frame_octets(spec.frame_format, tagged))
     if not least <= spec.frame_octets <= limits.max_frame_octets:
@@ -51,7 +52,6 @@ def check_trial(spec: TrialSpec, ports: tuple[TesterPort, ...], limits: TrafficL
             hint="name more ports and their links in the testbed file",
         )
     refuse_undrawable(spec, ports[:2])
-    refuse_beyond(spec, limits.capabilities, "embedded")
 
 
 def tagged(spec: TrialSpec) -> dict[str, int]:

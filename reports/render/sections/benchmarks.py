@@ -40,6 +40,7 @@ SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
     switch_tables.congested,
     switch_tables.capacities,
     switch_tables.learning_rates,
+    switch_tables.illegal,
 )
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.benchmarks import caching_capacity, congestion, forwarding_rate, learning_rate
+from bmwg.methodology.benchmarks import (
+    caching_capacity,
+    congestion,
+    forwarding_rate,
+    illegal_frames,
+    learning_rate,
+)
 from bmwg.reports.render.sections.definition import Definition
 
 _FPS = "frames/s over all ports"
@@ -67,5 +73,19 @@ SWITCHES = {
         unit="frames/s",
         clause="RFC 2889 section 5.8",
         meaning="lowest rate tried by the search at which in no turn all addresses were learned",
+    ),
+    illegal_frames.METRIC: Definition(
+        unit="frames",
+        clause="RFC 2889 section 5.9",
+        meaning="frames of illegal size (below 64 octets, or above 1518) that came to any port of the tester,"
+        " also those that were changed on their way; 0: the switch filters them",
+    ),
+    illegal_frames.SENT: Definition(
+        unit="frames", clause="RFC 2889 section 5.9", meaning="frames of illegal size that were sent"
+    ),
+    illegal_frames.CHANGED: Definition(
+        unit="frames",
+        clause="RFC 2889 section 5.9",
+        meaning="of those that came, frames with another length or other octets than were sent",
     ),
 }

@@ -24,6 +24,7 @@ from bmwg.reports.store.read import JOURNAL_FILE
 
 NAMES = {
     "RFC2544": "RFC 2544",
+    "RFC2889": "RFC 2889",
     "RFC9971": "RFC 9971",
     "RFC9004": "RFC 9004",
     "RFC8219": "RFC 8219",

@@ -1,10 +1,16 @@
-"""Switches between more ports than two (RFC 2889): forwarding rates, congestion, address tables."""
+"""Switches between more ports than two (RFC 2889): forwarding rates, congestion, tables, illegal frames."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bmwg.methodology.benchmarks import caching_capacity, congestion, forwarding_rate, learning_rate
+from bmwg.methodology.benchmarks import (
+    caching_capacity,
+    congestion,
+    forwarding_rate,
+    illegal_frames,
+    learning_rate,
+)
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts
@@ -70,6 +76,20 @@ def learning_rates(facts: Facts) -> list[Block]:
         "all learned at",
         learning_rate.METRIC,
         [("not all learned at", learning_rate.NOT_LEARNED, _FPS)],
+    )
+
+
+def illegal(facts: Facts) -> list[Block]:
+    """Return how many frames of illegal size came, of how many; the remarks say pass or fail."""
+    return _section(
+        facts,
+        "Illegal frames (RFC 2889 section 5.9)",
+        "illegal frames that came",
+        illegal_frames.METRIC,
+        [
+            ("of frames sent", illegal_frames.SENT, illegal_frames.UNIT),
+            ("changed", illegal_frames.CHANGED, illegal_frames.UNIT),
+        ],
     )
 
 

@@ -30,6 +30,7 @@ def test_a_constant_load_needs_its_format_alone():
         ({"destination_networks": 256}, Capability.NETWORKS),
         ({"burst_frames": 16, "burst_fps": 2_000}, Capability.REPEATED_BURSTS),
         ({"pattern": full_mesh(4)}, Capability.PATTERN),
+        ({"frame_octets": 63, "pattern": full_mesh(4)}, Capability.UNDERSIZE),
     ],
 )
 def test_each_demand_needs_its_capability(change, capability):

@@ -16,6 +16,8 @@ WRITTEN = {
     "broadcast-4": (((1, 2, 3), (), (), ()), True, 3),
     "congestion-8": (((2, 3), (3,), (), (), (6, 7), (7,), (), ()), False, 4),
     "address-table-3": (((1,), (), ()), False, 1),
+    "undersize-3": (((1, 2), (2, 0), (0, 1)), False, 3),
+    "oversize-2": (((1,), (0,)), False, 2),
 }
 
 

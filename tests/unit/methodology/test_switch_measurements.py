@@ -383,15 +383,24 @@ def test_a_rate_beyond_what_is_tried_is_said_and_not_measured(switch, kind):
 
 def test_each_measurement_has_its_patterns():
     profile = load_profile("rfc2889")
-    names = ("throughput", "forwarding_rate", "congestion_control", "caching_capacity", "learning_rate")
+    names = (
+        "throughput",
+        "forwarding_rate",
+        "congestion_control",
+        "caching_capacity",
+        "learning_rate",
+        "illegal_frames",
+    )
     able = {
         pattern: [name for name in names if measurement(name).applies(profile, cell(pattern))]
-        for pattern in ("full-mesh-4", "congestion-4", "address-table-4")
+        for pattern in ("full-mesh-4", "congestion-4", "address-table-4", "undersize-4", "oversize-4")
     }
     assert able == {
         "full-mesh-4": ["throughput", "forwarding_rate"],
         "congestion-4": ["congestion_control"],
         "address-table-4": ["caching_capacity", "learning_rate"],
+        "undersize-4": ["illegal_frames"],
+        "oversize-4": ["illegal_frames"],
     }
     for name in names[1:]:
         assert measurement(name).cost(profile, cell("address-table-4"), 100_000).trials > 0

@@ -15,7 +15,7 @@ uint32_t frame_minimum(enum frame_format format, bool tagged)
 		octets += sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr);
 	else if (format == FORMAT_IPV6_UDP)
 		octets += sizeof(struct rte_ipv6_hdr) + sizeof(struct rte_udp_hdr);
-	return octets < 64u ? 64u : octets;
+	return octets;
 }
 
 static uint8_t *put_ethernet(struct frame_template *t, const struct frame_plan *plan)

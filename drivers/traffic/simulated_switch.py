@@ -1,0 +1,59 @@
+"""The simulated DUT as a switch between two to eight ports: what comes to each, and what is flooded.
+
+Each port forwards up to the knee, whatever goes to the others. Frames of illegal size are filtered. Its table
+holds the addresses that were told last, as many as there is room for beside the one that asks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bmwg.methodology.records import StreamCounts, TrialSpec
+from bmwg.methodology.trial.pattern import Pattern
+from bmwg.methodology.trial.trial_limits import MAX_LEGAL_OCTETS, MIN_FRAME_OCTETS
+
+
+@dataclass(slots=True, kw_only=True)
+class SimulatedSwitch:
+    """`table_entries` is how many addresses it knows at most, `told` how many of one port it was told."""
+
+    table_entries: int
+    told: int = 0
+
+    def streams(self, spec: TrialSpec, *, limit_fps: int, knee_fps: float) -> tuple[StreamCounts, ...]:
+        """Return each port's counts, of a trial whose senders send at most `limit_fps` each."""
+        pattern = spec.pattern
+        assert pattern is not None
+        sent = min(spec.intended_frames, max(1, int(limit_fps * spec.total_s)))
+        flooded = self._flooded(spec, pattern, sent)
+        legal = MIN_FRAME_OCTETS <= spec.frame_octets <= MAX_LEGAL_OCTETS
+        each = []
+        for port in range(pattern.ports):
+            of_all = [bool(to) for to in pattern.to]
+            meant = pattern.meant_for(port, [sent * one for one in of_all])
+            load_fps = pattern.loads_at(port) * min(spec.load_fps, limit_fps)
+            passed = meant if load_fps <= knee_fps else int(meant * knee_fps / load_fps)
+            each.append(
+                StreamCounts(
+                    intended_frames=pattern.meant_for(port, [spec.intended_frames * one for one in of_all]),
+                    sent_frames=meant,
+                    received_frames=passed if legal else 0,
+                    flooded_frames=0 if pattern.senders_to(port) or pattern.to[port] else flooded,
+                    largest_burst_frames=1,
+                    largest_gap_ns=20_000,
+                    largest_lateness_ns=20_000,
+                    effective_duration_ns=round(spec.due_s * 1e9) if meant else 0,
+                )
+            )
+        return tuple(each)
+
+    def _flooded(self, spec: TrialSpec, pattern: Pattern, sent: int) -> int:
+        """Take note of what a trial tells; return how many of its frames go to unknown addresses."""
+        if not pattern.unprepared:
+            return 0
+        if pattern.destinations == 1:
+            self.told = pattern.sources
+            return 0
+        known = min(self.told, self.table_entries - 1)
+        rounds, more = divmod(sent, pattern.destinations)
+        return rounds * max(0, pattern.destinations - known) + max(0, more - known)

@@ -1,0 +1,164 @@
+"""The three runs of each rule of RFC 2889: a switch between four ports, by the simulated tester."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from foreign import Change, outcomes, said, trials, value
+from runs import TPUT, Tester, run
+from three import Make, Three
+
+from bmwg.methodology.records import TrialResult, TrialSpec
+
+THROUGHPUT, RATES, BUSY = "R2889-TPUT-1.1", "R2889-FR-1.1", "R2889-CONG-1.1"
+CAPACITY, RATE = "R2889-CACHE-1.1", "R2889-LEARN-1.1"
+BED = {
+    "links": [{"a": f"tester/p{n}", "b": f"dut1/nic{n}"} for n in range(4)],
+    "tester": {"ports": [f"tester/p{n}" for n in range(4)]},
+}
+FR, CONG = "forwarding_rate.rfc2889_5_6", "congestion_control.rfc2889_5_5"
+CACHE, LEARN = "address_caching_capacity.rfc2889_5_7", "address_learning_rate.rfc2889_5_8"
+
+
+def switch(*tests: str, pattern: str, profile: dict[str, Any] | None = None, **more: Any) -> Make:
+    """A run of a bridge between four ports, by one pattern."""
+    line = {
+        "path": "switch",
+        "hosting": "baremetal",
+        "function": "linux-bridge",
+        "networks": "none",
+        "frame_octets": [64],
+        "axes": {"pattern": [f"{pattern}-4"]},
+    }
+    wanted = {"suites": {"rfc2889": {"paths": [line]}}, **(profile or {})}
+    return run(*tests, base="rfc2889", profile=wanted, testbed=BED, **more)
+
+
+class OneOnly(Tester):
+    """Sends all frames of a port to one of its receivers, and those for one alone to another."""
+
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
+        if spec.pattern is None:
+            return result
+        wanted = [0] * spec.pattern.ports
+        for to in spec.pattern.to:
+            if to:
+                wanted[(to[0] + 1) % len(wanted) if len(to) == 1 else min(to)] += spec.intended_frames
+        streams = tuple(
+            replace(one, intended_frames=count, sent_frames=count, received_frames=count)
+            for one, count in zip(result.streams, wanted, strict=True)
+        )
+        return replace(result, streams=streams)
+
+
+class LosesSometimes(Tester):
+    """Loses a frame in every fourth trial at high loads, as a search for a conditional throughput allows."""
+
+    trials = 0
+
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
+        if spec.pattern is None or spec.load_fps < 200_000:
+            return result
+        self.trials += 1
+        lost = int(self.trials % 4 == 0)
+        streams = (replace(one, received_frames=max(0, one.received_frames - lost)) for one in result.streams)
+        return replace(result, streams=tuple(streams))
+
+
+def ageing(seconds: int) -> Change:
+    """Let each deployment have told the ageing time that was read of its switch."""
+
+    def change(data: dict[str, Any], journal: list[dict[str, Any]], platform: dict[str, Any]) -> None:
+        for told in platform["deployments"].values():
+            told["function"] = {"settings": {"asked": {}, "found": {"ageing_s": seconds}}}
+
+    return change
+
+
+def two_ports(one: dict[str, Any]) -> None:
+    """Let a trial have been between the first two of its ports."""
+    del one["result"]["streams"][2:]
+    del one["spec"]["pattern"]["to"][2:]
+
+
+def other_number(data: dict[str, Any], journal: list[dict[str, Any]], platform: dict[str, Any]) -> None:
+    """Let the first trial that teaches have taught one address more."""
+    first = next(one for one in journal if one["metric"] == LEARN and one["phase"] == "learning")
+    first["spec"]["pattern"]["sources"] += 1
+
+
+def unlike(metric: str, name: str) -> Change:
+    """Let an outcome have stated another number."""
+    return outcomes(metric, value(name, number=12_345))
+
+
+MESH = switch(THROUGHPUT, RATES, pattern="full-mesh")
+MANY = switch(THROUGHPUT, RATES, pattern="many-to-one")
+HALVES = switch(THROUGHPUT, pattern="one-way-mesh")
+CONGESTED = switch(BUSY, pattern="congestion")
+TABLE = switch(CAPACITY, pattern="address-table")
+LEARNING = switch(RATE, pattern="address-table", device={"table_entries": 100})
+NONE = run(TPUT)
+UNTAUGHT = {"trial": {"learning": "none"}}
+
+CASES: dict[str, Three] = {
+    "RFC2889-3-01": Three(
+        met=MESH,
+        not_met=switch(THROUGHPUT, pattern="full-mesh", profile=UNTAUGHT),
+        not_applicable=NONE,
+    ),
+    "RFC2889-5.1.3-03": Three(
+        met=MESH,
+        not_met=switch(THROUGHPUT, pattern="full-mesh", tester=OneOnly),
+        not_applicable=MANY,
+    ),
+    "RFC2889-5.2": Three(
+        met=MANY,
+        not_met=switch(THROUGHPUT, pattern="many-to-one", tester=OneOnly),
+        not_applicable=MESH,
+    ),
+    "RFC2889-5.4": Three(
+        met=HALVES,
+        not_met=switch(THROUGHPUT, pattern="one-way-mesh", tester=OneOnly),
+        not_applicable=MESH,
+    ),
+    "RFC2889-5.1.4.1": Three(
+        met=MANY,
+        not_met=switch(THROUGHPUT, pattern="many-to-one", tester=LosesSometimes),
+        not_applicable=NONE,
+    ),
+    "RFC2889-5.1.4.2-02": Three(
+        met=MANY, not_met=said(MANY, unlike(FR, f"{FR}.applied")), not_applicable=NONE
+    ),
+    "RFC2889-5.1.4.2-03": Three(met=MANY, not_met=said(MANY, unlike(FR, f"{FR}.frmol")), not_applicable=NONE),
+    "RFC2889-5.1.4.2-04": Three(met=MANY, not_met=said(MANY, unlike(FR, FR)), not_applicable=NONE),
+    "RFC2889-5.6.3.1-02": Three(
+        met=MANY,
+        not_met=switch(THROUGHPUT, RATES, pattern="many-to-one", profile=UNTAUGHT),
+        not_applicable=HALVES,
+    ),
+    "RFC2889-5.5": Three(
+        met=CONGESTED,
+        not_met=said(CONGESTED, unlike(CONG, f"{CONG}.congested.loss_ratio")),
+        not_applicable=NONE,
+    ),
+    "RFC2889-5.7.3-01": Three(
+        met=said(TABLE, ageing(300)), not_met=said(TABLE, ageing(0)), not_applicable=LEARNING
+    ),
+    "RFC2889-5.7.3-02": Three(
+        met=TABLE, not_met=said(TABLE, trials(CACHE, two_ports)), not_applicable=LEARNING
+    ),
+    "RFC2889-5.7.3-04": Three(
+        met=TABLE, not_met=said(TABLE, trials(CACHE, two_ports)), not_applicable=LEARNING
+    ),
+    "RFC2889-5.8.3-01": Three(
+        met=said(LEARNING, ageing(300)),
+        not_met=said(LEARNING, ageing(300), trials(LEARN, two_ports)),
+        not_applicable=TABLE,
+    ),
+    "RFC2889-5.8.3-02": Three(met=LEARNING, not_met=said(LEARNING, other_number), not_applicable=TABLE),
+}
+NOT_YET: frozenset[str] = frozenset()
