@@ -91,7 +91,7 @@ class TrialSpec:
     test frames, beside the load (RFC 2544 11.1). `modifier` names what else goes on (RFC 2544 11.2 to 11.4),
     `act` what is done to the DUT `act_at_s` after the trial's begin (RFC 6201). `tag_after_s` asks for the
     latency of single frames: of the first one due then and, with `tags` above 1, of as many in even steps
-    until the end (RFC 2544 26.2).
+    until the end of its load (RFC 2544 26.2).
     `mix_octets` are the sizes that the frames have in turn (RFC 6985); `frame_octets` is then the largest.
     `burst_frames` has the frames leave in bursts of so many at `burst_fps`, evenly apart, so that `load_fps`
     is their mean load (RFC 2544 21); all bursts of a trial are whole.
@@ -180,13 +180,23 @@ class TrialSpec:
         )
 
     @property
+    def tags_second_load(self) -> bool:
+        """Whether the tagged frames are those of the second load."""
+        tag_after_s = self.tag_after_s or 0.0
+        return self.then_load_fps is not None and tag_after_s >= self.duration_s
+
+    @property
     def tag_frames(self) -> tuple[int, ...]:
         """Sequence numbers of the tagged frames, from 0."""
         if self.tag_after_s is None or self.tags is None:
             return ()
-        first = min(self.first_frames - 1, int(self.tag_after_s * self.load_fps))
-        step = max(1, (self.first_frames - first) // self.tags)
-        count = min(self.tags, 1 + (self.first_frames - 1 - first) // step)
+        first, end = int(self.tag_after_s * self.load_fps), self.first_frames
+        if self.tags_second_load and self.then_load_fps is not None:
+            first = end + int((self.tag_after_s - self.duration_s) * self.then_load_fps)
+            end = self.intended_frames
+        first = min(end - 1, first)
+        step = max(1, (end - first) // self.tags)
+        count = min(self.tags, 1 + (end - 1 - first) // step)
         return tuple(first + number * step for number in range(count))
 
     @property

@@ -224,7 +224,10 @@ class SimulatedTraffic(OfFrames):
             burst = int(offered_fps * config.stall_ns / 1e9)
             lost += max(0, min(passed - lost, burst - QUEUE_FRAMES))
         received = passed - lost
-        tagged_ns = tuple(self._tagged_ns(spec, received, intended, offered_fps / knee_fps))
+        tags_fps = spec.then_load_fps if spec.tags_second_load else None
+        at_tags = min(tags_fps or spec.load_fps, config.tester_limit_fps) / knee_fps
+        whole = received == intended or (spec.tags_second_load and at_tags <= 1)  # recovers at once
+        tagged_ns = tuple(self._tagged_ns(spec, 1.0 if whole else received / intended, at_tags))
         to_networks = self._spread(sent, spec.destination_networks)
         return StreamCounts(
             intended_frames=intended,
@@ -256,15 +259,11 @@ class SimulatedTraffic(OfFrames):
             frames -= counts[-1]
         return tuple(counts)
 
-    def _tagged_ns(
-        self, spec: TrialSpec, received: int, intended: int, utilization: float
-    ) -> list[int | None]:
-        """Latency of the tagged frames; each is lost with the share of all frames that are."""
+    def _tagged_ns(self, spec: TrialSpec, share: float, utilization: float) -> list[int | None]:
+        """Latency of the tagged frames, of which a share comes."""
         typical_ns = round(self.config.latency_ns * (1.0 + min(utilization, 1.0)))
-        whole = received == intended
         return [
-            typical_ns if whole or self._random.random() < received / intended else None
-            for _ in spec.tag_frames
+            typical_ns if share == 1.0 or self._random.random() < share else None for _ in spec.tag_frames
         ]
 
     def _binomial(self, trials: int, ratio: float) -> int:

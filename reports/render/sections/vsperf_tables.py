@@ -1,0 +1,84 @@
+"""Throughput by the worst and the best of N trials, and soak with delay variation, as VSPERF has them."""
+
+from __future__ import annotations
+
+from bmwg.methodology.benchmarks import alarmed_soak, of_n
+from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
+from bmwg.reports.render.blocks import Block, table, title
+from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, value
+from bmwg.reports.render.sections.results import remarks
+from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
+
+_DECIDES = {of_n.WORST: "the worst", of_n.BEST: "the best"}
+
+
+def of_several(facts: Facts) -> list[Block]:
+    """Return one row a cell for each of the two searches."""
+    outcomes = [one for one in facts.outcomes if one.metric in _DECIDES]
+    if not outcomes:
+        return []
+    rows = [
+        [
+            *front(one),
+            _DECIDES[one.metric],
+            one.statement if one.type is not OutcomeType.MEASURED else _told(one, "", FRAMES_PER_S),
+            _told(one, f".{of_n.HELD_LOSSLESS}"),
+            _told(one, f".{of_n.FAILED}", FRAMES_PER_S),
+            _told(one, f".{of_n.FAILED_LOSSLESS}"),
+            _told(one, f".{of_n.LATENCY}", "ns"),
+            *back(one),
+        ]
+        for one in outcomes
+    ]
+    head = ["trial that decides", "throughput per port and direction", "trials without loss", "lost at"]
+    return [
+        *title("Throughput by the worst and the best of N trials (RFC 8204 5.5, LTD 3.2.2.1.13)"),
+        *table(
+            [*HEAD, *head, "trials without loss there", "mean latency", *TAIL],
+            rows,
+            f"Metrics {of_n.WORST} and {of_n.BEST}",
+        ),
+        *remarks(outcomes),
+    ]
+
+
+def soaks(facts: Facts) -> list[Block]:
+    """Return one row a cell."""
+    outcomes = [one for one in facts.outcomes if one.metric == alarmed_soak.METRIC]
+    if not outcomes:
+        return []
+    rows = [
+        [
+            *front(one),
+            one.statement if one.type is not OutcomeType.MEASURED else _told(one, "", "1"),
+            _told(one, ".worst_loss_ratio", "1"),
+            _told(one, ".lossy_intervals"),
+            _told(one, ".alarms"),
+            _told(one, ".valid_intervals"),
+            _told(one, ".forwarded_least", FRAMES_PER_S),
+            _told(one, ".forwarded_most", FRAMES_PER_S),
+            _told(one, ".pdv_p99.median", "ns"),
+            _told(one, ".pdv_p99.max", "ns"),
+            *back(one),
+        ]
+        for one in outcomes
+    ]
+    head = ["frames lost", "worst interval", "lossy intervals", "alarms", "valid intervals"]
+    rates = ["least forwarding rate", "highest", "delay variation (99 %), median interval", "worst interval"]
+    return [
+        *title("Soak at the confirmed throughput (RFC 8204 5.7, LTD 3.2.2.1.6 and 3.2.2.2.2)"),
+        *table([*HEAD, *head, *rates, *TAIL], rows, f"Metric {alarmed_soak.METRIC}"),
+        *remarks(outcomes),
+    ]
+
+
+def _told(one: Outcome, part: str, unit_name: str = "") -> str:
+    number = value(one, f"{one.metric}{part}")
+    if number is None:
+        return NONE
+    if unit_name == "ns":
+        return nanoseconds(number)
+    if unit_name == "1":
+        return percent(number)
+    return unit(number, unit_name) if unit_name else str(number)
