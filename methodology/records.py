@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from bmwg.methodology.trial import repeated_bursts, trial_limits
+from bmwg.methodology.trial import repeated_bursts, tagged, trial_limits
 from bmwg.methodology.trial.cpu_watch import HostDisturbance
 from bmwg.methodology.trial.frame_times import LatencyHistogram, LossTimes
 from bmwg.methodology.trial.pattern import Pattern
@@ -180,24 +180,9 @@ class TrialSpec:
         )
 
     @property
-    def tags_second_load(self) -> bool:
-        """Whether the tagged frames are those of the second load."""
-        tag_after_s = self.tag_after_s or 0.0
-        return self.then_load_fps is not None and tag_after_s >= self.duration_s
-
-    @property
     def tag_frames(self) -> tuple[int, ...]:
         """Sequence numbers of the tagged frames, from 0."""
-        if self.tag_after_s is None or self.tags is None:
-            return ()
-        first, end = int(self.tag_after_s * self.load_fps), self.first_frames
-        if self.tags_second_load and self.then_load_fps is not None:
-            first = end + int((self.tag_after_s - self.duration_s) * self.then_load_fps)
-            end = self.intended_frames
-        first = min(end - 1, first)
-        step = max(1, (end - first) // self.tags)
-        count = min(self.tags, 1 + (end - 1 - first) // step)
-        return tuple(first + number * step for number in range(count))
+        return tagged.frames(self)
 
     @property
     def total_s(self) -> float:

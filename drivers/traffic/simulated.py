@@ -28,6 +28,7 @@ from bmwg.methodology.answers.latency import STORE_AND_FORWARD
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import RESIDUAL_WAIT, WIRE, Direction, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.trial import tagged
 from bmwg.methodology.trial.appendix_c import UDP_DATA, echo_frame
 from bmwg.methodology.trial.capabilities import EVERYTHING, Capability, refuse_beyond
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
@@ -224,9 +225,9 @@ class SimulatedTraffic(OfFrames):
             burst = int(offered_fps * config.stall_ns / 1e9)
             lost += max(0, min(passed - lost, burst - QUEUE_FRAMES))
         received = passed - lost
-        tags_fps = spec.then_load_fps if spec.tags_second_load else None
+        tags_fps = spec.then_load_fps if tagged.in_second_load(spec) else None
         at_tags = min(tags_fps or spec.load_fps, config.tester_limit_fps) / knee_fps
-        whole = received == intended or (spec.tags_second_load and at_tags <= 1)  # recovers at once
+        whole = received == intended or (tagged.in_second_load(spec) and at_tags <= 1)  # recovers at once
         tagged_ns = tuple(self._tagged_ns(spec, 1.0 if whole else received / intended, at_tags))
         to_networks = self._spread(sent, spec.destination_networks)
         return StreamCounts(
