@@ -173,6 +173,7 @@ RFC8204_CASES = (
     Case(test_id="LTD-WORST-1.1", suite=RFC8204, measurement="worst_of_n"),
     Case(test_id="LTD-BEST-1.1", suite=RFC8204, measurement="best_of_n"),
     Case(test_id="LTD-SOAK-1.1", suite=RFC8204, measurement="soak_ltd"),
+    Case(test_id="LTD-SOAK-2.1", suite=RFC8204, measurement="soak_ltd_modified"),
 )
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput_rfc2544"),

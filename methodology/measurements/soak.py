@@ -15,6 +15,7 @@ from bmwg.methodology.trial.traffic import Traffic
 
 NAME = "soak"
 ALARMED = "soak_ltd"
+_MODIFYING = ("nat44",)  # functions that change addresses and ports, and not only what a router does
 _MAX_INVALID_RATIO = 0.1  # choice: beyond it the series says too little
 _INTERVALS = 60  # choice: an hour of minutes
 _LOAD_PERCENT = 90  # choice: below the throughput, so that loss is an event and not overload
@@ -52,20 +53,25 @@ class SoakMeasurement(OneMetric):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmedSoak(OneMetric):
-    """The throughput itself, confirmed by a trial before the series (LTD 3.2.2.1.6)."""
+    """The throughput itself, confirmed by a trial before the series (LTD 3.2.2.1.6).
+
+    `modified`: through a function that modifies headers (LTD 3.2.2.1.7), else through any other.
+    """
 
     name: str = ALARMED
+    modified: bool = False
     needs_throughput: bool = True
     reads_latency: bool = True
     places: tuple[Place, ...] = (
         replace(RELIABILITY, rows=("RFC8204-5.7-01", "LTD-3.2.2.1.6-01")),
-        replace(RELIABILITY, part="pdv_p99", rows=("RFC8204-5.7-03", "LTD-3.2.2.2.2")),
+        replace(RELIABILITY, part=alarmed_soak.PDV, rows=("RFC8204-5.7-03", "LTD-3.2.2.2.2")),
     )
     metric: str = alarmed_soak.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell between two ports but the wire, at the sizes that are listed."""
         able = not cell.qualifies_tester and patterns.of(cell.axes) is None
+        able = able and (cell.function in _MODIFYING) == self.modified
         return able and wanted_size(profile, ALARMED, cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
@@ -79,7 +85,7 @@ class AlarmedSoak(OneMetric):
         assert asked.throughput is not None
         if lacks := without_plain_load(asked.cell, asked.throughput, asked.outcome_id, self.metric):
             return Answered(outcomes=(lacks,))
-        goal = _alarmed_goal(asked.profile, asked.cell, asked.load_fps)
+        goal = replace(_alarmed_goal(asked.profile, asked.cell, asked.load_fps), metric=self.metric)
         ended = asked.run(alarmed_soak.procedure(goal))
         outcome = alarmed_soak.outcome(
             ended, goal, asked.cell, outcome_id=asked.outcome_id, remarks=load_remark(asked.throughput)
@@ -113,4 +119,13 @@ def _goal(profile: Profile, cell: Cell, throughput_fps: int) -> soak.SoakGoal:
     )
 
 
-MEASUREMENTS = (SoakMeasurement(), AlarmedSoak())
+MEASUREMENTS = (
+    SoakMeasurement(),
+    AlarmedSoak(),
+    AlarmedSoak(
+        name="soak_ltd_modified",
+        modified=True,
+        metric=alarmed_soak.MODIFIED_METRIC,
+        places=(replace(RELIABILITY, rows=("RFC8204-5.7-02", "LTD-3.2.2.1.7")),),
+    ),
+)

@@ -8,6 +8,7 @@ from bmwg.methodology.benchmarks import alarmed_soak
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.facts import Facts, option
 from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.sections.vsperf_tables import SOAKS
 
 NAME = "soak"
 _MOST = 4  # choice: what a reader tells apart in two panels
@@ -16,7 +17,7 @@ _MOST_INTERVALS = 1000  # choice: of a longer soak the first ones; each is decod
 
 def soak_plot(facts: Facts) -> Plot | None:
     """Draw the soaks of the first cells that have one; None where the run has none."""
-    measured = [one for one in facts.outcomes if one.metric == alarmed_soak.METRIC and one.values]
+    measured = [one for one in facts.outcomes if one.metric in SOAKS and one.values]
     shown = measured[:_MOST]
     if not shown:
         return None

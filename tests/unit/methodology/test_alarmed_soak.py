@@ -1,9 +1,13 @@
 """Soak by VSPERF's method (LTD 3.2.2.1.6, 3.2.2.2.2), against a device whose bad intervals are known."""
 
+from dataclasses import replace
+
 import pytest
-from vsperf_device import NS, Device, ask
+from vsperf_device import NS, Device, ask, cell
 
 from bmwg.methodology.benchmarks import alarmed_soak
+from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import OutcomeType, StreamCounts, TrialResult, TrialSpec, Validity
 from bmwg.methodology.trial.frame_times import LatencyHistogram
 
@@ -120,3 +124,17 @@ def test_delay_variation_is_the_99th_percentile_less_the_least_of_the_worse_dire
     assert alarmed_soak.pdv_ns(TrialResult(spec=spec, streams=(quiet,), wall_time_ns=1)) == 0
     silent = StreamCounts(intended_frames=1, sent_frames=1, received_frames=0)
     assert alarmed_soak.pdv_ns(TrialResult(spec=spec, streams=(silent,), wall_time_ns=1)) is None
+
+
+def test_a_function_that_modifies_headers_has_the_test_of_its_own():
+    profile = load_profile("vsperf")
+    router, translator = cell(), replace(cell(), function="nat44")
+    both = [measurement(name) for name in ("soak_ltd", "soak_ltd_modified")]
+    assert [one.applies(profile, router) for one in both] == [True, False]
+    assert [one.applies(profile, translator) for one in both] == [False, True]
+    outcome, told = ask(
+        Device(), "soak_ltd_modified", wanted=translator, confirm_s=1.0, intervals=3, interval_s=1.0
+    )
+    assert outcome.requirements == ("LTD-3.2.2.1.7", "LTD-3.2.2.1.6-02")
+    assert set(told) >= {alarmed_soak.MODIFIED_METRIC, f"{alarmed_soak.MODIFIED_METRIC}.pdv_p99.max"}
+    assert all(name.startswith(alarmed_soak.MODIFIED_METRIC) for name in told)

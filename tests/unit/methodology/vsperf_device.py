@@ -26,7 +26,12 @@ from bmwg.methodology.trial.judging import JudgedTrial
 
 OFFERED_FPS = 200_000  # what the tester sends
 NS = 1_000_000_000
-_SAID_BY = {"load_profile_chain": "load_profile", "worst_of_n": "of_n", "best_of_n": "of_n"}
+_SAID_BY = {
+    "load_profile_chain": "load_profile",
+    "worst_of_n": "of_n",
+    "best_of_n": "of_n",
+    "soak_ltd_modified": "soak_ltd",
+}
 
 
 @dataclass(kw_only=True)
