@@ -153,6 +153,12 @@ def _concluded(ended: Run[ProfileFound], goal: ProfileGoal, remarks: Sequence[st
     quality += [f"{words_of(delta)}: {why}" for delta, why in ended.found.missed.items()]
     if not ended.found.trials:
         return Concluded(type=OutcomeType.UNSTABLE, reason="no trial was valid at any load", quality=quality)
+    lossy = [delta for delta, trial in ended.found.trials.items() if delta <= 0 and not trial.lossless]
+    if lossy:
+        quality.append(
+            f"frames were lost at {', '.join(map(words_of, lossy))} as well, no more than the throughput: it"
+            f" does not hold for {goal.duration_s:g} s, or the machine took a CPU away"
+        )
     silent = [delta for delta, trial in ended.found.trials.items() if not trial.result.received_frames]
     quality += [f"{words_of(delta)}: failure: no frame came" for delta in silent]
     most_ratio = list(ended.found.trials.values())[-1].loss_ratio

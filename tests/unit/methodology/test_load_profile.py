@@ -35,6 +35,13 @@ def test_a_policer_loses_nothing_up_to_its_rate_and_all_beyond_it_above(directio
         assert told(values, name, "latency_p99") == latency_ns
 
 
+def test_loss_at_and_below_the_throughput_is_told_by_its_delta():
+    clean, _ = ask(Device(), "load_profile", trial_s=1.0)
+    assert "as well" not in " ".join(clean.quality)
+    lossy, _ = ask(Device(unlucky=lambda number: number in (1, 3)), "load_profile", trial_s=1.0)
+    assert "frames were lost at -50 %, 0 % as well" in " ".join(lossy.quality)
+
+
 def test_a_load_above_is_part_of_the_way_to_the_medium_s_rate_where_there_is_one():
     device = Device()
     ask(device, "load_profile", medium_fps=120_000, trial_s=1.0)

@@ -103,6 +103,19 @@ def test_loads_that_the_tester_cannot_send_are_no_loss_of_the_device():
     assert outcome.type is OutcomeType.TESTER_LIMITED
 
 
+def test_a_load_that_was_sent_in_some_trials_alone_does_not_hold():
+    seen = []
+
+    def short(spec):
+        seen.append(spec.load_fps)
+        again = seen.count(spec.load_fps) > 1
+        return Validity.SENT_SHORT if spec.load_fps > 90_000 and again else Validity.VALID
+
+    outcome, _ = answer(Device(rate_fps=OFFERED_FPS, validity=short), "best_of_n")
+    assert outcome.type is OutcomeType.TESTER_LIMITED
+    assert "no loss up to 89" in outcome.reason or "no loss up to 90" in outcome.reason
+
+
 def test_a_search_of_one_trial_or_without_a_way_is_refused():
     with pytest.raises(ValueError, match="expected 2 or more"):
         of_n.OfNGoal(metric=of_n.WORST, cell=cell(), min_load_fps=1, max_load_fps=2, trials=1)

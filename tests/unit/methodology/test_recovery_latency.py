@@ -41,8 +41,21 @@ def test_the_times_of_loss_and_latency_are_found(direction, silent_s, slow_s, wi
     assert told[BEFORE] == 10_000
     truth_ms = 1e3 * max(silent_s, slow_s)
     assert truth_ms <= told[BACK] <= truth_ms + 2 * window_ms
+    if silent_s > slow_s:  # the first window begins behind the last lost frame, wherever that is
+        assert told[BACK] == pytest.approx(truth_ms + window_ms, abs=2 * step * frame_ms)
     if windows is not None:
         assert told[BACK] == pytest.approx(windows * window_ms)
+
+
+def test_a_window_with_a_stamp_that_never_came_shows_nothing():
+    device = Device()
+    measured(device)
+    control, trial = device.trials[:2]
+    whole = recovery_latency.latency_back_ms(trial, control)
+    (stream,) = trial.result.streams
+    gone = replace(stream, tagged_ns=(*stream.tagged_ns[:5], None, *stream.tagged_ns[6:]))
+    holed = replace(trial, result=replace(trial.result, streams=(gone,)))
+    assert recovery_latency.latency_back_ms(holed, control) == pytest.approx(2 * whole)
 
 
 def test_latency_a_tenth_above_is_back_and_more_is_not():
