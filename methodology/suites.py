@@ -174,6 +174,16 @@ RFC8204_CASES = (
     Case(test_id="LTD-BEST-1.1", suite=RFC8204, measurement="best_of_n"),
     Case(test_id="LTD-SOAK-1.1", suite=RFC8204, measurement="soak_ltd"),
     Case(test_id="LTD-SOAK-2.1", suite=RFC8204, measurement="soak_ltd_modified"),
+    *(
+        Case(
+            test_id=f"LTD-CPDP-{first}.{second}",
+            suite=RFC8204,
+            measurement=f"flow_changes_{entries}_{rate}",
+            path="switch",
+        )
+        for first, entries in enumerate((8, 1000, 100_000), start=1)
+        for second, rate in enumerate((0, 1, 100, 10_000), start=1)
+    ),
 )
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput_rfc2544"),

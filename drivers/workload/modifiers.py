@@ -13,8 +13,11 @@ from dataclasses import asdict, dataclass
 from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node
 from bmwg.drivers.paths.addresses import OUTER, host
-from bmwg.drivers.workload import daemons, filters
+from bmwg.drivers.workload import daemons, filters, flow_table
+from bmwg.methodology.benchmarks import flow_changes
+from bmwg.methodology.benchmarks.flow_changes import Coupling
 from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.measurements.flow_changes import SWITCHES
 from bmwg.methodology.records import Cell, Direction, FrameFormat
 
 MANAGEMENT, ROUTES = "management", "route-updates"
@@ -37,8 +40,14 @@ class Active:
     evidence: JsonValue = None
 
 
-def modifiers(place: Place) -> dict[str, Callable[[], AbstractContextManager[Active]]]:
-    """Return the modifiers that this path can take: those of a router, where the kernel routes."""
+def modifiers(place: Place, asked: str = "") -> dict[str, Callable[[], AbstractContextManager[Active]]]:
+    """Return the modifiers that this path can take: of a router where the kernel routes, of a table of flows.
+
+    Flows have so many combinations that the one `asked` for is the one that is known.
+    """
+    coupling = flow_changes.coupling(asked)
+    if coupling is not None and place.cell.function in SWITCHES:
+        return {asked: lambda: _flows(place, coupling)}
     if place.cell.function != "kernel-l3":
         return {}
     known: dict[str, Callable[[], AbstractContextManager[Active]]] = {
@@ -176,3 +185,22 @@ def _routes(place: Place) -> Iterator[Active]:
             standing=True,
             evidence=started,
         )
+
+
+@contextmanager
+def _flows(place: Place, coupling: Coupling) -> Iterator[Active]:
+    folder = f"/run/bmwg-modifiers/{place.bed.next_id()}"
+    started = place.node.call_within(
+        60.0,
+        flow_table.start,
+        folder=folder,
+        entries=coupling.entries,
+        changes_per_s=coupling.changes_per_s,
+    )
+    try:
+        yield Active(
+            counts=lambda: {"flow_changes": place.node.call(flow_table.read, folder=folder)}, evidence=started
+        )
+    finally:  # the flows go with the program, and both with the switch
+        program = started["program"]
+        place.node.call(daemons.stop, pid=program["pid"], start_ticks=program["start_ticks"])

@@ -41,6 +41,7 @@ SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
     outage_tables.modified,
     soak_table.soak,
     vsperf_tables.of_several,
+    vsperf_tables.coupled,
     vsperf_tables.soaks,
     switch_tables.forwarding_rates,
     switch_tables.congested,
@@ -52,6 +53,7 @@ SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
 FIGURES = {  # the plot that ends a section
     frame_loss_table.frame_loss: "frame-loss",
     load_profile_table.profiles: "load-profile",
+    vsperf_tables.coupled: "flow-changes",
     vsperf_tables.soaks: "soak",
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.benchmarks import alarmed_soak, load_profile, of_n, recovery_latency
+from bmwg.methodology.benchmarks import alarmed_soak, flow_changes, load_profile, of_n, recovery_latency
 from bmwg.reports.render.sections.definition import Definition
 
 _FPS = "frames/s per port and direction"
@@ -70,6 +70,12 @@ _SOAKED = {
 }
 
 VSPERF = {
+    flow_changes.METRIC: Definition(
+        unit=_FPS,
+        clause="LTD 3.2.2.5.1, RFC 2544 section 26.1",
+        meaning="throughput while so many idle flows stand in the switch's table as the name says, and so"
+        " many are added or removed each second",
+    ),
     **_of_n(of_n.WORST, "each"),
     **_of_n(of_n.BEST, "one"),
     **{

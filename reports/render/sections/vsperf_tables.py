@@ -1,13 +1,13 @@
-"""Throughput by the worst and the best of N trials, and soak with delay variation, as VSPERF has them."""
+"""Throughput by the worst and the best of N trials and beside changes of flows, and soak, by VSPERF."""
 
 from __future__ import annotations
 
-from bmwg.methodology.benchmarks import alarmed_soak, of_n
+from bmwg.methodology.benchmarks import alarmed_soak, flow_changes, of_n
 from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, value
-from bmwg.reports.render.sections.results import remarks
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, value
+from bmwg.reports.render.sections.results import answer, remarks
 from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
 
 SOAKS = (alarmed_soak.METRIC, alarmed_soak.MODIFIED_METRIC)
@@ -41,6 +41,38 @@ def of_several(facts: Facts) -> list[Block]:
             f"Metrics {of_n.WORST} and {of_n.BEST}",
         ),
         *remarks(outcomes),
+    ]
+
+
+def coupled(facts: Facts) -> list[Block]:
+    """Return one row for each number of idle flows at each rate of changes."""
+    found = [(one, flow_changes.of_metric(one.metric)) for one in facts.of_metric(flow_changes.METRIC)]
+    known = [(one, coupling) for one, coupling in found if coupling is not None]
+    if not known:
+        return []
+    rows = [
+        [
+            *front(one),
+            str(coupling.entries),
+            str(coupling.changes_per_s),
+            answer(one),
+            bound(one.lower),
+            bound(one.upper),
+            *back(one),
+        ]
+        for one, coupling in known
+    ]
+    head = [
+        "idle flows",
+        "changes per second",
+        "throughput per port and direction",
+        "lower bound",
+        "upper bound",
+    ]
+    return [
+        *title("Throughput beside changes of idle flows (RFC 8204 5.2, LTD 3.2.2.5.1)"),
+        *table([*HEAD, *head, *TAIL], rows, f"Metric {flow_changes.METRIC}"),
+        *remarks([one for one, _ in known]),
     ]
 
 

@@ -131,7 +131,9 @@ def ask(
     """Measure a cell on a device; its throughput is as given."""
     wanted = wanted or cell()
     named = load_profile(profile)
-    settings = {**named.benchmarks, _SAID_BY.get(name, name): said}
+    settings = {**named.benchmarks, **({_SAID_BY.get(name, name): said} if said else {})}
+    if name.startswith("flow_changes"):
+        settings.pop("flow_changes", None)  # every coupling
     named = replace(named, benchmarks=settings)
     throughput = None
     if throughput_fps is not None:

@@ -1,0 +1,66 @@
+"""Idle flows in a switch of the run's own, and their changes, by `openflow_client.py`. Node functions.
+
+Id: MOD-05 the switch did not take the entries in time.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+
+from bmwg.drivers.api.protocols import JsonValue
+from bmwg.drivers.network import ovs_parts, ovs_tools
+from bmwg.drivers.workload import daemons, openflow_client
+from bmwg.methodology.errors import DriverError
+
+_COUNTS = "changes"
+_IDLE = "10.0.0.0/8"  # as the client has it
+_READY_S = 45.0  # choice: 100,000 entries take some seconds
+_LOOK_S = 0.02
+
+
+def start(*, folder: str, entries: int, changes_per_s: int) -> JsonValue:
+    """Node function: give the switch's one bridge idle flows and begin to change them; they stand on return.
+
+    Raises DriverError MOD-03 where the switch refuses them.
+    """
+    bridge = _bridge()
+    counts = Path(folder) / _COUNTS
+    target = str(ovs_tools.FOLDER / f"{bridge}.mgmt")
+    words = [target, str(entries), str(changes_per_s), str(counts)]
+    argv = [sys.executable, str(Path(openflow_client.__file__).resolve()), *words]
+    started = daemons.start(argv=argv, files={}, folder=folder, environment={}, user="root")
+    end_s = time.monotonic() + _READY_S
+    while read(folder=folder) < 0:
+        if time.monotonic() > end_s:
+            assert isinstance(started, dict)
+            daemons.stop(pid=int(started["pid"]), start_ticks=int(started["start_ticks"]))
+            raise DriverError(
+                "MOD-05", f"{entries} flows of {bridge}", expected=f"within {_READY_S:g} s", found="not yet"
+            )
+        time.sleep(_LOOK_S)
+    return {"program": started, "entries": entries, "changes_per_s": changes_per_s}
+
+
+def standing() -> int:
+    """Node function: return how many idle flows the switch says that it has."""
+    target = f"unix:{ovs_tools.FOLDER}/{_bridge()}.mgmt"
+    said = ovs_tools.run([ovs_parts.require().flows, "dump-aggregate", target, f"ip,nw_dst={_IDLE}"])
+    found = re.search(r"flow_count=(\d+)", said)
+    assert found, said
+    return int(found[1])
+
+
+def _bridge() -> str:
+    (bridge,) = ovs_tools.configure("list-br").split()
+    return bridge
+
+
+def read(*, folder: str) -> int:
+    """Node function: return how many changes are confirmed; -1 before the entries stand."""
+    try:
+        return int((Path(folder) / _COUNTS).read_text() or -1)
+    except FileNotFoundError:
+        return -1
