@@ -1,6 +1,6 @@
 """Idle flows in a switch of the run's own, and their changes, by `openflow_client.py`. Node functions.
 
-Id: MOD-05 the switch did not take the entries in time.
+Ids: MOD-05 the switch did not take the entries in time, MOD-06 the program has ended.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.network import ovs_parts, ovs_tools
+from bmwg.drivers.nodes import process
 from bmwg.drivers.workload import daemons, openflow_client
 from bmwg.methodology.errors import DriverError
 
@@ -31,17 +32,34 @@ def start(*, folder: str, entries: int, changes_per_s: int) -> JsonValue:
     target = str(ovs_tools.FOLDER / f"{bridge}.mgmt")
     words = [target, str(entries), str(changes_per_s), str(counts)]
     argv = [sys.executable, str(Path(openflow_client.__file__).resolve()), *words]
-    started = daemons.start(argv=argv, files={}, folder=folder, environment={}, user="root")
+    program = daemons.start(argv=argv, files={}, folder=folder, environment={}, user="root")
+    assert isinstance(program, dict)
+    own = {"pid": int(program["pid"]), "start_ticks": int(program["start_ticks"])}
     end_s = time.monotonic() + _READY_S
-    while read(folder=folder) < 0:
+    while read(folder=folder, **own) < 0:
         if time.monotonic() > end_s:
-            assert isinstance(started, dict)
-            daemons.stop(pid=int(started["pid"]), start_ticks=int(started["start_ticks"]))
+            daemons.stop(**own)
             raise DriverError(
                 "MOD-05", f"{entries} flows of {bridge}", expected=f"within {_READY_S:g} s", found="not yet"
             )
         time.sleep(_LOOK_S)
-    return {"program": started, "entries": entries, "changes_per_s": changes_per_s}
+    return {"program": program, "entries": entries, "changes_per_s": changes_per_s}
+
+
+def read(*, folder: str, pid: int, start_ticks: int) -> int:
+    """Node function: return how many changes are confirmed; -1 before the entries stand.
+
+    Raises DriverError MOD-06 where the program has ended: nothing changes then.
+    """
+    if not process.same(pid, start_ticks):
+        said = "".join(one.read_text(errors="replace")[-300:] for one in Path(folder).glob("*.log"))
+        raise DriverError(
+            "MOD-06", "the control plane of the switch's flows", expected="to go on", found=said or "an end"
+        )
+    try:
+        return int((Path(folder) / _COUNTS).read_text() or -1)
+    except FileNotFoundError:
+        return -1
 
 
 def standing() -> int:
@@ -56,11 +74,3 @@ def standing() -> int:
 def _bridge() -> str:
     (bridge,) = ovs_tools.configure("list-br").split()
     return bridge
-
-
-def read(*, folder: str) -> int:
-    """Node function: return how many changes are confirmed; -1 before the entries stand."""
-    try:
-        return int((Path(folder) / _COUNTS).read_text() or -1)
-    except FileNotFoundError:
-        return -1

@@ -197,10 +197,11 @@ def _flows(place: Place, coupling: Coupling) -> Iterator[Active]:
         entries=coupling.entries,
         changes_per_s=coupling.changes_per_s,
     )
+    own = {name: started["program"][name] for name in ("pid", "start_ticks")}
     try:
         yield Active(
-            counts=lambda: {"flow_changes": place.node.call(flow_table.read, folder=folder)}, evidence=started
+            counts=lambda: {"flow_changes": place.node.call(flow_table.read, folder=folder, **own)},
+            evidence=started,
         )
     finally:  # the flows go with the program, and both with the switch
-        program = started["program"]
-        place.node.call(daemons.stop, pid=program["pid"], start_ticks=program["start_ticks"])
+        place.node.call(daemons.stop, **own)

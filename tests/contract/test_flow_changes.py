@@ -1,6 +1,7 @@
 """Idle flows of a real Open vSwitch, and their changes at a rate; frames go through meanwhile."""
 
 import os
+import signal
 import time
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import flow_table
 from bmwg.drivers.workload.modifiers import modifiers
 from bmwg.methodology.benchmarks.flow_changes import Coupling
+from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell
 
 pytestmark = [
@@ -70,6 +72,19 @@ def test_changes_go_on_and_are_never_more_than_are_due(place):
         assert active.counts()["flow_changes"] <= rate * (time.monotonic() - began_s)
         assert standing(place) in (8, 9)
     assert standing(place) == 0
+
+
+def test_a_control_plane_that_has_ended_is_told(place):
+    with beside(place, 8, 1) as active:
+        program = active.evidence["program"]
+        os.kill(program["pid"], signal.SIGKILL)
+        while process.start_ticks(program["pid"]) == program["start_ticks"]:
+            time.sleep(0.01)
+        with pytest.raises(ToolkitError) as error:
+            active.counts()
+        assert error.value.error_id == "MOD-06"
+    with beside(place, 8, 0):  # what it left is taken away by the next
+        assert standing(place) == 8
 
 
 def test_other_functions_know_no_flows(place):
