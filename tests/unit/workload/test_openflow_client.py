@@ -60,3 +60,9 @@ def test_a_flow_that_is_refused_and_a_switch_that_ends_are_told(tmp_path):
     answering(tmp_path / "b", [])
     with pytest.raises(SystemExit, match="closed the connection"):
         client.Switch(str(tmp_path / "b")).confirmed(client.flow(0, 1))
+
+
+def test_another_barriers_reply_confirms_nothing(tmp_path):
+    answering(tmp_path / "s", [message(19, 9), message(1, 0, b"late")])
+    with pytest.raises(SystemExit, match="refused a flow"):
+        client.Switch(str(tmp_path / "s")).confirmed(client.flow(0, 1))
