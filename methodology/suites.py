@@ -174,6 +174,13 @@ RFC8204_CASES = (
     Case(test_id="LTD-BEST-1.1", suite=RFC8204, measurement="best_of_n"),
     Case(test_id="LTD-SOAK-1.1", suite=RFC8204, measurement="soak_ltd"),
     Case(test_id="LTD-SOAK-2.1", suite=RFC8204, measurement="soak_ltd_modified"),
+    Case(
+        test_id="LTD-FLOWS-1.1",
+        suite=RFC8204,
+        measurement="flow_scale",
+        path="switch",
+        flows=(1_000, 2_000, 4_000, 8_000, 16_000),  # methodology/benchmarks/flow_scale.py
+    ),
     *(
         Case(
             test_id=f"LTD-CPDP-{first}.{second}",

@@ -1,4 +1,4 @@
-"""Idle flows in a switch of the run's own, and their changes, by `openflow_client.py`. Node functions.
+"""Flows in a switch of the run's own, and their changes, by `openflow_client.py`. Node functions.
 
 Ids: MOD-05 the switch did not take the entries in time, MOD-06 the program has ended.
 """
@@ -22,15 +22,17 @@ _READY_S = 45.0  # choice: 100,000 entries take some seconds
 _LOOK_S = 0.02
 
 
-def start(*, folder: str, entries: int, changes_per_s: int) -> JsonValue:
-    """Node function: give the switch's one bridge idle flows and begin to change them; they stand on return.
+def start(*, folder: str, entries: int, changes_per_s: int, matched: int) -> JsonValue:
+    """Node function: give the switch's one bridge idle flows and such as test frames match; change the idle.
+
+    They stand on return.
 
     Raises DriverError MOD-03 where the switch refuses them.
     """
     bridge = _bridge()
     counts = Path(folder) / _COUNTS
     target = str(ovs_tools.FOLDER / f"{bridge}.mgmt")
-    words = [target, str(entries), str(changes_per_s), str(counts)]
+    words = [target, str(entries), str(changes_per_s), str(counts), str(matched)]
     argv = [sys.executable, str(Path(openflow_client.__file__).resolve()), *words]
     program = daemons.start(argv=argv, files={}, folder=folder, environment={}, user="root")
     assert isinstance(program, dict)
@@ -43,7 +45,7 @@ def start(*, folder: str, entries: int, changes_per_s: int) -> JsonValue:
                 "MOD-05", f"{entries} flows of {bridge}", expected=f"within {_READY_S:g} s", found="not yet"
             )
         time.sleep(_LOOK_S)
-    return {"program": program, "entries": entries, "changes_per_s": changes_per_s}
+    return {"program": program, "entries": entries, "changes_per_s": changes_per_s, "matched": matched}
 
 
 def read(*, folder: str, pid: int, start_ticks: int) -> int:
@@ -62,13 +64,13 @@ def read(*, folder: str, pid: int, start_ticks: int) -> int:
         return -1
 
 
-def standing() -> int:
-    """Node function: return how many idle flows the switch says that it has."""
+def standing(*, matched: bool) -> dict[str, int]:
+    """Node function: return how many flows of a kind the switch has, and how many frames met them."""
     target = f"unix:{ovs_tools.FOLDER}/{_bridge()}.mgmt"
-    said = ovs_tools.run([ovs_parts.require().flows, "dump-aggregate", target, f"ip,nw_dst={_IDLE}"])
-    found = re.search(r"flow_count=(\d+)", said)
-    assert found, said
-    return int(found[1])
+    kind = "udp" if matched else f"ip,nw_dst={_IDLE}"
+    said = ovs_tools.run([ovs_parts.require().flows, "dump-aggregate", target, kind])
+    told = dict(re.findall(r"(\w+)=(\d+)", said))
+    return {"flows": int(told["flow_count"]), "frames": int(told["packet_count"])}
 
 
 def _bridge() -> str:

@@ -1,11 +1,12 @@
-"""A control plane that adds and removes idle flows of a switch at a rate, by OpenFlow 1.0.
+"""A control plane that gives a switch flows, and adds and removes idle ones at a rate, by OpenFlow 1.0.
 
-    openflow_client.py SOCKET ENTRIES CHANGES_PER_S COUNTS
+    openflow_client.py SOCKET IDLE CHANGES_PER_S COUNTS MATCHED
 
-The switch is given so many entries that no test frame matches (10.0.0.0/8, dropped). Then one more is added
-and removed again, in turn, at the rate: each is a change. The file COUNTS holds how many changes the switch
-has confirmed by a barrier, -1 until all entries stand. What it refuses ends this program. SIGTERM ends it as
-well, and with it all its entries. It needs the standard library alone: it runs where the switch does.
+The switch is given so many entries that no test frame matches (10.0.0.0/8, dropped), and so many that each
+match one UDP source port of test frames and forward as the switch does by itself. Then one idle entry more is
+added and removed again, in turn, at the rate: each is a change. The file COUNTS holds how many changes the
+switch has confirmed by a barrier, -1 until all entries stand. What it refuses ends this program. SIGTERM ends
+it as well, and with it all its entries. It needs the standard library alone: it runs where the switch does.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ _MATCH = struct.Struct("!IH6s6sHBxHBBxxIIHH")
 _REST = struct.Struct("!QHHHHIHH")
 _ALL, _DL_TYPE, _NW_DST_SHIFT = (1 << 22) - 1, 1 << 4, 14
 _TYPED = _ALL & ~_DL_TYPE & ~(0x3F << _NW_DST_SHIFT)  # all is wild but the type and the destination
-_IPV4 = 0x0800
+_OF_UDP = _ALL & ~_DL_TYPE & ~(1 << 5)  # all is wild but the type and the protocol
+_OF_PORT = _OF_UDP & ~(1 << 6)  # and the source port
+_IPV4, _UDP, _FIRST_PORT = 0x0800, 17, 0xC020  # rfc2544-C.2.6.4
+_NORMAL = struct.pack("!HHHH", 0, 8, 0xFFFA, 0)  # output: as a switch without flows
 _NET = 10 << 24  # choice: 10.0.0.0/8, which no test frame is of (rfc2544-C.2.2)
 _PRIORITY = 100  # choice: above the flow by which a bridge learns
 _BATCH = 1000  # changes with one barrier, at most
@@ -35,12 +39,33 @@ MOST_ENTRIES = 1 << 23  # half of the network; the other half is what comes and 
 
 
 def flow(command: int, address: int, wild_bits: int = 0) -> bytes:
-    """Return the message that adds or removes the entry of a destination, or all of a network's."""
-    match = _MATCH.pack(
-        _TYPED | wild_bits << _NW_DST_SHIFT, 0, bytes(6), bytes(6), 0, 0, _IPV4, 0, 0, 0, address, 0, 0
-    )
+    """Return the message that adds or removes the idle entry of a destination, or all of a network's."""
+    return _message(command, _TYPED | wild_bits << _NW_DST_SHIFT, destination=address)
+
+
+def matched(number: int) -> bytes:
+    """Return the message that adds the entry of the test frames of one flow, from 0."""
+    return _message(_ADD, _OF_PORT, protocol=_UDP, source_port=_FIRST_PORT + number, actions=_NORMAL)
+
+
+def cleared() -> bytes:
+    """Return the messages that remove all entries of either kind."""
+    return flow(_DELETE, _NET, wild_bits=24) + _message(_DELETE, _OF_UDP, protocol=_UDP)
+
+
+def _message(
+    command: int,
+    wild: int,
+    *,
+    destination: int = 0,
+    protocol: int = 0,
+    source_port: int = 0,
+    actions: bytes = b"",
+) -> bytes:
+    match = _MATCH.pack(wild, 0, bytes(6), bytes(6), 0, 0, _IPV4, 0, protocol, 0, destination, source_port, 0)
     rest = _REST.pack(0, command, 0, 0, _PRIORITY, 0xFFFFFFFF, 0xFFFF, 0)
-    return _HEADER.pack(_VERSION, _FLOW_MOD, _HEADER.size + len(match) + len(rest), 0) + match + rest
+    octets = _HEADER.size + len(match) + len(rest) + len(actions)
+    return _HEADER.pack(_VERSION, _FLOW_MOD, octets, 0) + match + rest + actions
 
 
 class Switch:
@@ -60,7 +85,7 @@ class Switch:
         self._number += 1
         self._socket.sendall(messages + _HEADER.pack(_VERSION, _BARRIER, _HEADER.size, self._number))
         while True:
-            kind, number, body = self._message()
+            kind, number, body = self._next()
             if kind == _ERROR:
                 raise SystemExit(f"the switch refused a flow: {body[:4].hex()}")
             if kind == _ECHO:
@@ -70,7 +95,7 @@ class Switch:
             if kind == _BARRIER_REPLY and number == self._number:
                 return
 
-    def _message(self) -> tuple[int, int, bytes]:
+    def _next(self) -> tuple[int, int, bytes]:
         _, kind, length, number = _HEADER.unpack(self._read(_HEADER.size))
         return kind, number, self._read(length - _HEADER.size)
 
@@ -84,16 +109,18 @@ class Switch:
         return found
 
 
-def main(path: str, entries: int, changes_per_s: int, counts: str) -> None:
+def main(path: str, idle: int, changes_per_s: int, counts: str, with_ports: int) -> None:
     """Give the switch its entries, and change them until the end."""
     ended: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, frame: ended.append(number))
     switch = Switch(path)
     told = os.open(counts, os.O_WRONLY | os.O_CREAT, 0o644)
     os.pwrite(told, b"%020d" % -1, 0)
-    switch.confirmed(flow(_DELETE, _NET, wild_bits=24))
-    for first in range(0, entries, _BATCH):
-        switch.confirmed(b"".join(flow(_ADD, _NET + at) for at in range(first, min(entries, first + _BATCH))))
+    switch.confirmed(cleared())
+    for first in range(0, idle, _BATCH):
+        switch.confirmed(b"".join(flow(_ADD, _NET + at) for at in range(first, min(idle, first + _BATCH))))
+    for first in range(0, with_ports, _BATCH):
+        switch.confirmed(b"".join(map(matched, range(first, min(with_ports, first + _BATCH)))))
     done, began = 0, time.monotonic()
     while not ended:
         os.pwrite(told, b"%020d" % done, 0)
@@ -104,7 +131,7 @@ def main(path: str, entries: int, changes_per_s: int, counts: str) -> None:
             done = until
         if until == due:
             time.sleep(_TICK_S if changes_per_s else 0.1)
-    switch.confirmed(flow(_DELETE, _NET, wild_bits=24))
+    switch.confirmed(cleared())
 
 
 def _change(number: int) -> bytes:
@@ -113,4 +140,4 @@ def _change(number: int) -> bytes:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], int(sys.argv[5]))

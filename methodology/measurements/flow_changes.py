@@ -63,7 +63,17 @@ class FlowChanges(OneMetric):
         return Answered(outcomes=(outcome,), error=error)
 
 
-def _search(asked: Asked, coupling: Coupling) -> tuple[Outcome, Exception | None]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What a search with a modifier found: its outcome, all its trials, and what stopped it."""
+
+    outcome: Outcome
+    trials: tuple[JudgedTrial, ...]
+    error: Exception | None
+
+
+def search_beside(asked: Asked, modifier: str, metric: str) -> Beside:
+    """Search a throughput by bisection with a modifier standing in each trial."""
     goal = asked.profile.searching(BISECTION).goal(
         asked.cell,
         max_load_fps=asked.max_load_fps,
@@ -73,27 +83,33 @@ def _search(asked: Asked, coupling: Coupling) -> tuple[Outcome, Exception | None
     taken: list[JudgedTrial] = []
 
     def measured(spec: TrialSpec) -> JudgedTrial:
-        beside = replace(spec, modifier=coupling.modifier)
-        taken.append(asked.trial(beside, "search"))
+        taken.append(asked.trial(replace(spec, modifier=modifier), "search"))
         return replace(taken[-1], result=replace(taken[-1].result, spec=spec))
 
     found = bisection.search(measured, goal)
-    outcome = throughput.outcome(found, asked.cell, outcome_id=asked.outcome_id, metric=coupling.metric)
-    outcome = replace(
-        outcome,
-        requirements=flow_changes.REQUIREMENTS,
-        quality=(*outcome.quality, *_seen(coupling, taken)),
+    outcome = throughput.outcome(found, asked.cell, outcome_id=asked.outcome_id, metric=metric)
+    return Beside(outcome=outcome, trials=tuple(taken), error=found.error)
+
+
+def without_number(outcome: Outcome, reason: str) -> Outcome:
+    """Return an outcome whose procedure did not hold, with no number and no bound."""
+    return replace(
+        outcome, type=OutcomeType.INVALID, values=(), lower=None, upper=None, statement="", reason=reason
     )
-    late = _late(coupling, taken)
+
+
+def _search(asked: Asked, coupling: Coupling) -> tuple[Outcome, Exception | None]:
+    found = search_beside(asked, coupling.modifier, coupling.metric)
+    outcome = replace(
+        found.outcome,
+        requirements=flow_changes.REQUIREMENTS,
+        quality=(*found.outcome.quality, *_seen(coupling, found.trials)),
+    )
+    late = _late(coupling, found.trials)
     if found.error is None and outcome.type is not OutcomeType.INVALID and late:
-        outcome = replace(
+        outcome = without_number(
             outcome,
-            type=OutcomeType.INVALID,
-            values=(),
-            lower=None,
-            upper=None,
-            statement="",
-            reason=f"the switch took fewer than {_ENOUGH:.0%} of the changes that were due in trials {late}:"
+            f"the switch took fewer than {_ENOUGH:.0%} of the changes that were due in trials {late}:"
             f" {coupling.changes_per_s}/s were not what went on",
         )
     return outcome, found.error

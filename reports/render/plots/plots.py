@@ -25,7 +25,7 @@ from bmwg.reports.render.plots.drawing import (
     told_of,
 )
 from bmwg.reports.render.plots.extent import Extent, Known, extent
-from bmwg.reports.render.plots.flow_changes_plot import flow_changes_plot
+from bmwg.reports.render.plots.flow_changes_plot import flow_changes_plot, flow_scale_plot
 from bmwg.reports.render.plots.frame_loss_plot import frame_loss_plot
 from bmwg.reports.render.plots.headline_plot import headline_plot
 from bmwg.reports.render.plots.load_profile_plot import load_profile_plot
@@ -76,6 +76,7 @@ def _drawn(facts: Facts) -> Iterator[Plot]:
         frame_loss_plot(facts),
         load_profile_plot(facts),
         flow_changes_plot(facts),
+        flow_scale_plot(facts),
         soak_plot(facts),
         _search(facts),
     )

@@ -42,6 +42,7 @@ SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
     soak_table.soak,
     vsperf_tables.of_several,
     vsperf_tables.coupled,
+    vsperf_tables.scaled,
     vsperf_tables.soaks,
     switch_tables.forwarding_rates,
     switch_tables.congested,
@@ -54,6 +55,7 @@ FIGURES = {  # the plot that ends a section
     frame_loss_table.frame_loss: "frame-loss",
     load_profile_table.profiles: "load-profile",
     vsperf_tables.coupled: "flow-changes",
+    vsperf_tables.scaled: "flow-scale",
     vsperf_tables.soaks: "soak",
 }
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.benchmarks import alarmed_soak, flow_changes, load_profile, of_n, recovery_latency
+from bmwg.methodology.benchmarks import (
+    alarmed_soak,
+    flow_changes,
+    flow_scale,
+    load_profile,
+    of_n,
+    recovery_latency,
+)
 from bmwg.reports.render.sections.definition import Definition
 
 _FPS = "frames/s per port and direction"
@@ -70,6 +77,12 @@ _SOAKED = {
 }
 
 VSPERF = {
+    flow_scale.METRIC: Definition(
+        unit=_FPS,
+        clause="LTD 3.2.2.3.1, RFC 2544 section 26.1",
+        meaning="throughput where each flow of the test frames has an entry of its own in the switch's table,"
+        " given to it before the search; none of them times out",
+    ),
     flow_changes.METRIC: Definition(
         unit=_FPS,
         clause="LTD 3.2.2.5.1, RFC 2544 section 26.1",

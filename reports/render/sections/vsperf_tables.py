@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.benchmarks import alarmed_soak, flow_changes, of_n
+from bmwg.methodology.benchmarks import alarmed_soak, flow_changes, flow_scale, of_n
 from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts
@@ -53,8 +53,8 @@ def coupled(facts: Facts) -> list[Block]:
     rows = [
         [
             *front(one),
-            str(coupling.entries),
-            str(coupling.changes_per_s),
+            f"{coupling.entries:,}",
+            f"{coupling.changes_per_s:,}",
             answer(one),
             bound(one.lower),
             bound(one.upper),
@@ -73,6 +73,23 @@ def coupled(facts: Facts) -> list[Block]:
         *title("Throughput beside changes of idle flows (RFC 8204 5.2, LTD 3.2.2.5.1)"),
         *table([*HEAD, *head, *TAIL], rows, f"Metric {flow_changes.METRIC}"),
         *remarks([one for one, _ in known]),
+    ]
+
+
+def scaled(facts: Facts) -> list[Block]:
+    """Return one row for each number of flows."""
+    outcomes = sorted(facts.of_metric(flow_scale.METRIC), key=lambda one: one.cell.flows)
+    if not outcomes:
+        return []
+    rows = [
+        [*front(one), f"{one.cell.flows:,}", answer(one), bound(one.lower), bound(one.upper), *back(one)]
+        for one in outcomes
+    ]
+    head = ["flows with an entry", "throughput per port and direction", "lower bound", "upper bound"]
+    return [
+        *title("Throughput by the number of flows (RFC 8204 5.8, LTD 3.2.2.3.1)"),
+        *table([*HEAD, *head, *TAIL], rows, f"Metric {flow_scale.METRIC}"),
+        *remarks(outcomes),
     ]
 
 

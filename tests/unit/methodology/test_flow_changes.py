@@ -6,11 +6,11 @@ import pytest
 from vsperf_device import Device, ask, cell
 
 from bmwg.methodology import suites
-from bmwg.methodology.benchmarks import flow_changes
+from bmwg.methodology.benchmarks import flow_changes, flow_scale
 from bmwg.methodology.benchmarks.flow_changes import Coupling
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.profiles import load_profile
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.records import FrameFormat, OutcomeType
 
 SWITCH = replace(cell("switch"), hosting="baremetal", function="ovs-netdev", network="none")
 
@@ -72,12 +72,61 @@ def test_changes_that_cannot_be_due_within_a_trial_are_not_missed():
     assert outcome.type is OutcomeType.MEASURED
 
 
+@dataclass(kw_only=True)
+class Table(Device):
+    """Carries 120,000 frames/s less 5 for each entry; has so many entries as it was asked for, less some."""
+
+    short_of: int = 0
+    asked: set[str] = field(default_factory=set)
+
+    def trial(self, spec, phase):
+        self.asked.add(spec.modifier)
+        entries = flow_scale.matched(spec.modifier)
+        self.rate_fps = 120_000 - 5 * entries
+        judged = super().trial(spec, phase)
+        counts = ((flow_scale.MATCHED, entries - self.short_of),)
+        self.trials[-1] = replace(judged, result=replace(judged.result, auxiliary=counts))
+        return self.trials[-1]
+
+
+@pytest.mark.parametrize("flows", flow_scale.FLOWS)
+def test_each_flow_has_an_entry_or_there_is_no_number(flows):
+    """Known truth: 120,000 frames/s less 5 an entry."""
+    wanted = replace(SWITCH, flows=flows)
+    device = Table()
+    outcome, told = ask(device, "flow_scale", wanted=wanted, throughput_fps=None)
+    assert outcome.type is OutcomeType.MEASURED
+    truth = 120_000 - 5 * flows
+    assert 0.96 * truth <= told[flow_scale.METRIC] <= truth < outcome.upper.load_fps
+    assert device.asked == {f"matched-flows-{flows}"}
+    assert {trial.spec.flows for trial in device.trials} == {flows}
+    assert outcome.requirements == ("LTD-3.2.2.3.1",)
+    outcome, told = ask(Table(short_of=1), "flow_scale", wanted=wanted, throughput_fps=None)
+    assert outcome.type is OutcomeType.INVALID
+    assert not told
+    assert outcome.lower is outcome.upper is None
+    assert f"not {flows} entries stood" in outcome.reason
+
+
+def test_flows_need_a_table_and_udp():
+    profile, kind = load_profile("vsperf"), measurement("flow_scale")
+    assert kind.applies(profile, SWITCH)
+    assert not kind.applies(profile, replace(SWITCH, function="linux-bridge"))
+    assert not kind.applies(profile, replace(SWITCH, frame_format=FrameFormat.IPV6_UDP))
+    assert not kind.applies(profile, replace(SWITCH, axes=(("pattern", "full-mesh-4"),)))
+    (case,) = (one for one in suites.cases() if one.measurement == "flow_scale")
+    assert case.flows == flow_scale.FLOWS
+
+
 def test_names_are_read_back_and_others_are_none():
     for one in flow_changes.couplings():
         assert flow_changes.coupling(one.modifier) == one
         assert flow_changes.of_metric(one.metric) == one
     for other in ("", "filters-1", "flows-0-1", "flows-1-01", "flows-1", "flows-1-1-1"):
         assert flow_changes.coupling(other) is None
+    for flows in flow_scale.FLOWS:
+        assert flow_scale.matched(flow_scale.modifier(flows)) == flows
+    assert [flow_scale.matched(other) for other in ("", "flows-8-0", "matched-flows-0")] == [None] * 3
     assert flow_changes.of_metric("throughput.rfc2544_26_1") is None
 
 

@@ -23,6 +23,19 @@ def test_a_flow_is_72_octets_and_matches_one_destination_alone():
     assert wild >> 14 & 0x3F == 24
 
 
+def test_a_flow_of_test_frames_matches_its_port_and_forwards_as_without_flows():
+    message = client.matched(5)
+    assert len(message) == 80
+    assert struct.unpack("!BBHI", message[:8]) == (1, 14, 80, 0)
+    (wild,) = struct.unpack("!I", message[8:12])
+    assert wild == 0x3FFFFF & ~0x10 & ~0x20 & ~0x40
+    assert message[33] == 17
+    assert struct.unpack("!H", message[44:46]) == (0xC025,)
+    assert struct.unpack("!HHHH", message[72:]) == (0, 8, 0xFFFA, 0)
+    first, second = client.cleared()[:72], client.cleared()[72:]
+    assert [struct.unpack("!H", one[56:58]) for one in (first, second)] == [(3,), (3,)]
+
+
 def answering(path, answers):
     """A switch that answers the first barrier with these messages."""
     waiting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
