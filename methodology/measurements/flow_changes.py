@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bmwg.methodology.answers import throughput
 from bmwg.methodology.benchmarks import flow_changes
 from bmwg.methodology.benchmarks.flow_changes import Coupling
 from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
+from bmwg.methodology.measurements.modifiers import named, search_beside
 from bmwg.methodology.measurements.throughput import bisection_trials
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.profile import BISECTION
-from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
-from bmwg.methodology.search import bisection
+from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.methodology.trial.judging import JudgedTrial
 
 NAME = "flow_changes"
@@ -63,34 +61,6 @@ class FlowChanges(OneMetric):
         return Answered(outcomes=(outcome,), error=error)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """What a search with a modifier found: its outcome, all its trials, and what stopped it."""
-
-    outcome: Outcome
-    trials: tuple[JudgedTrial, ...]
-    error: Exception | None
-
-
-def search_beside(asked: Asked, modifier: str, metric: str) -> Beside:
-    """Search a throughput by bisection with a modifier standing in each trial."""
-    goal = asked.profile.searching(BISECTION).goal(
-        asked.cell,
-        max_load_fps=asked.max_load_fps,
-        envelope_fps=asked.envelope_fps,
-        medium_fps=asked.medium_fps,
-    )
-    taken: list[JudgedTrial] = []
-
-    def measured(spec: TrialSpec) -> JudgedTrial:
-        taken.append(asked.trial(replace(spec, modifier=modifier), "search"))
-        return replace(taken[-1], result=replace(taken[-1].result, spec=spec))
-
-    found = bisection.search(measured, goal)
-    outcome = throughput.outcome(found, asked.cell, outcome_id=asked.outcome_id, metric=metric)
-    return Beside(outcome=outcome, trials=tuple(taken), error=found.error)
-
-
 def without_number(outcome: Outcome, reason: str) -> Outcome:
     """Return an outcome whose procedure did not hold, with no number and no bound."""
     return replace(
@@ -99,7 +69,7 @@ def without_number(outcome: Outcome, reason: str) -> Outcome:
 
 
 def _search(asked: Asked, coupling: Coupling) -> tuple[Outcome, Exception | None]:
-    found = search_beside(asked, coupling.modifier, coupling.metric)
+    found = search_beside(asked, named(coupling.modifier), coupling.metric)
     outcome = replace(
         found.outcome,
         requirements=flow_changes.REQUIREMENTS,

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from bmwg.methodology.benchmarks import flow_scale
 from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
-from bmwg.methodology.measurements.flow_changes import SWITCHES, search_beside, without_number
+from bmwg.methodology.measurements.flow_changes import SWITCHES, without_number
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
+from bmwg.methodology.measurements.modifiers import named, search_beside
 from bmwg.methodology.measurements.throughput import bisection_trials
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, FrameFormat, OutcomeType
@@ -42,7 +43,7 @@ class FlowScale(OneMetric):
     def measure(self, asked: Asked) -> Answered:
         """Search with the entries standing; no number where they were not in every trial."""
         flows = asked.cell.flows
-        found = search_beside(asked, flow_scale.modifier(flows), self.metric)
+        found = search_beside(asked, named(flow_scale.modifier(flows)), self.metric)
         outcome = replace(
             found.outcome,
             requirements=flow_scale.REQUIREMENTS,
