@@ -54,7 +54,7 @@ def profile_through(tester):
     }
 
 
-@pytest.mark.parametrize("io", ["xdp", "af_xdp"])
+@pytest.mark.parametrize("io", ["xdp", pytest.param("af_xdp", marks=pytest.mark.slow)])
 def test_loss_above_a_policers_rate_is_what_it_does_not_pass(tester, io):
     """No more can come than rate and bucket give; a CPU that is taken away can only make it less."""
     best: dict[int, float] = {}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
-from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import (
     POD,
     Bound,
@@ -106,6 +107,11 @@ class Device:
         )
 
 
+@cache
+def _profile(name: str) -> Profile:
+    return load_profile(name)
+
+
 def cell(path: str = "pvp", **axes: Any) -> Cell:
     return Cell(
         path=path,
@@ -130,7 +136,7 @@ def ask(
 ) -> tuple[Outcome, dict[str, float]]:
     """Measure a cell on a device; its throughput is as given."""
     wanted = wanted or cell()
-    named = load_profile(profile)
+    named = _profile(profile)
     settings = {**named.benchmarks, **({_SAID_BY.get(name, name): said} if said else {})}
     if name.startswith("flow_changes"):
         settings.pop("flow_changes", None)  # every coupling
