@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from bmwg.methodology.trial import repeated_bursts, trial_limits
+from bmwg.methodology.trial import repeated_bursts, tagged, trial_limits
 from bmwg.methodology.trial.cpu_watch import HostDisturbance
 from bmwg.methodology.trial.frame_times import LatencyHistogram, LossTimes
 from bmwg.methodology.trial.pattern import Pattern
@@ -91,7 +91,7 @@ class TrialSpec:
     test frames, beside the load (RFC 2544 11.1). `modifier` names what else goes on (RFC 2544 11.2 to 11.4),
     `act` what is done to the DUT `act_at_s` after the trial's begin (RFC 6201). `tag_after_s` asks for the
     latency of single frames: of the first one due then and, with `tags` above 1, of as many in even steps
-    until the end (RFC 2544 26.2).
+    until the end of its load (RFC 2544 26.2).
     `mix_octets` are the sizes that the frames have in turn (RFC 6985); `frame_octets` is then the largest.
     `burst_frames` has the frames leave in bursts of so many at `burst_fps`, evenly apart, so that `load_fps`
     is their mean load (RFC 2544 21); all bursts of a trial are whole.
@@ -182,12 +182,7 @@ class TrialSpec:
     @property
     def tag_frames(self) -> tuple[int, ...]:
         """Sequence numbers of the tagged frames, from 0."""
-        if self.tag_after_s is None or self.tags is None:
-            return ()
-        first = min(self.first_frames - 1, int(self.tag_after_s * self.load_fps))
-        step = max(1, (self.first_frames - first) // self.tags)
-        count = min(self.tags, 1 + (self.first_frames - 1 - first) // step)
-        return tuple(first + number * step for number in range(count))
+        return tagged.frames(self)
 
     @property
     def total_s(self) -> float:

@@ -28,7 +28,8 @@ MODELS = (
 )  # networking models with suites of their own
 CHAINS, CLUSTER_NETWORK, MACHINES = "chains", "cluster-network", "machines"
 OVER_NODES = "chains-over-nodes"
-FACTORS, PARALLEL, FUNCTIONS, RFC2889 = "factors", "parallel", "functions", "rfc2889"
+FACTORS, PARALLEL, FUNCTIONS = "factors", "parallel", "functions"
+RFC2889, RFC8204 = "rfc2889", "rfc8204"
 NAMED = (
     *MODELS,
     CLUSTER_NETWORK,
@@ -39,6 +40,7 @@ NAMED = (
     FUNCTIONS,
     MACHINES,
     RFC2889,
+    RFC8204,
 )  # suites whose cells a profile names, or that measure none
 _OURS = (CONTAINERIZED, *NAMED, RFC2544)
 GROUP = "bmwg.cases"
@@ -163,6 +165,33 @@ RFC2889_CASES = tuple(
         ("R2889-LEARN-1.1", "learning_rate"),
         ("R2889-ILL-1.1", "illegal_frames"),
     )
+)
+# Tests of VSPERF that RFC 8204 arranges, on paths that a profile names; not in the default folder.
+RFC8204_CASES = (
+    Case(test_id="LTD-PROF-1.1", suite=RFC8204, measurement="load_profile"),
+    Case(test_id="LTD-PROF-2.1", suite=RFC8204, measurement="load_profile_chain", path="chain"),
+    Case(test_id="LTD-RECOV-1.1", suite=RFC8204, measurement="recovery_ltd"),
+    Case(test_id="LTD-WORST-1.1", suite=RFC8204, measurement="worst_of_n"),
+    Case(test_id="LTD-BEST-1.1", suite=RFC8204, measurement="best_of_n"),
+    Case(test_id="LTD-SOAK-1.1", suite=RFC8204, measurement="soak_ltd"),
+    Case(test_id="LTD-SOAK-2.1", suite=RFC8204, measurement="soak_ltd_modified"),
+    Case(
+        test_id="LTD-FLOWS-1.1",
+        suite=RFC8204,
+        measurement="flow_scale",
+        path="switch",
+        flows=(1_000, 2_000, 4_000, 8_000, 16_000),  # methodology/benchmarks/flow_scale.py
+    ),
+    *(
+        Case(
+            test_id=f"LTD-CPDP-{first}.{second}",
+            suite=RFC8204,
+            measurement=f"flow_changes_{entries}_{rate}",
+            path="switch",
+        )
+        for first, entries in enumerate((8, 1000, 100_000), start=1)
+        for second, rate in enumerate((0, 1, 100, 10_000), start=1)
+    ),
 )
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput_rfc2544"),

@@ -99,7 +99,7 @@ class ActingTraffic(OfFrames):
                 frame_format=spec.frame_format,
                 frame_octets=spec.frame_octets,
             )
-            known = modifiers(replace(self._place, cell=cell))
+            known = modifiers(replace(self._place, cell=cell), wanted[0])
             if wanted[0] not in known:
                 raise _unknown("modifier", wanted[0], known)
             self._active = self._stack.enter_context(known[wanted[0]]())

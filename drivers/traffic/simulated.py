@@ -31,6 +31,7 @@ from bmwg.methodology.answers.latency import STORE_AND_FORWARD
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import RESIDUAL_WAIT, WIRE, Direction, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.trial import tagged
 from bmwg.methodology.trial.appendix_c import UDP_DATA, echo_frame
 from bmwg.methodology.trial.capabilities import EVERYTHING, refuse_beyond
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
@@ -238,7 +239,10 @@ class SimulatedTraffic(OfFrames):
             burst = int(offered_fps * config.stall_ns / 1e9)
             lost += max(0, min(passed - lost, burst - QUEUE_FRAMES))
         received = passed - lost
-        tagged_ns = tuple(self._tagged_ns(spec, received, intended, offered_fps / knee_fps))
+        tags_fps = spec.then_load_fps if tagged.in_second_load(spec) else None
+        at_tags = min(tags_fps or spec.load_fps, config.tester_limit_fps) / knee_fps
+        whole = received == intended or (tagged.in_second_load(spec) and at_tags <= 1)  # recovers at once
+        tagged_ns = tuple(self._tagged_ns(spec, 1.0 if whole else received / intended, at_tags))
         to_networks = self._spread(sent, spec.destination_networks)
         return StreamCounts(
             intended_frames=intended,
@@ -270,15 +274,11 @@ class SimulatedTraffic(OfFrames):
             frames -= counts[-1]
         return tuple(counts)
 
-    def _tagged_ns(
-        self, spec: TrialSpec, received: int, intended: int, utilization: float
-    ) -> list[int | None]:
-        """Latency of the tagged frames; each is lost with the share of all frames that are."""
+    def _tagged_ns(self, spec: TrialSpec, share: float, utilization: float) -> list[int | None]:
+        """Latency of the tagged frames, of which a share comes."""
         typical_ns = round(self.config.latency_ns * (1.0 + min(utilization, 1.0)))
-        whole = received == intended
         return [
-            typical_ns if whole or self._random.random() < received / intended else None
-            for _ in spec.tag_frames
+            typical_ns if share == 1.0 or self._random.random() < share else None for _ in spec.tag_frames
         ]
 
     def _binomial(self, trials: int, ratio: float) -> int:

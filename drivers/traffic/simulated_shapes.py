@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from bmwg.methodology.benchmarks import flow_changes, flow_scale
 from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.trial.directions import sending
 from bmwg.methodology.trial.frame_times import LossRun, LossTimes
@@ -120,6 +121,10 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
         counts.append(("modifier.first_after_frames", 0))
         if spec.modifier == "route-updates":
             counts.append(("modifier.learnt_routes", _LEARNT_ROUTES))
+    elif spec.modifier is not None and (coupling := flow_changes.coupling(spec.modifier)):
+        counts.append((flow_changes.CHANGES, int(coupling.changes_per_s * spec.total_s)))
+    elif spec.modifier is not None and (flows := flow_scale.matched(spec.modifier)):
+        counts.append((flow_scale.MATCHED, flows))
     elif spec.modifier is not None:
         matched = sent * len(sending(spec.direction))
         counts += [("modifier.matched_frames", matched), ("modifier.filtered_frames", 0)]

@@ -13,8 +13,11 @@ from dataclasses import asdict, dataclass
 from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node
 from bmwg.drivers.paths.addresses import OUTER, host
-from bmwg.drivers.workload import daemons, filters
+from bmwg.drivers.workload import daemons, filters, flow_table
+from bmwg.methodology.benchmarks import flow_changes, flow_scale
+from bmwg.methodology.benchmarks.flow_changes import Coupling
 from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.measurements.flow_changes import SWITCHES
 from bmwg.methodology.records import Cell, Direction, FrameFormat
 
 MANAGEMENT, ROUTES = "management", "route-updates"
@@ -37,8 +40,14 @@ class Active:
     evidence: JsonValue = None
 
 
-def modifiers(place: Place) -> dict[str, Callable[[], AbstractContextManager[Active]]]:
-    """Return the modifiers that this path can take: those of a router, where the kernel routes."""
+def modifiers(place: Place, asked: str = "") -> dict[str, Callable[[], AbstractContextManager[Active]]]:
+    """Return the modifiers that this path can take: of a router where the kernel routes, of a table of flows.
+
+    Flows have so many combinations that the one `asked` for is the one that is known.
+    """
+    coupling, matched = flow_changes.coupling(asked), flow_scale.matched(asked)
+    if place.cell.function in SWITCHES and (coupling is not None or matched is not None):
+        return {asked: lambda: _flows(place, coupling, matched)}
     if place.cell.function != "kernel-l3":
         return {}
     known: dict[str, Callable[[], AbstractContextManager[Active]]] = {
@@ -176,3 +185,29 @@ def _routes(place: Place) -> Iterator[Active]:
             standing=True,
             evidence=started,
         )
+
+
+@contextmanager
+def _flows(place: Place, coupling: Coupling | None, matched: int | None) -> Iterator[Active]:
+    folder = f"/run/bmwg-modifiers/{place.bed.next_id()}"
+    started = place.node.call_within(
+        60.0,
+        flow_table.start,
+        folder=folder,
+        entries=coupling.entries if coupling else 0,
+        changes_per_s=coupling.changes_per_s if coupling else 0,
+        matched=matched or 0,
+    )
+    own = {name: started["program"][name] for name in ("pid", "start_ticks")}
+
+    def changes() -> dict[str, int]:
+        return {"flow_changes": place.node.call(flow_table.read, folder=folder, **own)}
+
+    def flows() -> dict[str, int]:
+        changes()
+        return {"matched_flows": place.node.call(flow_table.standing, matched=True)["flows"]}
+
+    try:
+        yield Active(counts=changes if coupling else flows, standing=coupling is None, evidence=started)
+    finally:  # the flows go with the program, and both with the switch
+        place.node.call(daemons.stop, **own)

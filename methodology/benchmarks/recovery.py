@@ -29,6 +29,29 @@ _NS_PER_S = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryMethod:
+    """How a document overloads a device, and what it then asks for.
+
+    `overload_percent` is of the throughput, or the medium's rate where that is lower; `reduced_percent` of
+    the throughput, None for half of the overload.
+    """
+
+    metric: str
+    clause: str
+    requirements: tuple[str, ...]
+    overload_percent: int
+    reduced_percent: int | None = None
+
+
+RFC2544 = RecoveryMethod(
+    metric=RECOVERY_METRIC,
+    clause="RFC 2544 26.5",
+    requirements=RECOVERY_REQUIREMENTS,
+    overload_percent=OVERLOAD_PERCENT,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveryLoads:
     """The two loads of one recovery trial, frames/s per port and direction."""
 
@@ -36,17 +59,22 @@ class RecoveryLoads:
     reduced_fps: int
 
 
-def recovery_loads(throughput_fps: int, max_load_fps: int | None) -> RecoveryLoads:
-    """Return 110 % of the throughput, or the highest load where that is lower, and half of it.
+def recovery_loads(
+    throughput_fps: int, max_load_fps: int | None, method: RecoveryMethod = RFC2544
+) -> RecoveryLoads:
+    """Return the overload, or the highest load where that is lower, and the load that follows.
 
     Rounded up: 110 % of 1,001 frames/s are 1,102.
     """
     if throughput_fps < 1:
-        raise ValueError(f"throughput_fps (RFC 2544 26.5): expected at least 1, found {throughput_fps}")
-    overload = -(-throughput_fps * OVERLOAD_PERCENT // 100)
+        raise ValueError(f"throughput_fps ({method.clause}): expected at least 1, found {throughput_fps}")
+    overload = -(-throughput_fps * method.overload_percent // 100)
     if max_load_fps is not None:
         overload = min(overload, max_load_fps)
-    return RecoveryLoads(overload_fps=overload, reduced_fps=max(1, overload // 2))
+    reduced = overload // 2
+    if method.reduced_percent is not None:
+        reduced = throughput_fps * method.reduced_percent // 100
+    return RecoveryLoads(overload_fps=overload, reduced_fps=max(1, reduced))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,17 +208,19 @@ class Overload:
     throughput_fps: int
     overload_fps: int
     medium_fps: int | None = None
+    method: RecoveryMethod = RFC2544
 
     @property
     def full(self) -> bool:
-        """Whether it is what RFC 2544 26.5 asks for: 110 %, or all that the medium carries."""
-        wanted = recovery_loads(self.throughput_fps, self.medium_fps).overload_fps
+        """Whether it is what the document asks for: its share of the throughput, or all of the medium."""
+        wanted = recovery_loads(self.throughput_fps, self.medium_fps, self.method).overload_fps
         return self.overload_fps >= wanted
 
     @property
     def of_medium(self) -> bool:
-        """Whether the medium ends it below 110 %."""
-        return self.full and self.overload_fps < recovery_loads(self.throughput_fps, None).overload_fps
+        """Whether the medium ends it below that share."""
+        wanted = recovery_loads(self.throughput_fps, None, self.method).overload_fps
+        return self.full and self.overload_fps < wanted
 
     @property
     def text(self) -> str:
@@ -211,15 +241,17 @@ def recovery_outcome(
 
     A trial without loss was no overload and has no recovery: the throughput it was computed from did not hold
     then, so the answer is `unstable`; where the load was the medium's rate, the device carries all of it
-    (`at_ceiling`). An `overload` below what RFC 2544 26.5 asks for, since the tester carries
+    (`at_ceiling`). An `overload` below what its document asks for, since the tester carries
     no more, makes it `tester_limited`: its statement has the time, for it is that of another overload.
     `controls` offered the reduced load alone: where they lost frames, the last lost one may be any.
     """
+    method = RFC2544 if overload is None else overload.method
+    metric, requirements = method.metric, method.requirements
     sequence = [trial.seq for trial in trials]
     calm = [trial.seq for trial in trials if trial.overload_lost_frames == 0]
     limited = overload is not None and not overload.full
     if calm:
-        kind, load = OutcomeType.UNSTABLE, f"{OVERLOAD_PERCENT} % of the throughput"
+        kind, load = OutcomeType.UNSTABLE, f"{method.overload_percent} % of the throughput"
         if limited:
             kind, load = OutcomeType.TESTER_LIMITED, "the tester's highest load"
         elif overload is not None and overload.of_medium:
@@ -227,14 +259,14 @@ def recovery_outcome(
         if overload is not None:
             load += f" ({overload.text})"
         reason = f"no overload: {load} lost no frame in trials {calm}"
-        return _none(RECOVERY_METRIC, cell, outcome_id, sequence, (kind, reason), RECOVERY_REQUIREMENTS)
+        return _none(metric, cell, outcome_id, sequence, (kind, reason), requirements)
     if not trials:
         broken = (OutcomeType.INVALID, "no trial")
-        return _none(RECOVERY_METRIC, cell, outcome_id, sequence, broken, RECOVERY_REQUIREMENTS)
+        return _none(metric, cell, outcome_id, sequence, broken, requirements)
     if lasting := [trial.seq for trial in trials if not trial.recovered]:
         reason = f"frames were lost to the end of trials {lasting}: recovery takes longer than they do"
         broken = (OutcomeType.INVALID, reason)
-        return _none(RECOVERY_METRIC, cell, outcome_id, sequence, broken, RECOVERY_REQUIREMENTS)
+        return _none(metric, cell, outcome_id, sequence, broken, requirements)
     if lossy := [trial for trial in controls if trial.lost]:
         lost, sent = sum(trial.lost for trial in controls), sum(trial.sent for trial in controls)
         reason = (
@@ -242,23 +274,23 @@ def recovery_outcome(
             f" {[trial.seq for trial in lossy]}): the last lost frame need not be the overload's"
         )
         why = (OutcomeType.UNSTABLE, reason)
-        return _none(RECOVERY_METRIC, cell, outcome_id, sequence, why, RECOVERY_REQUIREMENTS)
+        return _none(metric, cell, outcome_id, sequence, why, requirements)
     found = spread([recovery_ms(trial) for trial in trials])
     quality = [f"average of {found.count}"]
     if overload is not None:
         quality.append(f"overload of {overload.text}")
     if short := [trial.seq for trial in trials if trial.overload_s < OVERLOAD_S]:
-        quality.append(f"overload shorter than {OVERLOAD_S:g} s (RFC 2544 26.5) in trials {short}")
+        quality.append(f"overload shorter than {OVERLOAD_S:g} s ({method.clause}) in trials {short}")
     if overload is not None and limited:
         reason = (
-            f"the tester carries no more than {overload.text}, where RFC 2544 26.5 asks for"
-            f" {OVERLOAD_PERCENT} %; from there recovery took {found.mean:.3f} ms on average"
+            f"the tester carries no more than {overload.text}, where {method.clause} asks for"
+            f" {method.overload_percent} %; from there recovery took {found.mean:.3f} ms on average"
             f" of {found.count}, {found.minimum:.3f} to {found.maximum:.3f} ms"
         )
         why = (OutcomeType.TESTER_LIMITED, reason)
-        short_of = _none(RECOVERY_METRIC, cell, outcome_id, sequence, why, RECOVERY_REQUIREMENTS)
+        short_of = _none(metric, cell, outcome_id, sequence, why, requirements)
         return replace(short_of, quality=tuple(quality))
-    return _measured(RECOVERY_METRIC, cell, outcome_id, sequence, found, RECOVERY_REQUIREMENTS, quality)
+    return _measured(metric, cell, outcome_id, sequence, found, requirements, quality)
 
 
 def reset_outcome(trials: Sequence[ResetTrial], cell: Cell, *, kind: str, outcome_id: str) -> Outcome:

@@ -52,6 +52,11 @@ class Soak:
 
 def procedure(goal: SoakGoal) -> Procedure[Soak]:
     """Run the series."""
+    return summarize((yield from intervals(goal)))
+
+
+def intervals(goal: SoakGoal) -> Procedure[Sequence[JudgedTrial | None]]:
+    """Take the trials of a series, None for one that was not valid."""
     trials: list[JudgedTrial | None] = []
     too_many: type[StopError] = DisturbedError
     for number in range(goal.intervals):
@@ -64,7 +69,7 @@ def procedure(goal: SoakGoal) -> Procedure[Soak]:
         trials.append(trial)
         if sum(one is None for one in trials) > goal.max_invalid_ratio * goal.intervals:
             raise too_many(f"more than {goal.max_invalid_ratio:.0%} of {goal.intervals} intervals not valid")
-    return summarize(trials)
+    return trials
 
 
 def summarize(trials: Sequence[JudgedTrial | None]) -> Soak:

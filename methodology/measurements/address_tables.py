@@ -6,7 +6,7 @@ Each turn begins with an empty table, which the switch comes to by forgetting.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bmwg.methodology.benchmarks import caching_capacity, learning_rate
@@ -49,7 +49,7 @@ class CachingCapacity(_OfTables):
     name: str = "caching_capacity"
     needs_throughput: bool = False
     reads_latency: bool = False
-    places: tuple[Place, ...] = (SPEED,)
+    places: tuple[Place, ...] = (replace(SPEED, rows=("RFC8204-5.4", "LTD-3.2.2.4.1")),)
     metric: str = caching_capacity.METRIC
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
@@ -88,7 +88,7 @@ class LearningRate(_OfTables):
     name: str = "learning_rate"
     needs_throughput: bool = False
     reads_latency: bool = False
-    places: tuple[Place, ...] = (SPEED,)
+    places: tuple[Place, ...] = (replace(SPEED, rows=("RFC8204-5.1-01", "LTD-3.2.2.4.2")),)
     metric: str = learning_rate.METRIC
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:

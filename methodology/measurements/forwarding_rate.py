@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import forwarding_rate
 from bmwg.methodology.cells import patterns
@@ -21,7 +21,7 @@ class ForwardingRate(OneMetric):
     name: str = NAME
     needs_throughput: bool = True
     reads_latency: bool = False
-    places: tuple[Place, ...] = (SPEED,)
+    places: tuple[Place, ...] = (replace(SPEED, rows=("RFC8204-5.5-05", "LTD-3.2.2.1.9")),)
     metric: str = forwarding_rate.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.answers import throughput
@@ -20,6 +20,39 @@ from bmwg.methodology.trial.judging import JudgedTrial
 METRIC = "throughput_modified.rfc2544_11"
 ROUTERS, BRIDGES = ("kernel-l3",), ("testpmd",)  # functions; the latter looks at no IP address
 BROADCAST_EVERY = 99  # rfc2544-11.1: one in a hundred of all frames
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What a search beside something else found: its outcome, all its trials, and what stopped it."""
+
+    outcome: Outcome
+    trials: tuple[JudgedTrial, ...]
+    error: Exception | None
+
+
+def named(modifier: str) -> Callable[[TrialSpec], TrialSpec]:
+    """Return what has a trial name a modifier."""
+    return lambda spec: replace(spec, modifier=modifier)
+
+
+def search_beside(asked: Asked, changed: Callable[[TrialSpec], TrialSpec], metric: str) -> Beside:
+    """Search a throughput by bisection (RFC 2544 26.1), each trial changed so that more goes on beside it."""
+    goal = asked.profile.searching(BISECTION).goal(
+        asked.cell,
+        max_load_fps=asked.max_load_fps,
+        envelope_fps=asked.envelope_fps,
+        medium_fps=asked.medium_fps,
+    )
+    taken: list[JudgedTrial] = []
+
+    def measured(spec: TrialSpec) -> JudgedTrial:
+        taken.append(asked.trial(changed(spec), "search"))
+        return replace(taken[-1], result=replace(taken[-1].result, spec=spec))
+
+    found = bisection.search(measured, goal)
+    outcome = throughput.outcome(found, asked.cell, outcome_id=asked.outcome_id, metric=metric)
+    return Beside(outcome=outcome, trials=tuple(taken), error=found.error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,21 +95,9 @@ class Modified(OneMetric):
 
     def measure(self, asked: Asked) -> Answered:
         """Search with the modifier standing."""
-        goal = asked.profile.searching(BISECTION).goal(
-            asked.cell,
-            max_load_fps=asked.max_load_fps,
-            envelope_fps=asked.envelope_fps,
-            medium_fps=asked.medium_fps,
-        )
-        taken: list[JudgedTrial] = []
-
-        def measured(spec: TrialSpec) -> JudgedTrial:
-            taken.append(asked.trial(self.changed(spec), "search"))
-            return replace(taken[-1], result=replace(taken[-1].result, spec=spec))
-
-        found = bisection.search(measured, goal)
+        found = search_beside(asked, self.changed, self.metric)
+        taken, outcome = found.trials, found.outcome
         assert asked.throughput is not None
-        outcome = throughput.outcome(found, asked.cell, outcome_id=asked.outcome_id, metric=self.metric)
         plain = (_plain(asked.throughput), *load_remark(asked.throughput))
         outcome = replace(
             outcome,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bmwg.methodology.benchmarks import recovery
+from bmwg.methodology.benchmarks import recovery, recovery_latency
 from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
@@ -26,17 +26,22 @@ def _again(*rows: str) -> Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery(OneMetric):
-    """Overload, then half of it, in one trial; the last lost frame tells the time.
+    """Overload, then a reduced load, in one trial; the last lost frame tells the time.
 
-    Before each such trial half of the overload is offered alone, from rest and for as long: what loses frames
-    then is no recovery (docs/adr/0502).
+    Before each such trial the reduced load is offered alone, from rest and for as long: what loses frames
+    then is no recovery (docs/adr/0502). By VSPERF's method frames after the overload tell latency as well.
     """
 
     name: str = "recovery"
+    method: recovery.RecoveryMethod = recovery.RFC2544
     needs_throughput: bool = True
     reads_latency: bool = True  # and so the times of losses
-    places: tuple[Place, ...] = (_again("RFC8204-5.3-01", "LTD-3.2.2.1.4"),)
-    metric: str = recovery.RECOVERY_METRIC
+    places: tuple[Place, ...] = (_again("RFC8204-5.3-01"),)
+
+    @property
+    def metric(self) -> str:
+        """The method's."""
+        return self.method.metric
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell but the wire, at the sizes that the profile may list."""
@@ -52,8 +57,7 @@ class Recovery(OneMetric):
     def measure(self, asked: Asked) -> Answered:
         """Run the repetitions; none where no plain throughput says what an overload is (RFC2544-26.5-01)."""
         assert asked.throughput is not None
-        metric = recovery.RECOVERY_METRIC
-        if lacks := without_plain_load(asked.cell, asked.throughput, asked.outcome_id, metric):
+        if lacks := without_plain_load(asked.cell, asked.throughput, asked.outcome_id, self.metric):
             return Answered(outcomes=(lacks,))
         spec = self._spec(asked.profile, asked.cell, asked.load_fps, asked.max_load_fps)
         try:
@@ -69,21 +73,27 @@ class Recovery(OneMetric):
         ]
         controls = [trial for trial in ended.found or () if trial.spec.then_load_fps is None]
         overload = recovery.Overload(
-            throughput_fps=asked.load_fps, overload_fps=spec.load_fps, medium_fps=asked.medium_fps
+            throughput_fps=asked.load_fps,
+            overload_fps=spec.load_fps,
+            medium_fps=asked.medium_fps,
+            method=self.method,
         )
         outcome = recovery.recovery_outcome(
             found, asked.cell, outcome_id=asked.outcome_id, overload=overload, controls=controls
         )
+        if self.method is recovery_latency.LTD:
+            outcome = recovery_latency.with_latency(outcome, ended.found or ())
         return _answered(asked, ended, outcome)
 
     def _spec(self, profile: Profile, cell: Cell, throughput_fps: int, max_load_fps: int) -> TrialSpec:
         said = settings(profile, self.name)
-        loads = recovery.recovery_loads(throughput_fps, max_load_fps)
-        return replace(
+        loads = recovery.recovery_loads(throughput_fps, max_load_fps, self.method)
+        spec = replace(
             _constant(cell, loads.overload_fps, float(said.get("overload_s", recovery.OVERLOAD_S))),
             then_load_fps=loads.reduced_fps,
             then_duration_s=float(said.get("reduced_s", _REDUCED_S)),
         )
+        return recovery_latency.stamped(spec) if self.method is recovery_latency.LTD else spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +174,8 @@ def _control(spec: TrialSpec) -> TrialSpec:
         duration_s=spec.then_duration_s,
         then_load_fps=None,
         then_duration_s=None,
+        tag_after_s=None,
+        tags=None,
     )
 
 
@@ -208,6 +220,11 @@ def _answered(asked: Asked, ended: Run[Sequence[JudgedTrial]], outcome: Outcome)
 
 MEASUREMENTS = (
     Recovery(),
+    Recovery(
+        name="recovery_ltd",
+        method=recovery_latency.LTD,
+        places=(_again("RFC8204-5.3-01", "LTD-3.2.2.1.4"),),
+    ),
     Reset(kind="link"),
     Reset(kind="vswitch"),
     Reset(kind="container", functions=("testpmd",)),

@@ -48,8 +48,8 @@ def refuse(spec: TrialSpec) -> None:
         raise ValueError(f"broadcast_every: expected at least 1, found {spec.broadcast_every}")
     if (spec.tag_after_s is None) != (spec.tags is None):
         raise ValueError("tag_after_s, tags: expected both or none, found one")
-    if spec.tag_after_s is not None and not 0 < spec.tag_after_s < spec.duration_s:
-        raise ValueError(f"tag_after_s: expected above 0, below {spec.duration_s}, found {spec.tag_after_s}")
+    if spec.tag_after_s is not None and not 0 < spec.tag_after_s < spec.total_s:
+        raise ValueError(f"tag_after_s: expected above 0, below {spec.total_s}, found {spec.tag_after_s}")
     if spec.tags is not None and not 1 <= spec.tags <= MAX_TAGS:
         raise ValueError(f"tags: expected 1..{MAX_TAGS}, found {spec.tags}")
     if spec.mix_octets and max(spec.mix_octets) != spec.frame_octets:

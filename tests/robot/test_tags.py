@@ -157,7 +157,11 @@ def test_each_case_has_one_robot_test_whose_path_is_the_cases() -> None:
     folders = {
         suites.CONTAINERIZED: (
             suites.CONTAINERIZED,
-            *(one for one in suites.NAMED if one not in (suites.FACTORS, suites.FUNCTIONS, suites.RFC2889)),
+            *(
+                one
+                for one in suites.NAMED
+                if one not in (suites.FACTORS, suites.FUNCTIONS, suites.RFC2889, suites.RFC8204)
+            ),
         ),
         suites.FACTORS: (suites.FACTORS,),
         suites.FUNCTIONS: (suites.FUNCTIONS,),

@@ -25,9 +25,12 @@ from bmwg.reports.render.plots.drawing import (
     told_of,
 )
 from bmwg.reports.render.plots.extent import Extent, Known, extent
+from bmwg.reports.render.plots.flow_changes_plot import flow_changes_plot, flow_scale_plot
 from bmwg.reports.render.plots.frame_loss_plot import frame_loss_plot
 from bmwg.reports.render.plots.headline_plot import headline_plot
+from bmwg.reports.render.plots.load_profile_plot import load_profile_plot
 from bmwg.reports.render.plots.option_plot import option_plot
+from bmwg.reports.render.plots.soak_plot import soak_plot
 from bmwg.reports.render.searches import is_conditional
 from bmwg.reports.render.sections.chain_section import chain_plot
 from bmwg.reports.render.sections.factor_section import factor_plot
@@ -71,6 +74,10 @@ def _drawn(facts: Facts) -> Iterator[Plot]:
         factor_plot(facts),
         function_plot(facts),
         frame_loss_plot(facts),
+        load_profile_plot(facts),
+        flow_changes_plot(facts),
+        flow_scale_plot(facts),
+        soak_plot(facts),
         _search(facts),
     )
     return (plot for plot in made if plot is not None)

@@ -13,11 +13,13 @@ from bmwg.reports.render.sections import (
     burst_interval_table,
     delay_tables,
     frame_loss_table,
+    load_profile_table,
     outage_tables,
     rfc9971_items,
     search_tables,
     soak_table,
     switch_tables,
+    vsperf_tables,
 )
 
 SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
@@ -30,12 +32,18 @@ SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
     delay_tables.delay_variation,
     delay_tables.neighbours,
     frame_loss_table.frame_loss,
+    load_profile_table.profiles,
     outage_tables.bursts,
     burst_interval_table.intervals,
     outage_tables.recoveries,
+    outage_tables.recoveries_with_latency,
     outage_tables.resets,
     outage_tables.modified,
     soak_table.soak,
+    vsperf_tables.of_several,
+    vsperf_tables.coupled,
+    vsperf_tables.scaled,
+    vsperf_tables.soaks,
     switch_tables.forwarding_rates,
     switch_tables.congested,
     switch_tables.capacities,
@@ -44,7 +52,13 @@ SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
 )
 
 
-FIGURES = {frame_loss_table.frame_loss: "frame-loss"}  # the plot that ends a section
+FIGURES = {  # the plot that ends a section
+    frame_loss_table.frame_loss: "frame-loss",
+    load_profile_table.profiles: "load-profile",
+    vsperf_tables.coupled: "flow-changes",
+    vsperf_tables.scaled: "flow-scale",
+    vsperf_tables.soaks: "soak",
+}
 
 
 def sections(facts: Facts, figure: Callable[[str], list[Block]] = lambda name: []) -> list[Block]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bmwg.reports.render.sections.definition import Definition
 from bmwg.reports.render.sections.definitions_benchmarks import BENCHMARKS
 from bmwg.reports.render.sections.definitions_switches import SWITCHES
+from bmwg.reports.render.sections.definitions_vsperf import VSPERF
 
 _ALL_FRAMES = "no clause; RFC 2544 section 26.2 has a metric of its own"
 _LATENCY = (
@@ -48,6 +49,7 @@ DEFINITIONS = {
     "latency.all_frames.mean": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"mean of: {_LATENCY}"),
     **BENCHMARKS,
     **SWITCHES,
+    **VSPERF,
 }
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bmwg.methodology.benchmarks import back_to_back, recovery
+from bmwg.methodology.benchmarks import back_to_back, recovery, recovery_latency
 from bmwg.methodology.measurements import modifiers
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.blocks import Block, code, fold, paragraph, table, title
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, rate, value
 from bmwg.reports.render.sections.results import answer, remarks
-from bmwg.reports.render.text import NONE, plain, unit
+from bmwg.reports.render.text import NONE, nanoseconds, plain, unit
 
 _Cells = Callable[[Outcome], list[str]]
 
@@ -50,6 +50,23 @@ def recoveries(facts: Facts) -> list[Block]:
         ("average", "least", "largest", "standard deviation"),
         lambda one: _spread(one, metric),
     )
+
+
+def recoveries_with_latency(facts: Facts) -> list[Block]:
+    """Return VSPERF's table: until no frame was lost any more, and until latency was back."""
+    lost, back_in = recovery_latency.LTD.metric, recovery_latency.LATENCY
+
+    def cells(one: Outcome) -> list[str]:
+        before_ns = value(one, recovery_latency.BEFORE)
+        return [
+            *_spread(one, lost),
+            *_spread(one, back_in)[:3],
+            NONE if before_ns is None else nanoseconds(before_ns),
+        ]
+
+    head = ("no loss after, average", "least", "largest", "standard deviation")
+    latency = ("latency back after, average", "least", "largest", "mean latency before")
+    return _section(facts, lost, "System recovery (LTD 3.2.2.1.4)", (*head, *latency), cells)
 
 
 def resets(facts: Facts) -> list[Block]:

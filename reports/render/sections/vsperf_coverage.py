@@ -16,6 +16,17 @@ _HOW = (
     "(RFC8204-5.9). A test leads to the results of this run by the measurement that carries it out; what "
     "that does otherwise than the document stands behind it."
 )
+# rows whose test is a throughput of certain cells, which no measurement of its own tells apart
+AMONG_THROUGHPUTS = frozenset(
+    {
+        "RFC8204-5.5-03",
+        "RFC8204-5.5-07",
+        "RFC8204-5.8-04",
+        "LTD-3.2.2.1.2",
+        "LTD-3.2.2.1.12-01",
+        "LTD-3.2.2.3.3",
+    }
+)
 
 
 def coverage(facts: Facts) -> list[Block]:
@@ -62,6 +73,8 @@ def _held(test: VsperfTest, stands: Sequence[Standing]) -> str:
         said = {one.outcome.reason or one.outcome.statement or one.outcome.type.value for one in stands}
         return f"not assessed: {'; '.join(sorted(said))}"
     classes = {entry.row_class for row in test.rows if (entry := unjudged().get(row))}
+    if not AMONG_THROUGHPUTS.isdisjoint(test.rows):
+        return f"among the throughputs where the run has such cells: {otherwise}"
     if RowClass.CARRIED_OUT in classes:
         return "not assessed: no cell of this run asks for it"
     return f"not assessed: {otherwise or NONE}"

@@ -54,6 +54,29 @@ def test_tagged_frames_are_told_one_by_one_and_lie_within_the_histogram(tester):
 
 
 @pytest.mark.usefixtures("wire")
+def test_frames_of_a_second_load_are_tagged_from_its_first_on(tester):
+    spec = TrialSpec(
+        frame_octets=64,
+        load_fps=20_000,
+        duration_s=0.2,
+        then_load_fps=10_000,
+        then_duration_s=0.4,
+        loss_times=True,
+        tag_after_s=0.2,
+        tags=400,
+    )
+    assert spec.tag_frames[0] == spec.first_frames == 4_000
+    (stream,) = valid(tester, spec).streams
+    assert len(stream.tagged_ns) == len(spec.tag_frames) == 400
+    assert sum(ns is not None for ns in stream.tagged_ns) >= 400 - stream.lost_frames
+    told = zip(spec.tag_frames, stream.tagged_at_ns, strict=True)
+    for sequence, at_ns in ((sequence, at_ns) for sequence, at_ns in told if at_ns is not None):
+        due_ns = 200_000_000 + (sequence - 4_000) * 100_000
+        assert at_ns >= due_ns - 1_000_000  # none leaves before it is due, but for the first one's lateness
+        assert at_ns <= stream.effective_duration_ns
+
+
+@pytest.mark.usefixtures("wire")
 def test_a_mix_is_sent_in_its_order_and_in_its_proportions(tester, wire):
     mix = imix.parse("7a4d1g")
     spec = TrialSpec(

@@ -361,7 +361,12 @@ def test_the_number_of_fifty_bursts_is_their_average() -> None:
 
 
 def test_more_than_a_tenth_above_the_throughput_is_not_what_recovery_asks_for() -> None:
-    more = run(RECOVERY, profile=THREE, broken=lambda: patch.object(recovery, "OVERLOAD_PERCENT", 150))
+    asked = recovery.recovery_loads
+
+    def more_loads(throughput_fps, max_load_fps, method=recovery.RFC2544):
+        return asked(throughput_fps, max_load_fps, replace(method, overload_percent=150))
+
+    more = run(RECOVERY, profile=THREE, broken=lambda: patch.object(recovery, "recovery_loads", more_loads))
     assert told(more, "RFC2544-26.5-01", "system recovery") == "not_met"
 
 

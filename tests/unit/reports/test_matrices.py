@@ -18,12 +18,13 @@ from bmwg.methodology.matrix import Criterion, Stage
 from bmwg.methodology.measurements.registry import measurements, places
 from bmwg.methodology.records import OutcomeType, Quantity
 from bmwg.methodology.requirements.rows import catalogue
+from bmwg.methodology.requirements.unjudged_rows import RowClass, unjudged
 from bmwg.methodology.requirements.vsperf_tests import tests as vsperf_tests
 from bmwg.reports.render.blocks import Fold, Grid, flat, parts
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.forms.html import html
 from bmwg.reports.render.sections.matrices import UNMEASURED, matrices
-from bmwg.reports.render.sections.vsperf_coverage import coverage
+from bmwg.reports.render.sections.vsperf_coverage import AMONG_THROUGHPUTS, coverage
 from bmwg.reports.store import RunStore, read_run
 
 VENDOR = Path(__file__).resolve().parents[2] / "data" / "vendor"
@@ -161,7 +162,19 @@ def test_why_a_cell_has_no_result_is_the_reason_of_its_own_answer(tmp_path: Path
     held = {row[0]: row[3] for row in table.rows}
     assert held["Throughput.RFC2544.ResetTime"] == "not assessed: no link to reset"
     assert held["Throughput.RFC2544.PacketLossRate"].startswith("throughput.rfc2544_26_1: 1 of 1 measured")
-    assert held["Activation.RFC2889.AddressLearningRate"].startswith("not assessed: missing is the search")
+    assert held["Activation.RFC2889.AddressLearningRate"] == "not assessed: no cell of this run asks for it"
+    assert held["Throughput.RFC2889.ForwardPressure"].startswith("not assessed: missing is a gap")
+    modified = held["Throughput.RFC2544.PacketLossRateFrameModification"]
+    assert modified.startswith("among the throughputs where the run has such cells: addresses, ports")
+
+
+def test_each_carried_out_test_of_vsperf_is_named_by_a_measurement_or_told_among_throughputs() -> None:
+    named = {row for one in measurements().values() for place in one.places for row in place.rows}
+    known = unjudged()
+    for test in vsperf_tests():
+        here = any(known[row].row_class is RowClass.CARRIED_OUT for row in test.rows if row in known)
+        told = {bool(named & {*test.rows}), bool(AMONG_THROUGHPUTS & {*test.rows})}
+        assert told == ({True, False} if here else {False}), test
 
 
 def test_a_part_that_an_answer_does_not_tell_is_no_result(tmp_path: Path) -> None:

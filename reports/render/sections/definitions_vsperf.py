@@ -1,0 +1,133 @@
+"""What the metrics of VSPERF's tests mean, and in which section of its Level Test Design (LTD)."""
+
+from __future__ import annotations
+
+from bmwg.methodology.benchmarks import (
+    alarmed_soak,
+    flow_changes,
+    flow_scale,
+    load_profile,
+    of_n,
+    recovery_latency,
+)
+from bmwg.reports.render.sections.definition import Definition
+
+_FPS = "frames/s per port and direction"
+_AT = (
+    "at the delta that the name says, in percent: below 0 of the throughput, above 0 of the way from there to"
+    " the highest load"
+)
+_PARTS = {
+    load_profile.LOAD: (_FPS, "load"),
+    load_profile.LOSS: ("1", "share of the frames sent which never came"),
+    load_profile.FORWARDED: (_FPS, "rate at which frames came, mean of the directions"),
+    load_profile.MEAN: ("ns", "mean latency of all frames that came"),
+    load_profile.P99: ("ns", "99 % of the frames that came had at most this latency"),
+}
+_PROFILES = {load_profile.METRIC: "LTD 3.2.2.1.3", load_profile.CHAIN_METRIC: "LTD 3.2.2.3.4"}
+
+_OF_N = "LTD 3.2.2.1.13"
+_SOAK = "LTD 3.2.2.1.6 and 3.2.2.1.7"
+
+
+def _of_n(metric: str, decides: str) -> dict[str, Definition]:
+    return {
+        metric: Definition(
+            unit=_FPS,
+            clause=_OF_N,
+            meaning=f"highest load tried by the search at which {decides} of N trials lost no frame",
+        ),
+        f"{metric}.{of_n.FAILED}": Definition(
+            unit=_FPS, clause=_OF_N, meaning="lowest load tried by the search at which it lost frames"
+        ),
+        f"{metric}.{of_n.HELD_LOSSLESS}": Definition(
+            unit="trials", clause=_OF_N, meaning="trials of N without loss at the highest load that held"
+        ),
+        f"{metric}.{of_n.FAILED_LOSSLESS}": Definition(
+            unit="trials", clause=_OF_N, meaning="trials of N without loss at the lowest load that did not"
+        ),
+        f"{metric}.{of_n.LATENCY}": Definition(
+            unit="ns", clause=_OF_N, meaning="mean latency of all frames at the highest load that held"
+        ),
+    }
+
+
+_SOAKED = {
+    "": ("1", _SOAK, "share of the frames of all valid intervals which never came, at the throughput"),
+    ".worst_loss_ratio": ("1", _SOAK, "largest loss ratio of one interval"),
+    ".lossy_intervals": ("intervals", _SOAK, "valid intervals that lost frames"),
+    ".alarms": ("intervals", _SOAK, "valid intervals that lost a larger share than 10^-7 %"),
+    ".valid_intervals": ("intervals", "no clause", "intervals whose procedure held; none is repeated"),
+    ".forwarded_least": (
+        _FPS,
+        _SOAK,
+        "least rate at which frames came in an interval, mean of the directions",
+    ),
+    ".forwarded_most": (
+        _FPS,
+        _SOAK,
+        "highest rate at which frames came in an interval, mean of the directions",
+    ),
+    ".pdv_p99.median": (
+        "ns",
+        "LTD 3.2.2.2.2, RFC 5481 section 4.2",
+        "median over intervals of the 99th percentile delay less the least one, of the worse direction",
+    ),
+    ".pdv_p99.max": ("ns", "LTD 3.2.2.2.2, RFC 5481 section 4.2", "largest of an interval of that"),
+}
+
+VSPERF = {
+    flow_scale.METRIC: Definition(
+        unit=_FPS,
+        clause="LTD 3.2.2.3.1, RFC 2544 section 26.1",
+        meaning="throughput where each flow of the test frames has an entry of its own in the switch's table,"
+        " given to it before the search; none of them times out",
+    ),
+    flow_changes.METRIC: Definition(
+        unit=_FPS,
+        clause="LTD 3.2.2.5.1, RFC 2544 section 26.1",
+        meaning="throughput while so many idle flows stand in the switch's table as the name says, and so"
+        " many are added or removed each second",
+    ),
+    **_of_n(of_n.WORST, "each"),
+    **_of_n(of_n.BEST, "one"),
+    **{
+        f"{metric}{part}": Definition(unit=unit, clause=clause, meaning=meaning)
+        for metric in (alarmed_soak.METRIC, alarmed_soak.MODIFIED_METRIC)
+        for part, (unit, clause, meaning) in _SOAKED.items()
+    },
+    recovery_latency.LTD.metric: Definition(
+        unit="ms",
+        clause="LTD 3.2.2.1.4",
+        meaning="time from the reduction of an overload, 150 % of the throughput, to 75 % of it until the"
+        " last lost frame, average of the repetitions",
+    ),
+    recovery_latency.LATENCY: Definition(
+        unit="ms",
+        clause="LTD 3.2.2.1.4",
+        meaning="time from that reduction to the end of the first 10,000 frames after the last lost one whose"
+        " mean latency is within 10 % of that before the overload, average of the repetitions",
+    ),
+    recovery_latency.BEFORE: Definition(
+        unit="ns",
+        clause="LTD 3.2.2.1.4",
+        meaning="mean latency at the reduced load before the overload, mean of the repetitions",
+    ),
+    **{
+        f"{metric}.{load_profile.name_of(delta)}.{part}": Definition(
+            unit=unit, clause=clause, meaning=f"{meaning} {_AT}"
+        )
+        for metric, clause in _PROFILES.items()
+        for delta in load_profile.DELTAS_PERCENT
+        for part, (unit, meaning) in _PARTS.items()
+    },
+    **{
+        metric: Definition(
+            unit="1",
+            clause=clause,
+            meaning="share of the frames sent which never came, at the highest of the five loads around the"
+            " throughput that has a valid trial",
+        )
+        for metric, clause in _PROFILES.items()
+    },
+}

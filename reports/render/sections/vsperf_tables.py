@@ -1,0 +1,134 @@
+"""Throughput by the worst and the best of N trials and beside changes of flows, and soak, by VSPERF."""
+
+from __future__ import annotations
+
+from bmwg.methodology.benchmarks import alarmed_soak, flow_changes, flow_scale, of_n
+from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
+from bmwg.reports.render.blocks import Block, table, title
+from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, value
+from bmwg.reports.render.sections.results import answer, remarks
+from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
+
+SOAKS = (alarmed_soak.METRIC, alarmed_soak.MODIFIED_METRIC)
+_DECIDES = {of_n.WORST: "the worst", of_n.BEST: "the best"}
+
+
+def of_several(facts: Facts) -> list[Block]:
+    """Return one row a cell for each of the two searches."""
+    outcomes = [one for one in facts.outcomes if one.metric in _DECIDES]
+    if not outcomes:
+        return []
+    rows = [
+        [
+            *front(one),
+            _DECIDES[one.metric],
+            one.statement if one.type is not OutcomeType.MEASURED else _told(one, "", FRAMES_PER_S),
+            _told(one, f".{of_n.HELD_LOSSLESS}"),
+            _told(one, f".{of_n.FAILED}", FRAMES_PER_S),
+            _told(one, f".{of_n.FAILED_LOSSLESS}"),
+            _told(one, f".{of_n.LATENCY}", "ns"),
+            *back(one),
+        ]
+        for one in outcomes
+    ]
+    head = ["trial that decides", "throughput per port and direction", "trials without loss", "lost at"]
+    return [
+        *title("Throughput by the worst and the best of N trials (RFC 8204 5.5, LTD 3.2.2.1.13)"),
+        *table(
+            [*HEAD, *head, "trials without loss there", "mean latency", *TAIL],
+            rows,
+            f"Metrics {of_n.WORST} and {of_n.BEST}",
+        ),
+        *remarks(outcomes),
+    ]
+
+
+def coupled(facts: Facts) -> list[Block]:
+    """Return one row for each number of idle flows at each rate of changes."""
+    found = [(one, flow_changes.of_metric(one.metric)) for one in facts.of_metric(flow_changes.METRIC)]
+    known = [(one, coupling) for one, coupling in found if coupling is not None]
+    if not known:
+        return []
+    rows = [
+        [
+            *front(one),
+            f"{coupling.entries:,}",
+            f"{coupling.changes_per_s:,}",
+            answer(one),
+            bound(one.lower),
+            bound(one.upper),
+            *back(one),
+        ]
+        for one, coupling in known
+    ]
+    head = [
+        "idle flows",
+        "changes per second",
+        "throughput per port and direction",
+        "lower bound",
+        "upper bound",
+    ]
+    return [
+        *title("Throughput beside changes of idle flows (RFC 8204 5.2, LTD 3.2.2.5.1)"),
+        *table([*HEAD, *head, *TAIL], rows, f"Metric {flow_changes.METRIC}"),
+        *remarks([one for one, _ in known]),
+    ]
+
+
+def scaled(facts: Facts) -> list[Block]:
+    """Return one row for each number of flows."""
+    outcomes = sorted(facts.of_metric(flow_scale.METRIC), key=lambda one: one.cell.flows)
+    if not outcomes:
+        return []
+    rows = [
+        [*front(one), f"{one.cell.flows:,}", answer(one), bound(one.lower), bound(one.upper), *back(one)]
+        for one in outcomes
+    ]
+    head = ["flows with an entry", "throughput per port and direction", "lower bound", "upper bound"]
+    return [
+        *title("Throughput by the number of flows (RFC 8204 5.8, LTD 3.2.2.3.1)"),
+        *table([*HEAD, *head, *TAIL], rows, f"Metric {flow_scale.METRIC}"),
+        *remarks(outcomes),
+    ]
+
+
+def soaks(facts: Facts) -> list[Block]:
+    """Return one row a cell."""
+    outcomes = [one for one in facts.outcomes if one.metric in SOAKS]
+    if not outcomes:
+        return []
+    rows = [
+        [
+            *front(one),
+            one.statement if one.type is not OutcomeType.MEASURED else _told(one, "", "1"),
+            _told(one, ".worst_loss_ratio", "1"),
+            _told(one, ".lossy_intervals"),
+            _told(one, ".alarms"),
+            _told(one, ".valid_intervals"),
+            _told(one, ".forwarded_least", FRAMES_PER_S),
+            _told(one, ".forwarded_most", FRAMES_PER_S),
+            _told(one, ".pdv_p99.median", "ns"),
+            _told(one, ".pdv_p99.max", "ns"),
+            *back(one),
+        ]
+        for one in outcomes
+    ]
+    head = ["frames lost", "worst interval", "lossy intervals", "alarms", "valid intervals"]
+    rates = ["least forwarding rate", "highest", "delay variation (99 %), median interval", "worst interval"]
+    return [
+        *title("Soak at the confirmed throughput (RFC 8204 5.7, LTD 3.2.2.1.6, 3.2.2.1.7 and 3.2.2.2.2)"),
+        *table([*HEAD, *head, *rates, *TAIL], rows, f"Metrics {' and '.join(SOAKS)}"),
+        *remarks(outcomes),
+    ]
+
+
+def _told(one: Outcome, part: str, unit_name: str = "") -> str:
+    number = value(one, f"{one.metric}{part}")
+    if number is None:
+        return NONE
+    if unit_name == "ns":
+        return nanoseconds(number)
+    if unit_name == "1":
+        return percent(number)
+    return unit(number, unit_name) if unit_name else str(number)

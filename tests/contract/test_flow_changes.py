@@ -1,0 +1,131 @@
+"""Idle flows of a real Open vSwitch, and their changes at a rate; frames go through meanwhile."""
+
+import os
+import signal
+import time
+from dataclasses import replace
+
+import pytest
+
+from bmwg.drivers.actuators.place import Place
+from bmwg.drivers.network import ovs_parts
+from bmwg.drivers.nodes import process
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
+from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.workload import flow_table
+from bmwg.drivers.workload.modifiers import modifiers
+from bmwg.methodology.benchmarks import flow_scale
+from bmwg.methodology.benchmarks.flow_changes import Coupling
+from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, TrialSpec
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+    pytest.mark.skipif(
+        not isinstance(ovs_parts.find(), ovs_parts.OvsParts), reason="no Open vSwitch: sh setup/vswitch.sh"
+    ),
+]
+CELL = Cell(path="switch", hosting=BAREMETAL, function="ovs-netdev", network=NOTHING, frame_octets=64)
+WAIT_S = 60.0
+LEARNING_FRAMES = 100  # more than a tester sends before
+
+
+@pytest.fixture(scope="module")
+def switch(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+    with open_bed(load_testbed("testbeds/switch.yaml"), ledger, folder) as bed:
+        with path_driver(CELL, bed).deploy() as deployment:
+            yield Place(cell=CELL, bed=bed), deployment
+        assert ledger.pending == ()
+
+
+@pytest.fixture
+def place(switch):
+    return switch[0]
+
+
+def standing(place):
+    return place.node.call(flow_table.standing, matched=False)["flows"]
+
+
+def beside(place, entries, rate):
+    name = Coupling(entries=entries, changes_per_s=rate).modifier
+    return modifiers(place, name)[name]()
+
+
+@pytest.mark.parametrize("entries", [8, 1_000, 100_000])
+def test_as_many_flows_stand_as_are_asked_for_and_none_afterwards(place, entries):
+    with beside(place, entries, 0) as active:
+        assert standing(place) == entries
+        assert active.counts() == {"flow_changes": 0}
+        program = active.evidence["program"]
+    assert standing(place) == 0
+    assert process.start_ticks(program["pid"]) != program["start_ticks"]
+
+
+def test_changes_go_on_and_are_never_more_than_are_due(place):
+    """Each is confirmed by the switch; after an odd one a flow more stands, after an even one none."""
+    rate = 500
+    began_s = time.monotonic()
+    with beside(place, 8, rate) as active:
+        first = active.counts()["flow_changes"]
+        while active.counts()["flow_changes"] < first + 2 * rate:
+            assert time.monotonic() < began_s + WAIT_S
+            time.sleep(0.05)
+        assert active.counts()["flow_changes"] <= rate * (time.monotonic() - began_s)
+        assert standing(place) in (8, 9)
+    assert standing(place) == 0
+
+
+@pytest.mark.quiet
+def test_each_flow_of_the_test_frames_meets_an_entry_of_its_own(switch, tmp_path):
+    """Known truth: the switch counts every frame that was sent at these entries, and they go through."""
+    place, deployment = switch
+    flows = 1_000
+    name = flow_scale.modifier(flows)
+    config = EmbeddedConfig(run_dir=tmp_path, memory_mib=memory_for(1, DESCRIPTORS, 4), drain_quiet_s=0.2)
+    spec = TrialSpec(frame_octets=64, load_fps=2_000, duration_s=1.0, flows=flows)
+    with (
+        EmbeddedTraffic(config) as tester,
+        modifiers(place, name)[name]() as active,
+    ):
+        tester.attach(deployment.ports)
+        tester.learn(TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.1))
+        assert active.counts() == {"matched_flows": flows}
+        result = tester.run(spec)
+        end_s = time.monotonic() + WAIT_S
+        while _met(place) < result.received_frames and time.monotonic() < end_s:
+            time.sleep(0.1)
+        assert result.received_frames <= _met(place) <= result.sent_frames + LEARNING_FRAMES
+        assert result.received_frames > 0
+        tester.detach()
+
+
+def _met(place):
+    return place.node.call(flow_table.standing, matched=True)["frames"]
+
+
+def test_a_control_plane_that_has_ended_is_told(place):
+    with beside(place, 8, 1) as active:
+        program = active.evidence["program"]
+        os.kill(program["pid"], signal.SIGKILL)
+        while process.start_ticks(program["pid"]) == program["start_ticks"]:
+            time.sleep(0.01)
+        with pytest.raises(ToolkitError) as error:
+            active.counts()
+        assert error.value.error_id == "MOD-06"
+    with beside(place, 8, 0):  # what it left is taken away by the next
+        assert standing(place) == 8
+
+
+def test_other_functions_know_no_flows(place):
+    name = Coupling(entries=8, changes_per_s=1).modifier
+    other = Place(cell=replace(CELL, function="linux-bridge"), bed=place.bed)
+    assert modifiers(other, name) == {}
+    assert modifiers(place, "flows-none") == {}

@@ -1,0 +1,150 @@
+"""Throughput beside changes of idle flows (LTD 3.2.2.5.1), against a switch that each change costs frames."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+from vsperf_device import Device, ask, cell
+
+from bmwg.methodology import suites
+from bmwg.methodology.benchmarks import flow_changes, flow_scale
+from bmwg.methodology.benchmarks.flow_changes import Coupling
+from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.records import FrameFormat, OutcomeType
+
+SWITCH = replace(cell("switch"), hosting="baremetal", function="ovs-netdev", network="none")
+
+
+@dataclass(kw_only=True)
+class Switch(Device):
+    """Carries 100,000 frames/s less 5 for each change a second, and takes a share of the changes."""
+
+    takes: float = 1.0
+    seen: list[Coupling] = field(default_factory=list)
+
+    def trial(self, spec, phase):
+        found = flow_changes.coupling(spec.modifier or "")
+        assert found is not None
+        self.seen.append(found)
+        self.rate_fps = 100_000 - 5 * found.changes_per_s
+        judged = super().trial(spec, phase)
+        changes = int(self.takes * found.changes_per_s * spec.duration_s)
+        result = replace(judged.result, auxiliary=((flow_changes.CHANGES, changes),))
+        self.trials[-1] = replace(judged, result=result)
+        return self.trials[-1]
+
+
+def answer(device, entries, rate):
+    name = f"flow_changes_{entries}_{rate}"
+    return ask(device, name, wanted=SWITCH, throughput_fps=None)
+
+
+@pytest.mark.parametrize("entries", flow_changes.ENTRIES)
+@pytest.mark.parametrize("rate", flow_changes.RATES_PER_S)
+def test_the_throughput_beside_each_coupling_is_found(entries, rate):
+    """Known truth: 100,000 frames/s less 5 a change."""
+    device = Switch()
+    outcome, told = answer(device, entries, rate)
+    assert outcome.type is OutcomeType.MEASURED
+    (metric,) = told
+    assert flow_changes.of_metric(metric) == Coupling(entries=entries, changes_per_s=rate)
+    truth = 100_000 - 5 * rate
+    assert 0.96 * truth <= told[metric] <= truth < outcome.upper.load_fps
+    assert set(device.seen) == {Coupling(entries=entries, changes_per_s=rate)}
+    assert outcome.requirements == ("LTD-3.2.2.5.1",)
+    assert f"{entries} idle flows stood" in " ".join(outcome.quality)
+
+
+def test_a_switch_that_takes_fewer_changes_than_are_due_has_another_rate_and_no_number():
+    outcome, told = answer(Switch(takes=0.95), 8, 10_000)
+    assert outcome.type is OutcomeType.MEASURED
+    outcome, told = answer(Switch(takes=0.8), 8, 10_000)
+    assert outcome.type is OutcomeType.INVALID
+    assert not told
+    assert outcome.lower is outcome.upper is None
+    assert "10000/s were not what went on" in outcome.reason
+
+
+def test_changes_that_cannot_be_due_within_a_trial_are_not_missed():
+    assert Coupling(entries=8, changes_per_s=1).due_changes(0.5) == 0
+    assert Coupling(entries=8, changes_per_s=100).due_changes(0.2) == 19
+    outcome, _ = answer(Switch(takes=0.0), 8, 1)
+    assert outcome.type is OutcomeType.MEASURED
+
+
+@dataclass(kw_only=True)
+class Table(Device):
+    """Carries 120,000 frames/s less 5 for each entry; has so many entries as it was asked for, less some."""
+
+    short_of: int = 0
+    asked: set[str] = field(default_factory=set)
+
+    def trial(self, spec, phase):
+        self.asked.add(spec.modifier)
+        entries = flow_scale.matched(spec.modifier)
+        self.rate_fps = 120_000 - 5 * entries
+        judged = super().trial(spec, phase)
+        counts = ((flow_scale.MATCHED, entries - self.short_of),)
+        self.trials[-1] = replace(judged, result=replace(judged.result, auxiliary=counts))
+        return self.trials[-1]
+
+
+@pytest.mark.parametrize("flows", flow_scale.FLOWS)
+def test_each_flow_has_an_entry_or_there_is_no_number(flows):
+    """Known truth: 120,000 frames/s less 5 an entry."""
+    wanted = replace(SWITCH, flows=flows)
+    device = Table()
+    outcome, told = ask(device, "flow_scale", wanted=wanted, throughput_fps=None)
+    assert outcome.type is OutcomeType.MEASURED
+    truth = 120_000 - 5 * flows
+    assert 0.96 * truth <= told[flow_scale.METRIC] <= truth < outcome.upper.load_fps
+    assert device.asked == {f"matched-flows-{flows}"}
+    assert {trial.spec.flows for trial in device.trials} == {flows}
+    assert outcome.requirements == ("LTD-3.2.2.3.1",)
+    outcome, told = ask(Table(short_of=1), "flow_scale", wanted=wanted, throughput_fps=None)
+    assert outcome.type is OutcomeType.INVALID
+    assert not told
+    assert outcome.lower is outcome.upper is None
+    assert f"not {flows} entries stood" in outcome.reason
+
+
+def test_flows_need_a_table_and_udp():
+    profile, kind = load_profile("vsperf"), measurement("flow_scale")
+    assert kind.applies(profile, SWITCH)
+    assert not kind.applies(profile, replace(SWITCH, function="linux-bridge"))
+    assert not kind.applies(profile, replace(SWITCH, frame_format=FrameFormat.IPV6_UDP))
+    assert not kind.applies(profile, replace(SWITCH, axes=(("pattern", "full-mesh-4"),)))
+    (case,) = (one for one in suites.cases() if one.measurement == "flow_scale")
+    assert case.flows == flow_scale.FLOWS
+
+
+def test_names_are_read_back_and_others_are_none():
+    for one in flow_changes.couplings():
+        assert flow_changes.coupling(one.modifier) == one
+        assert flow_changes.of_metric(one.metric) == one
+    for other in ("", "filters-1", "flows-0-1", "flows-1-01", "flows-1", "flows-1-1-1"):
+        assert flow_changes.coupling(other) is None
+    for flows in flow_scale.FLOWS:
+        assert flow_scale.matched(flow_scale.modifier(flows)) == flows
+    assert [flow_scale.matched(other) for other in ("", "flows-8-0", "matched-flows-0")] == [None] * 3
+    assert flow_changes.of_metric("throughput.rfc2544_26_1") is None
+
+
+def test_a_profile_says_which_couplings_are_measured_and_only_of_a_table_of_flows():
+    profile = replace(
+        load_profile("vsperf"), benchmarks={"flow_changes": {"entries": [8], "changes_per_s": [0, 100]}}
+    )
+    able = [
+        one
+        for one in flow_changes.couplings()
+        if measurement(f"flow_changes_{one.entries}_{one.changes_per_s}").applies(profile, SWITCH)
+    ]
+    assert able == [Coupling(entries=8, changes_per_s=0), Coupling(entries=8, changes_per_s=100)]
+    kind = measurement("flow_changes_8_0")
+    assert not kind.applies(profile, replace(SWITCH, function="linux-bridge"))
+    assert not kind.applies(profile, replace(SWITCH, axes=(("pattern", "full-mesh-4"),)))
+
+
+def test_each_coupling_has_its_test():
+    mine = [one.measurement for one in suites.cases() if one.test_id.startswith("LTD-CPDP-")]
+    assert mine == [f"flow_changes_{one.entries}_{one.changes_per_s}" for one in flow_changes.couplings()]
