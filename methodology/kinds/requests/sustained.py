@@ -22,7 +22,7 @@ class Sustained:
     `first_octet_ns` and `last_octet_ns` (min, mean, max, percentiles) run from the SYN for the first
     transaction of a connection, from the request for others. `negotiated` counts connections by TLS version,
     cipher and group; `resumed` of them reused a session. `held_connections` were to be held (0: a rate was
-    asked for).
+    asked for). `client_ns` is the CPU time of the client's busiest thread in the phase.
     """
 
     interval_ns: int
@@ -41,6 +41,7 @@ class Sustained:
     negotiated: Mapping[str, int] = field(default_factory=dict)
     resumed: int = 0
     held_connections: int = 0
+    client_ns: int = 0
 
     @property
     def failed(self) -> int:
@@ -51,6 +52,11 @@ class Sustained:
     def length_s(self) -> float:
         """How long the phase was."""
         return self.interval_ns * len(self.completed) / 1e9
+
+    @property
+    def client_share(self) -> float:
+        """The part of the phase for which the client's busiest thread had a CPU, 0..1."""
+        return self.client_ns / (self.interval_ns * max(1, len(self.completed)))
 
     @property
     def open_mean(self) -> float:

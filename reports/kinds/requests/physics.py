@@ -16,6 +16,9 @@ from bmwg.reports.kinds.repeated.physics import Physics
 from bmwg.reports.verify.timing import Count, Within, in_order
 
 _CLIENTS_EXACT_NS = 2_000_000  # choice: ab and JMeter tell of whole milliseconds, at both ends
+_CLIENTS_CPU_NS = (
+    1_000_000_000  # choice: it looks at its CPU time when it comes to it, late where it is overrun
+)
 _RATE_RATIO = 1e-3  # choice: as of frames
 _DUE_RATIO = 0.5  # choice: a generator that is overrun leaves requests out, but no such share
 _CLOSED_LOOP = (Workload.AB, Workload.JMETER)
@@ -95,6 +98,8 @@ def _phase(spec: RequestsSpec, one: RequestsResult, phase: Sustained) -> Iterato
         )
         yield Count(what="transactions tried", found=phase.tried, most=phase.opened * each)
     yield Count(what="connections opened", found=phase.opened, most=phase.due_connections)
+    busy_ns = phase.interval_ns * len(phase.completed) + _CLIENTS_CPU_NS
+    yield Count(what="client_ns", found=phase.client_ns, most=busy_ns)
     yield Count(what="resets", found=phase.resets, most=phase.opened)
     right = phase.tried - phase.failed
     yield Count(what="body_octets", found=phase.body_octets, least=0, most=right * spec.object_octets)

@@ -23,10 +23,11 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.requests import phase_search, profile
 from bmwg.methodology.kinds.requests.criteria import breaches
 from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.rate import judged
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.methodology.kinds.requests.tls import SETS
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.schemas.validation import problems
 
 
@@ -35,6 +36,16 @@ def offered(port: int, **changes: Any) -> Sustained:
     load = {"address": "127.0.0.1", "port": port, "target": "/", "host": "o", "octets": 1000}
     load |= {"ramp_s": 0.2, "sustain_s": 1.0, "timeout_s": 20.0, "late_ns": 60 * SECOND_NS}
     return Sustained.from_builtins(transacting.run(load={**load, **changes}, trust=None)["sustain"])
+
+
+def named(phase: Sustained, why: str) -> bool:
+    """Whether a trial with this phase is no lower bound, and one of the criteria that say so begins so."""
+    result = RequestsResult(
+        asked_requests=phase.tried, requests=phase.tried, probes=cells.RIGHT, sustain=phase
+    )
+    trial = judged(1, result, planned().spec)
+    assert (trial.valid, trial.lossless) == (True, False)
+    return any(one.startswith(why) for one in trial.unmet or ())
 
 
 def has_ipv6() -> bool:
@@ -96,7 +107,15 @@ def test_a_client_of_an_open_loop_shows_that_its_function_stopped() -> None:
     assert found.tried == 300
     assert found.last_octet_ns["max"] >= 900_000_000
     assert found.last_octet_ns["p90"] >= 400_000_000  # a closed loop would have one slow answer of 300
-    assert any(one.startswith("constant rate") for one in breaches(found))
+    assert named(found, "constant rate")
+
+
+def test_one_failed_transaction_of_ten_thousand_is_no_lower_bound_and_is_named() -> None:
+    with origin(fail_every=6_000) as port:  # its connection ends with it
+        found = offered(port, rate=5_000, per_connection=10, ramp_s=0, sustain_s=2.0)
+    assert 9_991 <= found.tried <= 10_000
+    assert found.failures == {"status 503": 1}
+    assert named(found, f"failed transactions: 1 of {found.tried} (status 503: 1), not fewer than 0.001 %")
 
 
 def test_failures_and_resets_are_counted_by_their_names() -> None:
@@ -342,6 +361,31 @@ def test_where_the_client_falls_short_there_is_no_number_of_the_function() -> No
     assert found.reason.startswith("at the initial 100 requests/s the client fell short: 150 of 300")
 
 
+def test_a_client_whose_cpu_is_full_says_nothing_of_the_function() -> None:
+    of = planned()
+    found = REQUESTS.answered(of, modelled(of, 5000, client_cpu=600))
+    assert found.type is OutcomeType.TESTER_LIMITED
+    assert "the criteria are met up to 60" in found.reason  # and 99 % of what was due is enough
+    recorded = modelled(of, 5000, client_cpu=600)
+    over = max(recorded, key=lambda tried: tried.spec.rate_rps)
+    (why,) = over.problems
+    assert why.startswith("the client itself used 100% of a CPU: target rate: 1800 transactions")
+    assert values(of, modelled(of, 500, client_cpu=600))["met"] <= 505  # with CPU to spare it is the function
+
+
+def test_a_client_that_is_asked_for_too_much_tells_what_it_left_out() -> None:
+    with origin() as port:
+        load = {"address": "127.0.0.1", "port": port, "target": "/", "host": "o", "octets": 1000}
+        load |= {"ramp_s": 0.0, "sustain_s": 1.0, "timeout_s": 1.0, "rate": 1_000_000}
+        ran = transactions.told(transacting.run(load=load, trust=None))
+    assert ran.unsent_requests == ran.generator["the client was late"] > 0
+    assert ran.sustain is not None
+    assert ran.sustain.opened + ran.unsent_requests == ran.sustain.due_connections == 1_000_000
+    assert ran.sustain.client_ns > 0
+    trial = judged(1, replace(ran, probes=cells.RIGHT), planned().spec)
+    assert trial.validity is Validity.SENT_SHORT
+
+
 def test_a_trial_is_read_from_the_journal_as_it_was_written() -> None:
     of = planned()
     tried = modelled(of, 500)[3]
@@ -382,7 +426,9 @@ def searched(port: int, **settings: Any) -> dict[str, float]:
         recorded.clear()
         phase_search.search(measure, of.spec)
         if REQUESTS.answered(of, recorded).type is OutcomeType.MEASURED:
-            return values(of, recorded)
+            found = values(of, recorded)
+            if "latency_s" not in settings or "half.load" in found:
+                return found
     pytest.skip("needs CPUs that are not taken away")
 
 
@@ -407,19 +453,19 @@ def test_a_delay_of_ten_milliseconds_is_ten_milliseconds_more_at_half_of_the_rat
 
 
 @pytest.mark.slow
-def test_an_origin_limited_to_40_connections_is_found_exactly() -> None:
-    with origin(most_connections=40) as port:
+def test_an_origin_limited_to_500_connections_is_found_exactly() -> None:
+    with origin(most_connections=500) as port:
         found = searched(
             port,
             holds=True,
-            min_rps=10,
-            max_rps=100,
-            ramp_s=0.3,
+            min_rps=100,
+            max_rps=1000,
+            ramp_s=1,
             duration_s=1,
             sustain_s=2,
             relative_width=0.001,
         )
-    assert (found["met"], found["unmet"]) == (40, 41)
+    assert (found["met"], found["unmet"]) == (500, 501)
 
 
 @pytest.mark.parametrize("name", ["rfc9411", "rfc9411-quick"])

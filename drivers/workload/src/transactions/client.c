@@ -51,11 +51,13 @@ static _Thread_local size_t standing, opening;
 static _Thread_local int polled;
 static _Thread_local char block[BLOCK];
 
-int64_t now_ns(void) {
+static int64_t time_of(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
+
+int64_t now_ns(void) { return time_of(CLOCK_MONOTONIC); }
 
 static void unsent(const char *why) {
     counts.unsent++;
@@ -301,6 +303,17 @@ static void ask_again_and_fail_the_overdue(int64_t now) {
     while ((due = queue_due(&waiting, now))) fail((struct connection *)due, "no answer in time");
 }
 
+/* Take the thread's CPU time at both ends of the sustain phase, each when it is first seen to be over. */
+static void look_at_cpu(int64_t now) {
+    static _Thread_local int64_t began_ns = -1;
+    static _Thread_local bool ended;
+    if (now < phase.from_ns || ended) return;
+    if (began_ns < 0) began_ns = time_of(CLOCK_THREAD_CPUTIME_ID);
+    if (now < phase.to_ns) return;
+    ended = true;
+    counts.cpu_ns = time_of(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+}
+
 /* The ramp down: held ones close, others are overdue. */
 static void end_all(void) {
     while (waiting.first != NULL && !load.held) fail((struct connection *)waiting.first, "no answer in time");
@@ -339,6 +352,7 @@ void *offer(void *of) {
             stands = true;
             phase_begin(&phase, all_stand_ns, load.sustain_ns);
         }
+        look_at_cpu(now);
         if (stands && now >= phase.to_ns && (load.held || !standing || now >= phase.to_ns + load.timeout_ns)) break;
         int64_t wait_ns = LOOK_NS;
         if (stands && now < phase.to_ns && phase.to_ns - now < wait_ns) wait_ns = phase.to_ns - now;

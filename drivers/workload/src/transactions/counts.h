@@ -25,7 +25,8 @@ struct phase { /* the sustain phase by intervals; before it begins, `from_ns` is
     uint64_t *completed, *open_ns;
 };
 
-struct counts { /* of the connections of the sustain phase alone */
+struct counts { /* of the connections of the sustain phase alone; cpu_ns: of the busiest thread in that phase */
+    int64_t cpu_ns;
     uint64_t due, opened, tried, resets, body_octets, resumed, unsent;
     struct tally failures, negotiated, why_unsent;
     struct times first, last;

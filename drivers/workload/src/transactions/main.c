@@ -13,8 +13,10 @@
 
 enum { FILES = 1 << 20 };
 
+/* As many as root may have; else as many as it was given. */
 static void allow_files(void) {
-    struct rlimit files;
+    struct rlimit files = {.rlim_cur = FILES, .rlim_max = FILES};
+    if (setrlimit(RLIMIT_NOFILE, &files) == 0) return;
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;
     setrlimit(RLIMIT_NOFILE, &files);
