@@ -218,16 +218,39 @@ int main(int count, char **words) {
 """
 
 
+PRINTS_THE_BUSIEST = """
+#include "counts.h"
+#include <inttypes.h>
+#include <stdio.h>
+int main(void) {
+    struct counts all = {.cpu_ns = 5, .due = 1};
+    counts_add(&all, &(struct counts){.cpu_ns = 7, .due = 2});
+    counts_add(&all, &(struct counts){.cpu_ns = 6, .due = 3});
+    printf("%" PRId64 " %" PRIu64 "\\n", all.cpu_ns, all.due);
+}
+"""
+
+
+def built(tmp_path: Path, text: str, part: str) -> str:
+    """Build a program with one source of the client."""
+    source, program, folder = tmp_path / "one.c", tmp_path / "one", transactions_build.SOURCE_FOLDER
+    source.write_text(text)
+    argv = ["cc", "-D_GNU_SOURCE", f"-I{folder}", str(source), str(folder / part), "-o", str(program), "-lm"]
+    subprocess.run(argv, check=True, timeout=60)
+    return str(program)
+
+
+def test_of_all_threads_the_busiest_is_told(tmp_path: Path) -> None:
+    argv = [built(tmp_path, PRINTS_THE_BUSIEST, "counts.c")]
+    told = subprocess.run(argv, check=True, timeout=10, capture_output=True, text=True).stdout
+    assert told.split() == ["7", "6"]
+
+
 def when_due(tmp_path: Path, **changes: Any) -> list[int]:
     """Ask the client's own source when each connection of a load is due."""
-    source = tmp_path / "due.c"
-    source.write_text(PRINTS_WHEN_DUE)
-    folder = transactions_build.SOURCE_FOLDER
-    argv = ["cc", f"-I{folder}", str(source), str(folder / "load.c"), "-o", str(tmp_path / "due"), "-lm"]
-    subprocess.run(argv, check=True, timeout=60)
     fields: dict[str, Any] = {"address": "127.0.0.1", "port": 1, "target": "/", "host": "o", "octets": 1}
     load = Load(**{**fields, "timeout_s": 1, "ramp_s": 2.0, "sustain_s": 3.0, **changes})
-    argv = [str(tmp_path / "due"), *load.words()]
+    argv = [built(tmp_path, PRINTS_WHEN_DUE, "load.c"), *load.words()]
     told = subprocess.run(argv, check=True, timeout=10, capture_output=True, text=True).stdout
     return [int(line) for line in told.split()]
 
