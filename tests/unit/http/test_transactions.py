@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import socket
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -106,8 +108,21 @@ def test_a_client_of_an_open_loop_shows_that_its_function_stopped() -> None:
         found = offered(port, rate=100, sustain_s=3.0)
     assert found.tried == 300
     assert found.last_octet_ns["max"] >= 900_000_000
-    assert found.last_octet_ns["p90"] >= 400_000_000  # a closed loop would have one slow answer of 300
+    assert found.last_octet_ns["p90"] >= 400_000_000
     assert named(found, "constant rate")
+
+
+def test_a_client_of_a_closed_loop_hides_it_in_one_slow_answer() -> None:
+    with origin(stops_at=150) as port:
+        client, took_s = http.client.HTTPConnection("127.0.0.1", port, timeout=60), []
+        for _ in range(300):
+            begin_s = time.monotonic()
+            client.request("GET", "/")
+            client.getresponse().read()
+            took_s.append(time.monotonic() - begin_s)
+        client.close()
+    assert max(took_s) >= 0.9
+    assert sum(one >= 0.4 for one in took_s) < 30  # p90; one of them is the stop, more are the machine's
 
 
 def test_one_failed_transaction_of_ten_thousand_is_no_lower_bound_and_is_named() -> None:
