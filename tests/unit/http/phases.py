@@ -24,6 +24,7 @@ def phase(**changes: Any) -> Sustained:
         "opened": 10_000,
         "tried": 10_000,
         "body_octets": 10_000_000,
+        "objects": ((1000, 10_000),),
         "completed": (1_000,) * 10,
         "open_ns": (20 * SECOND_NS,) * 10,
     }

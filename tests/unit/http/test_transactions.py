@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.unit.http import made as cells
+from tests.unit.http.offering import offered
 from tests.unit.http.origin import origin
 from tests.unit.http.phases import SECOND_NS, modelled, phase
 
@@ -31,13 +32,6 @@ from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.methodology.kinds.requests.tls import SETS
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.schemas.validation import problems
-
-
-def offered(port: int, **changes: Any) -> Sustained:
-    """Offer a load to an origin; returns the sustain phase."""
-    load = {"address": "127.0.0.1", "port": port, "target": "/", "host": "o", "octets": 1000}
-    load |= {"ramp_s": 0.2, "sustain_s": 1.0, "timeout_s": 20.0, "late_ns": 60 * SECOND_NS}
-    return Sustained.from_builtins(transacting.run(load={**load, **changes}, trust=None)["sustain"])
 
 
 def named(phase: Sustained, why: str) -> bool:
@@ -204,15 +198,22 @@ def test_an_answer_of_another_size_is_no_answer() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"rate": 1, "threads": 0}, {"rate": 1, "held": 1}, {"held": 1, "ramp_s": 0}, {"sustain_s": 0.5}],
+    [
+        {},
+        {"rate": 1, "threads": 0},
+        {"rate": 1, "held": 1},
+        {"held": 1, "ramp_s": 0},
+        {"sustain_s": 0.5},
+        {"rate": 1, "objects": []},
+        {"rate": 1, "objects": [(1, "/")] * 65},
+    ],
 )
 def test_a_load_that_makes_no_phase_is_refused(changes: dict[str, Any]) -> None:
     fields: dict[str, Any] = {
         "address": "",
         "port": 1,
-        "target": "/",
+        "objects": [(1, "/")],
         "host": "",
-        "octets": 1,
         "timeout_s": 1,
     }
     fields |= {"ramp_s": 1, "sustain_s": 1}
@@ -263,7 +264,7 @@ def test_of_all_threads_the_busiest_is_told(tmp_path: Path) -> None:
 
 def when_due(tmp_path: Path, **changes: Any) -> list[int]:
     """Ask the client's own source when each connection of a load is due."""
-    fields: dict[str, Any] = {"address": "127.0.0.1", "port": 1, "target": "/", "host": "o", "octets": 1}
+    fields: dict[str, Any] = {"address": "127.0.0.1", "port": 1, "objects": [(1, "/")], "host": "o"}
     load = Load(**{**fields, "timeout_s": 1, "ramp_s": 2.0, "sustain_s": 3.0, **changes})
     argv = [built(tmp_path, PRINTS_WHEN_DUE, "load.c"), *load.words()]
     told = subprocess.run(argv, check=True, timeout=10, capture_output=True, text=True).stdout
@@ -413,7 +414,7 @@ def test_a_client_whose_cpu_is_full_says_nothing_of_the_function() -> None:
 
 def test_a_client_that_is_asked_for_too_much_tells_what_it_left_out() -> None:
     with origin() as port:
-        load = {"address": "127.0.0.1", "port": port, "target": "/", "host": "o", "octets": 1000}
+        load = {"address": "127.0.0.1", "port": port, "objects": [(1000, "/")], "host": "o"}
         load |= {"ramp_s": 0.0, "sustain_s": 1.0, "timeout_s": 1.0, "rate": 1_000_000}
         ran = transactions.told(transacting.run(load=load, trust=None))
     assert ran.unsent_requests == ran.generator["the client was late"] > 0
@@ -528,13 +529,15 @@ def test_a_profile_of_the_document_has_its_lengths_and_sizes() -> None:
     for one in profile.load("rfc9411").plan():
         sizes.setdefault(one.spec.experiment, set()).add(one.spec.object_octets // 1024)
     assert sizes["connections_per_second"] == sizes["https_connections_per_second"] == {1, 2, 4, 16, 64}
-    assert sizes["http_throughput"] == sizes["https_throughput"] == {1, 16, 64, 256}
+    assert sizes["http_throughput"] == sizes["https_throughput"] == {1, 16, 64, 256, 52}
 
 
 def test_tls_and_functions_are_of_transactions_alone() -> None:
     data = profile.load("quick").data
     for changes in ({"tls": ["tls13-aes128-p256"]}, {"functions": ["nginx"]}):
         first = {**data["experiments"][0], **changes}
+        assert problems({**data, "experiments": [first]}, "http_profile")
+        first = {**data["experiments"][0], "objects": [{"mix": "rfc9411-mixed", "requests": 1}]}
         assert problems({**data, "experiments": [first]}, "http_profile")
     data = profile.load("rfc9411-quick").data
     first = {**data["experiments"][0], "tls": ["tls10-rsa-512"]}
