@@ -21,6 +21,7 @@ defaults
     timeout client 60s
     timeout server 60s
     option http-keep-alive
+    option abortonclose
     http-reuse safe
     retries 3
     retry-on conn-failure empty-response

@@ -11,7 +11,7 @@ from bmwg.drivers import registry
 from bmwg.drivers.api.instance import Program
 from bmwg.drivers.workload.run_authority import Terminated
 
-BACKLOG = 4096  # choice: connections that may wait to be accepted; Linux's own net.core.somaxconn
+BACKLOG = 1024  # choice: connections that may wait to be accepted
 
 
 class ProxyFunction(Protocol):
