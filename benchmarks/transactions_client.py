@@ -48,8 +48,13 @@ http {{
 
 def trial(trust: dict[str, Any] | None, rate: int, each: int) -> tuple[bool, dict[str, Any]]:
     """Offer a rate; says whether all was offered and answered, and what was counted."""
-    load = {"address": "127.0.0.1", "port": TLS if trust else PLAIN, "target": "/object", "host": "o"}
-    load |= {"octets": OCTETS, "ramp_s": 0.5, "sustain_s": SUSTAIN_S, "timeout_s": 1.0, "rate": rate}
+    load = {
+        "address": "127.0.0.1",
+        "port": TLS if trust else PLAIN,
+        "objects": [(OCTETS, "/object")],
+        "host": "o",
+    }
+    load |= {"ramp_s": 0.5, "sustain_s": SUSTAIN_S, "timeout_s": 1.0, "rate": rate}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     told = transacting.run(load={**load, "per_connection": each}, trust=trust)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -25,8 +25,12 @@ DocumentRoot {folder}/objects
 User www-data
 Group www-data
 DefaultRuntimeDir {folder}
-ThreadsPerChild 25
-MaxRequestWorkers 150
+ListenBacklog 4096
+ThreadsPerChild 64
+StartServers 4
+ServerLimit 16
+MaxRequestWorkers 1024
+MaxSpareThreads 1024
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
-from bmwg.drivers.workload.proxied import ProxyFunction
+from bmwg.drivers.workload.proxied import BACKLOG, ProxyFunction
 from bmwg.drivers.workload.run_authority import Terminated
 
 PORT_NUMBER = 8089
@@ -21,11 +21,12 @@ defaults
     timeout client 60s
     timeout server 60s
     option http-keep-alive
+    option abortonclose
     http-reuse safe
     retries 3
     retry-on conn-failure empty-response
 frontend clients
-    bind {address}:{port}{ssl}
+    bind {address}:{port} backlog {backlog}{ssl}
     default_backend origin
 backend origin
     server origin {origin}
@@ -45,6 +46,7 @@ class Haproxy:
         config = _CONFIG.format(
             address=ADDRESS,
             port=PORT,
+            backlog=BACKLOG,
             ssl=_tls(tls) if tls else "",
             origin=f"{origin[0]}:{origin[1]}",
         )

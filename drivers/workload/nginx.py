@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
-from bmwg.drivers.workload.proxied import ProxyFunction
+from bmwg.drivers.workload.proxied import BACKLOG, ProxyFunction
 from bmwg.drivers.workload.run_authority import Terminated
 
 PORT_NUMBER = 8088
@@ -33,7 +33,7 @@ http {{
         keepalive 64;
     }}
     server {{
-        listen {address}:{port}{ssl};
+        listen {address}:{port} backlog={backlog}{ssl};
 {tls}        location / {{
             proxy_pass http://origin;
             proxy_http_version 1.1;
@@ -60,6 +60,7 @@ class Nginx:
                 folder=FOLDER,
                 address=ADDRESS,
                 port=PORT,
+                backlog=BACKLOG,
                 ssl=" ssl" if tls else "",
                 origin=f"{origin[0]}:{origin[1]}",
                 temporary="\n".join(f"    {name}_temp_path {FOLDER}/{name};" for name in _TEMPORARY),

@@ -11,6 +11,8 @@ from bmwg.drivers import registry
 from bmwg.drivers.api.instance import Program
 from bmwg.drivers.workload.run_authority import Terminated
 
+BACKLOG = 1024  # choice: connections that may wait to be accepted
+
 
 class ProxyFunction(Protocol):
     """One kind of function, as data: how it is started for an origin, and how it is asked.

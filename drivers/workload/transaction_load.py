@@ -5,12 +5,15 @@ Ids: TRANS-01 a load that makes no phase.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bmwg.drivers.workload.tls_client import Trust
 from bmwg.methodology.errors import ConfigError
 
 INTERVAL_NS = 1_000_000_000  # rfc9411-4.3.4: below 2 s
+MOST_OBJECTS = 64  # as `src/transactions/load.h` has it
 LATE_NS = 100_000_000  # choice: a connection that is later than that by the client's fault is not opened
 HELD_TRANSACTIONS = 10  # rfc9411-7.5.3.2: GET requests of a connection that is held
 
@@ -26,9 +29,8 @@ class Load:
 
     address: str
     port: int
-    target: str  # of the request line
+    objects: Sequence[Sequence[Any]]  # octets, and the target of the request line; asked for by turns
     host: str
-    octets: int
     ramp_s: float
     sustain_s: float
     timeout_s: float
@@ -42,12 +44,15 @@ class Load:
     def __post_init__(self) -> None:
         """Refuse what makes no phase."""
         wrong = self.sustain_s * 1e9 < INTERVAL_NS or bool(self.rate) == bool(self.held) or self.ramp_s < 0
+        wrong |= not 1 <= len(self.objects) <= MOST_OBJECTS
         if wrong or self.threads < 1 or (self.held and not self.ramp_s):
             raise ConfigError(
                 "TRANS-01",
                 "a load of transactions",
-                expected="a rate or held connections, a sustain phase of 1 s at least, a ramp to hold",
-                found=f"rate {self.rate}, held {self.held}, ramp {self.ramp_s} s, sustain {self.sustain_s} s",
+                expected="a rate or held connections, a sustain phase of 1 s at least, a ramp to hold,"
+                f" 1 to {MOST_OBJECTS} objects",
+                found=f"rate {self.rate}, held {self.held}, ramp {self.ramp_s} s, sustain {self.sustain_s} s,"
+                f" {len(self.objects)} objects",
             )
 
     @property
@@ -61,9 +66,7 @@ class Load:
         told = {
             "address": self.address,
             "port": self.port,
-            "target": self.target,
             "host": self.host,
-            "octets": self.octets,
             "ramp_ns": ramp_ns,
             "sustain_ns": self.sustain_ns,
             "interval_ns": INTERVAL_NS,
@@ -78,4 +81,5 @@ class Load:
         }
         if self.trust:
             told |= {key: value for key, value in self.trust.as_builtins().items() if key != "authority"}
-        return [f"{key}={value}" for key, value in told.items()]
+        objects = [f"object={octets} {target}" for octets, target in self.objects]
+        return [*(f"{key}={value}" for key, value in told.items()), *objects]

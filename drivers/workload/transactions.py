@@ -32,9 +32,8 @@ class TransactionClients(OfRequests):
         load: dict[str, Any] = {
             "address": served.address,
             "port": served.port,
-            "target": served.target(self._row, spec.object_octets),
+            "objects": [(octets, served.target(self._row, octets)) for octets in spec.sizes_octets],
             "host": trust.name if trust else self._row.origin_host,
-            "octets": spec.object_octets,
             "ramp_s": spec.ramp_s,
             "sustain_s": spec.duration_s,
             "timeout_s": spec.late_ms / 1000,

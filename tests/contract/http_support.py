@@ -47,10 +47,14 @@ SIZES = [1000, 200_000]
 
 
 @contextmanager
-def row_with_ledger(tmp_path: Path, networks: Sequence[NetworkSpec] = ()) -> Iterator[tuple[Row, Ledger]]:
+def row_with_ledger(
+    tmp_path: Path, networks: Sequence[NetworkSpec] = (), more_octets: Sequence[int] = ()
+) -> Iterator[tuple[Row, Ledger]]:
     """A row of three nodes with a server, and the ledger of what else is made."""
     ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
-    with open_row(tmp_path, ledger, f"test-{os.getpid()}", sizes_octets=SIZES, networks=networks) as row:
+    with open_row(
+        tmp_path, ledger, f"test-{os.getpid()}", sizes_octets=[*SIZES, *more_octets], networks=networks
+    ) as row:
         yield row, ledger
     assert not ledger.pending
 

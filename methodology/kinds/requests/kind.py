@@ -175,9 +175,9 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
         if planned is None:
             return "a cell that the profile plans", execution.cell_id
         spec, wanted = self.spec_of(execution.body), planned.spec
-        asked = (wanted.workload, wanted.object_octets, wanted.clients)
-        if (spec.workload, spec.object_octets, spec.clients) != asked:
-            return f"{asked[0]}, {asked[1]} octets, {asked[2]} clients", "other requests"
+        asked = (wanted.workload, wanted.object_octets, wanted.clients, wanted.mix)
+        if (spec.workload, spec.object_octets, spec.clients, spec.mix) != asked:
+            return f"{asked[0]}, {asked[1]} octets, {asked[2]} clients {asked[3]}".rstrip(), "other requests"
         if (execution.test_id, execution.metric) != (planned.test_id, planned.metric):
             return f"{planned.test_id}, {planned.metric}", f"{execution.test_id}, {execution.metric}"
         if wanted.search is None:

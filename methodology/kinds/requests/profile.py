@@ -11,6 +11,7 @@ from typing import Any
 
 from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.kinds.repeated.profile import Planned, Profile, Profiles
+from bmwg.methodology.kinds.requests.mixes import mean_octets
 from bmwg.methodology.kinds.requests.records import (
     CLUSTER_FORMS,
     FORMS,
@@ -43,6 +44,7 @@ RFC9411 = {  # experiments of RFC 9411, each with a test of its own for all form
     "concurrent_connections": "R9411-CONC-1",
     "https_concurrent_connections": "R9411-CONC-2",
 }
+INITIAL_IN = 10  # rfc9411-7.2.3.2: the initial load is a tenth of the target
 _CONNECTIONS = ("connections_per_second", "https_connections_per_second")
 # Network options with a test of their own, in its id's order; of other options all share the next number.
 _POD_TESTS = ("bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan")
@@ -53,7 +55,7 @@ PROCESSING, START, RATE = "processing_time", "start_time", "transaction_rate"
 CONNECTION_RATE, CONCURRENT = "connection_rate", "concurrent_connections"
 METRICS = (PROCESSING, START, RATE, CONNECTION_RATE, CONCURRENT)
 RATES = (RATE, CONNECTION_RATE, CONCURRENT)  # answered by a search
-_TLS = "tls"
+_OPTIONAL = ("tls", "mix")  # axes of cells that have them
 _AXES = ("experiment", "workload", "proxies", "object_octets", "clients", "cache", "stress_cpus")
 TEST_IDS = "HP-"  # how the id of every test of the suites of proxies begins
 RFC9411_IDS = "R9411-"  # and that of RFC 9411
@@ -68,7 +70,7 @@ def with_networks(profile: Profile[RequestsSpec], names: Sequence[str]) -> Profi
 
 def sizes_octets(profile: Profile[RequestsSpec]) -> list[int]:
     """Every object size that a profile needs."""
-    return sorted({planned.spec.object_octets for planned in profile.plan()})
+    return sorted({octets for planned in profile.plan() for octets in planned.spec.sizes_octets})
 
 
 def start_deadline_s(profile: Profile[RequestsSpec], form: str) -> float:
@@ -91,10 +93,10 @@ def test_id(experiment: str, form: str) -> str:
 def cell_of(spec: RequestsSpec) -> Cell:
     """Return the cell of what a repetition asks for: `experiment/form/proxies/object_octets/clients`.
 
-    Where it is not Squid, the function is named as well, and TLS where there is some.
+    Where it is not Squid, the function is named as well, and TLS and a mix where there is one.
     """
     pod = spec.form.startswith(POD_PREFIX)
-    told = {name: getattr(spec, name) for name in (*_AXES, *((_TLS,) if spec.tls else ()))}
+    told = {name: getattr(spec, name) for name in (*_AXES, *(it for it in _OPTIONAL if getattr(spec, it)))}
     return Cell(
         kind=KIND,
         path=PATH,
@@ -111,6 +113,7 @@ def cell_of(spec: RequestsSpec) -> Cell:
                 f"{spec.clients}c",
                 *((spec.function,) if spec.function != SQUID else ()),
                 *((spec.tls,) if spec.tls else ()),
+                *((spec.mix,) if spec.mix else ()),
             )
         ),
     )
@@ -119,7 +122,7 @@ def cell_of(spec: RequestsSpec) -> Cell:
 def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     """Return the cell of what a run's files say of it. Raises ValueError."""
     told = axes["axes"]
-    if sorted(set(told) - {_TLS}) != sorted(_AXES):
+    if sorted(set(told) - set(_OPTIONAL)) != sorted(_AXES):
         raise ValueError(f"axes: expected {', '.join(_AXES)}, found {', '.join(told)}")
     form = f"{POD_PREFIX}{axes['network']}" if axes["hosting"] == POD else axes["hosting"]
     typed = {"workload": Workload(told["workload"]), "cache": bool(told["cache"]), "form": form}
@@ -169,14 +172,14 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[RequestsSpec]]:
             for proxies in several:
                 for item in experiment["objects"]:
                     requests = item.get("slow_requests", item["requests"]) if slow else item["requests"]
-                    if requests and (form not in pods or item["octets"] in experiment["pod_octets"]):
+                    if requests and (form not in pods or item.get("octets") in experiment["pod_octets"]):
                         for function, tls in _functions(experiment):
                             yield _planned(
                                 profile,
                                 experiment,
                                 form,
                                 proxies,
-                                item["octets"],
+                                item,
                                 requests,
                                 function=function,
                                 tls=tls,
@@ -195,20 +198,21 @@ def _planned(
     experiment: Mapping[str, Any],
     form: str,
     proxies: int,
-    object_octets: int,
+    item: Mapping[str, Any],
     requests: int,
     *,
     function: str,
     tls: str,
 ) -> Planned[RequestsSpec]:
     slow = form in SLOW_FORMS
-    search = _rate(profile, experiment, slow=slow)
+    search = _rate(profile, experiment, item, slow=slow)
     spec = RequestsSpec(
         experiment=experiment["id"],
         workload=Workload(experiment["workload"]),
         form=form,
         proxies=proxies,
-        object_octets=object_octets,
+        object_octets=item["octets"] if "octets" in item else mean_octets(item["mix"]),
+        mix=item.get("mix", ""),
         clients=experiment["clients"],
         cache=experiment["cache"],
         stress_cpus=experiment.get("stress_cpus", profile["stress_cpus"]),
@@ -244,7 +248,7 @@ def _planned(
 
 
 def _rate(
-    profile: Mapping[str, Any], experiment: Mapping[str, Any], *, slow: bool
+    profile: Mapping[str, Any], experiment: Mapping[str, Any], item: Mapping[str, Any], *, slow: bool
 ) -> Mapping[str, Any] | None:
     """Return the settings of the search for a rate on a form, as run and journal's answers keep them."""
     found = experiment.get("rate")
@@ -252,6 +256,8 @@ def _rate(
         return None
     settings = {key: value for key, value in found.items() if key != "slow_max_rps"}
     settings["indicative"] = profile["indicative"]
+    if target := item.get("target_rps"):
+        settings |= {"min_rps": target // INITIAL_IN, "max_rps": target}
     return settings | ({"max_rps": found["slow_max_rps"]} if slow and "slow_max_rps" in found else {})
 
 

@@ -3,8 +3,9 @@
 Load is requests per second; sent are those that were due, lost those that failed, came late or could not
 leave. Of transactions the criteria of RFC 9411 say whether a load is carried (`criteria`); where connections
 are held in place of a rate, load, sent and lost are connections. A generator that tells of its own limit
-(`unsent_requests`) was short, and no bound comes of it. The key figure is RFC 9411's application transactions
-per second, beside its time to the first and the last octet. Pure.
+(`unsent_requests`) was short, and no bound comes of it; so was a client that was busy nearly all of the time
+where a criterion is not met, since that may be its own doing. The key figure is RFC 9411's application
+transactions per second, beside its time to the first and the last octet. Pure.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from bmwg.methodology.kinds.requests import criteria
 from bmwg.methodology.kinds.requests.records import CONNECTIONS_UNIT, UNIT, RequestsResult, RequestsSpec
 from bmwg.methodology.records import Validity
 from bmwg.methodology.trial.judging import Assessment
+
+BUSY = 0.9  # choice: of a CPU; a thread with less left of it may open late, read late, and tell longer times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,5 +122,9 @@ def assessed(result: RequestsResult) -> Assessment:
         return Assessment(validity=Validity.FAULT)
     if result.unsent_requests:
         reason = f"{result.unsent_requests} of {result.asked_requests} requests not offered as asked"
+        return Assessment(validity=Validity.SENT_SHORT, reason=reason)
+    phase = result.sustain
+    if phase is not None and phase.client_share >= BUSY and (unmet := criteria.breaches(phase)):
+        reason = f"the client itself used {phase.client_share:.0%} of a CPU: {unmet[0]}"
         return Assessment(validity=Validity.SENT_SHORT, reason=reason)
     return Assessment(validity=Validity.VALID)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from bmwg.methodology.kinds.requests.mixes import MIXES
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.methodology.kinds.requests.tls import PLAIN
 
@@ -47,6 +48,8 @@ class RequestsSpec:
     a connection. The client program has `within_s` for all of it. Transactions are offered in phases: over
     `ramp_s` more and more, for `duration_s` at the rate; or `held_connections` are opened in place of a rate.
 
+    Where there is a `mix`, transactions ask for its objects by turns, and `object_octets` is their mean.
+
     `search` says how the highest rate is looked for, in a plan alone: the loads of such a cell follow from
     each other. What stands for it: so many `proxies` of `function` in hosting form `form`, which end TLS as
     the set `tls` says (empty: there is none), their machine loaded by `stress_cpus`. The journal holds what
@@ -74,7 +77,13 @@ class RequestsSpec:
     tls: str = PLAIN
     ramp_s: float = 0.0
     held_connections: int = 0
+    mix: str = ""
     search: Mapping[str, Any] | None = None
+
+    @property
+    def sizes_octets(self) -> tuple[int, ...]:
+        """The sizes of the objects that are asked for by turns."""
+        return MIXES[self.mix] if self.mix else (self.object_octets,)
 
     @property
     def load(self) -> int:
@@ -101,7 +110,8 @@ class RequestsSpec:
         told = {name: getattr(self, name) for name in _KEPT}
         rate = {"rate_rps": self.rate_rps or None, "duration_s": self.duration_s or None}
         held = {"held_connections": self.held_connections} if self.held_connections else {}
-        return {**told, "workload": self.workload.value, **rate, **held}
+        mix = {"mix": self.mix} if self.mix else {}
+        return {**told, "workload": self.workload.value, **rate, **held, **mix}
 
     @classmethod
     def from_builtins(cls, data: Mapping[str, Any]) -> RequestsSpec:

@@ -22,7 +22,8 @@ class Sustained:
     `first_octet_ns` and `last_octet_ns` (min, mean, max, percentiles) run from the SYN for the first
     transaction of a connection, from the request for others. `negotiated` counts connections by TLS version,
     cipher and group; `resumed` of them reused a session. `held_connections` were to be held (0: a rate was
-    asked for).
+    asked for). `client_ns` is the CPU time of the client's busiest thread in the phase. `objects` are the
+    sizes that were asked for, each with its right answers.
     """
 
     interval_ns: int
@@ -41,6 +42,8 @@ class Sustained:
     negotiated: Mapping[str, int] = field(default_factory=dict)
     resumed: int = 0
     held_connections: int = 0
+    client_ns: int = 0
+    objects: tuple[tuple[int, int], ...] = ()
 
     @property
     def failed(self) -> int:
@@ -51,6 +54,11 @@ class Sustained:
     def length_s(self) -> float:
         """How long the phase was."""
         return self.interval_ns * len(self.completed) / 1e9
+
+    @property
+    def client_share(self) -> float:
+        """The part of the phase for which the client's busiest thread had a CPU, 0..1."""
+        return self.client_ns / (self.interval_ns * max(1, len(self.completed)))
 
     @property
     def open_mean(self) -> float:
@@ -65,9 +73,13 @@ class Sustained:
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds of it."""
         told = asdict(self)
-        return {**told, "completed": list(self.completed), "open_ns": list(self.open_ns)}
+        lists = {"completed": list(self.completed), "open_ns": list(self.open_ns)}
+        return {**told, **lists, "objects": [list(one) for one in self.objects]}
 
     @classmethod
     def from_builtins(cls, data: Mapping[str, Any]) -> Sustained:
         """Read what `as_builtins` gave."""
-        return cls(**{**data, "completed": tuple(data["completed"]), "open_ns": tuple(data["open_ns"])})
+        lists = {"completed": tuple(data["completed"]), "open_ns": tuple(data["open_ns"])}
+        return cls(
+            **{**data, **lists, "objects": tuple((octets, right) for octets, right in data["objects"])}
+        )

@@ -16,6 +16,9 @@ from bmwg.reports.kinds.repeated.physics import Physics
 from bmwg.reports.verify.timing import Count, Within, in_order
 
 _CLIENTS_EXACT_NS = 2_000_000  # choice: ab and JMeter tell of whole milliseconds, at both ends
+_CLIENTS_CPU_NS = (
+    1_000_000_000  # choice: it looks at its CPU time when it comes to it, late where it is overrun
+)
 _RATE_RATIO = 1e-3  # choice: as of frames
 _DUE_RATIO = 0.5  # choice: a generator that is overrun leaves requests out, but no such share
 _CLOSED_LOOP = (Workload.AB, Workload.JMETER)
@@ -95,9 +98,20 @@ def _phase(spec: RequestsSpec, one: RequestsResult, phase: Sustained) -> Iterato
         )
         yield Count(what="transactions tried", found=phase.tried, most=phase.opened * each)
     yield Count(what="connections opened", found=phase.opened, most=phase.due_connections)
+    busy_ns = phase.interval_ns * len(phase.completed) + _CLIENTS_CPU_NS
+    yield Count(what="client_ns", found=phase.client_ns, most=busy_ns)
     yield Count(what="resets", found=phase.resets, most=phase.opened)
     right = phase.tried - phase.failed
-    yield Count(what="body_octets", found=phase.body_octets, least=0, most=right * spec.object_octets)
+    yield Count(what="right answers by object", found=sum(count for _, count in phase.objects), most=right)
+    octets = sum(size * count for size, count in phase.objects)
+    yield Count(what="body_octets", found=phase.body_octets, least=octets, most=octets)
+    other = set(spec.sizes_octets) ^ {size for size, _ in phase.objects}
+    yield Count(what="objects that were not asked for, or not told", found=len(other), most=0)
+    if not phase.held_connections:  # asked for by turns: but for what was lost, no object more than once more
+        counts = [count for _, count in phase.objects]
+        lost = phase.due_connections * each - sum(counts)
+        apart = max(counts, default=0) - min(counts, default=0)
+        yield Count(what="right answers of objects, apart", found=apart, most=lost + 1)
     agreed = sum(phase.negotiated.values())
     yield Count(what="TLS handshakes", found=agreed, most=phase.opened)
     yield Count(what="resumed sessions", found=phase.resumed, most=agreed)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from bmwg.methodology.kinds.requests import tls
 from bmwg.methodology.kinds.requests.phase_search import HALF, MET, UNMET
 from bmwg.methodology.kinds.requests.profile import RFC9411
+from bmwg.methodology.kinds.requests.records import RequestsSpec
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.reports.kinds.requests.answers import Answered, at_rate
 from bmwg.reports.kinds.requests.words import form_words
@@ -82,7 +83,7 @@ def _cell(run: Run, one: Answered) -> list[str]:
         form_words(run)[one.spec.form],
         one.spec.function,
         tls.words(one.spec.tls),
-        _octets(one.spec.object_octets),
+        _object(one.spec),
     ]
 
 
@@ -129,6 +130,13 @@ def _kpis(phase: Sustained) -> list[str]:
         f"{phase.failed} of {phase.tried}",
         f"{phase.length_s:g} s",
     ]
+
+
+def _object(spec: RequestsSpec) -> str:
+    if not spec.mix:
+        return _octets(spec.object_octets)
+    sizes = ", ".join(_octets(octets) for octets in spec.sizes_octets)
+    return f"{sizes} by turns (mean {_octets(spec.object_octets)})"
 
 
 def _octets(octets: int) -> str:

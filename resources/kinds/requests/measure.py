@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 from bmwg.drivers.workload import probe, squid
 from bmwg.drivers.workload.of_requests import RequestsWorkload, Served
@@ -23,14 +24,14 @@ def served(deployment: Deployment) -> list[Served]:
 
 def measured(deployment: Deployment, clients: RequestsWorkload, spec: RequestsSpec) -> RequestsResult:
     """Run one repetition by clients that ask the deployment."""
-    before = _probes(deployment, spec.object_octets)
+    before = _probes(deployment, spec.sizes_octets)
     first = deployment.counters() if deployment.grouped else []
     counted = deployment.counters()
     cpu_before, _ = deployment.usage()
     found = clients.run(spec)
     cpu_after, memory_octets = deployment.usage()
     counted_after = deployment.counters()
-    after = _probes(deployment, spec.object_octets)
+    after = _probes(deployment, spec.sizes_octets)
     hits = squid.gained("client_http.hits", counted, counted_after)
     used = max(0, cpu_after - cpu_before) / max(1, found.elapsed_ns)
     faults = found.faults + _other_tls(spec, found)
@@ -58,10 +59,10 @@ def _other_tls(spec: RequestsSpec, found: RequestsResult) -> tuple[str, ...]:
     return (*told, f"{resumed} connections resumed a TLS session") if resumed else told
 
 
-def _probes(deployment: Deployment, octets: int) -> tuple[int, bool]:
-    """Ask each instance once, and the address before them; the first that is not right speaks for all."""
+def _probes(deployment: Deployment, sizes_octets: Sequence[int]) -> tuple[int, bool]:
+    """Ask each instance and the address before them for each object; the first wrong one speaks for all."""
     row = deployment.row
-    for served in deployment.looked_at:
+    for served, octets in product(deployment.looked_at, sizes_octets):
         found = row.client.call(
             probe.fetch,
             address=served.address,

@@ -6,7 +6,8 @@ Prints its port. Settings: `octets`, `delay_s` of each answer, `fail_every` (eac
 `reset_every` (each so many-th connection is reset in place of an answer), `most_per_s` (answers leave at that
 rate at most, others wait or are refused), `most_connections` (more are closed), `stops_at` (the answer
 of that number comes a second late, with all behind it), `address` (127.0.0.1 without it), `says` (one of
-these in place of any answer, by turns of connections, and the end), `in_parts` (its head octet by octet).
+these in place of any answer, by turns of connections, and the end), `in_parts` (its head octet by octet). A
+target that is a number is an object of so many octets.
 """
 
 from __future__ import annotations
@@ -41,11 +42,14 @@ def origin(**settings: Any) -> Iterator[int]:
             process.wait(_READY_S)
 
 
+def _answer(octets: int) -> bytes:
+    head = f"HTTP/1.1 200 OK\r\nServer: o\r\nContent-Length: {octets}\r\n\r\n"
+    return head.encode() + bytes(octets)
+
+
 class _Origin:
     def __init__(self, octets: int, settings: dict[str, Any]) -> None:
-        self._answer = f"HTTP/1.1 200 OK\r\nServer: o\r\nContent-Length: {octets}\r\n\r\n".encode() + bytes(
-            octets
-        )
+        self._answer = _answer(octets)
         self._set = settings
         self._answers = self._connections = self._open = 0
         self._free_s = 0.0
@@ -59,7 +63,8 @@ class _Origin:
             return
         self._open += 1
         try:
-            while await reader.readuntil(b"\r\n\r\n"):
+            while asked := await reader.readuntil(b"\r\n\r\n"):
+                size = asked.split(b" ")[1].removeprefix(b"/")
                 if number % self._set.get("reset_every", 1 << 40) == 0:
                     sock = writer.get_extra_info("socket")
                     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -82,7 +87,8 @@ class _Origin:
                 if self._answers == self._set.get("stops_at"):
                     time.sleep(1.0)
                 fails = self._answers % self._set.get("fail_every", 1 << 40) == 0
-                writer.write(_REFUSED if fails else self._answer)
+                right = _answer(int(size)) if size.isdigit() else self._answer
+                writer.write(_REFUSED if fails else right)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:

@@ -24,6 +24,7 @@ def phase(**changes: Any) -> Sustained:
         "opened": 10_000,
         "tried": 10_000,
         "body_octets": 10_000_000,
+        "objects": ((1000, 10_000),),
         "completed": (1_000,) * 10,
         "open_ns": (20 * SECOND_NS,) * 10,
     }
@@ -31,11 +32,17 @@ def phase(**changes: Any) -> Sustained:
 
 
 def modelled(
-    of: Any, limit: int, tires_after_s: float = 1e9, client: int = 1 << 30, broken: int = 0
+    of: Any,
+    limit: int,
+    tires_after_s: float = 1e9,
+    client: int = 1 << 30,
+    broken: int = 0,
+    client_cpu: int = 1 << 30,
 ) -> list[Tried[RequestsResult]]:
     """Search over a function that carries `limit`, or 0.9 of it for longer; return what was recorded.
 
-    The client offers no more than `client` requests a second, and at the load `broken` one of them fails.
+    The client offers no more than `client` requests a second, and at the load `broken` one of them fails. At
+    `client_cpu` its CPU is full, and it reads no more answers.
     """
     recorded: list[Tried[RequestsResult]] = []
 
@@ -46,13 +53,14 @@ def modelled(
             least = min(spec.held_connections, carried)
             told = phase(held_connections=spec.held_connections, least_open=least)
         else:
-            done = min(spec.rate_rps, carried)
+            done = min(spec.rate_rps, carried, client_cpu)
             told = phase(
                 due_connections=spec.rate_rps * seconds,
                 opened=spec.rate_rps * seconds,
                 tried=spec.rate_rps * seconds,
                 completed=(done,) * seconds,
                 open_ns=(5 * SECOND_NS,) * seconds,
+                client_ns=done * SECOND_NS * seconds // client_cpu,
                 failures={"status 503": 1} if spec.rate_rps == broken else {},
                 first_octet_ns={"min": 1, "mean": 2, "p50": 2, "p90": 3, "p99": 4, "max": spec.rate_rps},
             )

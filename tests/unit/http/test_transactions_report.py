@@ -29,7 +29,7 @@ def planned(experiment: str) -> Any:
 def test_an_answer_stands_with_its_function_tls_object_and_kpis(tmp_path: Path) -> None:
     of, held = planned("https_connections_per_second"), planned("concurrent_connections")
     with RunStore.create(tmp_path, "r", cells.header(USED, [of, held])) as store:
-        for one, limit in ((of, 170), (held, 450)):
+        for one, limit in ((of, 900), (held, 450)):
             results = [tried.result for tried in modelled(one, limit)]
             specs = [tried.spec for tried in modelled(one, limit)]
             told = [
@@ -59,6 +59,24 @@ def test_an_answer_stands_with_its_function_tls_object_and_kpis(tmp_path: Path) 
     (row,) = [[str(cell) for cell in row] for row in half.rows]
     met = next(int(cell.split()[0]) for cell in https if cell.endswith(" connections/s"))
     assert row[4:6] == [f"{met // 2} requests/s", f"1\u00a0ns / 2\u00a0ns / {met // 2}\u00a0ns"]
+
+
+def test_a_mix_is_told_by_its_sizes(tmp_path: Path) -> None:
+    of = next(one for one in USED.plan() if one.spec.mix)
+    with RunStore.create(tmp_path, "r", cells.header(USED, [of])) as store:
+        told = [
+            cells.record(store, replace(of, spec=tried.spec), number, tried.result, "d-1")
+            for number, tried in enumerate(modelled(of, 3000), start=1)
+        ]
+        store.add_outcome(cells.REQUESTS.answered(of, told))
+        store.close(None, "complete")
+    blocks = flat(http_section(read_run(tmp_path / "r")))
+    cells_of = {
+        str(cell) for block in blocks if isinstance(block, Grid) for row in block.rows for cell in row
+    }
+    (mixed,) = [cell for cell in cells_of if "by turns" in cell]
+    assert mixed.startswith("205 octets, 6 KiB, 8 KiB,")
+    assert mixed.endswith("347 KiB by turns (mean 53780 octets)")
 
 
 SPEC = RequestsSpec(
@@ -91,8 +109,13 @@ def test_an_honest_phase_is_within_every_bound() -> None:
         ({"open_ns": (SECOND_NS,) * 9}, "intervals of open connections"),
         ({"due_connections": 9_000, "opened": 9_000, "tried": 9_000}, "connections that were due"),
         ({"opened": 10_001}, "connections opened"),
+        ({"client_ns": 11 * SECOND_NS + 1}, "client_ns"),
         ({"resets": 10_001}, "resets"),
         ({"body_octets": 10_000_001}, "body_octets"),
+        ({"body_octets": 9_999_999}, "body_octets"),
+        ({"objects": ((1000, 10_001),)}, "right answers by object"),
+        ({"objects": ((999, 10_000),)}, "objects that were not asked for, or not told"),
+        ({"objects": ((1000, 5_002), (1000, 4_998))}, "right answers of objects, apart"),
         ({"negotiated": {"TLSv1.3 X": 10_001}}, "TLS handshakes"),
         ({"negotiated": {"TLSv1.3 X": 10}, "resumed": 11}, "resumed sessions"),
         ({"first_octet_ns": {"p50": 9, "p90": 8}}, "first_octet_ns p90"),

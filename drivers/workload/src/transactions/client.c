@@ -26,7 +26,7 @@ enum state { CONNECTING, SHAKING, ASKING };
 struct connection {
     struct link link; /* in `waiting` or `pausing`; the first member */
     struct connection *free;
-    int64_t asked_ns, first_ns, done;
+    int64_t number, asked_ns, first_ns, done;
     int64_t left; /* octets of the body that are still to come; -1 before its length is known */
     SSL *tls;
     struct head head;
@@ -38,8 +38,7 @@ struct connection {
 
 struct load load;
 SSL_CTX *context;
-char *request;
-size_t request_octets;
+struct request requests[OBJECTS];
 _Atomic int64_t still_opening, all_stand_ns;
 
 static _Thread_local struct counts counts;
@@ -51,11 +50,13 @@ static _Thread_local size_t standing, opening;
 static _Thread_local int polled;
 static _Thread_local char block[BLOCK];
 
-int64_t now_ns(void) {
+static int64_t time_of(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
+
+int64_t now_ns(void) { return time_of(CLOCK_MONOTONIC); }
 
 static void unsent(const char *why) {
     counts.unsent++;
@@ -119,14 +120,15 @@ static void ask(struct connection *one) {
     one->first_ns = 0;
     one->left = -1;
     one->asks = true;
+    const struct request *request = &requests[load_object(&load, one->number, one->done)];
     if (one->tls == NULL) {
-        ssize_t sent = send(one->socket, request, request_octets, MSG_NOSIGNAL);
-        if (sent != (ssize_t)request_octets) {
+        ssize_t sent = send(one->socket, request->text, request->octets, MSG_NOSIGNAL);
+        if (sent != (ssize_t)request->octets) {
             fail_by(one, sent >= 0 || errno == EAGAIN ? ENOBUFS : errno);
             return;
         }
     } else {
-        int sent = SSL_write(one->tls, request, (int)request_octets);
+        int sent = SSL_write(one->tls, request->text, (int)request->octets);
         if (sent <= 0) {
             int kind = SSL_get_error(one->tls, sent);
             if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) fail_by(one, ENOBUFS);
@@ -149,7 +151,9 @@ static void complete(struct connection *one) {
     if (one->counted) {
         times_add(&counts.first, one->first_ns - one->asked_ns);
         times_add(&counts.last, now - one->asked_ns);
-        counts.body_octets += (uint64_t)load.octets;
+        size_t at = load_object(&load, one->number, one->done);
+        counts.body_octets += (uint64_t)load.objects[at].octets;
+        counts.objects[at]++;
     }
     one->done++;
     one->asks = false;
@@ -162,6 +166,10 @@ static void complete(struct connection *one) {
     } else {
         end(one);
     }
+}
+
+static int64_t object_octets(const struct connection *one) {
+    return load.objects[load_object(&load, one->number, one->done)].octets;
 }
 
 static void receive(struct connection *one) {
@@ -197,7 +205,7 @@ static void receive(struct connection *one) {
         if (one->left < 0) {
             const char *wrong = head_taken(&one->head, block, &octets, &one->left);
             if (wrong == NULL && one->left < 0) continue;
-            if (wrong == NULL && one->left != load.octets) wrong = "an object of another size";
+            if (wrong == NULL && one->left != object_octets(one)) wrong = "an object of another size";
             if (wrong != NULL) {
                 fail(one, wrong);
                 return;
@@ -256,7 +264,7 @@ static void step(struct connection *one, uint32_t events) {
     else receive(one);
 }
 
-static void begin(int64_t due_ns, int64_t now, bool counted) {
+static void begin(int64_t number, int64_t due_ns, int64_t now, bool counted) {
     counts.due += counted;
     if (now - due_ns > load.late_ns && !load.held) {
         if (counted) unsent("the client was late");
@@ -286,7 +294,8 @@ static void begin(int64_t due_ns, int64_t now, bool counted) {
     struct connection *one = free_ones;
     if (one != NULL) free_ones = one->free;
     else one = room_for(NULL, 1, sizeof *one);
-    *one = (struct connection){.socket = made, .asked_ns = asked_ns, .counted = counted, .asks = true, .left = -1};
+    *one = (struct connection){
+        .number = number, .socket = made, .asked_ns = asked_ns, .counted = counted, .asks = true, .left = -1};
     counts.opened += counted;
     counts.tried += counted;
     standing++;
@@ -299,6 +308,17 @@ static void ask_again_and_fail_the_overdue(int64_t now) {
     struct link *due;
     while (now < phase.to_ns && (due = queue_due(&pausing, now))) ask_next((struct connection *)due, now);
     while ((due = queue_due(&waiting, now))) fail((struct connection *)due, "no answer in time");
+}
+
+/* Take the thread's CPU time at both ends of the sustain phase, each when it is first seen to be over. */
+static void look_at_cpu(int64_t now) {
+    static _Thread_local int64_t began_ns = -1;
+    static _Thread_local bool ended;
+    if (now < phase.from_ns || ended) return;
+    if (began_ns < 0) began_ns = time_of(CLOCK_THREAD_CPUTIME_ID);
+    if (now < phase.to_ns) return;
+    ended = true;
+    counts.cpu_ns = time_of(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 }
 
 /* The ramp down: held ones close, others are overdue. */
@@ -325,7 +345,7 @@ void *offer(void *of) {
     for (;;) {
         int64_t now = now_ns();
         for (int turn = 0; number < every && due_ns <= now && turn < AT_ONCE; turn++) {
-            begin(due_ns, now, load.held || due_ns >= from_ns);
+            begin(number, due_ns, now, load.held || due_ns >= from_ns);
             number += load.threads;
             due_ns = share->began_ns + load_due_ns(&load, number);
             now = now_ns();
@@ -339,6 +359,7 @@ void *offer(void *of) {
             stands = true;
             phase_begin(&phase, all_stand_ns, load.sustain_ns);
         }
+        look_at_cpu(now);
         if (stands && now >= phase.to_ns && (load.held || !standing || now >= phase.to_ns + load.timeout_ns)) break;
         int64_t wait_ns = LOOK_NS;
         if (stands && now < phase.to_ns && phase.to_ns - now < wait_ns) wait_ns = phase.to_ns - now;

@@ -19,8 +19,10 @@ struct share { /* of one thread: connections `number`, `number` + threads, ... *
 /* What all threads have in common; none of them changes it but the last two. */
 extern struct load load;
 extern SSL_CTX *context; /* NULL: no TLS */
-extern char *request;
-extern size_t request_octets;
+extern struct request {
+    char *text;
+    size_t octets;
+} requests[OBJECTS];
 extern _Atomic int64_t still_opening, all_stand_ns; /* threads whose held ones do not stand yet; when all did, or 0 */
 
 /* Offer a `struct share` of the load, and count it there. */

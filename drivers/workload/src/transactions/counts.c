@@ -40,6 +40,8 @@ void times_add(struct times *times, int64_t ns) {
 }
 
 void counts_add(struct counts *counts, const struct counts *more) {
+    if (more->cpu_ns > counts->cpu_ns) counts->cpu_ns = more->cpu_ns;
+    for (size_t at = 0; at < OBJECTS; at++) counts->objects[at] += more->objects[at];
     counts->due += more->due;
     counts->opened += more->opened;
     counts->tried += more->tried;
@@ -149,11 +151,16 @@ static void print_times(const char *name, struct times *times) {
     putchar('}');
 }
 
-void told(struct counts *counts, const struct phase *phase, int64_t took_ns) {
+void told(const struct load *load, struct counts *counts, const struct phase *phase, int64_t took_ns) {
     printf("{\"sustain\":{\"due_connections\":%" PRIu64 ",\"opened\":%" PRIu64 ",\"tried\":%" PRIu64
-           ",\"resets\":%" PRIu64 ",\"body_octets\":%" PRIu64 ",\"resumed\":%" PRIu64 ",\"least_open\":%" PRId64 ",",
+           ",\"resets\":%" PRIu64 ",\"body_octets\":%" PRIu64 ",\"resumed\":%" PRIu64 ",\"least_open\":%" PRId64
+           ",\"client_ns\":%" PRId64 ",",
            counts->due, counts->opened, counts->tried, counts->resets, counts->body_octets, counts->resumed,
-           phase->least_open < 0 ? 0 : phase->least_open);
+           phase->least_open < 0 ? 0 : phase->least_open, counts->cpu_ns);
+    printf("\"objects\":[");
+    for (int64_t at = 0; at < load->used; at++)
+        printf("%s[%" PRId64 ",%" PRIu64 "]", at ? "," : "", load->objects[at].octets, counts->objects[at]);
+    printf("],");
     print_tally("failures", &counts->failures);
     putchar(',');
     print_tally("negotiated", &counts->negotiated);

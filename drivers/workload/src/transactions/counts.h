@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "load.h"
+
 enum { TOLD = 40, WORD = 120 }; /* choice: different words that are told by name, and their length */
 
 struct tally { /* how often each word; what finds no room is told as "other" */
@@ -25,7 +27,9 @@ struct phase { /* the sustain phase by intervals; before it begins, `from_ns` is
     uint64_t *completed, *open_ns;
 };
 
-struct counts { /* of the connections of the sustain phase alone */
+struct counts { /* of the connections of the sustain phase alone; cpu_ns: of the busiest thread in that phase */
+    int64_t cpu_ns;
+    uint64_t objects[OBJECTS]; /* right answers */
     uint64_t due, opened, tried, resets, body_octets, resumed, unsent;
     struct tally failures, negotiated, why_unsent;
     struct times first, last;
@@ -44,4 +48,4 @@ void phase_complete(struct phase *phase, int64_t now_ns);
 void *room_for(void *old, size_t count, size_t each);
 
 /* Print all of it as one line of JSON. */
-void told(struct counts *counts, const struct phase *phase, int64_t took_ns);
+void told(const struct load *load, struct counts *counts, const struct phase *phase, int64_t took_ns);

@@ -36,12 +36,19 @@ static void give_address(struct load *load, const char *word, const char *value,
     }
 }
 
+/* OCTETS TARGET */
+static void give_object(struct load *load, const char *word, char *value) {
+    char *target = strchr(value, ' ');
+    if (target == NULL || load->used == OBJECTS) refuse(word);
+    *target++ = 0;
+    load->objects[load->used++] = (struct object){.octets = number_of(word, value), .target = target};
+}
+
 struct load load_of(int count, char **words) {
     static const struct {
         const char *name;
         size_t at;
     } numbers[] = {
-        {"octets", offsetof(struct load, octets)},
         {"ramp_ns", offsetof(struct load, ramp_ns)},
         {"sustain_ns", offsetof(struct load, sustain_ns)},
         {"interval_ns", offsetof(struct load, interval_ns)},
@@ -54,7 +61,6 @@ struct load load_of(int count, char **words) {
         {"held_transactions", offsetof(struct load, held_transactions)},
         {"threads", offsetof(struct load, threads)},
     }, texts[] = {
-        {"target", offsetof(struct load, target)},
         {"host", offsetof(struct load, host)},
         {"name", offsetof(struct load, name)},
         {"version", offsetof(struct load, version)},
@@ -78,14 +84,20 @@ struct load load_of(int count, char **words) {
         for (one = 0; one < TEXTS && !NAMED(texts[one].name);) one++;
         if (one < TEXTS) *(const char **)((char *)&load + texts[one].at) = value;
         else if (NAMED("address")) address = value;
+        else if (NAMED("object")) give_object(&load, words[at], value);
         else if (NAMED("port")) port = number_of(words[at], value);
         else refuse(words[at]);
     }
     give_address(&load, "its address", address, port);
-    if (!load.target || !load.host || !load.interval_ns || load.sustain_ns < load.interval_ns ||
+    if (!load.used || !load.host || !load.interval_ns || load.sustain_ns < load.interval_ns ||
         !load.rate == !load.held || !load.per_connection || !load.threads || (load.name && (!load.version || !load.cipher || !load.group)))
         refuse("these words");
     return load;
+}
+
+size_t load_object(const struct load *load, int64_t number, int64_t done) {
+    int64_t each = load->held ? load->held_transactions : load->per_connection;
+    return (size_t)((number * each + done) % load->used);
 }
 
 static double by_second(const struct load *load) { return (double)load->rate / (double)load->per_connection; }

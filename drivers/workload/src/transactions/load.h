@@ -3,16 +3,28 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+enum { OBJECTS = 64 }; /* choice: as many are asked for by turns at most */
+
+struct object {
+    int64_t octets;
+    const char *target;
+};
+
 struct load { /* `rate` transactions a second in phases, or `held` connections; times in nanoseconds */
-    const char *target, *host, *name, *version, *cipher, *group; /* name: of the certificate, NULL: no TLS */
+    struct object objects[OBJECTS];
+    int64_t used; /* of `objects` */
+    const char *host, *name, *version, *cipher, *group; /* name: of the certificate, NULL: no TLS */
     struct sockaddr_storage address;
     socklen_t address_size;
-    int64_t octets, ramp_ns, sustain_ns, interval_ns, timeout_ns, late_ns, pause_ns;
+    int64_t ramp_ns, sustain_ns, interval_ns, timeout_ns, late_ns, pause_ns;
     int64_t rate, per_connection, held, held_transactions, threads;
 };
 
 /* Read KEY=VALUE words. Ends the program where one is wrong. */
 struct load load_of(int count, char **words);
+
+/* Which object a connection asks for in its transaction `done` (0, 1, ...): all of them by turns. */
+size_t load_object(const struct load *load, int64_t number, int64_t done);
 
 /* All connections of ramp up and sustain phase. */
 int64_t load_connections(const struct load *load);

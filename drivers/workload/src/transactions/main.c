@@ -13,8 +13,10 @@
 
 enum { FILES = 1 << 20 };
 
+/* As many as root may have; else as many as it was given. */
 static void allow_files(void) {
-    struct rlimit files;
+    struct rlimit files = {.rlim_cur = FILES, .rlim_max = FILES};
+    if (setrlimit(RLIMIT_NOFILE, &files) == 0) return;
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;
     setrlimit(RLIMIT_NOFILE, &files);
@@ -25,10 +27,12 @@ int main(int count, char **words) {
     allow_files();
     signal(SIGPIPE, SIG_IGN);
     if (load.name) context = tls_context(&load);
-    int octets = asprintf(&request, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bmwg\r\nAccept: */*\r\n\r\n",
-                          load.target, load.host);
-    if (octets < 0) return 1;
-    request_octets = (size_t)octets;
+    for (int64_t at = 0; at < load.used; at++) {
+        int octets = asprintf(&requests[at].text, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bmwg\r\nAccept: */*\r\n\r\n",
+                              load.objects[at].target, load.host);
+        if (octets < 0) return 1;
+        requests[at].octets = (size_t)octets;
+    }
     still_opening = load.threads;
     size_t threads = (size_t)load.threads;
     struct share *shares = calloc(threads, sizeof *shares);
@@ -47,6 +51,6 @@ int main(int count, char **words) {
         counts_add(&shares[0].counts, &shares[at].counts);
         phase_add(&shares[0].phase, &shares[at].phase);
     }
-    told(&shares[0].counts, &shares[0].phase, now_ns() - began_ns);
+    told(&load, &shares[0].counts, &shares[0].phase, now_ns() - began_ns);
     return 0;
 }
