@@ -171,8 +171,8 @@ RFC8204_CASES = (
     Case(test_id="LTD-PROF-1.1", suite=RFC8204, measurement="load_profile"),
     Case(test_id="LTD-PROF-2.1", suite=RFC8204, measurement="load_profile_chain", path="chain"),
     Case(test_id="LTD-RECOV-1.1", suite=RFC8204, measurement="recovery_ltd"),
-    Case(test_id="LTD-WORST-1.1", suite=RFC8204, measurement="worst_of_n"),
-    Case(test_id="LTD-BEST-1.1", suite=RFC8204, measurement="best_of_n"),
+    Case(test_id="LTD-WN-1.1", suite=RFC8204, measurement="worst_of_n"),
+    Case(test_id="LTD-BN-1.1", suite=RFC8204, measurement="best_of_n"),
     Case(test_id="LTD-SOAK-1.1", suite=RFC8204, measurement="soak_ltd"),
     Case(test_id="LTD-SOAK-2.1", suite=RFC8204, measurement="soak_ltd_modified"),
     Case(

@@ -1,8 +1,8 @@
 *** Settings ***
-Documentation       From the request to move a guest that routes to another node until frames come by it there (RFC 8172
-...                 section 4.3); by pre-copy and post-copy, idle, at half load, while the guest writes its memory;
-...                 and from the request for a guest beside it to the first frame that it has forwarded (section 3.3). A long
-...                 outage fails no test. With profile `moves`.
+Documentation       From the request to move a guest that routes to another node until frames come by it there
+...                 (RFC 8172 section 4.3); by pre-copy and post-copy, idle, at half load, while the guest writes
+...                 its memory; and from the request for a guest beside it to the first frame that it has
+...                 forwarded (section 3.3). A long outage fails no test. With profile `moves`.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 Test Tags           clause:rfc8172-4.3    path:pvp-moving

@@ -8,9 +8,9 @@ Test Tags           metric:throughput    clause:rfc8204-5.5    req:LTD-3.2.2.1.1
 
 *** Test Cases ***
 Throughput By The Worst Of N Trials
-    [Tags]    id:LTD-WORST-1.1
+    [Tags]    id:LTD-WN-1.1
     Measure Its Cells
 
 Throughput By The Best Of N Trials
-    [Tags]    id:LTD-BEST-1.1
+    [Tags]    id:LTD-BN-1.1
     Measure Its Cells

@@ -1,6 +1,6 @@
 *** Settings ***
-Documentation       The throughput, confirmed by a trial and held for long, with loss and delay variation of each interval:
-...                 VSPERF's tests LTD.Throughput.RFC2889.MaxForwardingRateSoak, the same with
+Documentation       The throughput, confirmed by a trial and held for long, with loss and delay variation of each
+...                 interval: VSPERF's tests LTD.Throughput.RFC2889.MaxForwardingRateSoak, the same with
 ...                 FrameModification, and LTD.PacketDelayVariation.RFC3393.Soak.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench

@@ -1,5 +1,6 @@
 *** Settings ***
-Documentation       Throughput while a control plane adds and removes idle flows: VSPERF's test LTD.CPDPCouplingFlowAddition.
+Documentation       Throughput while a control plane adds and removes idle flows: VSPERF's test
+...                 LTD.CPDPCouplingFlowAddition.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 Test Tags           metric:throughput    path:switch    clause:rfc8204-5.2    req:LTD-3.2.2.5.1    req:RFC8204-5.2

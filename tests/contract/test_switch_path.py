@@ -86,7 +86,7 @@ def seen(bed):
 
 
 def to_its_port(result):
-    """Whether nothing was lost or flooded: Open vSwitch floods for a while what it once decided to flood."""
+    """Whether nothing was lost or flooded: with DPDK a flow that floods stands for a while after learning."""
     return lossless(result) and not any(stream.flooded_frames for stream in result.streams)
 
 
@@ -98,7 +98,7 @@ def test_a_mesh_of_four_goes_through_and_nothing_stays(bed, tester, name):
             tester.attach(deployment.ports)
             spec = trial(full_mesh(4))
             tester.learn(spec)
-            result = whole(tester, spec, to_its_port)
+            result = whole(tester, spec, to_its_port if name == "ovs-dpdk" else lossless)
             pair = TrialSpec(frame_octets=64, load_fps=2_000, duration_s=0.1, direction=Direction.BOTH)
             between_two = whole(tester, pair, lossless)
             known = registry.switch(name, bed).table(bed.node("dut1"))
