@@ -1,4 +1,4 @@
-"""What every driver of frames has in common: its kind of load, and that it stands at two ports."""
+"""What every driver of frames has in common: its kind of load, its ports, and those that a pattern needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api.protocols import Missing, TesterPort
 from bmwg.drivers.api.workload import TWO, Takes
-from bmwg.methodology.records import FRAMES
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.records import FRAMES, TrialSpec
 
 if TYPE_CHECKING:
     from bmwg.drivers.testbed.file import Testbed
@@ -33,3 +34,15 @@ class OfFrames:
     def probe(self) -> Missing | None:
         """Nothing is missing of a tester that was made."""
         return None
+
+
+def refuse_more_ports(spec: TrialSpec, ports: tuple[TesterPort, ...]) -> None:
+    """Raise ConfigError TST-17 for a pattern of more ports than are attached."""
+    if spec.pattern is not None and spec.pattern.ports > len(ports):
+        raise ConfigError(
+            "TST-17",
+            f"{spec.pattern.words}; no traffic was sent",
+            expected=f"{spec.pattern.ports} tester ports",
+            found=f"{len(ports)} attached",
+            hint="name more ports and their links in the testbed file",
+        )

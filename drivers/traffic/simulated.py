@@ -17,7 +17,7 @@ from typing import ClassVar
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.api.workload import Takes
 from bmwg.drivers.testbed.file import Testbed
-from bmwg.drivers.traffic.of_frames import OfFrames
+from bmwg.drivers.traffic.of_frames import OfFrames, refuse_more_ports
 from bmwg.drivers.traffic.simulated_shapes import (
     QUEUE_FRAMES,
     burst_times,
@@ -158,15 +158,16 @@ class SimulatedTraffic(OfFrames):
         """Nothing to learn; DriverError TST-15 without ports."""
         self._attached()
 
-    def _attached(self) -> None:
+    def _attached(self) -> tuple[TesterPort, ...]:
         if self._ports is None:
             raise DriverError(
                 "TST-15", "simulated tester: no ports are attached", hint="attach() comes first"
             )
+        return self._ports
 
     def run(self, spec: TrialSpec, /) -> TrialResult:
         """The counts that the model gives for this trial; the same seed and order give the same counts."""
-        self._attached()
+        refuse_more_ports(spec, self._attached())
         refuse_beyond(spec, _ABLE, "simulated")
         stalled = self._random.random() < self.config.stall_ratio
         directions = 2 if spec.direction is Direction.BOTH else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bmwg.drivers.api.protocols import TesterPort, TrafficLimits
 from bmwg.drivers.traffic.embedded.destinations import refuse_undrawable
 from bmwg.drivers.traffic.embedded.ports import min_frame_octets
+from bmwg.drivers.traffic.of_frames import refuse_more_ports
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import FrameFormat, TrialSpec
 from bmwg.methodology.trial.capabilities import refuse_beyond
@@ -43,14 +44,7 @@ def check_trial(spec: TrialSpec, ports: tuple[TesterPort, ...], limits: TrafficL
                 expected="such an address on all ports",
                 found=f"none on {port.name}",
             )
-    if spec.pattern is not None and spec.pattern.ports > len(ports):
-        raise ConfigError(
-            "TST-17",
-            f"{spec.pattern.words}; no traffic was sent",
-            expected=f"{spec.pattern.ports} tester ports",
-            found=f"{len(ports)} attached",
-            hint="name more ports and their links in the testbed file",
-        )
+    refuse_more_ports(spec, ports)
     refuse_undrawable(spec, ports[:2])
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
-from bmwg.methodology.trial.capabilities import LackingError
 from bmwg.methodology.trial.pattern import Pattern, full_mesh
 from bmwg.reports.store.frame_codec import frames_body, result_from_json, spec_from_json, spec_to_json
 from bmwg.schemas.validation import problems
@@ -89,8 +89,8 @@ def test_a_pattern_is_written_and_read_back_with_what_each_port_counted():
     assert problems({part: written[part] for part in ("spec", "result")}, "frames") == []
 
 
-def test_a_model_of_two_ports_refuses_a_pattern_by_name():
+def test_a_model_of_two_ports_refuses_a_pattern_of_four():
     with SimulatedTraffic() as traffic:
         traffic.attach(tuple(TesterPort(name=f"p{side}", io="none", device="x") for side in (0, 1)))
-        with pytest.raises(LackingError, match="simulated"):
-            traffic.run(shaped(pattern=full_mesh(2)))
+        with pytest.raises(ConfigError, match="expected 4 tester ports, found 2 attached"):
+            traffic.run(shaped(pattern=full_mesh(4)))
