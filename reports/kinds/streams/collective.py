@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult
+from bmwg.reports.kinds.streams import places
 from bmwg.reports.kinds.streams.answers import Answered, percentiles
 from bmwg.reports.published.figures import documents, tables
 from bmwg.reports.render.blocks import Block, paragraph, table
@@ -61,9 +62,7 @@ def lines(run: Run, answers: Sequence[Answered]) -> list[Block]:
 
 def _place(run: Run, one: Answered) -> str:
     """Return the document's row for an answer, by the nodes on which its pods stood; empty without any."""
-    ends = run.platform.get("deployments", {}).get(one.deployment, {}).get("endpoints", [])
-    nodes = {end.get("node") for end in ends if isinstance(end, Mapping)}
-    return {0: "", 1: _SAME}.get(len(nodes), _DIFFERENT)
+    return {0: "", 1: _SAME}.get(places.nodes(run, one), _DIFFERENT)
 
 
 def _ours(item: str, one: Answered, forms: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bmwg.methodology.cells.vnics import AXIS
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import SWEPT
 from bmwg.methodology.kinds.streams.records import Exchange, Way
@@ -20,15 +21,6 @@ LEAST_SIZES = 3  # choice: fewer make no curve; the table of answers has them
 _LOADS = (Exchange.BULK, Exchange.PING_PONG)
 _UNIT = {Exchange.BULK: ("goodput", "Mbit/s", 1e6), Exchange.PING_PONG: ("mean round trip", "us", 1e3)}
 _LOCAL, _REMOTE, _GUESTS = "pods of one host", "pods of two hosts", "pods in machines"
-_WHERE = {
-    "p2p": _LOCAL,
-    "c2c": _LOCAL,
-    "p2p-underlay": _REMOTE,
-    "p2p-vxlan": _REMOTE,
-    "p2p-cluster": _REMOTE,
-    "bmp2vmp": _GUESTS,
-    "vmp2vmp": _GUESTS,
-}
 _LINES = ("-", "--", ":")  # of the first six ways, of the next six, of the rest
 _WORDS = (
     "By the size of a message: what one call hands to the socket, as document 003 draws it. TCP cuts or "
@@ -70,22 +62,29 @@ def plots(run: Run) -> tuple[Plot, ...]:
 
 
 def _by_place(run: Run, answers: Sequence[Answered]) -> dict[str, Curves]:
-    """Return curves by where the pods are and by way; a translated machine's figures draw none."""
+    """Return curves by where the pods stood and by way; a translated machine's figures draw none."""
     found: dict[str, dict[str, dict[int, Answered]]] = {}
     for answer in answers:
         cell, spec = answer.outcome.cell, answer.planned.spec
-        if spec.exchange not in _LOADS or places.translated(run, answer):
+        if spec.exchange not in _LOADS or not places.nodes(run, answer) or places.translated(run, answer):
             continue
         way = f"{cell.path} {cell.network}" + (f" {spec.way}" if spec.way is not Way.FORWARD else "")
         way += f", {spec.load_bps} bit/s" if spec.load_bps else ""
         way += f", {spec.parallel} streams" if spec.parallel != 1 else ""
-        curve = found.setdefault(_WHERE[cell.path], {}).setdefault(way, {})
+        curve = found.setdefault(_place(run, answer), {}).setdefault(way, {})
         curve[spec.message_octets] = answer
     return {
         place: {way: curve for way, curve in curves.items() if len(curve) >= LEAST_SIZES}
         for place, curves in found.items()
         if any(len(curve) >= LEAST_SIZES for curve in curves.values())
     }
+
+
+def _place(run: Run, one: Answered) -> str:
+    """Say where the pods stood: by the record, so that a path of anybody's has its place."""
+    if AXIS in dict(one.outcome.cell.axes):
+        return _GUESTS
+    return _LOCAL if places.nodes(run, one) == 1 else _REMOTE
 
 
 def _drawn(curve: Mapping[int, Answered]) -> list[int]:

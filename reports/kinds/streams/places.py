@@ -42,6 +42,12 @@ def machine(run: Run, one: Answered) -> Mapping[str, Any]:
     return next((found for found in each if isinstance(found, Mapping)), {})
 
 
+def nodes(run: Run, one: Answered) -> int:
+    """Count the nodes on which the ends of an answer stood; 0 where nothing was deployed for it."""
+    ends = run.platform.get("deployments", {}).get(one.deployment, {}).get("endpoints", [])
+    return len({end.get("node") for end in ends if isinstance(end, Mapping)})
+
+
 def translated(run: Run, one: Answered) -> str:
     """Name what translated a server's instructions; empty where its CPU ran them itself."""
     found = machine(run, one)

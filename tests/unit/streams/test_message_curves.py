@@ -51,7 +51,7 @@ def answered(planned) -> Answered:
         outcome=STREAMS.answered(planned, tried),
         planned=planned,
         results=tuple(results),
-        deployment=planned.cell.network,
+        deployment=f"{planned.cell.path}-{planned.cell.network}",
         by_number=dict(enumerate(results, 1)),
     )
 
@@ -61,7 +61,11 @@ def run(monkeypatch):
     answers = [answered(one) for one in PLAN]
     assert all(one.measured for one in answers)
     monkeypatch.setattr(message_curves, "answers_of", lambda _run, _kind: answers)
-    return SimpleNamespace(platform={"deployments": {}}, profile={}, answers=answers)
+    two = ({"node": "dut1"}, {"node": "dut2"})
+    deployments = {
+        one.deployment: {"endpoints": [two[0], two[one.outcome.cell.path != "p2p"]]} for one in answers
+    }
+    return SimpleNamespace(platform={"deployments": deployments}, profile={}, answers=answers)
 
 
 def of(run, experiment):
