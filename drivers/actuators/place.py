@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from bmwg.drivers.api.calls import P, R
 from bmwg.drivers.api.protocols import JsonValue, Pod
@@ -40,3 +41,12 @@ class Place:
 
 
 Actuator = Callable[[Place], Act | None]  # found by its name among `bmwg.drivers.actuator`
+
+
+@runtime_checkable
+class Foreseeing(Protocol):
+    """An actuator that can say before anything is deployed whether it will find what it acts on."""
+
+    def foresees(self, place: Place, /) -> bool:
+        """Tell so by the cell and the options alone: `place` has no pod yet."""
+        ...

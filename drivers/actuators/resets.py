@@ -1,6 +1,6 @@
 """The resets that a deployed path can take (RFC 6201): its link, its virtual switch, its container.
 
-Each is an actuator: a function of the place that is found by its name, returns what does the act, and None
+Each is an actuator: called with the place and found by its name, it returns what does the act, and None
 where there is nothing to act on. A hardware reset does not apply: nothing here has a power supply or a route
 processor of its own. Ids: ACT-04 no container stands.
 """
@@ -22,23 +22,38 @@ def link(place: Place) -> Act | None:
     return None if place.cell.function == NOTHING else lambda: _link(place)
 
 
-def vswitch(place: Place) -> Act | None:
+class _VSwitch:
     """Restart the bridge of the egress side: down and up at once."""
-    if place.cell.function == NOTHING or place.cell.hosting == BAREMETAL:
-        return None
-    network = place.bed.network(place.cell.network)
-    if isinstance(network, SocketNetwork) or network.spec.uplink != uplinks.BRIDGE_PORT:
-        return None  # no bridge of the kernel carries its frames: one of that name would be a tap beside them
-    bridge = f"bmwg-br{place.bed.sides()[EGRESS].number}"
-    return lambda: place.node.call(outage.link, interface=bridge, for_s=0.0)
+
+    def foresees(self, place: Place, /) -> bool:
+        """Tell whether a bridge of the kernel carries the frames; else that name is of a tap beside them."""
+        if place.cell.function == NOTHING or place.cell.hosting == BAREMETAL:
+            return False
+        network = place.bed.network(place.cell.network)
+        return not isinstance(network, SocketNetwork) and network.spec.uplink == uplinks.BRIDGE_PORT
+
+    def __call__(self, place: Place, /) -> Act | None:
+        if not self.foresees(place):
+            return None
+        bridge = f"bmwg-br{place.bed.sides()[EGRESS].number}"
+        return lambda: place.node.call(outage.link, interface=bridge, for_s=0.0)
 
 
-def container(place: Place) -> Act | None:
-    """End the pod's container and start it anew in the pod's own network namespace, as a kubelet does.
+vswitch: Actuator = _VSwitch()
 
-    A container is there where the pod's program forwards.
-    """
-    return (lambda: _container(place)) if place.cell.function == "testpmd" else None
+
+class _ContainerRestart:
+    """End the pod's container and start it anew in the pod's own network namespace, as a kubelet does."""
+
+    def foresees(self, place: Place, /) -> bool:
+        """Tell whether a container is there: where the pod's program forwards."""
+        return place.cell.function == "testpmd"
+
+    def __call__(self, place: Place, /) -> Act | None:
+        return (lambda: _container(place)) if self.foresees(place) else None
+
+
+container: Actuator = _ContainerRestart()
 
 
 def _container(place: Place) -> dict[str, JsonValue]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from bmwg.drivers import registry
-from bmwg.drivers.actuators.place import EGRESS, Actuator, Place
+from bmwg.drivers.actuators.place import EGRESS, Actuator, Foreseeing, Place
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed
@@ -32,7 +32,7 @@ def lacking(planned: PlannedAnswer, bed: Bed) -> Missing | None:
 
 def _nothing_to_act_on(act: str, planned: PlannedAnswer, bed: Bed) -> Missing | None:
     actuator: Actuator = registry.load(registry.ACTUATOR, act, where=planned.measurement)
-    if actuator(Place(cell=planned.cell, bed=bed)) is not None:
+    if not isinstance(actuator, Foreseeing) or actuator.foresees(Place(cell=planned.cell, bed=bed)):
         return None
     return Missing(
         what=f"act {act} on path {planned.cell.path}, network {planned.cell.network}",

@@ -69,6 +69,12 @@ def test_links_and_containers_are_there_on_every_network(lacking) -> None:
     assert lacking("reset_container", "none", function="kernel-l3") is not None
 
 
+def test_an_actuator_that_needs_the_deployed_pod_is_tried(lacking, monkeypatch) -> None:
+    """As one of another distribution may: before anything stands it finds nothing."""
+    monkeypatch.setattr(needs.registry, "load", lambda *_, **__: lambda place: place.pod)
+    assert lacking("reset_link", "none") is None
+
+
 def test_what_does_nothing_to_the_dut_needs_no_act(lacking) -> None:
     assert lacking("throughput", "none") is None
     assert not isinstance(measurement("throughput"), WithAct)
