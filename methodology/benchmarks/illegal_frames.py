@@ -1,6 +1,7 @@
 """Frames of illegal size (RFC 2889 5.9): does a switch filter them, or forward them to anybody?
 
-At each load first frames of legal size go, then those of illegal size, by one pattern of ports. Frames that
+At each load frames of legal size go before and after those of illegal size, by one pattern of ports: a
+switch that stops carrying anything is no filter. Frames that
 came anywhere in any form count: at the port that they were meant for, at another one, or changed, as by a
 switch that fills them up to 64 octets. Where most legal frames are lost too, a load says nothing of a filter.
 """
@@ -82,15 +83,21 @@ class IllegalGoal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtLoad:
-    """The trials at one load: of legal frames, then of each illegal size."""
+    """The trials at one load: of legal frames, before and after, and of each illegal size between them."""
 
-    legal: JudgedTrial
+    legal: tuple[JudgedTrial, JudgedTrial]
     illegal: tuple[JudgedTrial, ...]
 
     @property
+    def load_fps(self) -> int:
+        """The load of each sender, frames/s."""
+        return self.legal[0].spec.load_fps
+
+    @property
     def carried(self) -> bool:
-        """Whether each receiving port got at least half of the legal frames."""
-        return all(2 * one.received_frames >= one.sent_frames for one in self.legal.result.streams)
+        """Whether each receiving port got at least half of the legal frames, before and after."""
+        streams = (one for trial in self.legal for one in trial.result.streams)
+        return all(2 * one.received_frames >= one.sent_frames for one in streams)
 
 
 def came(result: TrialResult) -> int:
@@ -110,19 +117,20 @@ def procedure(goal: IllegalGoal) -> Procedure[tuple[AtLoad, ...]]:
     found: list[AtLoad] = []
     for load in goal.loads():
         trials: list[JudgedTrial] = []
-        for octets in (goal.legal_octets, *goal.illegal_octets):
+        sizes = (goal.legal_octets, *goal.illegal_octets, goal.legal_octets)
+        for octets in sizes:
             trial = yield from valid_trial(
                 goal.spec(load, octets),
-                ILLEGAL if trials else LEGAL,
+                LEGAL if octets == goal.legal_octets else ILLEGAL,
                 max_repeats=goal.max_repeats,
                 short_limit=goal.short_limit,
             )
             if trial is None:
                 break
             trials.append(trial)
-        if len(trials) <= len(goal.illegal_octets):
+        if len(trials) < len(sizes):
             break
-        found.append(AtLoad(legal=trials[0], illegal=tuple(trials[1:])))
+        found.append(AtLoad(legal=(trials[0], trials[-1]), illegal=tuple(trials[1:-1])))
     if not found:
         raise TesterShortError(f"the tester could not send {goal.loads()[0]} frames/s from each port")
     return tuple(found)
@@ -143,10 +151,10 @@ def outcome(ended: Run[tuple[AtLoad, ...]], goal: IllegalGoal, *, outcome_id: st
 
 def _concluded(found: Sequence[AtLoad], goal: IllegalGoal) -> Concluded:
     telling = [one for one in found if one.carried]
-    loads = [one.legal.spec.load_fps for one in telling]
+    loads = [one.load_fps for one in telling]
     offered = [f"trials of {goal.duration_s:g} s at {', '.join(map(str, loads))} frames/s of each sender"]
     offered += [
-        f"at {one.legal.spec.load_fps} frames/s a port lost most frames of legal size: nothing is told there"
+        f"at {one.load_fps} frames/s a port lost most frames of legal size: nothing is told there"
         for one in found
         if not one.carried
     ]

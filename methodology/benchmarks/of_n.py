@@ -137,12 +137,13 @@ def _concluded(ended: Run[OfN], goal: OfNGoal) -> Concluded:
         return Concluded(type=OutcomeType.AT_FLOOR, reason=reason, quality=quality)
     carries_medium = goal.medium_fps is not None and found.held.load_fps >= goal.medium_fps
     if found.failed is None and not carries_medium:
-        reason = f"no loss up to {found.held.load_fps} {FRAMES_PER_S}, the highest load"
+        held = f"{found.held.load_fps} {FRAMES_PER_S}, the highest load"
+        reason = f"{decides} of {goal.trials} trials lost nothing up to {held}"
         return Concluded(type=OutcomeType.TESTER_LIMITED, reason=reason, quality=quality)
     if found.failed is not None and found.failed.short:
         reason = (
-            f"no loss up to {found.held.load_fps} {FRAMES_PER_S}; the tester could not send"
-            f" {found.failed.load_fps}"
+            f"{decides} of {goal.trials} trials lost nothing up to {found.held.load_fps} {FRAMES_PER_S}; the"
+            f" tester could not send {found.failed.load_fps}"
         )
         return Concluded(type=OutcomeType.TESTER_LIMITED, reason=reason, quality=quality)
     values = _values(goal.metric, found.held, found.failed)

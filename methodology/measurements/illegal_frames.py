@@ -34,7 +34,7 @@ class IllegalFrames(OneMetric):
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """Each size at each load."""
         goal = _goal(profile, cell, max_load_fps)
-        trials = len(goal.loads()) * (1 + len(goal.illegal_octets))
+        trials = len(goal.loads()) * (2 + len(goal.illegal_octets))
         return Cost(trials=float(trials), traffic_s=trials * goal.duration_s)
 
     def measure(self, asked: Asked) -> Answered:

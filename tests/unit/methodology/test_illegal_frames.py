@@ -32,12 +32,14 @@ class Switch:
     most: int = 1518
     way: str = "filtered"  # or received_frames, corrupt_frames, flooded_frames, returned
     egress_fps: int = 10**9
+    dies_at: int = 10**9  # number of the first trial of which nothing comes
     trials: list[TrialResult] = field(default_factory=list)
 
     def run(self, spec):
         legal = self.least <= spec.frame_octets <= self.most
         sent = spec.intended_frames
-        passed = min(sent, int(self.egress_fps * spec.duration_s))
+        alive = len(self.trials) < self.dies_at
+        passed = min(sent, int(self.egress_fps * spec.duration_s)) if alive else 0
         counts = {"received_frames": 0} | ({"received_frames": passed} if legal else {self.way: passed})
         returned = counts.pop("returned", 0)
         counts.pop("filtered", 0)
@@ -101,7 +103,7 @@ def test_a_switch_that_filters_passes_and_every_size_is_sent_at_every_load():
     assert told == {illegal_frames.METRIC: 0, illegal_frames.SENT: SENT, illegal_frames.CHANGED: 0}
     assert outcome.quality[0] == "pass: undersized frames are filtered"
     assert [(one.spec.load_fps, one.spec.frame_octets) for one in switch.trials] == [
-        (load, octets) for load in (1_000, 10_000) for octets in (64, 60, 61, 62, 63)
+        (load, octets) for load in (1_000, 10_000) for octets in (64, 60, 61, 62, 63, 64)
     ]
     assert outcome.requirements == ("RFC2889-5.9.2", "RFC2889-5.9.3-03")
 
@@ -146,6 +148,15 @@ def test_where_legal_frames_are_lost_too_nothing_is_told_of_a_filter():
     assert outcome.type is OutcomeType.UNSTABLE
     assert not told
     assert "legal size" in outcome.reason
+
+
+@pytest.mark.parametrize(("dies_at", "told_of"), [(3, 0), (8, 1)])
+def test_a_switch_that_stops_amid_illegal_frames_is_no_filter(dies_at, told_of):
+    """It forwards them: where legal frames come no more, what did not come says nothing."""
+    outcome, told = answer(Switch(way="received_frames", dies_at=dies_at))
+    assert "pass" not in " ".join(outcome.quality)
+    assert outcome.type is (OutcomeType.MEASURED if told_of else OutcomeType.UNSTABLE)
+    assert told.get(illegal_frames.SENT, 0) == 4 * 4 * 100 * told_of
 
 
 def test_a_load_at_which_legal_frames_are_lost_is_left_out_and_named():
