@@ -12,7 +12,7 @@ of that number stands already, INST-04 a pod got another address than the one it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -156,6 +156,34 @@ class Hosting(AbstractContextManager["Hosting"], Protocol):
     def prepare(self, program: Program) -> None: ...
     def start(self, program: Program, number: int, limits: Limits) -> Instance: ...
     def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossing:
+    """A place that forwards between clients and origin while it stands.
+
+    `sides` are its interfaces towards the clients and towards the origin, `addresses` those by which clients
+    and origin route through it. `run` runs a node function in its network namespace within so many seconds,
+    `fault` says why it no longer stands, `told` is evidence.
+    """
+
+    name: str
+    sides: tuple[str, str]
+    addresses: tuple[str, str]
+    run: Callable[..., JsonValue]
+    fault: Callable[[], str | None]
+    told: Callable[[], Mapping[str, JsonValue]]
+
+
+@runtime_checkable
+class InPath(Protocol):
+    """A hosting form that has a place between clients and origin, in which a table of nftables can be loaded.
+
+    `no_way` says why it has none here. What is loaded is removed on leaving.
+    """
+
+    def no_way(self) -> Missing | None: ...
+    def crossing(self) -> AbstractContextManager[Crossing]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,12 +105,17 @@ def _there() -> bool:
     return any(one["name"] == TABLE for one in listed())
 
 
+def octets() -> dict[str, int]:
+    """Node function: octets of layer 3 by the name of each counter."""
+    return {name: octets for name, (_, octets) in _counters().items()}
+
+
 def counts(*, tracked: bool = False) -> dict[str, int]:
     """Node function: frames by the name of each counter, and what the table of connections lost.
 
     `tracked`: connections are tracked here. Raises DriverError FUNC-04 where there is no counter.
     """
-    found = _counters()
+    found = {name: frames for name, (frames, _) in _counters().items()}
     if not found:
         raise DriverError("FUNC-04", f"table {TABLE}", expected="its counters", found="none")
     if tracked:
@@ -122,13 +127,17 @@ def counts(*, tracked: bool = False) -> dict[str, int]:
     return found
 
 
-def _counters() -> dict[str, int]:
+def _counters() -> dict[str, tuple[int, int]]:
+    """Return packets and octets by the name of each counter."""
     wanted = _Object()
     wanted["attrs"] = [("NFTA_OBJ_TABLE", TABLE)]
     with NFTSocket() as kernel:
         kernel.asyncore.register_policy({NFT_MSG_NEWOBJ | (NFNL_SUBSYS_NFTABLES << 8): _Object})
         return {
-            one.get_attr("NFTA_OBJ_NAME"): one.get_attr("NFTA_OBJ_DATA").get_attr("NFTA_COUNTER_PACKETS")
+            one.get_attr("NFTA_OBJ_NAME"): (
+                one.get_attr("NFTA_OBJ_DATA").get_attr("NFTA_COUNTER_PACKETS"),
+                one.get_attr("NFTA_OBJ_DATA").get_attr("NFTA_COUNTER_BYTES"),
+            )
             for one in kernel.request_get(wanted, NFT_MSG_GETOBJ)
         }
 

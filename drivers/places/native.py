@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from bmwg.drivers.api.calls import WITHIN_S, CallsInside
-from bmwg.drivers.api.instance import Hosting, Instance, Limits, Place, Program
-from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, Node, ProgramPlace
+from bmwg.drivers.api.instance import Crossing, Hosting, InPath, Instance, Limits, Place, Program
+from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, PlacedNode, ProgramPlace
 from bmwg.drivers.containers import native_cgroup
+from bmwg.drivers.function import tables
 from bmwg.drivers.nodes import programs
 from bmwg.drivers.places.instances import AgentsProgram, PlacedInstance
 
@@ -108,10 +109,11 @@ def guest_place(bed: Bed, guest: NestedNode, *, name: str) -> HostPlace:
 class NativeHosting:
     """Programs on the node itself, without limits; each further instance has a port of its own."""
 
-    def __init__(self, *, form: str, node: Node, place: Place, ledger: Ledger) -> None:
+    def __init__(self, *, form: str, node: PlacedNode, place: Place, ledger: Ledger) -> None:
         self.form = form
         self._node = node
         self._place = place
+        self._ledger = ledger
 
     def __enter__(self) -> Self:
         """Nothing is shared between instances."""
@@ -147,6 +149,27 @@ class NativeHosting:
                 undo=stack.pop_all(),
             )
 
+    def no_way(self) -> Missing | None:
+        """Nothing: the node forwards."""
+
+    @contextmanager
+    def crossing(self) -> Iterator[Crossing]:
+        """Yield the node itself."""
+        place = self._place
+        entry = self._ledger.before("function_table", self._node.place)
+        try:
+            yield Crossing(
+                name="native",
+                sides=(place.client_interface, place.server_interface),
+                addresses=(place.client_address, place.server_address),
+                run=self._node.call_within,
+                fault=lambda: None,
+                told=lambda: {"runs_in": "the node's network namespace, by its kernel"},
+            )
+        finally:
+            self._node.call_within(tables.LOAD_S, tables.remove)
+            self._ledger.done(entry)
+
     def describe(self) -> Mapping[str, JsonValue]:
         """What the form is."""
         return {"form": self.form, "runs": "a process on the node, one port for each instance"}
@@ -154,3 +177,4 @@ class NativeHosting:
 
 _place: type[ProgramPlace] = HostPlace
 _hosting: type[Hosting] = NativeHosting
+_in_path: type[InPath] = NativeHosting

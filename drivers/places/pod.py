@@ -23,7 +23,9 @@ from bmwg.drivers import registry
 from bmwg.drivers.api.instance import (
     CRUN,
     FORM_NETWORKS,
+    Crossing,
     Hosting,
+    InPath,
     Instance,
     Limits,
     Place,
@@ -162,22 +164,7 @@ class PodHosting:
             self._enter_first(number)
             stack.callback(self._leave, number)
             cpus = self._node.call(cgroups.default_cpus)
-            sandbox = stack.enter_context(
-                self._runtime.made(
-                    self._node,
-                    PodSpec(
-                        pod_id=f"{name}-sandbox", cpus=cpus, memory_octets=_SANDBOX_OCTETS, forwarding=False
-                    ),
-                )
-            )
-            netns = stack.enter_context(self._pinned(sandbox))
-            attached = tuple(
-                stack.enter_context(self._attached(side, _FIRST_HOST + number, sandbox, netns))
-                for side in self._sides
-            )
-            if len(self._standing) == 1:
-                self._join()
-            sandbox.start()
+            sandbox, netns, attached = stack.enter_context(self._sandbox(name, number, cpus, forwarding=False))
             address = attached[0].attachment.addresses[0].partition("/")[0]
             folder = f"/run/bmwg-instances/{name}"  # as of a native one; all of /run is the node's own
             placed = program.at(folder, address, program.port)
@@ -216,6 +203,70 @@ class PodHosting:
                 sampled=container.sample,
                 told=told,
                 undo=stack.pop_all(),
+            )
+
+    @contextmanager
+    def _sandbox(
+        self, name: str, number: int, cpus: str, *, forwarding: bool
+    ) -> Iterator[tuple[Pod, str, tuple[Attached, ...]]]:
+        """Have a pod's sandbox stand with both interfaces; yields it, its network namespace and these."""
+        with ExitStack() as stack:
+            sandbox = stack.enter_context(
+                self._runtime.made(
+                    self._node,
+                    PodSpec(
+                        pod_id=f"{name}-sandbox",
+                        cpus=cpus,
+                        memory_octets=_SANDBOX_OCTETS,
+                        forwarding=forwarding,
+                    ),
+                )
+            )
+            netns = stack.enter_context(self._pinned(sandbox))
+            attached = tuple(
+                stack.enter_context(self._attached(side, _FIRST_HOST + number, sandbox, netns))
+                for side in self._sides
+            )
+            if len(self._standing) == 1:
+                self._join()
+            sandbox.start()
+            yield sandbox, netns, attached
+
+    def no_way(self) -> Missing | None:
+        """Say that clients and origin cannot route through a pod that is itself reached by routes."""
+        if not self._routed:
+            return None
+        return Missing(
+            what=f"a way through a pod of network option {self._option}",
+            reason="the node routes to its pods, so clients and origin have no next hop in one",
+            mend="a network option whose pods are in the clients' and the server's own networks",
+        )
+
+    @contextmanager
+    def crossing(self) -> Iterator[Crossing]:
+        """Yield a pod whose kernel forwards between its two interfaces. Raises what `start` raises."""
+        name = f"pod-{self._option[:_NAME_OCTETS]}-way-{self._place.token}"
+        with ExitStack() as stack:
+            self._enter_first(0)
+            stack.callback(self._leave, 0)
+            cpus = self._node.call(cgroups.default_cpus)
+            sandbox, _, attached = stack.enter_context(self._sandbox(name, 0, cpus, forwarding=True))
+            inside, outside = (one.attachment.addresses[0].partition("/")[0] for one in attached)
+
+            def told() -> Mapping[str, JsonValue]:
+                return {
+                    "runs_in": "the pod's network namespace, by the node's kernel",
+                    "sandbox": sandbox.describe(),
+                    "attachments": [dict(one.evidence) for one in attached],
+                }
+
+            yield Crossing(
+                name=name,
+                sides=(self._sides[0].interface, self._sides[1].interface),
+                addresses=(inside, outside),
+                run=sandbox.inside_within,
+                fault=sandbox.fault,
+                told=told,
             )
 
     @contextmanager
@@ -333,3 +384,4 @@ def conflist_sha256(conflist: Mapping[str, Any]) -> str:
 
 
 _: type[Hosting] = PodHosting
+_in_path: type[InPath] = PodHosting

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes import programs
+from bmwg.drivers.workload import own_counts
 
 PORT_NUMBER = 8080
 PACKAGES = ("apache2-bin",)
-_MODULES = "/usr/lib/apache2/modules"
+MODULES = "/usr/lib/apache2/modules"
 _CONFIG = """\
 ServerRoot {folder}
 ServerName server
@@ -25,6 +26,13 @@ DocumentRoot {folder}/objects
 User www-data
 Group www-data
 DefaultRuntimeDir {folder}
+{workers}LoadModule status_module {modules}/mod_status.so
+ExtendedStatus On
+<Location {status}>
+SetHandler server-status
+</Location>
+"""
+WORKERS = """\
 ListenBacklog 4096
 ThreadsPerChild 64
 StartServers 4
@@ -32,6 +40,12 @@ ServerLimit 16
 MaxRequestWorkers 1024
 MaxSpareThreads 1024
 """
+
+
+def answered(text: str) -> int:
+    """Read of its status how many requests it answered. Raises LookupError, ValueError."""
+    told = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    return int(told["Total Accesses"])
 
 
 def object_name(octets: int) -> str:
@@ -50,7 +64,10 @@ def start(*, folder: str, address: str, port: int, sizes_octets: list[int]) -> d
     The objects' octets are pseudo-random with the size as seed: the same in every run, not compressible.
     """
     programs.require_free(address=address, port=port)
-    config = _CONFIG.format(folder=folder, address=address, port=port, modules=_MODULES)
+    config = _CONFIG.format(
+        folder=folder, address=address, port=port, modules=MODULES, workers=WORKERS,
+        status=own_counts.PATH,
+    )
     programs.write_files(folder=folder, files={"apache.conf": config})
     objects = Path(folder, "objects")
     objects.mkdir()

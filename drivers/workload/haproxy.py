@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 from typing import ClassVar
 
 from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
+from bmwg.drivers.workload import own_counts
 from bmwg.drivers.workload.proxied import BACKLOG, ProxyFunction
 from bmwg.drivers.workload.run_authority import Terminated
 
-PORT_NUMBER = 8089
+PORT_NUMBER, PLAIN_PORT = 8089, 8189
 PEM = "server.pem"
 
 _CONFIG = """\
@@ -27,6 +29,9 @@ defaults
     retry-on conn-failure empty-response
 frontend clients
     bind {address}:{port} backlog {backlog}{ssl}
+    bind {address}:{plain} backlog {backlog}
+    stats enable
+    stats uri {status}
     default_backend origin
 backend origin
     server origin {origin}
@@ -40,12 +45,17 @@ class Haproxy:
     packages: ClassVar[tuple[str, ...]] = ("haproxy",)
     forward: ClassVar[bool] = False
     counts: ClassVar[bool] = False
+    plain_port: ClassVar[int] = PLAIN_PORT
+    executable: ClassVar[str] = "haproxy"
+    status_path: ClassVar[str] = f"{own_counts.PATH};csv"
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
         """Return HAProxy as it is started in an instance; it keeps nothing, whatever `cache` says."""
         config = _CONFIG.format(
             address=ADDRESS,
             port=PORT,
+            plain=PLAIN_PORT,
+            status=own_counts.PATH,
             backlog=BACKLOG,
             ssl=_tls(tls) if tls else "",
             origin=f"{origin[0]}:{origin[1]}",
@@ -60,6 +70,14 @@ class Haproxy:
             secrets=frozenset({PEM}) if tls else frozenset(),
         )
 
+    def counted(self, text: str) -> dict[str, int]:
+        """Read its table of statistics: the line of the frontend."""
+        rows = csv.DictReader(text.removeprefix("# ").splitlines())
+        mine = next((row for row in rows if row["svname"] == "FRONTEND"), None)
+        if mine is None:
+            raise LookupError("no line of a frontend")
+        return {own_counts.REQUESTS: int(mine["req_tot"]), "accepted": int(mine["conn_tot"])}
+
 
 def _tls(tls: Terminated) -> str:
     of = tls.of
@@ -71,3 +89,4 @@ def _tls(tls: Terminated) -> str:
 
 
 _: type[ProxyFunction] = Haproxy
+_counting: type[own_counts.CountsRequests] = Haproxy

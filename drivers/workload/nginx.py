@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
+from bmwg.drivers.workload import own_counts
 from bmwg.drivers.workload.proxied import BACKLOG, ProxyFunction
 from bmwg.drivers.workload.run_authority import Terminated
 
-PORT_NUMBER = 8088
+PORT_NUMBER, PLAIN_PORT = 8088, 8188
 CERTIFICATE, KEY = "server.crt", "server.key"
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
@@ -34,7 +35,11 @@ http {{
     }}
     server {{
         listen {address}:{port} backlog={backlog}{ssl};
-{tls}        location / {{
+        listen {address}:{plain} backlog={backlog};
+{tls}        location = {status} {{
+            stub_status;
+        }}
+        location / {{
             proxy_pass http://origin;
             proxy_http_version 1.1;
             proxy_set_header Connection "";
@@ -52,6 +57,9 @@ class Nginx:
     packages: ClassVar[tuple[str, ...]] = ("nginx",)
     forward: ClassVar[bool] = False
     counts: ClassVar[bool] = False
+    plain_port: ClassVar[int] = PLAIN_PORT
+    executable: ClassVar[str] = "nginx"
+    status_path: ClassVar[str] = own_counts.PATH
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
         """Return nginx as it is started in an instance; it keeps nothing, whatever `cache` says."""
@@ -60,6 +68,8 @@ class Nginx:
                 folder=FOLDER,
                 address=ADDRESS,
                 port=PORT,
+                plain=PLAIN_PORT,
+                status=own_counts.PATH,
                 backlog=BACKLOG,
                 ssl=" ssl" if tls else "",
                 origin=f"{origin[0]}:{origin[1]}",
@@ -77,6 +87,11 @@ class Nginx:
             packages=self.packages,
             secrets=frozenset({KEY}) if tls else frozenset(),
         )
+
+    def counted(self, text: str) -> dict[str, int]:
+        """Read its status: the line of numbers is accepted, handled, requests."""
+        accepted, handled, requests = map(int, text.splitlines()[2].split())
+        return {own_counts.REQUESTS: requests, "accepted": accepted, "handled": handled}
 
 
 def tls_lines(tls: Terminated) -> str:
@@ -102,3 +117,4 @@ def tls_lines(tls: Terminated) -> str:
 
 
 _: type[ProxyFunction] = Nginx
+_counting: type[own_counts.CountsRequests] = Nginx

@@ -21,13 +21,15 @@ if TYPE_CHECKING:  # the drivers' modules are imported on the clients' node, for
 class Served:
     """An endpoint of requests: where something answers them, and how it is asked.
 
-    A `forward` one is asked for a whole URL, another for a path. With `trust` it is asked by TLS.
+    A `forward` one is asked for a whole URL, another for a path. With `trust` it is asked by TLS, and where
+    there is a `plain_port` it answers there without.
     """
 
     address: str
     port: int
     forward: bool = True
     trust: Trust | None = None
+    plain_port: int = 0
 
     def target(self, row: Row, octets: int) -> str:
         """Return what stands in the request line for the object of a size."""

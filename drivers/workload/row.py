@@ -21,7 +21,7 @@ from bmwg.drivers.ports import interfaces, routing, sysctl
 from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.drivers.testbed.row import CLIENT, PROXY, SERVER
 from bmwg.drivers.undo.ledger import Ledger
-from bmwg.drivers.workload import apache
+from bmwg.drivers.workload import apache, own_counts
 
 _CLIENT_ADDRESS, _PROXY_TO_CLIENT = "198.18.1.2", "198.18.1.1"
 SERVER_ADDRESS, _PROXY_TO_SERVER = "198.18.2.2", "198.18.2.1"
@@ -63,6 +63,15 @@ class Row:
     def origin_host(self) -> str:
         """The server as the Host of a request names it."""
         return f"{SERVER_ADDRESS}:{apache.PORT_NUMBER}"
+
+    def answered(self) -> int:
+        """Requests that the server has answered, by its own count, those for this count among them.
+
+        Raises DriverError COUNT-01.
+        """
+        path = f"{own_counts.PATH}?auto"
+        text = self.server.call(own_counts.fetch, address=SERVER_ADDRESS, port=ORIGIN[1], path=path)
+        return apache.answered(text)
 
     def fault(self) -> str | None:
         """Say why the server no longer serves; None while it runs."""
@@ -141,7 +150,7 @@ class Ends:
             node.call(interfaces.add_address, interface=interface, address=f"{address}/{_PREFIX}")
         for node, via in ((self.client, _PROXY_TO_CLIENT), (self.server, _PROXY_TO_SERVER)):
             for destination in (INSTANCE_NETWORK, "198.18.1.0/24", "198.18.2.0/24"):
-                if _PREFIX_OF[node.name] != destination:
+                if NETWORK_OF[node.name] != destination:
                     node.call(routing.add_route, destination=destination, via=via)
         # a client that closes its connections keeps their ports for a minute
         self.client.call(sysctl.write, key="net/ipv4/tcp_tw_reuse", value="1")
@@ -203,4 +212,4 @@ def serving_row(
         ends.server.call(programs.stop, folder=folder, **started["process"])
 
 
-_PREFIX_OF = {CLIENT: "198.18.1.0/24", SERVER: "198.18.2.0/24"}
+NETWORK_OF = {CLIENT: "198.18.1.0/24", SERVER: "198.18.2.0/24"}

@@ -57,6 +57,8 @@ class Squid:
     packages: ClassVar[tuple[str, ...]] = PACKAGES
     forward: ClassVar[bool] = True
     counts: ClassVar[bool] = True
+    plain_port: ClassVar[int] = 0
+    executable: ClassVar[str] = "squid"
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
         """Return it as it is started; which origin is asked is in each request."""

@@ -30,6 +30,8 @@ class Load:
     address: str
     port: int
     objects: Sequence[Sequence[Any]]  # octets, and the target of the request line; asked for by turns
+    turns: Sequence[Sequence[int]] = ()  # first object, count, 1 with TLS: of each connection, by turns
+    plain_port: int = 0  # of connections without TLS among others
     host: str
     ramp_s: float
     sustain_s: float
@@ -66,6 +68,7 @@ class Load:
         told = {
             "address": self.address,
             "port": self.port,
+            "plain_port": self.plain_port,
             "host": self.host,
             "ramp_ns": ramp_ns,
             "sustain_ns": self.sustain_ns,
@@ -82,4 +85,5 @@ class Load:
         if self.trust:
             told |= {key: value for key, value in self.trust.as_builtins().items() if key != "authority"}
         objects = [f"object={octets} {target}" for octets, target in self.objects]
-        return [*(f"{key}={value}" for key, value in told.items()), *objects]
+        turns = [f"turn={' '.join(map(str, turn))}" for turn in self.turns]
+        return [*(f"{key}={value}" for key, value in told.items()), *objects, *turns]

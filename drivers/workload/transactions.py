@@ -33,6 +33,8 @@ class TransactionClients(OfRequests):
             "address": served.address,
             "port": served.port,
             "objects": [(octets, served.target(self._row, octets)) for octets in spec.sizes_octets],
+            "turns": [(turn.first, turn.count, int(turn.encrypted)) for turn in spec.turns],
+            "plain_port": served.plain_port,
             "host": trust.name if trust else self._row.origin_host,
             "ramp_s": spec.ramp_s,
             "sustain_s": spec.duration_s,
@@ -81,6 +83,7 @@ def told(ran: Mapping[str, Any]) -> RequestsResult:
         unsent_requests=unsent,
         generator=dict(ran["why_unsent"]),
         sustain=sustain,
+        whole=dict(ran["whole"]),
     )
 
 

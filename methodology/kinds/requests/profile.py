@@ -11,7 +11,7 @@ from typing import Any
 
 from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.kinds.repeated.profile import Planned, Profile, Profiles
-from bmwg.methodology.kinds.requests.mixes import mean_octets
+from bmwg.methodology.kinds.requests.mixes import APPLICATIONS, mean_octets
 from bmwg.methodology.kinds.requests.records import (
     CLUSTER_FORMS,
     FORMS,
@@ -37,6 +37,7 @@ EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
     "request_rate": "RATE",
 }
 RFC9411 = {  # experiments of RFC 9411, each with a test of its own for all forms and functions
+    "application_mix": "R9411-MIX-1",
     "connections_per_second": "R9411-CPS-1",
     "https_connections_per_second": "R9411-CPS-2",
     "http_throughput": "R9411-TPUT-1",
@@ -44,6 +45,7 @@ RFC9411 = {  # experiments of RFC 9411, each with a test of its own for all form
     "concurrent_connections": "R9411-CONC-1",
     "https_concurrent_connections": "R9411-CONC-2",
 }
+DIRECT = "none"  # the function that is none: clients and origin alone
 INITIAL_IN = 10  # rfc9411-7.2.3.2: the initial load is a tenth of the target
 _CONNECTIONS = ("connections_per_second", "https_connections_per_second")
 # Network options with a test of their own, in its id's order; of other options all share the next number.
@@ -143,8 +145,8 @@ def load(name: str, *, forms: Collection[str] | None = None) -> Profile[Requests
     Raises ConfigError HPROF-01, and HPROF-02 (a ToolkitBug for a file of ours).
     """
     found = PROFILES.load(name)
-    if absent := _not_installed(found.data, forms):
-        raise PROFILES.refusal(name, str(absent[0]))
+    if wrong := [*_not_installed(found.data, forms), *_mixes_that_make_no_cell(found.data)]:
+        raise PROFILES.refusal(name, str(wrong[0]))
     return found
 
 
@@ -158,8 +160,27 @@ def _not_installed(data: Mapping[str, Any], forms: Collection[str] | None) -> li
         )
         for number, experiment in enumerate(data["experiments"] if forms is not None else ())
         for form in experiment.get("forms", ())
-        if forms is not None and form not in forms
+        if forms is not None and form not in forms and not form.startswith(POD_PREFIX)
     ]
+
+
+def _mixes_that_make_no_cell(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield each mix of applications that lacks TLS, is held, or whose connections leave objects out."""
+    for number, experiment in enumerate(data["experiments"]):
+        rate = experiment.get("rate", {})
+        for item in experiment["objects"]:
+            mix = APPLICATIONS.get(item.get("mix", ""))
+            if mix is None:
+                continue
+            each = rate.get("requests_per_connection", 1)
+            if "tls" not in experiment or rate.get("holds") or each % mix.whole_requests:
+                yield Problem(
+                    location=("experiments", number),
+                    expected=f"for mix {item['mix']}: tls, no holds, requests_per_connection a multiple of"
+                    f" {mix.whole_requests}",
+                    found=f"tls {experiment.get('tls')}, holds {rate.get('holds', False)},"
+                    f" requests_per_connection {each}",
+                )
 
 
 def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[RequestsSpec]]:
@@ -173,7 +194,7 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[RequestsSpec]]:
                 for item in experiment["objects"]:
                     requests = item.get("slow_requests", item["requests"]) if slow else item["requests"]
                     if requests and (form not in pods or item.get("octets") in experiment["pod_octets"]):
-                        for function, tls in _functions(experiment):
+                        for function, tls in _functions(experiment, form):
                             yield _planned(
                                 profile,
                                 experiment,
@@ -186,9 +207,15 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[RequestsSpec]]:
                             )
 
 
-def _functions(experiment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each function of an experiment with each way in which it ends TLS."""
+def _functions(experiment: Mapping[str, Any], form: str) -> Iterator[tuple[str, str]]:
+    """Yield each function of an experiment with each way in which it ends TLS.
+
+    Clients and origin alone are in no form, and are measured beside the first one.
+    """
+    first = experiment.get("forms", FORMS)[0]
     for function in experiment.get("functions", (SQUID,)):
+        if function == DIRECT and form != first:
+            continue
         for tls in experiment.get("tls", (PLAIN,)):
             yield function, tls
 

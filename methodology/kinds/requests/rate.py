@@ -120,6 +120,8 @@ def assessed(result: RequestsResult) -> Assessment:
         return Assessment(validity=Validity.FAULT, reason=reason)
     if not result.asked_requests:
         return Assessment(validity=Validity.FAULT)
+    if astray := past_the_function(result):
+        return Assessment(validity=Validity.INCONSISTENT, reason=astray)
     if result.unsent_requests:
         reason = f"{result.unsent_requests} of {result.asked_requests} requests not offered as asked"
         return Assessment(validity=Validity.SENT_SHORT, reason=reason)
@@ -128,3 +130,15 @@ def assessed(result: RequestsResult) -> Assessment:
         reason = f"the client itself used {phase.client_share:.0%} of a CPU: {unmet[0]}"
         return Assessment(validity=Validity.SENT_SHORT, reason=reason)
     return Assessment(validity=Validity.VALID)
+
+
+def past_the_function(result: RequestsResult) -> str:
+    """Say that a function or the origin counted less than the clients: by another way, or from a cache."""
+    for name, count in result.whole.items():
+        own = result.function_counts.get(name, count)
+        if own < count:
+            return f"the function itself counted {own} {name}, its clients {count}: the others went past it"
+    answered, origin = result.whole.get("requests", 0), result.origin_requests
+    if origin is not None and origin < answered:
+        return f"the origin answered {origin} requests, the clients got {answered} answers: others are of a cache"
+    return ""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from bmwg.methodology.kinds.requests.mixes import MIXES
+from bmwg.methodology.kinds.requests import mixes
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.methodology.kinds.requests.tls import PLAIN
 
@@ -83,7 +83,12 @@ class RequestsSpec:
     @property
     def sizes_octets(self) -> tuple[int, ...]:
         """The sizes of the objects that are asked for by turns."""
-        return MIXES[self.mix] if self.mix else (self.object_octets,)
+        return mixes.sizes_octets(self.mix) if self.mix else (self.object_octets,)
+
+    @property
+    def turns(self) -> tuple[mixes.Turn, ...]:
+        """What its connections are for, by turns; none where all are alike."""
+        return mixes.turns(self.mix) if self.mix else ()
 
     @property
     def load(self) -> int:
@@ -137,7 +142,11 @@ class RequestsResult:
     the generator's own fault. `generator` holds what it counted by itself, errors by their names, where it is
     TRex. `shares` are the requests that each proxy behind one address counted, in the order of the
     deployment's instances (None: clients ask each by its own). `sustain` is what the sustain phase of
-    transactions was; the other numbers are of that phase then.
+    transactions was; the other numbers are of that phase then. Of the whole load, ramp up included, are
+    `whole`, what its client counted (`connections` established, `requests` answered rightly), and
+    `function_counts`, what the function counted by itself (the first of these is packets that open a
+    connection); empty where nobody told. `origin_requests` are those that the origin answered (None: not
+    asked, or it may be asked less, for there is a cache).
     """
 
     asked_requests: int = 0
@@ -163,11 +172,15 @@ class RequestsResult:
     generator: Mapping[str, int] = field(default_factory=dict)
     shares: tuple[int, ...] | None = None
     sustain: Sustained | None = None
+    whole: Mapping[str, int] = field(default_factory=dict)
+    function_counts: Mapping[str, int] = field(default_factory=dict)
+    origin_requests: int | None = None
 
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds of it beside faults and what was asked for."""
         told = asdict(self)
-        absent = [name for name in ("shares", "sustain") if told[name] is None]
+        absent = [name for name in ("shares", "sustain", "origin_requests") if told[name] is None]
+        absent += [name for name in ("whole", "function_counts") if not told[name]]
         for name in ("faults", "asked_requests", *absent):
             del told[name]
         lists = {name: list(told[name]) for name in ("shares",) if name in told}

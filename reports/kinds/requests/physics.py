@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.mixes import APPLICATIONS
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.reports.checker.evidence import Evidence
@@ -107,7 +108,9 @@ def _phase(spec: RequestsSpec, one: RequestsResult, phase: Sustained) -> Iterato
     yield Count(what="body_octets", found=phase.body_octets, least=octets, most=octets)
     other = set(spec.sizes_octets) ^ {size for size, _ in phase.objects}
     yield Count(what="objects that were not asked for, or not told", found=len(other), most=0)
-    if not phase.held_connections:  # asked for by turns: but for what was lost, no object more than once more
+    if spec.turns:
+        yield from _by_applications(spec, phase)
+    elif not phase.held_connections:  # asked for by turns: but for what was lost, no object more than once more
         counts = [count for _, count in phase.objects]
         lost = phase.due_connections * each - sum(counts)
         apart = max(counts, default=0) - min(counts, default=0)
@@ -117,6 +120,25 @@ def _phase(spec: RequestsSpec, one: RequestsResult, phase: Sustained) -> Iterato
     yield Count(what="resumed sessions", found=phase.resumed, most=agreed)
     yield from in_order("first_octet_ns", phase.first_octet_ns)
     yield from in_order("last_octet_ns", phase.last_octet_ns)
+
+
+def _by_applications(spec: RequestsSpec, phase: Sustained) -> Iterator[Count]:
+    """A mix of applications has each object as often as the turns of its connections make it, but for what was lost."""
+    each, rounds = phase.requests_per_connection, phase.due_connections // len(spec.turns)
+    right = dict(phase.objects)
+    lost = phase.due_connections * each - sum(right.values())
+    of = APPLICATIONS[spec.mix]
+    for one in of.applications:
+        for size in one.sizes_octets:
+            in_round = of.share(one.name) * each // len(one.sizes_octets)
+            yield Count(
+                what=f"right answers of {size} octets",
+                found=right.get(size, 0),
+                least=max(0, rounds * in_round - lost),
+                most=(rounds + 1) * in_round,
+            )
+    agreed, most = sum(phase.negotiated.values()), (rounds + 1) * of.encrypted_turns
+    yield Count(what="TLS handshakes of the mix", found=agreed, most=most)
 
 
 PHYSICS = Physics(kind=REQUESTS, lasted=_lasted, counts=_counts, answers_invalid=True)

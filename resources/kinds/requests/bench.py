@@ -12,6 +12,7 @@ from bmwg.drivers.api.instance import VmDriver
 from bmwg.drivers.platform_record.deployment import take_row
 from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.drivers.workload import proxied, squid
+from bmwg.drivers.workload.crossed import CrossedFunction
 from bmwg.drivers.workload.lab_row import open_lab_row
 from bmwg.drivers.workload.row import INTERFACES, Row, open_row
 from bmwg.drivers.workload.run_authority import RunAuthority
@@ -27,10 +28,12 @@ from bmwg.methodology.records import Outcome
 from bmwg.reports.store import read_run
 from bmwg.resources.kinds.repeated.bench import RepeatedBench
 from bmwg.resources.kinds.repeated.measure import CellExecutions, DeploymentBrokenError, Stand
-from bmwg.resources.kinds.requests.deployment import PROBE_OCTETS, Deployment, deployed, start_serving
+from bmwg.resources.kinds.requests.crossed import crossed
+from bmwg.resources.kinds.requests.deployment import PROBE_OCTETS, deployed, start_serving
 from bmwg.resources.kinds.requests.measure import measured, served
 from bmwg.resources.kinds.requests.needs import lacking
 from bmwg.resources.kinds.requests.stage import Stage
+from bmwg.resources.kinds.requests.standing import Standing
 from bmwg.resources.kinds.requests.testbed_part import networks_of_header, runtime_of_header
 from bmwg.resources.run.deployment_identity import Records
 from bmwg.resources.run.open_run import OpenRun
@@ -125,16 +128,7 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
         of = [word for word in (spec.function, spec.tls) if word and word != SQUID]
         deployment_id = self.new_deployment(spec.form, str(spec.proxies), cache, *of)
         row = self._stage.row()
-        with deployed(
-            row,
-            self._stage.hosting(),
-            proxies=spec.proxies,
-            cache=spec.cache,
-            stress_cpus=spec.stress_cpus,
-            deadline_s=start_deadline_s(self._profile, spec.form),
-            function=proxied.function(spec.function),
-            tls=self._authority.terminated(spec.tls) if spec.tls else None,
-        ) as deployment:
+        with self._standing(row, spec) as deployment:
             evidence = {**deployment.describe(), "workloads": self._workloads(left, deployment)}
             self.run.store.add_deployment(deployment_id, evidence)
             goes_on = any(executions.done for executions in left if executions.planned.spec.search is None)
@@ -143,7 +137,24 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
                     self._measure_cell(left[0], deployment, deployment_id)
                     self.keep_judged(left.pop(0), self.guard.judged)
 
-    def _measure_cell(self, executions: Executions, deployment: Deployment, deployment_id: str) -> None:
+    def _standing(self, row: Row, spec: RequestsSpec) -> AbstractContextManager[Standing]:
+        function, hosting = proxied.function(spec.function), self._stage.hosting()
+        deadline_s = start_deadline_s(self._profile, spec.form)
+        tls = self._authority.terminated(spec.tls) if spec.tls else None
+        if isinstance(function, CrossedFunction):
+            return crossed(row, hosting, function, tls=tls, deadline_s=deadline_s)
+        return deployed(
+            row,
+            hosting,
+            proxies=spec.proxies,
+            cache=spec.cache,
+            stress_cpus=spec.stress_cpus,
+            deadline_s=deadline_s,
+            function=function,
+            tls=tls,
+        )
+
+    def _measure_cell(self, executions: Executions, deployment: Standing, deployment_id: str) -> None:
         """Search for a rate, or run what is left after a warm-up. Raises DeploymentBrokenError."""
         spec = executions.planned.spec
         clients = self._stage.clients(spec.workload.value)
@@ -161,7 +172,7 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
         warms_up = spec.warm_up_requests and not clients.warms_up_itself
         executions.run(stand, replace(spec, asked_requests=spec.warm_up_requests) if warms_up else None)
 
-    def _workloads(self, left: Sequence[Executions], deployment: Deployment) -> dict[str, Any]:
+    def _workloads(self, left: Sequence[Executions], deployment: Standing) -> dict[str, Any]:
         """Attach what will ask the instances; names, versions and settings, by name."""
         told = {}
         for name in dict.fromkeys(executions.planned.spec.workload.value for executions in left):

@@ -14,7 +14,7 @@ from typing import Any
 from bmwg.drivers.api.instance import Group, Grouping, Hosting, Instance, Limits, Program
 from bmwg.drivers.places.instances import AgentsProgram
 from bmwg.drivers.ports import routing
-from bmwg.drivers.workload import probe, squid, tls_client
+from bmwg.drivers.workload import own_counts, probe, squid, tls_client
 from bmwg.drivers.workload.of_requests import Served
 from bmwg.drivers.workload.proxied import ProxyFunction
 from bmwg.drivers.workload.row import ORIGIN, Row
@@ -47,7 +47,7 @@ def start_serving(
     began = time.monotonic_ns()
     instance = hosting.start(program, number, Limits())
     try:
-        _wait_serving(row, _served(instance.endpoint, forward=forward, tls=tls), deadline_s)
+        wait_serving(row, as_served(instance.endpoint, forward=forward, tls=tls), deadline_s)
         return instance, time.monotonic_ns() - began
     except BaseException as error:
         fault = None
@@ -62,15 +62,20 @@ def start_serving(
         raise
 
 
-def _served(endpoint: tuple[str, int], *, forward: bool, tls: Terminated | None) -> Served:
+def as_served(
+    endpoint: tuple[str, int], *, forward: bool, tls: Terminated | None, plain_port: int = 0
+) -> Served:
+    """Return an endpoint as clients ask it."""
     address, port = endpoint
-    return Served(address=address, port=port, forward=forward, trust=tls.trust if tls else None)
+    trust = tls.trust if tls else None
+    return Served(address=address, port=port, forward=forward, trust=trust, plain_port=plain_port)
 
 
-def _wait_serving(row: Row, served: Served, deadline_s: float) -> None:
+def wait_serving(row: Row, served: Served, deadline_s: float) -> None:
+    """Wait until an endpoint serves the right body. Raises DriverError PROBE-01, TLS-01 to TLS-05."""
     trust = served.trust.as_builtins() if served.trust else None
     if trust is not None:
-        _look(row, served, deadline_s)
+        look(row, served, deadline_s)
     row.client.call_within(
         deadline_s + 30.0,
         probe.wait_serving,
@@ -83,7 +88,7 @@ def _wait_serving(row: Row, served: Served, deadline_s: float) -> None:
     )
 
 
-def _look(row: Row, served: Served, deadline_s: float) -> dict[str, Any]:
+def look(row: Row, served: Served, deadline_s: float) -> dict[str, Any]:
     """Return what a client and this endpoint agree on. Raises DriverError TLS-01 to TLS-05."""
     assert served.trust is not None  # of one that is asked by TLS
     told: dict[str, Any] = row.client.call_within(
@@ -126,6 +131,7 @@ class Deployment:
         self._proxies = proxies
         self._deadline_s = deadline_s
         self._stress: AgentsProgram | None = None
+        self._silent = ""  # why the function tells nothing of itself
 
     @property
     def endpoints(self) -> list[tuple[str, int]]:
@@ -140,15 +146,16 @@ class Deployment:
     @property
     def served(self) -> list[Served]:
         """What clients ask, and how."""
-        return [self._as_served(endpoint) for endpoint in self.asked]
+        return [self._as_endpoint(endpoint) for endpoint in self.asked]
 
     @property
     def looked_at(self) -> list[Served]:
         """Each instance, and the address before them."""
-        return [self._as_served(endpoint) for endpoint in dict.fromkeys((*self.endpoints, *self.asked))]
+        return [self._as_endpoint(endpoint) for endpoint in dict.fromkeys((*self.endpoints, *self.asked))]
 
-    def _as_served(self, endpoint: tuple[str, int]) -> Served:
-        return _served(endpoint, forward=self._function.forward, tls=self._tls)
+    def _as_endpoint(self, endpoint: tuple[str, int]) -> Served:
+        of = self._function
+        return as_served(endpoint, forward=of.forward, tls=self._tls, plain_port=of.plain_port)
 
     @property
     def grouped(self) -> bool:
@@ -187,8 +194,8 @@ class Deployment:
         made = hosting.group(self.program, self._proxies, Limits(), within_s=within_s)
         self._group = stack.enter_context(made)
         self.instances = list(self._group.instances)
-        for served in (*map(self._as_served, self.endpoints), *self.served):
-            _wait_serving(self.row, served, self._deadline_s)
+        for served in (*map(self._as_endpoint, self.endpoints), *self.served):
+            wait_serving(self.row, served, self._deadline_s)
         self.start_ns.append(time.monotonic_ns() - began)
 
     def load(self, cpus: int, stack: ExitStack) -> None:
@@ -233,6 +240,33 @@ class Deployment:
             told.append(found)
         return told
 
+    def counted(self) -> dict[str, int]:
+        """What the function counts by itself, this question among it; nothing of one that does not tell."""
+        function = self._function
+        if self._silent or not isinstance(function, own_counts.CountsRequests):
+            return {}
+        return own_counts.read(self.row.client, function, self.endpoints[0][0])
+
+    def look_for_counts(self) -> None:
+        """Find out, before anything is measured, whether the function tells what it counts."""
+        self._silent = self._why_silent()
+
+    def _why_silent(self) -> str:
+        """Say why the function's own counters cannot be read; empty where they can."""
+        if not isinstance(self._function, own_counts.CountsRequests):
+            return "the function has none that are read here"
+        if len(self.instances) > 1:
+            return "they are read of one instance alone"
+        try:
+            own_counts.read(self.row.client, self._function, self.endpoints[0][0])
+        except DriverError as error:
+            return error.found
+        return ""
+
+    def answered(self) -> int:
+        """Requests that the origin has answered, by its own count."""
+        return self.row.answered()
+
     def describe(self) -> dict[str, Any]:
         """Evidence for the platform's record."""
         return {
@@ -246,6 +280,7 @@ class Deployment:
                 "files": self.program.told_files,
             },
             **({"tls": self._tls_told()} if self._tls else {}),
+            "own_counts": self._silent or "read before and after each trial",
             "links": [dict(link) for link in self.row.links],
             "server": "apache2 on the server node",
         }
@@ -254,7 +289,7 @@ class Deployment:
         """What both ends agree on now, by the first of what clients ask, and what was asked for. No key."""
         assert self._tls is not None  # of one that ends TLS
         asked = {"set": self._tls.of.name, "words": self._tls.of.words, "session_resumption": "none"}
-        return {"asked": asked, "agreed": _look(self.row, self.served[0], self._deadline_s)}
+        return {"asked": asked, "agreed": look(self.row, self.served[0], self._deadline_s)}
 
 
 @contextmanager
@@ -275,5 +310,6 @@ def deployed(
     )
     with ExitStack() as stack:
         made.start(stack)
+        made.look_for_counts()
         made.load(stress_cpus, stack)
         yield made

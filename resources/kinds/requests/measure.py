@@ -5,46 +5,59 @@ Ids: SQUID-01 a proxy does not tell what it counted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from bmwg.drivers.workload import probe, squid
+from bmwg.drivers.workload import own_counts, probe, squid
 from bmwg.drivers.workload.of_requests import RequestsWorkload, Served
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.kinds.requests.tls import SETS
-from bmwg.resources.kinds.requests.deployment import Deployment
+from bmwg.resources.kinds.requests.standing import Standing
 
 
-def served(deployment: Deployment) -> list[Served]:
+def served(deployment: Standing) -> list[Served]:
     """Return what clients ask of a deployment as endpoints of requests."""
     return deployment.served
 
 
-def measured(deployment: Deployment, clients: RequestsWorkload, spec: RequestsSpec) -> RequestsResult:
+def measured(deployment: Standing, clients: RequestsWorkload, spec: RequestsSpec) -> RequestsResult:
     """Run one repetition by clients that ask the deployment."""
     before = _probes(deployment, spec.sizes_octets)
     first = deployment.counters() if deployment.grouped else []
     counted = deployment.counters()
-    cpu_before, _ = deployment.usage()
+    passes_all = spec.workload is Workload.TRANSACTIONS and not spec.cache
+    own, origin = deployment.counted(), deployment.answered() if passes_all else None
+    used_before = deployment.usage()
     found = clients.run(spec)
-    cpu_after, memory_octets = deployment.usage()
+    used_after = deployment.usage()
+    own_after, origin_after = deployment.counted(), deployment.answered() if passes_all else None
     counted_after = deployment.counters()
     after = _probes(deployment, spec.sizes_octets)
     hits = squid.gained("client_http.hits", counted, counted_after)
-    used = max(0, cpu_after - cpu_before) / max(1, found.elapsed_ns)
+    used = None
+    if used_before is not None and used_after is not None:
+        used = max(0, used_after[0] - used_before[0]) / max(1, found.elapsed_ns)
     faults = found.faults + _other_tls(spec, found)
     return replace(
         found,
         faults=faults,
         probes=(before, after),
         cpu_share=used if clients.begins_soon else None,
-        memory_octets=memory_octets,
+        memory_octets=used_after[1] if used_after is not None else 0,
+        function_counts=_own_counts(own, own_after),
+        origin_requests=None if origin is None or origin_after is None else max(0, origin_after - origin - 1),
         hits=sum(hits) if hits is not None else None,
         shares=_shares(first, counted, counted_after) if deployment.grouped else None,
         proxied=found.requests + found.warm_up_requests if hits is not None else None,
     )
+
+
+def _own_counts(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """Return what a function counted of the clients' requests: of two questions one stands between both."""
+    looked = 1 if own_counts.REQUESTS in after else 0
+    return {name: max(0, count - before.get(name, 0) - looked) for name, count in after.items()}
 
 
 def _other_tls(spec: RequestsSpec, found: RequestsResult) -> tuple[str, ...]:
@@ -59,7 +72,7 @@ def _other_tls(spec: RequestsSpec, found: RequestsResult) -> tuple[str, ...]:
     return (*told, f"{resumed} connections resumed a TLS session") if resumed else told
 
 
-def _probes(deployment: Deployment, sizes_octets: Sequence[int]) -> tuple[int, bool]:
+def _probes(deployment: Standing, sizes_octets: Sequence[int]) -> tuple[int, bool]:
     """Ask each instance and the address before them for each object; the first wrong one speaks for all."""
     row = deployment.row
     for served, octets in product(deployment.looked_at, sizes_octets):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bmwg.drivers.api.instance import Hosting, InPath
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.nodes import programs as hosting_programs
 from bmwg.drivers.places.machine import VmHosting
 from bmwg.drivers.workload import proxied
+from bmwg.drivers.workload.crossed import CrossedFunction
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, RequestsSpec, Workload
 from bmwg.resources.kinds.requests.stage import Stage
@@ -37,7 +39,12 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
     # of an image, into which only its machine can look
     own_programs = isinstance(hosting, VmHosting) and hosting.root == "image"
     function = proxied.function(group[0].function)
-    asked = [] if own_programs else [(row.proxy, {function.name: function.packages[0]})]
+    if isinstance(function, CrossedFunction):
+        if lack := _no_way(hosting, form):
+            return lack
+        asked = [(row.proxy, {"nft": "nftables"})]
+    else:
+        asked = [] if own_programs else [(row.proxy, {function.executable: function.packages[0]})]
     if any(spec.stress_cpus for spec in group):
         asked.append((row.proxy, {"stress-ng": "stress-ng"}))
     for node, programs in asked:
@@ -49,3 +56,11 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
         if workload is not Workload.START and (lack := stage.clients(workload.value).probe()):
             return lack
     return None
+
+
+def _no_way(hosting: Hosting, form: str) -> Missing | None:
+    """Say that a form has no place between clients and origin."""
+    if isinstance(hosting, InPath):
+        return hosting.no_way()
+    reason = "it stands beside the way between clients and origin, and not in it"
+    return Missing(what=f"a way through hosting form {form}", reason=reason, mend="forms native and pod_<option>")

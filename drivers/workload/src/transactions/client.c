@@ -148,6 +148,7 @@ static void ask_next(struct connection *one, int64_t now) {
 static void complete(struct connection *one) {
     int64_t now = now_ns();
     phase_complete(&phase, now);
+    counts.answered++;
     if (one->counted) {
         times_add(&counts.first, one->first_ns - one->asked_ns);
         times_add(&counts.last, now - one->asked_ns);
@@ -249,7 +250,8 @@ static void step(struct connection *one, uint32_t events) {
         }
         phase_open(&phase, now_ns(), 1);
         one->established = true;
-        if (context == NULL) {
+        counts.established++;
+        if (!load_encrypted(&load, one->number)) {
             ask(one);
             return;
         }
@@ -278,7 +280,9 @@ static void begin(int64_t number, int64_t due_ns, int64_t now, bool counted) {
     int yes = 1;
     setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     int64_t asked_ns = now_ns();
-    if (connect(made, (struct sockaddr *)&load.address, load.address_size) < 0 && errno != EINPROGRESS) {
+    bool plain = load.name != NULL && !load_encrypted(&load, number);
+    struct sockaddr_storage *to = plain ? &load.plain_address : &load.address;
+    if (connect(made, (struct sockaddr *)to, load.address_size) < 0 && errno != EINPROGRESS) {
         int error = errno;
         close(made);
         if (!counted) return;

@@ -42,6 +42,8 @@ void times_add(struct times *times, int64_t ns) {
 void counts_add(struct counts *counts, const struct counts *more) {
     if (more->cpu_ns > counts->cpu_ns) counts->cpu_ns = more->cpu_ns;
     for (size_t at = 0; at < OBJECTS; at++) counts->objects[at] += more->objects[at];
+    counts->established += more->established;
+    counts->answered += more->answered;
     counts->due += more->due;
     counts->opened += more->opened;
     counts->tried += more->tried;
@@ -172,7 +174,8 @@ void told(const struct load *load, struct counts *counts, const struct phase *ph
     print_times("first_octet_ns", &counts->first);
     putchar(',');
     print_times("last_octet_ns", &counts->last);
-    printf("},\"unsent\":%" PRIu64 ",", counts->unsent);
+    printf("},\"whole\":{\"connections\":%" PRIu64 ",\"requests\":%" PRIu64 "},", counts->established, counts->answered);
+    printf("\"unsent\":%" PRIu64 ",", counts->unsent);
     print_tally("why_unsent", &counts->why_unsent);
     printf(",\"took_ns\":%" PRId64 "}\n", took_ns);
 }

@@ -30,6 +30,7 @@ struct phase { /* the sustain phase by intervals; before it begins, `from_ns` is
 struct counts { /* of the connections of the sustain phase alone; cpu_ns: of the busiest thread in that phase */
     int64_t cpu_ns;
     uint64_t objects[OBJECTS]; /* right answers */
+    uint64_t established, answered; /* of the whole load, ramp up included */
     uint64_t due, opened, tried, resets, body_octets, resumed, unsent;
     struct tally failures, negotiated, why_unsent;
     struct times first, last;

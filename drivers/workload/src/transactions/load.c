@@ -1,6 +1,7 @@
 #include "load.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <math.h>
 #include <netinet/in.h>
 #include <stddef.h>
@@ -20,9 +21,9 @@ static int64_t number_of(const char *word, const char *value) {
     return number;
 }
 
-static void give_address(struct load *load, const char *word, const char *value, int64_t port) {
-    struct sockaddr_in *four = (struct sockaddr_in *)&load->address;
-    struct sockaddr_in6 *six = (struct sockaddr_in6 *)&load->address;
+static void give_address(struct load *load, struct sockaddr_storage *to, const char *word, const char *value, int64_t port) {
+    struct sockaddr_in *four = (struct sockaddr_in *)to;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)to;
     if (inet_pton(AF_INET, value, &four->sin_addr) == 1) {
         four->sin_family = AF_INET;
         four->sin_port = htons((uint16_t)port);
@@ -42,6 +43,17 @@ static void give_object(struct load *load, const char *word, char *value) {
     if (target == NULL || load->used == OBJECTS) refuse(word);
     *target++ = 0;
     load->objects[load->used++] = (struct object){.octets = number_of(word, value), .target = target};
+}
+
+/* FIRST COUNT ENCRYPTED */
+static void give_turn(struct load *load, const char *word, const char *value) {
+    struct turn turn;
+    char more;
+    if (load->turned == TURNS ||
+        sscanf(value, "%" SCNd64 " %" SCNd64 " %" SCNd64 "%c", &turn.first, &turn.count, &turn.encrypted, &more) != 3 ||
+        turn.first < 0 || turn.count < 1 || turn.first > OBJECTS || turn.count > OBJECTS || turn.encrypted < 0 || turn.encrypted > 1)
+        refuse(word);
+    load->turns[load->turned++] = turn;
 }
 
 struct load load_of(int count, char **words) {
@@ -70,7 +82,7 @@ struct load load_of(int count, char **words) {
     enum { NUMBERS = sizeof numbers / sizeof *numbers, TEXTS = sizeof texts / sizeof *texts };
     struct load load = {0};
     const char *address = "";
-    int64_t port = 0;
+    int64_t port = 0, plain_port = 0;
     for (int at = 0; at < count; at++) {
         char *value = strchr(words[at], '=');
         if (value == NULL) refuse(words[at]);
@@ -85,10 +97,17 @@ struct load load_of(int count, char **words) {
         if (one < TEXTS) *(const char **)((char *)&load + texts[one].at) = value;
         else if (NAMED("address")) address = value;
         else if (NAMED("object")) give_object(&load, words[at], value);
+        else if (NAMED("turn")) give_turn(&load, words[at], value);
         else if (NAMED("port")) port = number_of(words[at], value);
+        else if (NAMED("plain_port")) plain_port = number_of(words[at], value);
         else refuse(words[at]);
     }
-    give_address(&load, "its address", address, port);
+    give_address(&load, &load.address, "its address", address, port);
+    give_address(&load, &load.plain_address, "its address", address, plain_port);
+    for (int64_t at = 0; at < load.turned; at++) {
+        const struct turn *turn = &load.turns[at];
+        if (turn->first + turn->count > load.used || (turn->encrypted ? !load.name : load.name && !plain_port)) refuse("a turn");
+    }
     if (!load.used || !load.host || !load.interval_ns || load.sustain_ns < load.interval_ns ||
         !load.rate == !load.held || !load.per_connection || !load.threads || (load.name && (!load.version || !load.cipher || !load.group)))
         refuse("these words");
@@ -97,7 +116,13 @@ struct load load_of(int count, char **words) {
 
 size_t load_object(const struct load *load, int64_t number, int64_t done) {
     int64_t each = load->held ? load->held_transactions : load->per_connection;
-    return (size_t)((number * each + done) % load->used);
+    if (!load->turned) return (size_t)((number * each + done) % load->used);
+    const struct turn *turn = &load->turns[number % load->turned];
+    return (size_t)(turn->first + (number / load->turned * each + done) % turn->count);
+}
+
+int load_encrypted(const struct load *load, int64_t number) {
+    return load->turned ? (int)load->turns[number % load->turned].encrypted : load->name != NULL;
 }
 
 static double by_second(const struct load *load) { return (double)load->rate / (double)load->per_connection; }

@@ -1,0 +1,109 @@
+"""The functions that requests cross on their way to the origin: a kernel that forwards by a table of nftables.
+
+Found by their names among `bmwg.drivers.proxy`, as those that answer in place of the origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from bmwg.drivers.api.instance import Crossing
+from bmwg.drivers.api.protocols import JsonValue
+from bmwg.drivers.function import request_rules
+from bmwg.methodology.kinds.requests.profile import DIRECT
+
+FIRST_PORT, LAST_PORT = 1024, 65535  # choice: all that a client may have
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """What is loaded where requests cross: a node function with its arguments, and what it is in words."""
+
+    install: Callable[..., dict[str, JsonValue]]
+    arguments: Mapping[str, Any]
+    words: str
+
+
+@runtime_checkable
+class CrossedFunction(Protocol):
+    """One kind of function that forwards, as data. The class is made without arguments."""
+
+    name: ClassVar[str]
+
+    def table(self, place: Crossing, origin: str, ports: list[int]) -> Table:
+        """Return its table in a place, for connections to these ports of the origin."""
+
+
+class _Firewall:
+    """A firewall with state: a new connection is held against so many rules, of which the last lets it through."""
+
+    name: ClassVar[str]
+    rules: ClassVar[int]
+
+    def table(self, place: Crossing, origin: str, ports: list[int]) -> Table:
+        """Return its rules."""
+        return Table(
+            install=request_rules.load_firewall,
+            arguments={"rules": self.rules, "origin": origin, "ports": ports, "sides": list(place.sides)},
+            words=f"{self.rules} rules, of which the last lets a new connection through; state is kept",
+        )
+
+
+class Firewall10(_Firewall):
+    """Ten rules."""
+
+    name = "firewall-10"
+    rules = 10
+
+
+class Firewall1000(_Firewall):
+    """A thousand rules."""
+
+    name = "firewall-1000"
+    rules = 1_000
+
+
+class Firewall100000(_Firewall):
+    """A hundred thousand rules."""
+
+    name = "firewall-100000"
+    rules = 100_000
+
+
+class RequestsNat44:
+    """A NAT44: each connection gets the outer address of its place and a port that is drawn."""
+
+    name: ClassVar[str] = "nat44"
+
+    def table(self, place: Crossing, origin: str, ports: list[int]) -> Table:
+        """Return its rules."""
+        return Table(
+            install=request_rules.load_nat44,
+            arguments={
+                "address": place.addresses[1],
+                "origin": origin,
+                "ports": ports,
+                "drawn": [FIRST_PORT, LAST_PORT],
+                "sides": list(place.sides),
+            },
+            words=f"sources translated to {place.addresses[1]}, ports {FIRST_PORT}-{LAST_PORT}",
+        )
+
+
+class Direct:
+    """No function: clients and origin alone, with a kernel that routes and counts between them."""
+
+    name: ClassVar[str] = DIRECT
+
+    def table(self, place: Crossing, origin: str, ports: list[int]) -> Table:
+        """Return counters alone."""
+        return Table(
+            install=request_rules.load_counted,
+            arguments={"origin": origin, "sides": list(place.sides)},
+            words="no function: the kernel routes; no rule, no state",
+        )
+
+
+_: tuple[type[CrossedFunction], ...] = (Firewall10, Firewall1000, Firewall100000, RequestsNat44, Direct)

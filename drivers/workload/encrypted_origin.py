@@ -1,0 +1,64 @@
+"""The origin with TLS: a second Apache on the servers' node, for functions that do not end TLS themselves."""
+
+from __future__ import annotations
+
+from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
+from bmwg.drivers.workload.apache import MODULES, PACKAGES, WORKERS
+from bmwg.drivers.workload.run_authority import Terminated
+
+PORT_NUMBER = 8443
+CERTIFICATE, KEY = "server.crt", "server.key"
+_CONFIG = """\
+ServerRoot {folder}
+ServerName {name}
+Listen {address}:{port}
+PidFile {folder}/pid
+Mutex file:{folder} default
+ErrorLog {folder}/error.log
+LoadModule mpm_event_module {modules}/mod_mpm_event.so
+LoadModule authz_core_module {modules}/mod_authz_core.so
+LoadModule ssl_module {modules}/mod_ssl.so
+DocumentRoot {objects}
+User www-data
+Group www-data
+DefaultRuntimeDir {folder}
+SSLSessionCache none
+{workers}{tls}"""
+
+
+def tls_lines(tls: Terminated) -> str:
+    """Return the lines that end TLS in Apache; certificate and key are in its folder. No session is resumed."""
+    of = tls.of
+    cipher = f"TLSv1.3 {of.cipher}" if of.version == "TLSv1.3" else of.cipher
+    return (
+        "SSLEngine on\n"
+        f"SSLCertificateFile {FOLDER}/{CERTIFICATE}\n"
+        f"SSLCertificateKeyFile {FOLDER}/{KEY}\n"
+        f"SSLProtocol {of.version}\n"
+        f"SSLCipherSuite {cipher}\n"
+        f"SSLOpenSSLConfCmd Groups {of.group}\n"
+        "SSLOpenSSLConfCmd NumTickets 0\n"
+        "SSLSessionTickets off\n"
+    )
+
+
+def program(tls: Terminated, objects: str) -> Program:
+    """Return it as it is started; it serves the objects that the origin made, from the folder `objects`."""
+    config = _CONFIG.format(
+        folder=FOLDER,
+        name=tls.trust.name,
+        address=ADDRESS,
+        port=PORT,
+        modules=MODULES,
+        objects=objects,
+        workers=WORKERS,
+        tls=tls_lines(tls),
+    )
+    return Program(
+        name="apache2",
+        command=("apache2", "-f", f"{FOLDER}/apache.conf", "-DFOREGROUND"),
+        port=PORT_NUMBER,
+        files={"apache.conf": config, CERTIFICATE: tls.certificate, KEY: tls.key},
+        packages=PACKAGES,
+        secrets=frozenset({KEY}),
+    )
