@@ -18,7 +18,7 @@ _FIRST_SOURCE = ipaddress.IPv4Address("198.18.64.0")  # choice: of the benchmark
 _SOURCES = 1 << 14
 _FIRST_PORT = 1024
 _BEHIND_SRCNAT = 110  # nftables translates sources at priority 100
-# choice: the kernel remembers a connection that ended for 120 s, and its table is full of these within seconds
+# choice: the kernel remembers a connection that ended for 120 s: within seconds its table is full of these
 _SETTINGS = {
     "net/netfilter/nf_conntrack_tcp_timeout_time_wait": "1",
     "net/netfilter/nf_conntrack_tcp_timeout_close": "1",
@@ -26,7 +26,7 @@ _SETTINGS = {
 
 
 def firewall(rules: int, origin: str, ports: Sequence[int], sides: Sequence[str]) -> Iterator[str]:
-    """Yield a rule set of so many rules: the last lets connections to the origin through, the others match none.
+    """Yield a rule set of so many rules: the last lets connections to the origin through, others match none.
 
     `sides` are the interfaces towards clients and origin. Packets of a connection that was let through pass
     before all of them, as in any firewall with state; a new one is held against each, in their order.
@@ -53,7 +53,7 @@ def nat44(
 
     What would leave untranslated is dropped and counted, so each connection that comes was translated.
     """
-    inside, outside = sides
+    _, outside = sides
     first, last = drawn
     yield from _begin()
     yield " chain translate {"

@@ -164,7 +164,9 @@ class PodHosting:
             self._enter_first(number)
             stack.callback(self._leave, number)
             cpus = self._node.call(cgroups.default_cpus)
-            sandbox, netns, attached = stack.enter_context(self._sandbox(name, number, cpus, forwarding=False))
+            sandbox, netns, attached = stack.enter_context(
+                self._sandbox(name, number, cpus, forwarding=False)
+            )
             address = attached[0].attachment.addresses[0].partition("/")[0]
             folder = f"/run/bmwg-instances/{name}"  # as of a native one; all of /run is the node's own
             placed = program.at(folder, address, program.port)

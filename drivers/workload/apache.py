@@ -65,7 +65,11 @@ def start(*, folder: str, address: str, port: int, sizes_octets: list[int]) -> d
     """
     programs.require_free(address=address, port=port)
     config = _CONFIG.format(
-        folder=folder, address=address, port=port, modules=MODULES, workers=WORKERS,
+        folder=folder,
+        address=address,
+        port=port,
+        modules=MODULES,
+        workers=WORKERS,
         status=own_counts.PATH,
     )
     programs.write_files(folder=folder, files={"apache.conf": config})

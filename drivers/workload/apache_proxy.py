@@ -66,7 +66,9 @@ class ApacheProxy:
         )
         files = {"apache.conf": config}
         if tls:
-            files["apache.conf"] += _TLS.format(address=ADDRESS, port=PORT, lines=tls_lines(tls), origin=where)
+            files["apache.conf"] += _TLS.format(
+                address=ADDRESS, port=PORT, lines=tls_lines(tls), origin=where
+            )
             files |= {CERTIFICATE: tls.certificate, KEY: tls.key}
         return Program(
             name=self.name,

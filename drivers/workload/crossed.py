@@ -1,4 +1,4 @@
-"""The functions that requests cross on their way to the origin: a kernel that forwards by a table of nftables.
+"""The functions that requests cross on their way to the origin: a kernel with a table of nftables.
 
 Found by their names among `bmwg.drivers.proxy`, as those that answer in place of the origin.
 """
@@ -37,7 +37,7 @@ class CrossedFunction(Protocol):
 
 
 class _Firewall:
-    """A firewall with state: a new connection is held against so many rules, of which the last lets it through."""
+    """A firewall with state: a new connection is held against so many rules; the last lets it through."""
 
     name: ClassVar[str]
     rules: ClassVar[int]

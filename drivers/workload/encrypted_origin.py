@@ -27,7 +27,7 @@ SSLSessionCache none
 
 
 def tls_lines(tls: Terminated) -> str:
-    """Return the lines that end TLS in Apache; certificate and key are in its folder. No session is resumed."""
+    """Return the lines that end TLS in Apache, whose folder has certificate and key. Nothing is resumed."""
     of = tls.of
     cipher = f"TLSv1.3 {of.cipher}" if of.version == "TLSv1.3" else of.cipher
     return (

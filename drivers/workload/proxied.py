@@ -1,5 +1,5 @@
-"""The functions that requests pass: forward proxies, which are asked for a whole URL, reverse ones, and a kernel
-that forwards (`crossed`).
+"""The functions that requests pass: forward proxies, which are asked for a whole URL, reverse ones, and a
+kernel that forwards (`crossed`).
 
 Found by their names among `bmwg.drivers.proxy`.
 """

@@ -1,7 +1,7 @@
 """Mixes: transactions ask for their objects by turns, so each share is exact. Pure.
 
-A mix of sizes has one application. A mix of applications says of each connection, by turns, what it is for: with
-TLS or without, and which objects it asks for.
+A mix of sizes has one application. A mix of applications says of each connection, by turns, what it is for:
+with TLS or without, and which objects it asks for.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ApplicationMix:
 
 _PAGE, _CALL, _FILE, _PLAIN, _CHECK = "page", "call", "file", "plain page", "check"
 APPLICATIONS: dict[str, ApplicationMix] = {
-    # choice: rfc9411-7.1 leaves the mix to whoever asks and wants it stated; this one has 8 of 10 connections by TLS
+    # choice: rfc9411-7.1 leaves the mix to whoever asks, and wants it stated; here 8 of 10 connections have TLS
     BMWG_WEB: ApplicationMix(
         version="1",
         applications=(

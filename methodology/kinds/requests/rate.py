@@ -140,5 +140,5 @@ def past_the_function(result: RequestsResult) -> str:
             return f"the function itself counted {own} {name}, its clients {count}: the others went past it"
     answered, origin = result.whole.get("requests", 0), result.origin_requests
     if origin is not None and origin < answered:
-        return f"the origin answered {origin} requests, the clients got {answered} answers: others are of a cache"
+        return f"the origin answered {origin} requests, the clients got {answered}: the others are of a cache"
     return ""

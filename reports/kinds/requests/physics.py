@@ -110,7 +110,9 @@ def _phase(spec: RequestsSpec, one: RequestsResult, phase: Sustained) -> Iterato
     yield Count(what="objects that were not asked for, or not told", found=len(other), most=0)
     if spec.turns:
         yield from _by_applications(spec, phase)
-    elif not phase.held_connections:  # asked for by turns: but for what was lost, no object more than once more
+    elif (
+        not phase.held_connections
+    ):  # asked for by turns: but for what was lost, no object more than once more
         counts = [count for _, count in phase.objects]
         lost = phase.due_connections * each - sum(counts)
         apart = max(counts, default=0) - min(counts, default=0)
@@ -123,7 +125,7 @@ def _phase(spec: RequestsSpec, one: RequestsResult, phase: Sustained) -> Iterato
 
 
 def _by_applications(spec: RequestsSpec, phase: Sustained) -> Iterator[Count]:
-    """A mix of applications has each object as often as the turns of its connections make it, but for what was lost."""
+    """Each object is there as often as the turns of its connections make it, but for what was lost."""
     each, rounds = phase.requests_per_connection, phase.due_connections // len(spec.turns)
     right = dict(phase.objects)
     lost = phase.due_connections * each - sum(right.values())

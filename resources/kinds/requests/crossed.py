@@ -31,7 +31,13 @@ class Crossed:
     grouped = False
 
     def __init__(
-        self, row: Row, hosting: Hosting, function: CrossedFunction, *, tls: Terminated | None, deadline_s: float
+        self,
+        row: Row,
+        hosting: Hosting,
+        function: CrossedFunction,
+        *,
+        tls: Terminated | None,
+        deadline_s: float,
     ) -> None:
         self.row = row
         self._hosting = hosting
@@ -127,8 +133,9 @@ class Crossed:
         counted: dict[str, int] = self._place.run(_CALL_S, request_rules.counts)
         return counted
 
-    def answered(self) -> None:
-        """Not asked: nothing that requests cross keeps an answer."""
+    def answered_by_origin(self) -> dict[str, int]:
+        """Nothing: it is not asked, for nothing that requests cross keeps an answer."""
+        return {}
 
     def describe(self) -> dict[str, Any]:
         """Evidence for the platform's record."""
@@ -152,7 +159,11 @@ class Crossed:
     def _tls_told(self, tls: Terminated) -> dict[str, Any]:
         """What both ends agree on now, and what was asked for. No key."""
         asked = {"set": tls.of.name, "words": tls.of.words, "session_resumption": "none"}
-        return {"ends_at": "the origin", "asked": asked, "agreed": look(self.row, self.served[0], self._deadline_s)}
+        return {
+            "ends_at": "the origin",
+            "asked": asked,
+            "agreed": look(self.row, self.served[0], self._deadline_s),
+        }
 
 
 @contextmanager

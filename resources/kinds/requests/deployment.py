@@ -263,9 +263,9 @@ class Deployment:
             return error.found
         return ""
 
-    def answered(self) -> int:
+    def answered_by_origin(self) -> dict[str, int]:
         """Requests that the origin has answered, by its own count."""
-        return self.row.answered()
+        return {own_counts.REQUESTS: self.row.answered()}
 
     def describe(self) -> dict[str, Any]:
         """Evidence for the platform's record."""

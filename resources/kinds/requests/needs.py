@@ -63,4 +63,6 @@ def _no_way(hosting: Hosting, form: str) -> Missing | None:
     if isinstance(hosting, InPath):
         return hosting.no_way()
     reason = "it stands beside the way between clients and origin, and not in it"
-    return Missing(what=f"a way through hosting form {form}", reason=reason, mend="forms native and pod_<option>")
+    return Missing(
+        what=f"a way through hosting form {form}", reason=reason, mend="forms native and pod_<option>"
+    )

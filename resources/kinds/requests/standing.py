@@ -9,23 +9,36 @@ from bmwg.drivers.workload.row import Row
 
 
 class Standing(Protocol):
-    """A function that stands. `counters` are Squid's, `counted` is what the function counts by itself.
-    `answered` are requests that the origin counted, None where it is not asked.
-
-    `usage` is CPU time (ns) and memory (octets) of its processes, None of one that is none.
-    """
+    """A function that stands in a row."""
 
     row: Row
 
     @property
-    def grouped(self) -> bool: ...
+    def grouped(self) -> bool:
+        """Whether instances stand behind one address."""
+
     @property
-    def served(self) -> list[Served]: ...
+    def served(self) -> list[Served]:
+        """What clients ask, and how."""
+
     @property
-    def looked_at(self) -> list[Served]: ...
-    def usage(self) -> tuple[int, int] | None: ...
-    def counters(self) -> list[dict[str, int]]: ...
-    def counted(self) -> dict[str, int]: ...
-    def answered(self) -> int | None: ...
-    def fault(self) -> str | None: ...
-    def describe(self) -> dict[str, Any]: ...
+    def looked_at(self) -> list[Served]:
+        """What is probed."""
+
+    def usage(self) -> tuple[int, int] | None:
+        """CPU time (ns) and memory (octets) of its processes; None of what is no process."""
+
+    def counters(self) -> list[dict[str, int]]:
+        """Squid's counters, of each instance."""
+
+    def counted(self) -> dict[str, int]:
+        """What the function counts by itself; nothing where it does not tell."""
+
+    def answered_by_origin(self) -> dict[str, int]:
+        """Requests that the origin counted; nothing where it is not asked."""
+
+    def fault(self) -> str | None:
+        """Say what of it no longer stands."""
+
+    def describe(self) -> dict[str, Any]:
+        """Evidence for the platform's record."""
