@@ -70,7 +70,7 @@ class ApplicationMix:
 
 _PAGE, _CALL, _FILE, _PLAIN, _CHECK = "page", "call", "file", "plain page", "check"
 APPLICATIONS: dict[str, ApplicationMix] = {
-    # choice: rfc9411-7.1 leaves the mix to whoever asks, and wants it stated; here 8 of 10 connections have TLS
+    # choice: rfc9411-7.1 leaves the mix to whoever asks and wants it stated; 8 of 10 connections have TLS
     BMWG_WEB: ApplicationMix(
         version="1",
         applications=(
