@@ -13,7 +13,8 @@ from bmwg.methodology.errors import DriverError
 
 PATH = "/bmwg-status"
 REQUESTS = "requests"
-_WITHIN_S = 10.0
+_WITHIN_S = 30.0  # choice: after an overload a function may take connections seconds later
+_MARGIN_S = 15.0
 
 
 @runtime_checkable
@@ -46,7 +47,9 @@ def fetch(*, address: str, port: int, path: str) -> str:
 
 def read(node: Calls, function: CountsRequests, address: str) -> dict[str, int]:
     """Return what a function has counted, asked from a node. Raises DriverError COUNT-01."""
-    text = node.call(fetch, address=address, port=function.plain_port, path=function.status_path)
+    text = node.call_within(
+        _WITHIN_S + _MARGIN_S, fetch, address=address, port=function.plain_port, path=function.status_path
+    )
     try:
         return function.counted(text)
     except (LookupError, ValueError) as error:

@@ -117,19 +117,27 @@ def assessed(result: RequestsResult) -> Assessment:
     bad = [status for status, right in result.probes if status != 200 or not right]
     if bad:
         reason = f"the probes beside it were not answered rightly: status {bad[0]}"
+        reason += f"; {_unsent(result)}" if result.unsent_requests else ""
         return Assessment(validity=Validity.FAULT, reason=reason)
     if not result.asked_requests:
         return Assessment(validity=Validity.FAULT)
     if astray := past_the_function(result):
         return Assessment(validity=Validity.INCONSISTENT, reason=astray)
     if result.unsent_requests:
-        reason = f"{result.unsent_requests} of {result.asked_requests} requests not offered as asked"
-        return Assessment(validity=Validity.SENT_SHORT, reason=reason)
+        return Assessment(validity=Validity.SENT_SHORT, reason=_unsent(result))
     phase = result.sustain
     if phase is not None and phase.client_share >= BUSY and (unmet := criteria.breaches(phase)):
         reason = f"the client itself used {phase.client_share:.0%} of a CPU: {unmet[0]}"
         return Assessment(validity=Validity.SENT_SHORT, reason=reason)
     return Assessment(validity=Validity.VALID)
+
+
+def _unsent(result: RequestsResult) -> str:
+    """Say what a client did not offer, and why by its own words where it counts transactions."""
+    said = f"{result.unsent_requests} of {result.asked_requests} requests not offered as asked"
+    if result.sustain is None or not result.generator:
+        return said
+    return f"{said} ({', '.join(f'{name}: {count}' for name, count in sorted(result.generator.items()))})"
 
 
 def past_the_function(result: RequestsResult) -> str:

@@ -1,13 +1,17 @@
-"""The tables of RFC 9411: each test with its answers by function, TLS and object size, KPIs beside them."""
+"""The tables of RFC 9411: each test with its answers by function, TLS and object size, KPIs beside them.
+
+Beside each figure stands that of clients and origin alone, where the run has it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bmwg.methodology.kinds.requests import tls
+from bmwg.methodology.kinds.requests import alone, tls
+from bmwg.methodology.kinds.requests.mixes import APPLICATIONS
 from bmwg.methodology.kinds.requests.phase_search import HALF, MET, UNMET
-from bmwg.methodology.kinds.requests.profile import RFC9411
-from bmwg.methodology.kinds.requests.records import RequestsSpec
+from bmwg.methodology.kinds.requests.profile import DIRECT, RFC9411
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.reports.kinds.requests.answers import Answered, at_rate
 from bmwg.reports.kinds.requests.words import form_words
@@ -24,6 +28,12 @@ _SOURCE = (
     " octet of an answer, for further transactions of a connection from the request. Throughput is of bodies,"
     " not of layer 2."
 )
+_ALONE = (
+    f"A figure is a function's own where clients and origin alone carry {alone.TIMES} times as much; else"
+    " they may be what limits it, and it is marked as tester limited. What the function counted by itself is"
+    " of the whole trial, ramp up included, beside what its clients counted."
+)
+_NO_FUNCTION = "none (clients and origin alone)"
 _SPREAD = ("min", "mean", "max")
 _CELL = ("hosting form", "function", "TLS", "object")
 _SHOWN = (("min", "mean", "max"), ("p50", "p90", "p99"))
@@ -32,6 +42,7 @@ _HEAD = (
     "type",
     "highest load that meets the criteria",
     "lowest that does not",
+    "clients and origin alone",
     "transactions/s",
     "connections/s opened",
     "open on average",
@@ -39,6 +50,7 @@ _HEAD = (
     "first octet min / mean / max",
     "last octet min / mean / max",
     "failed of tried",
+    "counted by the function itself",
     "sustain phase",
     "trials",
     "remarks",
@@ -60,7 +72,7 @@ def transactions_section(run: Run, answers: Sequence[Answered]) -> list[Block]:
             continue
         entry = about.get(experiment, {})
         if not lines:
-            lines += [*title("RFC 9411 on reverse proxies", 2), *paragraph(_SOURCE)]
+            lines += [*title("RFC 9411 on HTTP functions", 2), *paragraph(_SOURCE), *paragraph(_ALONE)]
         each = mine[0].spec.requests_per_connection
         transactions = "1 transaction" if each == 1 else number_of(each, "transaction")
         held = (
@@ -69,25 +81,53 @@ def transactions_section(run: Run, answers: Sequence[Answered]) -> list[Block]:
             else f"{transactions} a connection"
         )
         name = entry.get("title", experiment)
-        rows = [_row(run, answered) for answered in mine]
+        bare = {_same(one.spec): one for one in mine if one.spec.function == DIRECT}
+        rows = [_row(run, answered, bare.get(_same(answered.spec))) for answered in mine]
         lines += table(list(_HEAD), rows, f"{name}. After {entry.get('source', 'RFC 9411')}; {held}")
         section = "7.8" if mine[0].spec.tls else "7.4"
-        rows = [_at_half(run, answered) for answered in mine if f"{HALF}.load" in answered.values]
+        rows = [_at_half(run, one) for one in mine if (one.spec.search or {}).get("latency_s")]
         said = f"{name}: times at half of the rate found. After RFC 9411, section {section}; {held}"
         lines += table(list(_HALF_HEAD), rows, said) if rows else []
+        for mix in dict.fromkeys(one.spec.mix for one in mine if one.spec.turns):
+            lines += _mix(mix)
     return lines
+
+
+def _same(spec: RequestsSpec) -> tuple[object, ...]:
+    """What cells have in common with the one of clients and origin alone that stands for them."""
+    return spec.tls, spec.object_octets, spec.mix, spec.clients
+
+
+def _mix(name: str) -> list[Block]:
+    """Return what a mix of applications is made of."""
+    of = APPLICATIONS[name]
+    rows = [
+        [
+            one.name,
+            "HTTPS" if one.encrypted else "HTTP",
+            f"{of.share(one.name)} of {len(of.order)}",
+            ", ".join(map(_octets, one.sizes_octets)),
+        ]
+        for one in of.applications
+    ]
+    encrypted = f"{of.encrypted_turns} of {len(of.order)} connections by TLS, by turns"
+    said = f"Mix {name}, version {of.version}: {encrypted}"
+    return table(["application", "by", "connections", "objects, by turns"], rows, said)
 
 
 def _cell(run: Run, one: Answered) -> list[str]:
     return [
         form_words(run)[one.spec.form],
-        one.spec.function,
+        _NO_FUNCTION if one.spec.function == DIRECT else one.spec.function,
         tls.words(one.spec.tls),
         _object(one.spec),
     ]
 
 
 def _at_half(run: Run, one: Answered) -> list[str]:
+    if f"{HALF}.load" not in one.values:
+        why = "; ".join(one.outcome.quality) if one.measured else one.outcome.reason
+        return [*_cell(run, one), f"none: {one.outcome.type}, {why}", *[NONE] * (len(_HALF_HEAD) - 5)]
     told = {name.removeprefix(f"{HALF}."): number for name, number in one.values.items()}
     return [
         *_cell(run, one),
@@ -101,7 +141,7 @@ def _at_half(run: Run, one: Answered) -> list[str]:
     ]
 
 
-def _row(run: Run, one: Answered) -> list[str]:
+def _row(run: Run, one: Answered, bare: Answered | None) -> list[str]:
     trial = at_rate(run, one)
     phase = trial.sustain if trial is not None else None
     unit = next((value.unit for value in one.outcome.values if value.metric.endswith(f".{MET}")), "")
@@ -109,9 +149,12 @@ def _row(run: Run, one: Answered) -> list[str]:
     return [
         *_cell(run, one),
         one.type_cell,
-        f"{met} {unit}" if met is not None else one.outcome.reason,
+        f"{met} {unit}{_limited(one, bare)}" if met is not None else one.outcome.reason,
         f"{unmet} {unit}" if unmet is not None else NONE,
-        *(_kpis(phase) if phase is not None else [NONE] * 8),
+        _beside_alone(one, bare),
+        *(_kpis(phase) if phase is not None else [NONE] * 7),
+        _own(trial) if trial is not None else NONE,
+        f"{phase.length_s:g} s" if phase is not None else NONE,
         sequence(one.outcome.trials),
         "; ".join(one.outcome.quality) or NONE,
     ]
@@ -128,8 +171,36 @@ def _kpis(phase: Sustained) -> list[str]:
         ),
         " / ".join(nanoseconds(phase.last_octet_ns[name]) for name in _SPREAD if name in phase.last_octet_ns),
         f"{phase.failed} of {phase.tried}",
-        f"{phase.length_s:g} s",
     ]
+
+
+def _limited(one: Answered, bare: Answered | None) -> str:
+    """Mark a figure that clients and origin may have limited, beside the figure."""
+    if one is bare or bare is None or (most := bare.values.get(MET)) is None:
+        return ""
+    return ", tester limited" if alone.limits(int(one.values[MET]), int(most)) else ""
+
+
+def _beside_alone(one: Answered, bare: Answered | None) -> str:
+    """Say what clients and origin carry without a function, and where that may be what limits this one."""
+    if one is bare:
+        return "this"
+    carried, most = one.values.get(MET), bare.values.get(MET) if bare is not None else None
+    if most is None:
+        return "not known" if bare is None else f"no figure: {bare.outcome.type}"
+    if carried is None:
+        return str(most)
+    return f"{most}, {most / carried:.1f} times this"
+
+
+def _own(trial: RequestsResult) -> str:
+    """Say what the function counted in the whole trial, beside what its clients did."""
+    told = [
+        f"{trial.function_counts[name]} of {count} {name}"
+        for name, count in trial.whole.items()
+        if name in trial.function_counts
+    ]
+    return ", ".join(told) or NONE
 
 
 def _object(spec: RequestsSpec) -> str:

@@ -151,8 +151,8 @@ def test_profiles_keep_to_their_schema_and_forms() -> None:
             "guest": {"native"},
             "cloud": {"vm_para"},
             "trex": set(FORMS),
-            "rfc9411": {"native", "docker_routed"},
-            "rfc9411-quick": {"native"},
+            "rfc9411": {"native", "pod_bridge"},
+            "rfc9411-quick": {"native", "pod_bridge"},
             "paper": {*FORMS, "kubernetes_service"},
             "service": {"native", "docker_routed", *CLUSTER_FORMS},
         }

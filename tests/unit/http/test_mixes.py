@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tests.unit.http import made as cells
 from tests.unit.http.offering import offered
 from tests.unit.http.origin import origin
 from tests.unit.http.phases import phase
 
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.kind import Execution
-from bmwg.methodology.kinds.requests import profile
+from bmwg.methodology.kinds.requests import mixes, profile
 from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.mixes import APPLICATIONS, BMWG_WEB, RFC9411_MIXED
 from bmwg.methodology.kinds.requests.records import RequestsResult
 from bmwg.methodology.records import Validity
 from bmwg.schemas.validation import problems
@@ -46,7 +50,7 @@ def test_an_object_of_a_mix_that_is_another_one_is_named() -> None:
 
 
 def test_the_mix_of_the_document_is_a_cell_of_its_own_with_a_target_of_its_own() -> None:
-    mixed = [one for one in profile.load("rfc9411").plan() if one.spec.mix]
+    mixed = [one for one in profile.load("rfc9411").plan() if one.spec.mix == RFC9411_MIXED]
     assert {one.spec.experiment for one in mixed} == {"http_throughput", "https_throughput"}
     assert {one.spec.requests_per_connection for one in mixed} == {10}  # each connection asks for each once
     for one in mixed:
@@ -85,3 +89,45 @@ def test_a_trial_of_a_mix_is_read_as_it_was_written_and_of_no_other_cell() -> No
     assert REQUESTS.not_as_planned(used, execution) is None
     other = replace(execution, body=replace(body, spec={**body.spec, "mix": ""}))
     assert REQUESTS.not_as_planned(used, other) is not None
+
+
+def test_connections_of_a_mix_of_applications_take_turns() -> None:
+    objects = [(size, f"/{size}") for size in SIZES]
+    with origin() as port:
+        found = offered(
+            port,
+            objects=objects,
+            turns=[(0, 2, 0), (3, 1, 0), (2, 1, 0)],
+            rate=120,
+            per_connection=4,
+            ramp_s=0.0,
+        )
+    assert (found.tried, found.failures) == (120, {})
+    assert dict(found.objects) == {300: 20, 70_000: 20, 5_000: 40, 1: 40}
+
+
+def test_a_mix_of_applications_is_counted_by_its_sizes_and_whole_in_ten_requests() -> None:
+    for name, mix in APPLICATIONS.items():
+        sizes = mixes.sizes_octets(name)
+        assert len(set(sizes)) == len(sizes)  # so right answers by size are right answers by application
+        assert {one.name for one in mix.applications} == set(mix.order)
+        assert 10 % mix.whole_requests == 0
+        assert sum(turn.encrypted for turn in mix.turns) == mix.encrypted_turns
+    assert mixes.mean_octets(BMWG_WEB) == 26_132
+    assert APPLICATIONS[BMWG_WEB].encrypted_turns == 8
+
+
+@pytest.mark.parametrize("changes", [{"tls": None}, {"requests_per_connection": 7}, {"holds": True}])
+def test_a_mix_of_applications_that_makes_no_cell_is_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
+    data = dict(profile.load("rfc9411-quick").data)
+    first = dict(data["experiments"][0])
+    if "tls" in changes:
+        del first["tls"]
+    else:
+        first["rate"] = {**first["rate"], **changes}
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump({**data, "experiments": [first]}))
+    with pytest.raises(ConfigError) as caught:
+        profile.load(str(file))
+    assert caught.value.error_id == "HPROF-02"
+    assert "bmwg-web" in str(caught.value)

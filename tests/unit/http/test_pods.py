@@ -47,14 +47,14 @@ def test_profiles_of_the_documents_measure_pods_and_that_of_trex_none() -> None:
         name: {one.spec.experiment for one in with_pods(name).plan() if one.spec.form.startswith(POD_PREFIX)}
         for name in profile.PROFILES.names()
     }
-    both = {"one_client", "start"}
+    both, every = {"one_client", "start"}, set(profile.RFC9411)
     assert measured == {
         "cloud": set(),
         "guest": both,
         "paper": both,
         "quick": both,
-        "rfc9411": set(),
-        "rfc9411-quick": set(),
+        "rfc9411": every,
+        "rfc9411-quick": every,
         "service": set(),
         "trex": set(),
     }

@@ -515,7 +515,8 @@ def test_profiles_begin_at_a_tenth_of_the_target_and_tell_functions_and_tls_apar
         settings = one.spec.search or {}
         assert settings["min_rps"] * 10 == settings["max_rps"]  # rfc9411-7.2.3.2
         assert one.spec.tls in ("", *SETS)
-        assert bool(one.spec.tls) == one.spec.experiment.startswith("https_")
+        encrypted = any(turn.encrypted for turn in one.spec.turns)
+        assert bool(one.spec.tls) == (one.spec.experiment.startswith("https_") or encrypted)
         cell = one.cell
         axes = {"axes": dict(cell.axes), "hosting": cell.hosting, "network": cell.network}
         assert REQUESTS.cell({**axes, "function": cell.function}) == cell

@@ -11,6 +11,7 @@ from tests.unit.http import made as cells
 from tests.unit.http.phases import SECOND_NS, modelled, phase
 
 from bmwg.methodology.kinds.requests import profile
+from bmwg.methodology.kinds.requests.mixes import APPLICATIONS, BMWG_WEB, RFC9411_MIXED
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.reports.kinds.requests import physics
@@ -28,8 +29,13 @@ def planned(experiment: str) -> Any:
 
 def test_an_answer_stands_with_its_function_tls_object_and_kpis(tmp_path: Path) -> None:
     of, held = planned("https_connections_per_second"), planned("concurrent_connections")
-    with RunStore.create(tmp_path, "r", cells.header(USED, [of, held])) as store:
-        for one, limit in ((of, 900), (held, 450)):
+    alone = next(
+        one
+        for one in USED.plan()
+        if (one.spec.experiment, one.spec.function) == (of.spec.experiment, profile.DIRECT)
+    )
+    with RunStore.create(tmp_path, "r", cells.header(USED, [of, held, alone])) as store:
+        for one, limit in ((of, 900), (held, 2000), (alone, 1900)):
             results = [tried.result for tried in modelled(one, limit)]
             specs = [tried.spec for tried in modelled(one, limit)]
             told = [
@@ -45,38 +51,68 @@ def test_an_answer_stands_with_its_function_tls_object_and_kpis(tmp_path: Path) 
     grids = [block for block in blocks if isinstance(block, Grid)]
     (half,) = [grid for grid in grids if "offered" in [str(cell) for cell in grid.head]]
     rows = [[str(cell) for cell in row] for grid in grids if grid is not half for row in grid.rows]
-    (https,) = [row for row in rows if "TLSv1.2, ECDHE-RSA-AES128-GCM-SHA256, key rsa-2048" in " ".join(row)]
-    assert https[1] == "nginx"
+    https, bare = [
+        row for row in rows if "TLSv1.3, TLS_AES_128_GCM_SHA256, key ec-prime256v1" in " ".join(row)
+    ]
+    assert (https[1], bare[1]) == ("nginx", "none (clients and origin alone)")
     assert https[3] == "1 KiB"
-    assert any(cell.endswith(" connections/s") for cell in https)
+    assert https[5].endswith(" connections/s, tester limited")  # 1,900 are not three times 900
+    assert bare[5].endswith(" connections/s")
+    assert https[7].endswith(" times this")
+    assert bare[7] == "this"
     (plain,) = [row for row in rows if any(cell.endswith(" connections") for cell in row)]
     assert plain[2] == "none"
-    assert "2 answers" in http_summary(run)
+    assert "3 answers" in http_summary(run)
     assert (
         "times at half of the rate found. After RFC 9411, section 7.8; 1 transaction a connection"
         in half.caption
     )
-    (row,) = [[str(cell) for cell in row] for row in half.rows]
-    met = next(int(cell.split()[0]) for cell in https if cell.endswith(" connections/s"))
+    row, _ = [[str(cell) for cell in row] for row in half.rows]
+    met = int(https[5].split()[0])
     assert row[4:6] == [f"{met // 2} requests/s", f"1\u00a0ns / 2\u00a0ns / {met // 2}\u00a0ns"]
 
 
-def test_a_mix_is_told_by_its_sizes(tmp_path: Path) -> None:
-    of = next(one for one in USED.plan() if one.spec.mix)
-    with RunStore.create(tmp_path, "r", cells.header(USED, [of])) as store:
+@pytest.mark.parametrize("limit", [100, 100_000])
+def test_times_that_there_are_not_have_their_reason(tmp_path: Path, limit: int) -> None:
+    of = planned("https_connections_per_second")
+    grids = shown(tmp_path, USED, of, limit)
+    (half,) = [grid for grid in grids if "offered" in [str(cell) for cell in grid.head]]
+    ((*_, offered),) = [[str(cell) for cell in row][:5] for row in half.rows]
+    why = "at_floor, at the initial 200" if limit == 100 else "at_ceiling, the target is reached"
+    assert offered.startswith(f"none: {why}")
+
+
+def shown(tmp_path: Path, used: Any, of: Any, limit: int) -> list[Grid]:
+    """Return the tables of a run with one cell, whose function carries `limit`."""
+    with RunStore.create(tmp_path, "r", cells.header(used, [of])) as store:
         told = [
             cells.record(store, replace(of, spec=tried.spec), number, tried.result, "d-1")
-            for number, tried in enumerate(modelled(of, 3000), start=1)
+            for number, tried in enumerate(modelled(of, limit), start=1)
         ]
         store.add_outcome(cells.REQUESTS.answered(of, told))
         store.close(None, "complete")
-    blocks = flat(http_section(read_run(tmp_path / "r")))
-    cells_of = {
-        str(cell) for block in blocks if isinstance(block, Grid) for row in block.rows for cell in row
-    }
+    return [block for block in flat(http_section(read_run(tmp_path / "r"))) if isinstance(block, Grid)]
+
+
+def test_a_mix_is_told_by_its_sizes(tmp_path: Path) -> None:
+    used = profile.load("rfc9411")
+    of = next(one for one in used.plan() if one.spec.mix == RFC9411_MIXED)
+    cells_of = {str(cell) for grid in shown(tmp_path, used, of, 3000) for row in grid.rows for cell in row}
     (mixed,) = [cell for cell in cells_of if "by turns" in cell]
     assert mixed.startswith("205 octets, 6 KiB, 8 KiB,")
     assert mixed.endswith("347 KiB by turns (mean 53780 octets)")
+
+
+def test_a_mix_of_applications_is_told_with_the_share_of_each(tmp_path: Path) -> None:
+    of = next(one for one in USED.plan() if one.spec.mix == BMWG_WEB)
+    (mix,) = [grid for grid in shown(tmp_path, USED, of, 3000) if "application" in map(str, grid.head)]
+    assert mix.caption == "Mix bmwg-web, version 1: 8 of 10 connections by TLS, by turns"
+    assert [[str(cell) for cell in row] for row in mix.rows][1] == [
+        "call",
+        "HTTPS",
+        "2 of 10",
+        "512 octets, 1 KiB",
+    ]
 
 
 SPEC = RequestsSpec(
@@ -100,6 +136,44 @@ def test_an_honest_phase_is_within_every_bound() -> None:
     assert wrong(SPEC, phase()) == []
     held = replace(SPEC, rate_rps=0, held_connections=500)
     assert wrong(held, phase(held_connections=500, due_connections=500, opened=500, least_open=500)) == []
+
+
+def of_the_mix(**changes: Any) -> Sustained:
+    """A sustain phase of 30 connections of the mix of applications: three rounds, all answered."""
+    of = APPLICATIONS[BMWG_WEB]
+    objects = tuple(
+        (size, 3 * of.share(one.name) * 10 // len(one.sizes_octets))
+        for one in of.applications
+        for size in one.sizes_octets
+    )
+    octets = sum(size * count for size, count in objects)
+    fields = {"due_connections": 30, "opened": 30, "tried": 300, "requests_per_connection": 10}
+    more = {
+        "completed": (30,) * 10,
+        "objects": objects,
+        "body_octets": octets,
+        "negotiated": {"TLSv1.3 X": 24},
+    }
+    return phase(**{**fields, **more, **changes})
+
+
+MIXED = replace(
+    SPEC, rate_rps=30, object_octets=26132, mix=BMWG_WEB, tls="tls13-aes128-p256", requests_per_connection=10
+)
+
+
+def test_a_phase_of_a_mix_of_applications_has_the_shares_of_its_turns() -> None:
+    assert wrong(MIXED, of_the_mix()) == []
+    first, second, *others = of_the_mix().objects
+    swapped = ((first[0], first[1] + 12), (second[0], second[1] - 12), *others)
+    octets = sum(size * count for size, count in swapped)
+    assert wrong(MIXED, of_the_mix(objects=swapped, body_octets=octets)) == [
+        "right answers of 2048 octets",
+        "right answers of 6144 octets",
+    ]
+    assert wrong(MIXED, of_the_mix(negotiated={"TLSv1.3 X": 30})) == []  # a fourth round may have begun
+    fewer = of_the_mix(negotiated={"TLSv1.3 X": 30}, due_connections=29, opened=29)
+    assert "TLS handshakes of the mix" in wrong(MIXED, fewer)
 
 
 @pytest.mark.parametrize(
