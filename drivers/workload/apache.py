@@ -32,7 +32,11 @@ ExtendedStatus On
 SetHandler server-status
 </Location>
 """
+# choice: by default it closes idle connections after 5 s, after 100 requests, and above some 770 of them
 WORKERS = """\
+KeepAliveTimeout 75
+MaxKeepAliveRequests 0
+AsyncRequestWorkerFactor 64
 ListenBacklog 4096
 ThreadsPerChild 64
 StartServers 4

@@ -22,8 +22,6 @@ ErrorLog {folder}/error.log
 {modules}User www-data
 Group www-data
 DefaultRuntimeDir {folder}
-KeepAliveTimeout 75
-MaxKeepAliveRequests 1000
 ExtendedStatus On
 {workers}<Location {status}>
 SetHandler server-status
@@ -50,12 +48,13 @@ class ApacheProxy:
     counts: ClassVar[bool] = False
     plain_port: ClassVar[int] = PLAIN_PORT
     status_path: ClassVar[str] = f"{own_counts.PATH}?auto"
+    counts_http2: ClassVar[bool] = False  # choice: 2.4.71 left a part of them out
     executable: ClassVar[str] = "apache2"
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
         """Return Apache as it is started in an instance; it keeps nothing, whatever `cache` says."""
         where = f"{origin[0]}:{origin[1]}"
-        modules = [*_MODULES, *(["ssl"] if tls else [])]
+        modules = [*_MODULES, *(["ssl", "http2"] if tls else [])]
         config = _CONFIG.format(
             folder=FOLDER,
             listens="".join(f"Listen {ADDRESS}:{port}\n" for port in (PORT, PLAIN_PORT)),

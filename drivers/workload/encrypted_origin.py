@@ -18,6 +18,7 @@ ErrorLog {folder}/error.log
 LoadModule mpm_event_module {modules}/mod_mpm_event.so
 LoadModule authz_core_module {modules}/mod_authz_core.so
 LoadModule ssl_module {modules}/mod_ssl.so
+LoadModule http2_module {modules}/mod_http2.so
 DocumentRoot {objects}
 User www-data
 Group www-data
@@ -32,6 +33,7 @@ def tls_lines(tls: Terminated) -> str:
     cipher = f"TLSv1.3 {of.cipher}" if of.version == "TLSv1.3" else of.cipher
     return (
         "SSLEngine on\n"
+        f"{'Protocols h2 http/1.1' if tls.http2 else ''}\n"
         f"SSLCertificateFile {FOLDER}/{CERTIFICATE}\n"
         f"SSLCertificateKeyFile {FOLDER}/{KEY}\n"
         f"SSLProtocol {of.version}\n"

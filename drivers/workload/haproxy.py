@@ -48,6 +48,7 @@ class Haproxy:
     plain_port: ClassVar[int] = PLAIN_PORT
     executable: ClassVar[str] = "haproxy"
     status_path: ClassVar[str] = f"{own_counts.PATH};csv"
+    counts_http2: ClassVar[bool] = True
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
         """Return HAProxy as it is started in an instance; it keeps nothing, whatever `cache` says."""
@@ -84,7 +85,7 @@ def _tls(tls: Terminated) -> str:
     ciphers = "ciphersuites" if of.version == "TLSv1.3" else "ciphers"
     return (
         f" ssl crt {FOLDER}/{PEM} ssl-min-ver {of.version} ssl-max-ver {of.version}"
-        f" {ciphers} {of.cipher} curves {of.group} no-tls-tickets"
+        f" {ciphers} {of.cipher} curves {of.group} no-tls-tickets{' alpn h2,http/1.1' if tls.http2 else ''}"
     )
 
 

@@ -60,6 +60,7 @@ class Nginx:
     plain_port: ClassVar[int] = PLAIN_PORT
     executable: ClassVar[str] = "nginx"
     status_path: ClassVar[str] = own_counts.PATH
+    counts_http2: ClassVar[bool] = True
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
         """Return nginx as it is started in an instance; it keeps nothing, whatever `cache` says."""
@@ -71,7 +72,7 @@ class Nginx:
                 plain=PLAIN_PORT,
                 status=own_counts.PATH,
                 backlog=BACKLOG,
-                ssl=" ssl" if tls else "",
+                ssl=f" ssl{' http2' if tls.http2 else ''}" if tls else "",
                 origin=f"{origin[0]}:{origin[1]}",
                 temporary="\n".join(f"    {name}_temp_path {FOLDER}/{name};" for name in _TEMPORARY),
                 tls=tls_lines(tls) if tls else "",

@@ -19,10 +19,14 @@ _MARGIN_S = 15.0
 
 @runtime_checkable
 class CountsRequests(Protocol):
-    """A function that tells the requests that it answered, those for this among them."""
+    """A function that tells the requests that it answered, those for this among them.
+
+    `counts_http2`: those of HTTP/2 as well.
+    """
 
     plain_port: ClassVar[int]
     status_path: ClassVar[str]
+    counts_http2: ClassVar[bool]
 
     def counted(self, text: str) -> dict[str, int]:
         """Read what it tells; raises LookupError or ValueError where that is something else."""

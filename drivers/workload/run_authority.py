@@ -23,12 +23,13 @@ _VALID = datetime.timedelta(days=7)  # choice: longer than any run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminated:
-    """How a proxy ends TLS: its certificate and key (PEM), and whom clients trust."""
+    """How a proxy ends TLS: certificate and key (PEM), whom clients trust, whether it has HTTP/2 as well."""
 
     of: TlsSet
     certificate: str
     trust: Trust
     key: str = field(repr=False)
+    http2: bool = False
 
 
 class RunAuthority:

@@ -41,6 +41,7 @@ class Load:
     held: int = 0
     threads: int = 1
     late_ns: int = LATE_NS
+    http2: bool = False  # of connections with TLS
     trust: Trust | None = None
 
     def __post_init__(self) -> None:
@@ -78,6 +79,7 @@ class Load:
             "rate": self.rate,
             "per_connection": self.per_connection,
             "threads": self.threads,
+            "http2": int(self.http2),
             "held": self.held,
             "held_transactions": HELD_TRANSACTIONS,
             "pause_ns": (ramp_ns + self.sustain_ns) // HELD_TRANSACTIONS,  # rfc9411-7.5.3.2

@@ -21,7 +21,7 @@ class TransactionClients(OfRequests):
     """One client that opens connections when they are due, whatever became of the former ones."""
 
     def probe(self) -> Missing | None:
-        """A compiler and OpenSSL's development files on the clients' node, unless it was built before."""
+        """A compiler, OpenSSL's and nghttp2's development files, unless it was built before."""
         told = self._row.client.call_within(BUILD_DEADLINE_S + _CALL_MARGIN_S, transacting.lack)
         return Missing(**told) if told else None
 
@@ -43,6 +43,7 @@ class TransactionClients(OfRequests):
             "per_connection": spec.requests_per_connection,
             "held": spec.held_connections,
             "threads": spec.clients,
+            "http2": bool(spec.http),
         }
         ran = self._row.client.call_within(
             spec.ramp_s + spec.duration_s + 2 * load["timeout_s"] + _CALL_MARGIN_S,
@@ -56,7 +57,8 @@ class TransactionClients(OfRequests):
         """The clients' place, and what is fixed of each load."""
         return {
             **super().describe(),
-            "client": "the toolkit's own, a thread for each client of a cell: HTTP/1.1, one source address",
+            "client": "the toolkit's own, a thread for each client of a cell; one source address",
+            "http": "1.1, or 2 with one request at a time on a connection",
             **self._row.client.call(transacting.described),
             "interval_ns": INTERVAL_NS,
             "late_ns": LATE_NS,

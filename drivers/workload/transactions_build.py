@@ -16,10 +16,10 @@ from bmwg.methodology.errors import TestbedError
 
 SOURCE_FOLDER = Path(__file__).resolve().parent / "src" / "transactions"
 NAME = "bmwg-transactions"
-PACKAGES = "gcc libc6-dev libssl-dev"
+PACKAGES = "gcc libc6-dev libssl-dev libnghttp2-dev"
 BUILD_DEADLINE_S = 120.0
 _FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror")
-_LIBRARIES = ("-lssl", "-lcrypto", "-lm")
+_LIBRARIES = ("-lssl", "-lcrypto", "-lnghttp2", "-lm")
 
 
 def ensure_built() -> Path:
@@ -44,7 +44,7 @@ def ensure_built() -> Path:
         raise TestbedError(
             "TRANS-02",
             "the client of transactions cannot be built; nothing was sent",
-            expected="a C compiler and the development files of OpenSSL 3",
+            expected="a C compiler and the development files of OpenSSL 3 and nghttp2",
             found=found,
             hint=f"apt-get install -y {PACKAGES}",
         )

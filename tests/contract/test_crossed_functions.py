@@ -132,6 +132,31 @@ def test_a_reverse_proxy_serves_the_mix_and_counts_each_answer_that_the_clients_
     assert abs(10 * encrypted - 8 * found.sustain.opened) <= 20  # 8 of 10 connections, in whole rounds
 
 
+@pytest.mark.parametrize("function", [Nginx(), Haproxy(), ApacheProxy(), Direct()], ids=lambda one: one.name)
+def test_ten_requests_by_http2_are_answered_on_each_connection(
+    bench: Any, authority: RunAuthority, function: Any
+) -> None:
+    tls = replace(authority.terminated(TLS), http2=True)
+    spec = replace(OF_THE_MIX, mix="", object_octets=200_000, http="h2", function=function.name)
+    with standing(bench, function, tls) as deployment:
+        found, _ = offer(bench, deployment, spec)
+        told = deployment.describe()
+    phase = found.sustain
+    assert (found.faults, phase.failures, phase.resets) == ((), {}, 0)
+    assert phase.tried == 10 * phase.opened == 10 * sum(phase.negotiated.values()) > 0
+    assert found.body_octets == phase.tried * 200_000
+    assert found.function_counts.get("requests", found.whole["requests"]) == found.whole["requests"]
+    assert told["tls"]["asked"]["http2"] is True
+
+
+def test_a_function_without_http2_fails_by_name(bench: Any, authority: RunAuthority) -> None:
+    with standing(bench, Nginx(), authority.terminated(TLS)) as deployment:
+        found, _ = offer(bench, deployment, replace(SPEC, tls=TLS, http="h2"))
+    phase = found.sustain
+    assert sum(phase.failures.values()) == phase.tried > 0
+    assert set(phase.failures) <= {"no HTTP/2 by ALPN", "TLS: tlsv1 alert no application protocol"}
+
+
 def test_requests_that_go_past_a_function_are_no_measurement_of_it(bench: Any) -> None:
     with standing(bench, Nginx()) as deployment:
         address, port = ORIGIN
@@ -206,7 +231,7 @@ def test_too_few_ports_of_the_clients_are_their_own_shortfall(bench: Any) -> Non
         row.client.call(sysctl.write, key=key, value=before)
     assert found.generator["EADDRNOTAVAIL"] >= 40
     assert judged.validity in (Validity.SENT_SHORT, Validity.FAULT)  # a probe may find no port either
-    assert "not offered as asked (EADDRNOTAVAIL: " in judged.reason
+    assert "not offered as asked (connections: EADDRNOTAVAIL: " in judged.reason
 
 
 class _Stage:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from bmwg.methodology.answers.repeated import Repetitions
@@ -46,6 +47,7 @@ RFC9411 = {  # experiments of RFC 9411, each with a test of its own for all form
     "https_concurrent_connections": "R9411-CONC-2",
 }
 DIRECT = "none"  # the function that is none: clients and origin alone
+HTTP_1 = "h1"  # HTTP/1.1, as a profile names it
 INITIAL_IN = 10  # rfc9411-7.2.3.2: the initial load is a tenth of the target
 _CONNECTIONS = ("connections_per_second", "https_connections_per_second")
 # Network options with a test of their own, in its id's order; of other options all share the next number.
@@ -57,7 +59,7 @@ PROCESSING, START, RATE = "processing_time", "start_time", "transaction_rate"
 CONNECTION_RATE, CONCURRENT = "connection_rate", "concurrent_connections"
 METRICS = (PROCESSING, START, RATE, CONNECTION_RATE, CONCURRENT)
 RATES = (RATE, CONNECTION_RATE, CONCURRENT)  # answered by a search
-_OPTIONAL = ("tls", "mix")  # axes of cells that have them
+_OPTIONAL = ("tls", "mix", "http")  # axes of cells that have them
 _AXES = ("experiment", "workload", "proxies", "object_octets", "clients", "cache", "stress_cpus")
 TEST_IDS = "HP-"  # how the id of every test of the suites of proxies begins
 RFC9411_IDS = "R9411-"  # and that of RFC 9411
@@ -116,6 +118,7 @@ def cell_of(spec: RequestsSpec) -> Cell:
                 *((spec.function,) if spec.function != SQUID else ()),
                 *((spec.tls,) if spec.tls else ()),
                 *((spec.mix,) if spec.mix else ()),
+                *((spec.http,) if spec.http else ()),
             )
         ),
     )
@@ -194,7 +197,8 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[RequestsSpec]]:
                 for item in experiment["objects"]:
                     requests = item.get("slow_requests", item["requests"]) if slow else item["requests"]
                     if requests and (form not in pods or item.get("octets") in experiment["pod_octets"]):
-                        for function, tls in _functions(experiment, form):
+                        each = product(_functions(experiment, form), experiment.get("http", (HTTP_1,)))
+                        for (function, tls), http in each:
                             yield _planned(
                                 profile,
                                 experiment,
@@ -204,6 +208,7 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[RequestsSpec]]:
                                 requests,
                                 function=function,
                                 tls=tls,
+                                http="" if http == HTTP_1 else http,
                             )
 
 
@@ -230,6 +235,7 @@ def _planned(
     *,
     function: str,
     tls: str,
+    http: str,
 ) -> Planned[RequestsSpec]:
     slow = form in SLOW_FORMS
     search = _rate(profile, experiment, item, slow=slow)
@@ -250,13 +256,14 @@ def _planned(
         requests_per_connection=(search or {}).get("requests_per_connection", 1),
         function=function,
         tls=tls,
+        http=http,
         ramp_s=float((search or {}).get("ramp_s", 0)),
         search=search,
     )
     repetitions = experiment.get("repetitions", profile["repetitions"])
     if slow:
         repetitions = min(repetitions, profile.get("slow_repetitions", repetitions))
-    stands = (proxies, spec.cache, spec.stress_cpus, function, tls)
+    stands = (proxies, spec.cache, spec.stress_cpus, function, tls, http)
     return Planned(
         test_id=test_id(experiment["id"], form),
         metric=metric_of(spec.workload, spec.experiment, holds=bool((search or {}).get("holds"))),

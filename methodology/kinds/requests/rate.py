@@ -137,7 +137,8 @@ def _unsent(result: RequestsResult) -> str:
     said = f"{result.unsent_requests} of {result.asked_requests} requests not offered as asked"
     if result.sustain is None or not result.generator:
         return said
-    return f"{said} ({', '.join(f'{name}: {count}' for name, count in sorted(result.generator.items()))})"
+    why = ", ".join(f"{name}: {count}" for name, count in sorted(result.generator.items()))
+    return f"{said} (connections: {why})"
 
 
 def past_the_function(result: RequestsResult) -> str:

@@ -48,7 +48,8 @@ class RequestsSpec:
     a connection. The client program has `within_s` for all of it. Transactions are offered in phases: over
     `ramp_s` more and more, for `duration_s` at the rate; or `held_connections` are opened in place of a rate.
 
-    Where there is a `mix`, transactions ask for its objects by turns, and `object_octets` is their mean.
+    By `http` h2 connections with TLS speak HTTP/2, a request at a time (empty: HTTP/1.1). Where there is a
+    `mix`, transactions ask for its objects by turns, and `object_octets` is their mean.
 
     `search` says how the highest rate is looked for, in a plan alone: the loads of such a cell follow from
     each other. What stands for it: so many `proxies` of `function` in hosting form `form`, which end TLS as
@@ -78,6 +79,7 @@ class RequestsSpec:
     ramp_s: float = 0.0
     held_connections: int = 0
     mix: str = ""
+    http: str = ""
     search: Mapping[str, Any] | None = None
 
     @property

@@ -95,7 +95,7 @@ def transactions_section(run: Run, answers: Sequence[Answered]) -> list[Block]:
 
 def _same(spec: RequestsSpec) -> tuple[object, ...]:
     """What cells have in common with the one of clients and origin alone that stands for them."""
-    return spec.tls, spec.object_octets, spec.mix, spec.clients
+    return spec.tls, spec.http, spec.object_octets, spec.mix, spec.clients
 
 
 def _mix(name: str) -> list[Block]:
@@ -119,7 +119,7 @@ def _cell(run: Run, one: Answered) -> list[str]:
     return [
         form_words(run)[one.spec.form],
         _NO_FUNCTION if one.spec.function == DIRECT else one.spec.function,
-        tls.words(one.spec.tls),
+        f"{tls.words(one.spec.tls)}{', HTTP/2' if one.spec.http else ''}",
         _object(one.spec),
     ]
 

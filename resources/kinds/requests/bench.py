@@ -125,7 +125,7 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
         """Measure what is left on one deployment, in order, taking each away when it is done."""
         spec = left[0].planned.spec
         cache = "cache" if spec.cache else "plain"
-        of = [word for word in (spec.function, spec.tls) if word and word != SQUID]
+        of = [word for word in (spec.function, spec.tls, spec.http) if word and word != SQUID]
         deployment_id = self.new_deployment(spec.form, str(spec.proxies), cache, *of)
         row = self._stage.row()
         with self._standing(row, spec) as deployment:
@@ -140,7 +140,8 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
     def _standing(self, row: Row, spec: RequestsSpec) -> AbstractContextManager[Standing]:
         function, hosting = proxied.function(spec.function), self._stage.hosting()
         deadline_s = start_deadline_s(self._profile, spec.form)
-        tls = self._authority.terminated(spec.tls) if spec.tls else None
+        made = self._authority.terminated(spec.tls) if spec.tls else None
+        tls = replace(made, http2=bool(spec.http)) if made is not None else None
         if isinstance(function, CrossedFunction):
             return crossed(row, hosting, function, tls=tls, deadline_s=deadline_s)
         return deployed(

@@ -158,7 +158,7 @@ class Crossed:
 
     def _tls_told(self, tls: Terminated) -> dict[str, Any]:
         """What both ends agree on now, and what was asked for. No key."""
-        asked = {"set": tls.of.name, "words": tls.of.words, "session_resumption": "none"}
+        asked = {"set": tls.of.name, "words": tls.of.words, "http2": tls.http2, "session_resumption": "none"}
         return {
             "ends_at": "the origin",
             "asked": asked,

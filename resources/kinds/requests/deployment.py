@@ -255,6 +255,8 @@ class Deployment:
         """Say why the function's own counters cannot be read; empty where they can."""
         if not isinstance(self._function, own_counts.CountsRequests):
             return "the function has none that are read here"
+        if self._tls is not None and self._tls.http2 and not self._function.counts_http2:
+            return "its own count leaves requests of HTTP/2 out"
         if len(self.instances) > 1:
             return "they are read of one instance alone"
         try:
@@ -288,7 +290,8 @@ class Deployment:
     def _tls_told(self) -> dict[str, Any]:
         """What both ends agree on now, by the first of what clients ask, and what was asked for. No key."""
         assert self._tls is not None  # of one that ends TLS
-        asked = {"set": self._tls.of.name, "words": self._tls.of.words, "session_resumption": "none"}
+        of = self._tls.of
+        asked = {"set": of.name, "words": of.words, "session_resumption": "none", "http2": self._tls.http2}
         return {"asked": asked, "agreed": look(self.row, self.served[0], self._deadline_s)}
 
 

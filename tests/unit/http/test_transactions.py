@@ -523,6 +523,17 @@ def test_profiles_begin_at_a_tenth_of_the_target_and_tell_functions_and_tls_apar
     assert len({one.deployment for one in plan}) > len({one.spec.form for one in plan})
 
 
+def test_http2_makes_a_cell_and_a_deployment_of_its_own() -> None:
+    plan = [one for one in profile.load("rfc9411").plan() if one.spec.experiment == "https_throughput"]
+    one, other = (
+        [each for each in plan if each.spec.http == http and each.spec.function == "nginx"]
+        for http in ("", "h2")
+    )
+    assert len(one) == len(other) > 0
+    assert not {each.deployment for each in one} & {each.deployment for each in other}
+    assert {each.key for each in other} == {f"{each.key}/h2" for each in one}
+
+
 def test_a_profile_of_the_document_has_its_lengths_and_sizes() -> None:
     for one in profile.load("rfc9411").plan():
         assert (one.spec.search or {})["sustain_s"] >= 300  # rfc9411-4.3.4
@@ -541,6 +552,9 @@ def test_tls_and_functions_are_of_transactions_alone() -> None:
         first = {**data["experiments"][0], "objects": [{"mix": "rfc9411-mixed", "requests": 1}]}
         assert problems({**data, "experiments": [first]}, "http_profile")
     data = profile.load("rfc9411-quick").data
+    plain = next(one for one in data["experiments"] if "tls" not in one)
+    for changes, wrong in (({"http": ["h1"], "tls": [*SETS]}, False), ({"http": ["h2"]}, True)):
+        assert bool(problems({**data, "experiments": [{**plain, **changes}]}, "http_profile")) == wrong
     first = {**data["experiments"][0], "tls": ["tls10-rsa-512"]}
     assert problems({**data, "experiments": [first]}, "http_profile")
     assert not problems(dict(data), "http_profile")

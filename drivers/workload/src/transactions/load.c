@@ -72,6 +72,7 @@ struct load load_of(int count, char **words) {
         {"held", offsetof(struct load, held)},
         {"held_transactions", offsetof(struct load, held_transactions)},
         {"threads", offsetof(struct load, threads)},
+        {"http2", offsetof(struct load, http2)},
     }, texts[] = {
         {"host", offsetof(struct load, host)},
         {"name", offsetof(struct load, name)},
@@ -109,7 +110,7 @@ struct load load_of(int count, char **words) {
         if (turn->first + turn->count > load.used || (turn->encrypted ? !load.name : load.name && !plain_port)) refuse("a turn");
     }
     if (!load.used || !load.host || !load.interval_ns || load.sustain_ns < load.interval_ns ||
-        !load.rate == !load.held || !load.per_connection || !load.threads || (load.name && (!load.version || !load.cipher || !load.group)))
+        !load.rate == !load.held || !load.per_connection || !load.threads || (load.http2 && !load.name) || (load.name && (!load.version || !load.cipher || !load.group)))
         refuse("these words");
     return load;
 }

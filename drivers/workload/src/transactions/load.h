@@ -22,6 +22,7 @@ struct load { /* `rate` transactions a second in phases, or `held` connections; 
     struct sockaddr_storage address, plain_address; /* the second: of connections without TLS among others */
     socklen_t address_size;
     int64_t ramp_ns, sustain_ns, interval_ns, timeout_ns, late_ns, pause_ns;
+    int64_t http2; /* 1: connections with TLS speak HTTP/2 */
     int64_t rate, per_connection, held, held_transactions, threads;
 };
 

@@ -50,6 +50,7 @@ SSL_CTX *tls_context(const struct load *load) {
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
     SSL_CTX_set_read_ahead(context, 1);
+    if (load->http2 && SSL_CTX_set_alpn_protos(context, (const unsigned char *)"\x02h2", 3) != 0) refuse("h2");
     return context;
 }
 
@@ -63,6 +64,13 @@ SSL *tls_begin(SSL_CTX *context, const struct load *load, int socket) {
     }
     SSL_set_connect_state(tls);
     return tls;
+}
+
+int tls_http2(SSL *tls) {
+    const unsigned char *protocol;
+    unsigned int octets;
+    SSL_get0_alpn_selected(tls, &protocol, &octets);
+    return octets == 2 && memcmp(protocol, "h2", 2) == 0;
 }
 
 void tls_agreed(SSL *tls, char *word, size_t room) {

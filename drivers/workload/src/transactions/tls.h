@@ -13,5 +13,8 @@ SSL *tls_begin(SSL_CTX *context, const struct load *load, int socket);
 /* Say which version, cipher and group both ends agreed on. */
 void tls_agreed(SSL *tls, char *word, size_t room);
 
+/* Whether both ends agreed on HTTP/2. */
+int tls_http2(SSL *tls);
+
 /* Say why OpenSSL failed, in `room` octets; returns 0, or the errno that says it better. */
 int tls_failed(SSL *tls, int result, char *word, size_t room);
