@@ -1,6 +1,6 @@
 *** Settings ***
-Documentation       RFC 9411 with a mix of applications: connections with TLS and without, by turns, each for objects of its own.
-...                 The mix with its shares stands in the report.
+Documentation       RFC 9411 with a mix of applications: connections with TLS and without, by turns, each for objects
+...                 of its own. The mix with its shares stands in the report.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 

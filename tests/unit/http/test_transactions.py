@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import socket
 import subprocess
@@ -423,6 +424,28 @@ def test_a_client_that_is_asked_for_too_much_tells_what_it_left_out() -> None:
     assert ran.sustain.client_ns > 0
     trial = judged(1, replace(ran, probes=cells.RIGHT), planned().spec)
     assert trial.validity is Validity.SENT_SHORT
+
+
+def test_a_client_without_files_names_its_own_shortfall() -> None:
+    """Without the capability to take more files than it was given, as of a client that is not root."""
+    with origin(stops_at=0) as port:
+        load = Load(
+            address="127.0.0.1",
+            port=port,
+            objects=[(1000, "/")],
+            host="o",
+            ramp_s=0.1,
+            sustain_s=1.0,
+            timeout_s=1.0,
+            held=60,
+        )
+        few = ["prlimit", "--nofile=30:30", "setpriv", "--bounding-set", "-sys_resource"]
+        argv = [*few, "--inh-caps", "-sys_resource", str(transactions_build.ensure_built()), *load.words()]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=True)
+    told = json.loads(done.stdout)
+    assert told["why_unsent"] == {"EMFILE": told["unsent"]}
+    assert told["unsent"] + told["sustain"]["opened"] == told["sustain"]["due_connections"] == 60
+    assert told["unsent"] > 30
 
 
 def test_a_trial_is_read_from_the_journal_as_it_was_written() -> None:
