@@ -149,6 +149,20 @@ def test_ten_requests_by_http2_are_answered_on_each_connection(
     assert told["tls"]["asked"]["http2"] is True
 
 
+@pytest.mark.parametrize("http", ["", "h2"])
+def test_an_object_that_is_not_there_fails_by_its_status(
+    bench: Any, authority: RunAuthority, http: str
+) -> None:
+    row, _, folder = bench
+    tls = replace(authority.terminated(TLS), http2=True)
+    with standing(bench, Nginx(), tls) as deployment, TransactionClients(row, folder) as clients:
+        clients.attach(deployment.served)
+        phase = clients.run(replace(SPEC, tls=TLS, http=http, object_octets=123_456)).sustain
+    assert phase is not None
+    assert phase.failures == {"status 404": phase.tried}
+    assert phase.body_octets == 0
+
+
 def test_a_function_without_http2_fails_by_name(bench: Any, authority: RunAuthority) -> None:
     with standing(bench, Nginx(), authority.terminated(TLS)) as deployment:
         found, _ = offer(bench, deployment, replace(SPEC, tls=TLS, http="h2"))

@@ -546,6 +546,13 @@ def test_profiles_begin_at_a_tenth_of_the_target_and_tell_functions_and_tls_apar
     assert len({one.deployment for one in plan}) > len({one.spec.form for one in plan})
 
 
+def test_clients_and_origin_alone_are_measured_once_for_what_they_stand_beside() -> None:
+    plan = profile.load("rfc9411-quick").plan()
+    assert {one.spec.form for one in plan if one.spec.function == profile.DIRECT} == {"native"}
+    assert {one.spec.form for one in plan if one.spec.function == "nginx"} == {"native", "pod_bridge"}
+    assert len(plan) == 7 * (4 * 2 + 1)
+
+
 def test_http2_makes_a_cell_and_a_deployment_of_its_own() -> None:
     plan = [one for one in profile.load("rfc9411").plan() if one.spec.experiment == "https_throughput"]
     one, other = (
