@@ -426,6 +426,18 @@ def test_a_client_that_is_asked_for_too_much_tells_what_it_left_out() -> None:
     assert trial.validity is Validity.SENT_SHORT
 
 
+@pytest.mark.parametrize("timeout_s", [0.001, 1.0])
+def test_a_client_that_never_comes_to_its_last_connections_tells_of_them(timeout_s: float) -> None:
+    """Far more are due than it can look at before it gives up, or before none of those it opened is left."""
+    with origin() as port:
+        load = {"address": "127.0.0.1", "port": port, "objects": [(1000, "/")], "host": "o"}
+        load |= {"ramp_s": 0.0, "sustain_s": 1.0, "timeout_s": timeout_s, "rate": 20_000_000, "late_ns": 1}
+        found = transactions.told(transacting.run(load=load, trust=None))
+    assert found.sustain is not None
+    assert found.sustain.due_connections == 20_000_000
+    assert found.sustain.opened + found.unsent_requests == 20_000_000
+
+
 def test_a_client_without_files_names_its_own_shortfall() -> None:
     """Without the capability to take more files than it was given, as of a client that is not root."""
     with origin(stops_at=0) as port:

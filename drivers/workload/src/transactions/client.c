@@ -161,7 +161,8 @@ void *offer(void *of) {
             phase_begin(&phase, all_stand_ns, load.sustain_ns);
         }
         look_at_cpu(now);
-        if (stands && now >= phase.to_ns && (load.held || !standing || now >= phase.to_ns + load.timeout_ns)) break;
+        bool all = load.held || (!standing && number >= every);
+        if (stands && now >= phase.to_ns && (all || now >= phase.to_ns + load.timeout_ns)) break;
         int64_t wait_ns = LOOK_NS;
         if (stands && now < phase.to_ns && phase.to_ns - now < wait_ns) wait_ns = phase.to_ns - now;
         if (number < every && due_ns - now < wait_ns) wait_ns = due_ns - now;
@@ -169,6 +170,11 @@ void *offer(void *of) {
         struct timespec wait = {.tv_nsec = wait_ns > 0 ? wait_ns : 0};
         int found = epoll_pwait2(polled, events, EVENTS, &wait, NULL);
         for (int at = 0; at < found; at++) step(events[at].data.ptr, events[at].events);
+    }
+    for (; number < every; number += load.threads) { /* of a client that was overrun to the end */
+        due_ns = share->began_ns + load_due_ns(&load, number);
+        counts.due += due_ns >= from_ns;
+        if (due_ns >= from_ns) unsent("the client was late");
     }
     phase_advance(&phase, now_ns());
     end_all();
