@@ -163,8 +163,10 @@ def test_an_object_that_is_not_there_fails_by_its_status(
     assert phase.body_octets == 0
 
 
-def test_a_function_without_http2_fails_by_name(bench: Any, authority: RunAuthority) -> None:
-    with standing(bench, Nginx(), authority.terminated(TLS)) as deployment:
+@pytest.mark.parametrize("function", [Nginx(), Haproxy()], ids=lambda one: one.name)
+def test_a_function_without_http2_fails_by_name(bench: Any, authority: RunAuthority, function: Any) -> None:
+    """nginx refuses the handshake, HAProxy agrees on no protocol."""
+    with standing(bench, function, authority.terminated(TLS)) as deployment:
         found, _ = offer(bench, deployment, replace(SPEC, tls=TLS, http="h2"))
     phase = found.sustain
     assert sum(phase.failures.values()) == phase.tried > 0
