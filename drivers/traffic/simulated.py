@@ -17,7 +17,7 @@ from typing import ClassVar
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.api.workload import Takes
 from bmwg.drivers.testbed.file import Testbed
-from bmwg.drivers.traffic.of_frames import OfFrames, refuse_more_ports
+from bmwg.drivers.traffic.of_frames import BY_FRAMES, OfFrames, refuse_more_ports
 from bmwg.drivers.traffic.simulated_shapes import (
     QUEUE_FRAMES,
     burst_times,
@@ -26,7 +26,7 @@ from bmwg.drivers.traffic.simulated_shapes import (
     shown,
     without,
 )
-from bmwg.drivers.traffic.simulated_switch import SimulatedSwitch
+from bmwg.drivers.traffic.simulated_switch import PATTERNS, SimulatedSwitch
 from bmwg.methodology.answers.latency import STORE_AND_FORWARD
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError
@@ -311,6 +311,8 @@ class SimulatedTraffic(OfFrames):
             "driver": "simulated",
             "simulated": True,
             "latency_way": "one-way",
+            **BY_FRAMES,
+            "patterns": PATTERNS,
             "counting": {
                 "duplicate_frames": "the model makes none",
                 "reordered_frames": "the model makes none",

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 LEAST_PORTS, MOST_PORTS = 2, 8  # choice: the tester's own limit (src/ports.h)
+FIRST_SENT = ".first_sent_ns"  # auxiliary count of a sending port: since the first frame of the trial was due
 MOST_ADDRESSES = 1_048_576  # choice: more than the address table of any switch that is known to us
 PHASE_SEED = (
     "tester.phase_seed"  # auxiliary count: by which the rhythms of a trial's senders move (docs/adr/0563)
