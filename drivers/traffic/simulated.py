@@ -37,7 +37,7 @@ from bmwg.methodology.trial.capabilities import EVERYTHING, refuse_beyond
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.trial.destinations import SEED
 from bmwg.methodology.trial.frame_times import LatencyHistogram
-from bmwg.methodology.trial.pattern import LEAST_PORTS, MOST_PORTS
+from bmwg.methodology.trial.pattern import FIRST_SENT, LEAST_PORTS, MOST_PORTS
 from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS, MIN_SENT_OCTETS
 
 ROUTE_UPDATES = "route-updates"  # a modifier of trials
@@ -182,6 +182,7 @@ class SimulatedTraffic(OfFrames):
             (RESIDUAL_WAIT, round(listened_s * 1e9)),
             *self._updates(spec),
             *self._mtus(),
+            *self._begins(spec),
         )
         if spec.destination_networks > 1:
             counts += ((SEED, self._random.getrandbits(62)),)
@@ -211,6 +212,12 @@ class SimulatedTraffic(OfFrames):
     def _mtus(self) -> list[tuple[str, int]]:
         ports = zip(self._ports or (), self.config.mtu_octets, strict=False)
         return [(f"{port.name}.mtu_octets", octets) for port, octets in ports]
+
+    def _begins(self, spec: TrialSpec) -> list[tuple[str, int]]:
+        """Return when each sender of a pattern began: with the first frame that was due."""
+        if spec.pattern is None:
+            return []
+        return [(f"{self._attached()[port].name}{FIRST_SENT}", 0) for port in spec.pattern.senders]
 
     def _updates(self, spec: TrialSpec) -> tuple[tuple[str, int], ...]:
         """Return how many routing updates of each state a trial sent, and which came first."""

@@ -18,8 +18,8 @@ _OF_PORT = ("stale_frames", "beyond_window_frames", "backpressure_bursts")
 def order_of(spec: TrialSpec, attached: int, seed: int, mac_step: int) -> dict[str, Any] | None:
     """Return the part of an order that says who sends to whom; further attached ports listen.
 
-    By `seed` the rhythms of several senders move against each other (src/phase.h); numbered addresses of a port
-    are `mac_step` apart.
+    By `seed` the rhythms of several senders move against each other (src/phase.h); numbered addresses of a
+    port are `mac_step` apart.
     """
     pattern = spec.pattern
     if pattern is None:

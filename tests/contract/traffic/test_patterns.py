@@ -125,7 +125,7 @@ def test_a_learning_bridge_brings_every_frame_to_its_port(four, io, name):
 
 
 def test_each_sender_tells_when_it_began_and_no_listener_does(four):
-    """Frame 0 of a sender is due within one interval of the trial's start, by the rhythm of its own (ADR 0563)."""
+    """Frame 0 is due within one interval of the trial's start, in each sender's own rhythm (ADR 0563)."""
     ports = bed.ringed(("plain",) * 4)
     four.attach(ports)
     result = four.run(trial(MANY_TO_ONE, load_fps=1_000))
