@@ -51,7 +51,7 @@ def switch(
         **(profile or {}),
     }
     bed = {**BED, **more.pop("testbed", {})}
-    return run(*tests, base="rfc2889", profile=wanted, testbed=bed, **more)
+    return run(*tests, base="rfc2889-quick", profile=wanted, testbed=bed, **more)
 
 
 class OneOnly(Tester):
