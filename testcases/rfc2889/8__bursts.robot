@@ -1,6 +1,6 @@
 *** Settings ***
-Documentation       Bursts of 16, 64 and 256 frames from each port of a pattern, repeated: the least interval between them
-...                 at which no port loses a frame.
+Documentation       Bursts of 16, 64 and 256 frames from each port of a pattern, repeated: the least interval between
+...                 them at which no port loses a frame.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 Test Tags           metric:burst-interval    path:switch    clause:rfc2889-5.1.2    req:RFC2889-5.1.2-02
