@@ -29,7 +29,7 @@ LINE = {
     "networks": "none",
     "frame_octets": [64],
 }
-PATTERNS = ["many-to-one-4", "full-mesh-4x4", "congestion-4", "undersize-4", "address-table-4"]
+PATTERNS = ["many-to-one-4", "undersize-4", "address-table-4"]
 PROFILE = {
     "extends": "rfc2889-quick",
     "name": "killed",
@@ -94,7 +94,6 @@ def test_the_suite_has_a_number_of_each_kind(bed):
     found = {one.metric.partition(".")[0] for one in bed[1].outcomes if one.values}
     assert found >= {
         "forwarding_rate",
-        "congestion_control",
         "address_caching_capacity",
         "illegal_frames",
         "frame_loss_ratio",
@@ -112,13 +111,13 @@ def test_killed_in_a_phase_it_ends_with_the_answers_of_an_undisturbed_run(bed, p
     kill_at(process, run, mine[len(mine) // 2], 0)
     kept = journal_lines(run)
     assert process.returncode != 0, "the run had ended before it was killed"
-    done = bmwg(folder, "resume", str(run))
+    done = bmwg(folder, "resume", str(run), deadline_s=2 * END_DEADLINE_S)
     assert done.returncode == 0, done.stdout + done.stderr
     found = check_complete(run, kept)
     assert answers(found) == answers(undisturbed)
     assert len(found.interruptions) == 1
     verified = bmwg(folder, "verify", str(run))
-    assert "0 findings" in verified.stdout or verified.returncode == 0, verified.stdout + verified.stderr
+    assert verified.returncode == 0, verified.stdout + verified.stderr
     assert remains(run) == []
     assert machine() == before
     assert read_run(run).status == "complete"
