@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from bmwg.methodology.answers import throughput
+from bmwg.methodology.cells import patterns
+from bmwg.methodology.mlrsearch import outcome as goal_outcome
 from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.search import tst009
 from bmwg.methodology.trial.pattern import Pattern
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, taken
 from bmwg.reports.checker.verdicts import Answer, Scope, held, not_applicable, not_assessed
 
+_THROUGHPUTS = (throughput.METRIC, tst009.METRIC, f"{goal_outcome.METRIC}.")
 NO_PATTERN = "no trial between several ports of a switch"
 
 
@@ -32,6 +37,18 @@ def of_metric(scope: Scope, metric: str) -> list[Trial]:
 def measured(scope: Scope, metric: str) -> list[Outcome]:
     """Return the answers of a metric that are numbers."""
     return [one for one in scope.outcomes if one.metric == metric and one.type is OutcomeType.MEASURED]
+
+
+def throughputs_of_patterns(scope: Scope) -> list[Outcome]:
+    """Return plain throughputs of patterns, by whatever search: bursts have a lower bound as well."""
+    return [
+        one
+        for one in scope.outcomes
+        if one.metric.startswith(_THROUGHPUTS)
+        and one.type is OutcomeType.MEASURED
+        and one.lower is not None
+        and patterns.of(one.cell.axes) is not None
+    ]
 
 
 def none_wrong(wrong: Sequence[object], whole: int, expected: str, thing: str) -> Answer:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bmwg.methodology.benchmarks import address_table, caching_capacity, congestion, learning_rate
 from bmwg.methodology.benchmarks import forwarding_rate as rates
 from bmwg.methodology.cells import patterns
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.records import Outcome
 from bmwg.methodology.trial.pattern import Pattern
 from bmwg.reports.checker.between_ports import (
     NO_PATTERN,
@@ -19,6 +19,7 @@ from bmwg.reports.checker.between_ports import (
     of_metric,
     pattern_of,
     prepared,
+    throughputs_of_patterns,
 )
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import close, per_interface, taken
@@ -85,11 +86,7 @@ def one_way(scope: Scope) -> Answer:
 @clause("RFC2889-5.1.4.1")
 def throughput_without_loss(scope: Scope) -> Answer:
     """The throughput of a pattern is a load without loss in any of its trials, found among several loads."""
-    mine = [
-        one
-        for one in scope.outcomes
-        if one.type is OutcomeType.MEASURED and one.lower and patterns.of(one.cell.axes)
-    ]
+    mine = throughputs_of_patterns(scope)
     if not mine:
         return not_applicable("no throughput of a pattern is a plain number")
     wrong = []

@@ -14,7 +14,7 @@ from bmwg.methodology.benchmarks import (
 )
 from bmwg.methodology.benchmarks import forwarding_rate as rates
 from bmwg.methodology.cells import patterns
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.records import Outcome
 from bmwg.methodology.trial.trial_limits import MIN_FRAME_OCTETS, MIN_SENT_OCTETS
 from bmwg.reports.checker.between_ports import (
     ageing_s,
@@ -24,6 +24,7 @@ from bmwg.reports.checker.between_ports import (
     number_of,
     of_metric,
     pattern_of,
+    throughputs_of_patterns,
 )
 from bmwg.reports.checker.clauses.rfc2889_trials import stated
 from bmwg.reports.checker.evidence import Trial
@@ -256,10 +257,9 @@ def rate_turns(scope: Scope) -> Answer:
 def _graph(scope: Scope, wanted: Callable[[str], bool], without: str) -> Answer:
     """Hold that each pattern has its throughput at two sizes or more: then the report draws it."""
     sizes: dict[tuple[str, object], set[int]] = {}
-    for one in scope.outcomes:
-        pattern = dict(one.cell.axes).get(patterns.AXIS)
-        searched = one.lower is not None and one.type is OutcomeType.MEASURED
-        if searched and patterns.has_load(one.cell.axes) and wanted(patterns.kind_of(one.cell.axes)):
+    for one in throughputs_of_patterns(scope):
+        pattern = dict(one.cell.axes)[patterns.AXIS]
+        if wanted(patterns.kind_of(one.cell.axes)):
             sizes.setdefault((one.cell.function, pattern), set()).add(one.cell.frame_octets)
     if not sizes:
         return not_applicable(without)
@@ -273,7 +273,7 @@ def _graph(scope: Scope, wanted: Callable[[str], bool], without: str) -> Answer:
 @clause("RFC2889-5.1.5-01")
 def drawn(scope: Scope) -> Answer:
     """Throughput of a pattern is drawn over the frame size, beside the theoretical rate."""
-    return _graph(scope, lambda kind: kind not in ("", "broadcast"), "no throughput of a pattern")
+    return _graph(scope, lambda kind: kind != "broadcast", "no throughput of a pattern")
 
 
 @clause("RFC2889-5.10.5")

@@ -184,6 +184,7 @@ BURSTS = switch("R2889-BURST-1.2", pattern="full-mesh", testbed=MEDIUM)
 ILLEGAL = switch("R2889-ILL-1.1", pattern="undersize")
 QUIET = switch(THROUGHPUT, RATES, pattern="full-mesh", tester=Quiet)
 SLOW = {"knee_fps": 100_000}  # below what the tester is qualified for
+SLOW_BURSTS = switch("R2889-BURST-1.1", pattern="full-mesh", sizes=(64, 512), device=SLOW)  # no throughput
 UNTAUGHT = {"trial": {"learning": "none"}}
 
 CASES: dict[str, Three] = {
@@ -210,7 +211,7 @@ CASES: dict[str, Three] = {
     "RFC2889-5.1.4.1": Three(
         met=MANY,
         not_met=switch(THROUGHPUT, pattern="many-to-one", tester=LosesSometimes),
-        not_applicable=NONE,
+        not_applicable=SLOW_BURSTS,
     ),
     "RFC2889-5.1.4.2-02": Three(
         met=MANY, not_met=said(MANY, unlike(FR, f"{FR}.applied")), not_applicable=NONE
@@ -329,7 +330,7 @@ CASES: dict[str, Three] = {
     "RFC2889-5.1.5-01": Three(
         met=switch(THROUGHPUT, pattern="full-mesh", sizes=(64, 512), device=SLOW),
         not_met=switch(THROUGHPUT, pattern="full-mesh", device=SLOW),
-        not_applicable=NONE,
+        not_applicable=SLOW_BURSTS,
     ),
     "RFC2889-5.10.5": Three(
         met=switch(THROUGHPUT, pattern="broadcast", sizes=(64, 512), device=SLOW),
