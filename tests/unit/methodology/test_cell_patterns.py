@@ -4,7 +4,10 @@ import dataclasses
 
 import pytest
 
+from bmwg.methodology.benchmarks.frame_loss import LossGoal
 from bmwg.methodology.cells import axes, patterns
+from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell
 from bmwg.methodology.trial.traffic import Traffic
 
@@ -91,3 +94,17 @@ def test_a_cell_without_one_is_a_pair():
 
 def test_the_tester_is_qualified_by_a_pair():
     assert cell("full-mesh-4").qualification == dataclasses.replace(cell().qualification)
+
+
+def test_a_loss_curve_goes_by_the_pattern_of_its_cell():
+    goal = LossGoal(cell=cell("full-mesh-4x16"), max_load_fps=1_000, duration_s=0.1)
+    assert goal.spec(500).pattern == patterns.pattern("full-mesh-4x16")
+
+
+@pytest.mark.parametrize(
+    "name", ["latency", "tagged_latency", "delay_variation", "ipdv", "back_to_back", "recovery"]
+)
+def test_what_knows_two_ports_takes_no_cell_of_a_pattern(name):
+    profile = load_profile("quick")
+    assert measurement(name).applies(profile, cell())
+    assert not measurement(name).applies(profile, cell("full-mesh-4"))
