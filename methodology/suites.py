@@ -164,6 +164,10 @@ RFC2889_CASES = tuple(
         ("R2889-CACHE-1.1", "caching_capacity"),
         ("R2889-LEARN-1.1", "learning_rate"),
         ("R2889-ILL-1.1", "illegal_frames"),
+        ("R2889-LOSS-1.1", "frame_loss"),
+        ("R2889-BURST-1.1", "burst_interval_16"),
+        ("R2889-BURST-1.2", "burst_interval_64"),
+        ("R2889-BURST-1.3", "burst_interval_256"),
     )
 )
 # Tests of VSPERF that RFC 8204 arranges, on paths that a profile names; not in the default folder.

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from bmwg.drivers.api.protocols import Missing, TesterPort
+from bmwg.drivers.api.protocols import JsonValue, Missing, TesterPort
 from bmwg.drivers.api.workload import TWO, Takes
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import FRAMES, TrialSpec
 
 if TYPE_CHECKING:
     from bmwg.drivers.testbed.file import Testbed
+
+
+# What our drivers of frames say of themselves: each sends so many frames, counted, and every port does both.
+BY_FRAMES: Mapping[str, JsonValue] = {"load_mode": "frame-based", "duplex": "full"}  # rfc2889-5.1.3, B
 
 
 class OfFrames:

@@ -17,7 +17,7 @@ from typing import ClassVar
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.api.workload import Takes
 from bmwg.drivers.testbed.file import Testbed
-from bmwg.drivers.traffic.of_frames import OfFrames, refuse_more_ports
+from bmwg.drivers.traffic.of_frames import BY_FRAMES, OfFrames, refuse_more_ports
 from bmwg.drivers.traffic.simulated_shapes import (
     QUEUE_FRAMES,
     burst_times,
@@ -26,7 +26,7 @@ from bmwg.drivers.traffic.simulated_shapes import (
     shown,
     without,
 )
-from bmwg.drivers.traffic.simulated_switch import SimulatedSwitch
+from bmwg.drivers.traffic.simulated_switch import PATTERNS, SimulatedSwitch
 from bmwg.methodology.answers.latency import STORE_AND_FORWARD
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError
@@ -37,7 +37,7 @@ from bmwg.methodology.trial.capabilities import EVERYTHING, refuse_beyond
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.trial.destinations import SEED
 from bmwg.methodology.trial.frame_times import LatencyHistogram
-from bmwg.methodology.trial.pattern import LEAST_PORTS, MOST_PORTS
+from bmwg.methodology.trial.pattern import FIRST_SENT, LEAST_PORTS, MOST_PORTS
 from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS, MIN_SENT_OCTETS
 
 ROUTE_UPDATES = "route-updates"  # a modifier of trials
@@ -182,6 +182,7 @@ class SimulatedTraffic(OfFrames):
             (RESIDUAL_WAIT, round(listened_s * 1e9)),
             *self._updates(spec),
             *self._mtus(),
+            *self._begins(spec),
         )
         if spec.destination_networks > 1:
             counts += ((SEED, self._random.getrandbits(62)),)
@@ -211,6 +212,12 @@ class SimulatedTraffic(OfFrames):
     def _mtus(self) -> list[tuple[str, int]]:
         ports = zip(self._ports or (), self.config.mtu_octets, strict=False)
         return [(f"{port.name}.mtu_octets", octets) for port, octets in ports]
+
+    def _begins(self, spec: TrialSpec) -> list[tuple[str, int]]:
+        """Return when each sender of a pattern began: with the first frame that was due."""
+        if spec.pattern is None:
+            return []
+        return [(f"{self._attached()[port].name}{FIRST_SENT}", 0) for port in spec.pattern.senders]
 
     def _updates(self, spec: TrialSpec) -> tuple[tuple[str, int], ...]:
         """Return how many routing updates of each state a trial sent, and which came first."""
@@ -311,6 +318,8 @@ class SimulatedTraffic(OfFrames):
             "driver": "simulated",
             "simulated": True,
             "latency_way": "one-way",
+            **BY_FRAMES,
+            "patterns": PATTERNS,
             "counting": {
                 "duplicate_frames": "the model makes none",
                 "reordered_frames": "the model makes none",

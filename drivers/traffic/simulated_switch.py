@@ -6,11 +6,20 @@ holds the addresses that were told last, as many as there is room for beside the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bmwg.drivers.api.protocols import JsonValue
+from bmwg.drivers.traffic.simulated_shapes import burst_times
 from bmwg.methodology.records import StreamCounts, TrialSpec
 from bmwg.methodology.trial.pattern import Pattern
 from bmwg.methodology.trial.trial_limits import MAX_LEGAL_OCTETS, MIN_FRAME_OCTETS
+
+PATTERNS: Mapping[str, JsonValue] = {  # what it says of its trials between several ports
+    "received_by": ["destination address", "signature"],
+    "learning_frames": "one from each address",
+    "mac_format": "the model has numbers, no addresses",
+}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,6 +52,7 @@ class SimulatedSwitch:
                     largest_gap_ns=20_000,
                     largest_lateness_ns=20_000,
                     effective_duration_ns=round(spec.due_s * 1e9) if meant else 0,
+                    bursts=burst_times(spec) if meant else None,
                 )
             )
         return tuple(each)

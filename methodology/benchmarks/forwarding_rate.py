@@ -23,6 +23,7 @@ from bmwg.methodology.trial.traffic import Traffic
 
 METRIC = "forwarding_rate.rfc2889_5_6"  # its number is the maximum forwarding rate
 APPLIED = f"{METRIC}.applied"  # the offered load at which it was seen
+INTENDED = f"{METRIC}.intended"  # and the load that each sending port was asked for then
 AT_MAXIMUM = f"{METRIC}.frmol"
 MAXIMUM = f"{METRIC}.mol"
 STEP_PERCENT = 10  # choice: of the highest load; RFC 2889 5.6.2 leaves the step to who measures
@@ -155,6 +156,7 @@ def _values(rates: Rates) -> tuple[Quantity, ...]:
     named = {
         METRIC: best.forwarded_fps,
         APPLIED: best.offered_fps,
+        INTENDED: best.load_fps,
         AT_MAXIMUM: last.forwarded_fps,
         MAXIMUM: last.offered_fps,
     }

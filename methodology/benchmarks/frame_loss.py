@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search.stepwise import NoValidTrialError, Procedure, Run, valid_trial
+from bmwg.methodology.trial.traffic import Traffic
 
 METRIC = "frame_loss_ratio.rfc2544_26_3"
 UNIT = "1"  # a ratio, 0..1; reports print percent
@@ -44,17 +45,7 @@ class LossGoal:
 
     def spec(self, load_fps: int) -> TrialSpec:
         """Return the trial at one load."""
-        cell = self.cell
-        return TrialSpec(
-            frame_octets=cell.frame_octets,
-            load_fps=load_fps,
-            duration_s=self.duration_s,
-            direction=cell.direction,
-            frame_format=cell.frame_format,
-            flows=cell.flows,
-            destination_networks=cell.destination_networks,
-            vlan_id=cell.vlan_id,
-        )
+        return Traffic.of(self.cell).spec(load_fps, self.duration_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

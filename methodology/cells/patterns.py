@@ -1,22 +1,32 @@
-"""How a cell's pattern of ports is written down: `full-mesh-4`, `many-to-one-4` (RFC 2889). Pure.
+"""How a cell's pattern of ports is written down: `full-mesh-4`, `many-to-one-4x16` (RFC 2889). Pure.
 
-The last number is how many tester ports take part; the words before it say who sends to whom.
+The first number is how many tester ports take part; the words before it say who sends to whom. Behind an `x`
+stands how many MAC addresses each port has, one where nothing is said.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
-from bmwg.methodology.trial.pattern import LEAST_PORTS, MOST_PORTS, Pattern, between, full_mesh
+from bmwg.methodology.trial.pattern import (
+    LEAST_PORTS,
+    MOST_ADDRESSES,
+    MOST_PORTS,
+    Pattern,
+    between,
+    full_mesh,
+)
 
 AXIS: Final = "pattern"  # of a cell, and of a line of a profile's plan
 CONGESTION: Final = "congestion"
 ADDRESS_TABLE: Final = "address-table"
 UNDERSIZE: Final = "undersize"
 OVERSIZE: Final = "oversize"
-_WRITTEN = re.compile(r"([a-z-]+)-([0-9])")
+_WRITTEN = re.compile(r"([a-z-]+)-([0-9])(?:x([1-9][0-9]*))?")
+_ALONE = frozenset({"broadcast", CONGESTION, ADDRESS_TABLE, UNDERSIZE, OVERSIZE})  # one address of each port
 
 
 def _one_to_many(ports: int) -> Pattern:
@@ -72,22 +82,26 @@ _OF_PORTS: Mapping[str, tuple[Callable[[int], bool], str]] = {  # what else the 
 _PAIR = 2
 
 
-def _parts(text: object) -> tuple[str, int]:
+def _parts(text: object) -> tuple[str, int, int]:
     found = _WRITTEN.fullmatch(text) if isinstance(text, str) else None
-    kind, ports = (found[1], int(found[2])) if found else ("", 0)
+    kind, ports, addresses = (found[1], int(found[2]), int(found[3] or 1)) if found else ("", 0, 1)
     if kind not in KINDS or not LEAST_PORTS <= ports <= MOST_PORTS:
         known = ", ".join(KINDS)
         raise ValueError(f"one of {known} and {LEAST_PORTS} to {MOST_PORTS} ports, found {text!r}")
     fits, wanted = _OF_PORTS.get(kind, (lambda _: True, ""))
     if not fits(ports):
         raise ValueError(f"{wanted} for {kind}, found {text!r}")
-    return kind, ports
+    if addresses > MOST_ADDRESSES or addresses & (addresses - 1):  # rfc2889-5.1.2
+        raise ValueError(f"a power of two of addresses up to {MOST_ADDRESSES}, found {text!r}")
+    if addresses > 1 and kind in _ALONE:
+        raise ValueError(f"one address of each port for {kind}, found {text!r}")
+    return kind, ports, addresses
 
 
 def pattern(text: object) -> Pattern:
     """Return the pattern that is written so. Raises ValueError that says what is wrong with it."""
-    kind, ports = _parts(text)
-    return KINDS[kind][0](ports)
+    kind, ports, addresses = _parts(text)
+    return replace(KINDS[kind][0](ports), sources=addresses, destinations=addresses)
 
 
 def wrong(text: object) -> str:
@@ -101,8 +115,9 @@ def wrong(text: object) -> str:
 
 def words(text: object) -> str:
     """Return a pattern as a reader would call it."""
-    kind, ports = _parts(text)
-    return KINDS[kind][1].format(ports)
+    kind, ports, addresses = _parts(text)
+    told = KINDS[kind][1].format(ports)
+    return told if addresses == 1 else f"{told}, {addresses} addresses of each port"
 
 
 def kind_of(axes: Iterable[tuple[str, int | str]]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bmwg.methodology.benchmarks import back_to_back
 from bmwg.methodology.benchmarks.back_to_back import LONGEST_BURST_S, RFC2544_REPETITIONS, BurstGoal
 from bmwg.methodology.matrix import SPEED, Place
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, between_two, settings
 from bmwg.methodology.measurements.remarks import is_plain_load, load_remark
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell
@@ -34,8 +34,8 @@ class BackToBack(OneMetric):
     metric: str = back_to_back.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
-        """Every cell but the wire, at the sizes that the profile may list."""
-        return not cell.qualifies_tester and wanted_size(profile, NAME, cell)
+        """Every cell of two ports but the wire, at the sizes that the profile may list."""
+        return not cell.qualifies_tester and between_two(profile, NAME, cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """Halvings of each search, half of them verified; bursts get short soon."""

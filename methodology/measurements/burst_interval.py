@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import burst_interval
 from bmwg.methodology.benchmarks.burst_interval import BURST_FRAMES, METRIC, Bursty, least_load_fps
+from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
 from bmwg.methodology.measurements.throughput import bisection_trials
@@ -42,8 +43,9 @@ class BurstInterval(OneMetric):
         return f"{METRIC}.{self.burst_frames}"
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
-        """Every cell but the wire, at the sizes that the profile may list."""
-        return not cell.qualifies_tester and wanted_size(profile, SETTINGS, cell)
+        """Every cell but the wire and those whose pattern asks for no load, at the sizes that are listed."""
+        able = not cell.qualifies_tester and patterns.has_load(cell.axes)
+        return able and wanted_size(profile, SETTINGS, cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """One bisection."""

@@ -17,7 +17,7 @@ from bmwg.methodology.benchmarks.delay_variation import (
     StreamsGoal,
 )
 from bmwg.methodology.matrix import SPEED, Place
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, between_two, settings
 from bmwg.methodology.measurements.remarks import held_to_load, load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, TrialSpec
@@ -36,8 +36,8 @@ class Pdv(OneMetric):
     metric: str = PDV_METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
-        """Every cell, at the sizes that the profile may list."""
-        return wanted_size(profile, NAME, cell)
+        """Every cell of two ports, at the sizes that the profile may list."""
+        return between_two(profile, NAME, cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All streams."""
@@ -69,8 +69,8 @@ class Ipdv(OneMetric):
     metric: str = SAMPLE_METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
-        """Every cell, at the sizes that the profile may list."""
-        return wanted_size(profile, NAME, cell)
+        """Every cell of two ports, at the sizes that the profile may list."""
+        return between_two(profile, NAME, cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All streams."""

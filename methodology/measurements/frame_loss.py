@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bmwg.methodology.benchmarks import frame_loss
+from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import RELIABILITY, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.profiles import Profile
@@ -25,8 +26,9 @@ class FrameLoss(OneMetric):
     metric: str = frame_loss.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
-        """Every cell but the wire, at the sizes that the profile may list."""
-        return not cell.qualifies_tester and wanted_size(profile, NAME, cell)
+        """Every cell but the wire and those whose pattern asks for no load, at the sizes that are listed."""
+        able = not cell.qualifies_tester and patterns.has_load(cell.axes)
+        return able and wanted_size(profile, NAME, cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """At most all loads of the ladder."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from bmwg.methodology.answers import latency
 from bmwg.methodology.benchmarks import delay_variation
 from bmwg.methodology.benchmarks.delay_variation import StreamsGoal
+from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
@@ -25,8 +26,8 @@ class AllFramesLatency(OneMetric):
     metric: str = latency.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
-        """The frame sizes that the profile lists for latency."""
-        return cell.frame_octets in profile.latency.frame_octets
+        """Cells of two ports, at the frame sizes that the profile lists for latency."""
+        return patterns.of(cell.axes) is None and cell.frame_octets in profile.latency.frame_octets
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All streams, of the tester's own latency at each load."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
+from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import Place
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
@@ -162,6 +163,11 @@ def wanted_size(profile: Profile, name: str, cell: Cell) -> bool:
     """Whether a profile measures this benchmark at the cell's frame size: at all where it lists none."""
     sizes = profile.benchmarks.get(name, {}).get("frame_octets")
     return sizes is None or cell.frame_octets in sizes
+
+
+def between_two(profile: Profile, name: str, cell: Cell) -> bool:
+    """As `wanted_size`, of a benchmark whose trials go between two ports: a cell of a pattern has none."""
+    return patterns.of(cell.axes) is None and wanted_size(profile, name, cell)
 
 
 def invalid(asked: Asked, metric: str, reason: str, trials: tuple[JudgedTrial, ...] = ()) -> Outcome:

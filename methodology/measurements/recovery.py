@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import recovery, recovery_latency
 from bmwg.methodology.matrix import Criterion, Place, Stage
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, between_two, settings
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import NOTHING, POD, Cell, Outcome, TrialSpec
@@ -44,8 +44,8 @@ class Recovery(OneMetric):
         return self.method.metric
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
-        """Every cell but the wire, at the sizes that the profile may list."""
-        return not cell.qualifies_tester and wanted_size(profile, self.name, cell)
+        """Every cell of two ports but the wire, at the sizes that the profile may list."""
+        return not cell.qualifies_tester and between_two(profile, self.name, cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All repetitions."""
@@ -125,7 +125,7 @@ class Reset(OneMetric):
         """Where there is such a thing to reset, at the sizes that the profile may list."""
         able = cell.hosting == POD and cell.function != NOTHING
         able = able and (not self.functions or cell.function in self.functions)
-        return able and wanted_size(profile, "reset", cell)
+        return able and between_two(profile, "reset", cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All repetitions."""

@@ -8,7 +8,7 @@ from bmwg.methodology.answers.latency import RFC2544_METRIC
 from bmwg.methodology.benchmarks import tagged_latency
 from bmwg.methodology.benchmarks.tagged_latency import RFC8219_TAGS, STREAM_S, STREAMS, StreamsGoal
 from bmwg.methodology.matrix import SPEED, Place
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, between_two, settings
 from bmwg.methodology.measurements.remarks import held_to_load, load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell
@@ -28,8 +28,8 @@ class TaggedLatency(OneMetric):
     places: tuple[Place, ...] = (SPEED,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
-        """Every cell, at the sizes that the profile may list."""
-        return wanted_size(profile, _NAME, cell)
+        """Every cell of two ports, at the sizes that the profile may list."""
+        return between_two(profile, _NAME, cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All streams."""

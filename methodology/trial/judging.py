@@ -227,7 +227,7 @@ def _assess_host(result: TrialResult, policy: TrialPolicy) -> Assessment:
     """Judge a trial that was sent whole: by stalls of the host, then by the length of its bursts."""
     if policy.set_aside_host_stalls and (reason := host_stall(result, policy)):
         return Assessment(validity=Validity.HOST_STALLED, reason=reason)
-    slow = next(filter(None, (_slow_bursts(stream, result.spec) for stream in result.streams)), "")
+    slow = next(filter(None, (_slow_bursts(stream, result.spec) for stream in result.loaded)), "")
     if slow:
         return Assessment(validity=Validity.SENT_SHORT, reason=slow)
     return Assessment(validity=Validity.VALID)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 LEAST_PORTS, MOST_PORTS = 2, 8  # choice: the tester's own limit (src/ports.h)
+FIRST_SENT = ".first_sent_ns"  # auxiliary count of a sending port: since the first frame of the trial was due
+KNOWN_BEFORE = "switch.known_addresses"  # auxiliary count: in the table of a switch, before the first frame
 MOST_ADDRESSES = 1_048_576  # choice: more than the address table of any switch that is known to us
 PHASE_SEED = (
     "tester.phase_seed"  # auxiliary count: by which the rhythms of a trial's senders move (docs/adr/0563)
@@ -88,6 +90,11 @@ class Pattern:
     def loads_at(self, port: int) -> float:
         """Return what is meant for a port while each sender has one load, in such loads."""
         return sum(1 / (1 if self.broadcast else len(self.to[sender])) for sender in self.senders_to(port))
+
+    @property
+    def told_before(self) -> int:
+        """How many addresses learning frames tell a switch: those of every port that takes part."""
+        return 0 if self.unprepared else len({*self.senders, *self.receivers}) * self.destinations
 
     @property
     def words(self) -> str:

@@ -87,7 +87,6 @@ def _refuse_beside_pattern(spec: TrialSpec) -> None:
         "tags": spec.tags is not None,
         "mix_octets": bool(spec.mix_octets),
         "destination_networks": spec.destination_networks != 1,
-        "burst_frames": spec.burst_frames is not None,
     }
     if found := ", ".join(name for name, there in beside.items() if there):
         raise ValueError(f"pattern: expected frames of one size at one load alone, found {found}")

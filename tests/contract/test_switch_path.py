@@ -192,7 +192,7 @@ def test_the_measured_capacity_is_the_bound_that_was_set(bed, tester, name):
         standing.close()
         tester.attach(standing.enter_context(deployed(bed, wanted)).ports)
 
-    profile = load_profile("rfc2889")
+    profile = load_profile("rfc2889-quick")
     asked = Asked(
         profile=replace(profile, benchmarks={"caching_capacity": {"first_addresses": BOUND - 2}}),
         cell=wanted,
@@ -212,7 +212,7 @@ def undersized(bed, tester, name, *, filtered=False):
     """Measure frames below 64 octets; `filtered`: the switch's ports drop them."""
     wanted = replace(cell(name), axes=(("pattern", "undersize-4"),))
     profile = replace(
-        load_profile("rfc2889"), benchmarks={"illegal_frames": {"trial_s": 0.2, "loads_percent": [10]}}
+        load_profile("rfc2889-quick"), benchmarks={"illegal_frames": {"trial_s": 0.2, "loads_percent": [10]}}
     )
     taken = []
     asked = Asked(

@@ -13,7 +13,7 @@ from bmwg.reports.verify.verify import verify_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 PATTERNS = ("full-mesh-4", "broadcast-4")
-PROFILE = """extends: rfc2889
+PROFILE = """extends: rfc2889-quick
 name: two-patterns
 title: Two patterns
 suites:

@@ -119,6 +119,7 @@ class EmbeddedTraffic(OfFrames):
                 drain_quiet_s=drain_s,
                 pci=tester.io == PCI,
                 line_rate_bps=medium_of(testbed).line_rate_bps,
+                mac_step=settings.mac_step,
             )
         )
 
@@ -252,6 +253,7 @@ class EmbeddedTraffic(OfFrames):
     def _order(self, spec: TrialSpec, intended: int, load_fps: float, direction: Direction) -> dict[str, Any]:
         self._trial_number = self._trial_number % MAX_TRIAL_NUMBER + 1
         ports = self._ports
+        seed = self._draws.getrandbits(62)  # of networks, or of rhythms: no trial has both
         quiet_s, limit_s = self.config.drain_quiet_s, self.config.drain_limit_s
         if spec.burst:
             quiet_s, limit_s = listening_s(spec, quiet_s)
@@ -276,11 +278,11 @@ class EmbeddedTraffic(OfFrames):
             "extras": extras(spec.modifier, ports[0], self._gateway_mac, self._updates) if ports else [],
             **tagged(spec),
             "mix": list(spec.mix_octets),
-            **drawn(spec, ports, self._draws.getrandbits(62)),
+            **drawn(spec, ports, seed),
             "burst_frames": spec.burst_frames or 0,
             "burst_fps": float(spec.burst_fps or 0),
             "source_ports": self._source_ports(spec),
-            "pattern": pattern.order_of(spec, len(ports or ()), self._draws.getrandbits(62)),
+            "pattern": pattern.order_of(spec, len(ports or ()), seed, self.config.mac_step),
         }
 
     def _source_ports(self, spec: TrialSpec) -> list[list[list[int]]] | None:
@@ -359,8 +361,7 @@ class EmbeddedTraffic(OfFrames):
         """Tell the states of a trial's routing updates; the next trial's go on from there."""
         if result.spec.modifier != ROUTES:
             return result
-        sent = [int(extra["sent_frames"]) for extra in reply["extras"]]
-        told = states(sent, self._updates)
+        told = states(sent := [int(extra["sent_frames"]) for extra in reply["extras"]], self._updates)
         self._updates += sum(sent)
         return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *told.items()))))
 
@@ -370,6 +371,7 @@ class EmbeddedTraffic(OfFrames):
             "driver": "embedded",
             "simulated": False,
             "latency_way": "one-way",
+            **pattern.described(self.config.mac_step),
             "counting": {
                 "duplicate_frames": "beside the received ones, which hold the first copy of each; never lost",
                 "reordered_frames": "received, and counted beside (RFC 4737 3.3); never lost"
@@ -394,7 +396,5 @@ class EmbeddedTraffic(OfFrames):
             "latency_stamps": SOFTWARE_STAMPS,
             "answers_resolution": ["arp", "nd"],
             "test_frame": self._hello.get("test_frame"),
-            "ports": [
-                {"name": port.name, "io": port.io, "device": port.device} for port in self._ports or ()
-            ],
+            "ports": [{"name": p.name, "io": p.io, "device": p.device} for p in self._ports or ()],
         }

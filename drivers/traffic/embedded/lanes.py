@@ -44,6 +44,7 @@ OPTIONS: dict[str, tuple[int, int]] = {
     "lanes": (1, MOST_LANES),
     "memory_mib": (64, 65536),
     "descriptors": (64, 32768),
+    "mac_step": (1, 2**24 - 1),
 }
 
 
@@ -54,6 +55,7 @@ class Settings:
     lanes: int | None = None
     memory_mib: int | None = None
     descriptors: int | None = None
+    mac_step: int = 1  # from one numbered address of a port to the next, which a switch may hash (rfc2889-3)
 
 
 def read_settings(options: Mapping[str, Any], cpus: Sequence[int], where: str) -> Settings:
@@ -80,6 +82,13 @@ def read_settings(options: Mapping[str, Any], cpus: Sequence[int], where: str) -
                 found=repr(value),
             )
     settings = Settings(**options)
+    if settings.mac_step % 2 == 0:
+        raise ConfigError(
+            "TST-27",
+            f"{where}: tester.options.mac_step; nothing was started",
+            expected="an odd number: with an even one some addresses of a port would be the same",
+            found=str(settings.mac_step),
+        )
     if settings.lanes is not None and settings.lanes > len(cpus):
         raise ConfigError(
             "TST-27",

@@ -6,18 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bmwg.drivers.api.protocols import TesterPort
+from bmwg.drivers.api.protocols import JsonValue, TesterPort
 from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
+from bmwg.drivers.traffic.of_frames import BY_FRAMES
 from bmwg.methodology.records import StreamCounts, TrialSpec
-from bmwg.methodology.trial.pattern import Pattern, between
+from bmwg.methodology.trial.pattern import FIRST_SENT, Pattern, between
 
 _OF_PORT = ("stale_frames", "beyond_window_frames", "backpressure_bursts")
 
 
-def order_of(spec: TrialSpec, attached: int, seed: int) -> dict[str, Any] | None:
+def order_of(spec: TrialSpec, attached: int, seed: int, mac_step: int) -> dict[str, Any] | None:
     """Return the part of an order that says who sends to whom; further attached ports listen.
 
-    By `seed` the rhythms of several senders move against each other (src/phase.h).
+    By `seed` the rhythms of several senders move against each other (src/phase.h); numbered addresses of a
+    port are `mac_step` apart.
     """
     pattern = spec.pattern
     if pattern is None:
@@ -29,7 +31,18 @@ def order_of(spec: TrialSpec, attached: int, seed: int) -> dict[str, Any] | None
         "sources": pattern.sources,
         "destinations": pattern.destinations,
         "seed": seed,
+        "mac_step": mac_step,
     }
+
+
+def described(mac_step: int) -> dict[str, JsonValue]:
+    """Return what the tester says of its loads, and of its trials between several ports."""
+    patterns: dict[str, JsonValue] = {
+        "received_by": ["destination address", "signature"],  # at another port the frame is flooded
+        "learning_frames": "ten of each port, and one from each of its addresses where it has more",
+        "mac_format": f"02:b6, the port, 24 bits that are the address's number times {mac_step}",
+    }
+    return {**BY_FRAMES, "patterns": patterns}
 
 
 def learning(pattern: Pattern) -> Pattern:
@@ -70,6 +83,8 @@ def read_ports(
             for to, left in _left_for(pattern, number, frames, held, received):
                 sent[to] += left
         told[f"{port.name}.sent_frames"] = frames - held
+        if frames:
+            told[f"{port.name}{FIRST_SENT}"] = whole(sender, "first_sent_ns")
         told[f"{port.name}.held_frames"] = held
         told[f"{port.name}.returned_frames"] = whole(sender, "returned_frames")
     streams = []

@@ -32,7 +32,7 @@ class EmbeddedConfig:
     log; `lab_ports` are interfaces of the initial namespace or PCI addresses that traffic may use.
     `burst_frames` is the most that leave at once when the sender woke late. `memory_mib` is DPDK's heap,
     `descriptors` are those of each queue. With `pci` its memory is hugepages, as ports need them.
-    `line_rate_bps` is the medium's.
+    `line_rate_bps` is the medium's, `mac_step` from one numbered address of a port to the next.
     """
 
     cpus: tuple[int, ...] = (0,)
@@ -47,6 +47,7 @@ class EmbeddedConfig:
     resolve_deadline_s: float = 5.0
     pci: bool = False
     line_rate_bps: int | None = None
+    mac_step: int = 1
     binary: Path | None = None
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed.file import Testbed
-from bmwg.drivers.traffic.of_frames import OfFrames
+from bmwg.drivers.traffic.of_frames import BY_FRAMES, OfFrames
 from bmwg.drivers.traffic.trex.frames import MAX_FLOWS
 from bmwg.methodology.answers.latency import BIT_FORWARDING, STORE_AND_FORWARD
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
@@ -229,6 +229,7 @@ class MoonGenTraffic(OfFrames):
             "driver": "moongen",
             "simulated": False,
             "latency_way": "one-way",
+            **BY_FRAMES,
             "counting": {
                 "duplicate_frames": "not told apart: each copy is a received frame",
                 "reordered_frames": "received, and not told apart",

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed.file import Testbed
-from bmwg.drivers.traffic.of_frames import OfFrames
+from bmwg.drivers.traffic.of_frames import BY_FRAMES, OfFrames
 from bmwg.drivers.traffic.trex.frames import FIRST_SOURCE_PORT, MAX_FLOWS
 from bmwg.methodology.answers.latency import STORE_AND_FORWARD
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
@@ -281,6 +281,7 @@ class OtgTraffic(OfFrames):
             "driver": "otg",
             "simulated": False,
             "latency_way": "one-way",
+            **BY_FRAMES,
             "counting": {
                 "duplicate_frames": "not told apart: each copy is a received frame",
                 "reordered_frames": "received, and not told apart",

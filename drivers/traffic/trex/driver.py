@@ -18,7 +18,7 @@ from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, Tra
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.embedded.ports import ETHERNET_OCTETS, check_interface, check_port
 from bmwg.drivers.traffic.embedded.result import read_steal_ns
-from bmwg.drivers.traffic.of_frames import OfFrames
+from bmwg.drivers.traffic.of_frames import BY_FRAMES, OfFrames
 from bmwg.drivers.traffic.trex import frames
 from bmwg.drivers.traffic.trex.channel import Client, ClientProcess, RefusedError
 from bmwg.drivers.traffic.trex.config import TrexConfig, config_of
@@ -231,6 +231,7 @@ class TrexTraffic(OfFrames):
             "driver": "trex",
             "simulated": False,
             "latency_way": "one-way",
+            **BY_FRAMES,
             "counting": {
                 "duplicate_frames": "taken off the received ones, by TRex's own count",
                 "reordered_frames": "received, and counted beside by TRex",

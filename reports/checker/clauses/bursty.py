@@ -11,11 +11,15 @@ FEWEST = 2  # bursts: with one there is no interval
 
 
 def _bursty(scope: Scope) -> list[Trial]:
-    """Return the valid trials of the run, whatever their metric, whose bursts all left whole."""
+    """Return valid trials between two ports, whatever their metric, whose bursts all left whole.
+
+    Between more ports bursts have sizes of their own (RFC 2889 5.1.2).
+    """
     return [
         trial
         for trial in scope.evidence.trials
         if trial.trial.valid
+        and trial.trial.result.spec.pattern is None
         and (wanted := trial.trial.result.spec.bursts) >= FEWEST
         and all(s.bursts is not None and s.bursts.bursts == wanted for s in trial.trial.result.streams)
     ]

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from bmwg.methodology.benchmarks import address_table, caching_capacity, congestion, learning_rate
 from bmwg.methodology.benchmarks import forwarding_rate as rates
 from bmwg.methodology.cells import patterns
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.records import Outcome
 from bmwg.methodology.trial.pattern import Pattern
+from bmwg.reports.checker.between_ports import (
+    NO_PATTERN,
+    ages_later,
+    all_of,
+    learned,
+    none_wrong,
+    number_of,
+    of_metric,
+    pattern_of,
+    prepared,
+    throughputs_of_patterns,
+)
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import NAMED, close, per_interface, taken
+from bmwg.reports.checker.proof import close, per_interface, taken
 from bmwg.reports.checker.verdicts import (
     Answer,
     ClauseRule,
@@ -24,51 +36,15 @@ from bmwg.reports.checker.verdicts import (
 _LEAST_PORTS = {"forwarding rates": 2, "address tables": 3}  # rfc2889-5.6.3.1, rfc2889-5.7.3
 
 
-def _pattern(trial: Trial) -> Pattern | None:
-    return trial.trial.result.spec.pattern
-
-
-def _measured(scope: Scope, metric: str) -> list[Outcome]:
-    return [one for one in scope.outcomes if one.metric == metric and one.type is OutcomeType.MEASURED]
-
-
-def _none_wrong(wrong: Sequence[object], whole: int, expected: str, thing: str) -> Answer:
-    return held(not wrong, expected, f"{len(wrong)} of {whole} {thing} otherwise {list(wrong[:NAMED])}")
-
-
-def _all_of(
-    scope: Scope, metric: str, expected: str, right: Callable[[Outcome, list[Trial]], bool]
-) -> Answer:
-    """Hold each measured outcome of a metric, with its valid trials, to be right."""
-    mine = _measured(scope, metric)
-    if not mine:
-        return not_applicable("the run has no number of it")
-    wrong = [
-        one.outcome_id for one in mine if not right(one, [t for t in taken(scope, one) if t.trial.valid])
-    ]
-    return _none_wrong(wrong, len(mine), expected, "answers")
-
-
 @clause("RFC2889-3-01")
 def learned_first(scope: Scope) -> Answer:
     """Learning frames went before each trial of a pattern, or before an earlier one of its deployment."""
-    prepared = [one for one in scope.trials if (found := _pattern(one)) and not found.unprepared]
-    if not prepared:
-        return not_applicable("no trial between several ports of a switch")
-    if any(one.times is None for one in prepared):
+    mine = [one for one, _ in prepared(scope)]
+    if not mine:
+        return not_applicable(NO_PATTERN)
+    if any(one.times is None for one in mine):
         return not_assessed("the journal has no times of its trials")
-    return _learned(prepared)
-
-
-def _learned(trials: Sequence[Trial]) -> Answer:
-    wrong: list[int] = []
-    told: set[str] = set()
-    for one in trials:
-        if one.times is not None and one.times.learnt_ns is not None:
-            told.add(one.deployment_id)
-        elif one.deployment_id not in told:
-            wrong.append(one.trial.seq)
-    return _none_wrong(wrong, len(trials), "learning frames before the trials of a deployment", "trials")
+    return learned(mine)
 
 
 def _in_turn(scope: Scope, kinds: Sequence[str], expected: str) -> Answer:
@@ -84,9 +60,9 @@ def _in_turn(scope: Scope, kinds: Sequence[str], expected: str) -> Answer:
     wrong = [
         one.trial.seq
         for one in mine
-        if _pattern(one) != cells[one.cell_id] or not per_interface(one.trial.result)
+        if pattern_of(one) != cells[one.cell_id] or not per_interface(one.trial.result)
     ]
-    return _none_wrong(wrong, len(mine), expected, "trials")
+    return none_wrong(wrong, len(mine), expected, "trials")
 
 
 @clause("RFC2889-5.1.3-03")
@@ -110,11 +86,7 @@ def one_way(scope: Scope) -> Answer:
 @clause("RFC2889-5.1.4.1")
 def throughput_without_loss(scope: Scope) -> Answer:
     """The throughput of a pattern is a load without loss in any of its trials, found among several loads."""
-    mine = [
-        one
-        for one in scope.outcomes
-        if one.type is OutcomeType.MEASURED and one.lower and patterns.of(one.cell.axes)
-    ]
+    mine = throughputs_of_patterns(scope)
     if not mine:
         return not_applicable("no throughput of a pattern is a plain number")
     wrong = []
@@ -125,7 +97,7 @@ def throughput_without_loss(scope: Scope) -> Answer:
         loads = {trial.trial.load for trial in trials}
         if len(loads) < 2 or not behind or not all(trial.trial.lossless for trial in behind):
             wrong.append(one.outcome_id)
-    return _none_wrong(wrong, len(mine), "a load without loss, of several that were tried", "answers")
+    return none_wrong(wrong, len(mine), "a load without loss, of several that were tried", "answers")
 
 
 @clause("RFC2889-5.1.4.2-02")
@@ -137,18 +109,14 @@ def load_is_cited(scope: Scope) -> Answer:
         points = [rates.point(trial.trial.result) for trial in trials]
         return all(
             any(
-                close(_number(one, rate), point.forwarded_fps)
-                and close(_number(one, load), point.offered_fps)
+                close(number_of(one, rate), point.forwarded_fps)
+                and close(number_of(one, load), point.offered_fps)
                 for point in points
             )
             for rate, load in pairs
         )
 
-    return _all_of(scope, rates.METRIC, "the offered load of each forwarding rate", right)
-
-
-def _number(outcome: Outcome, metric: str) -> float | None:
-    return next((value.number for value in outcome.values if value.metric == metric), None)
+    return all_of(scope, rates.METRIC, "the offered load of each forwarding rate", right)
 
 
 @clause("RFC2889-5.1.4.2-03")
@@ -160,11 +128,11 @@ def rate_at_maximum(scope: Scope) -> Answer:
         highest = max(points, key=lambda point: point.offered_fps, default=None)
         return (
             highest is not None
-            and close(_number(one, rates.AT_MAXIMUM), highest.forwarded_fps)
-            and close(_number(one, rates.MAXIMUM), highest.offered_fps)
+            and close(number_of(one, rates.AT_MAXIMUM), highest.forwarded_fps)
+            and close(number_of(one, rates.MAXIMUM), highest.offered_fps)
         )
 
-    return _all_of(scope, rates.METRIC, "the rate at the maximum offered load, and that load", right)
+    return all_of(scope, rates.METRIC, "the rate at the maximum offered load, and that load", right)
 
 
 @clause("RFC2889-5.1.4.2-04")
@@ -174,12 +142,12 @@ def highest_rate(scope: Scope) -> Answer:
     def right(one: Outcome, trials: list[Trial]) -> bool:
         points = [rates.point(trial.trial.result) for trial in trials]
         best = max((point.forwarded_fps for point in points), default=None)
-        applied = _number(one, rates.APPLIED)
-        return close(_number(one, rates.METRIC), best) and any(
+        applied = number_of(one, rates.APPLIED)
+        return close(number_of(one, rates.METRIC), best) and any(
             point.forwarded_fps == best and close(applied, point.offered_fps) for point in points
         )
 
-    return _all_of(scope, rates.METRIC, "the highest forwarding rate of all loads, with its load", right)
+    return all_of(scope, rates.METRIC, "the highest forwarding rate of all loads, with its load", right)
 
 
 @clause("RFC2889-5.6.3.1-02")
@@ -194,7 +162,7 @@ def rates_prepared(scope: Scope) -> Answer:
         return not_assessed("the journal has no times of its trials")
     least = _LEAST_PORTS["forwarding rates"]
     few = [one.trial.seq for one in of_rates if len(one.trial.result.streams) < least]
-    return _none_wrong(few, len(of_rates), "two ports", "trials") if few else _learned(mine)
+    return none_wrong(few, len(of_rates), "two ports", "trials") if few else learned(mine)
 
 
 @clause("RFC2889-5.5")
@@ -203,7 +171,7 @@ def congested(scope: Scope) -> Answer:
 
     def right(one: Outcome, trials: list[Trial]) -> bool:
         pattern = patterns.of(one.cell.axes)
-        behind = [trial for trial in trials if _pattern(trial) == pattern]
+        behind = [trial for trial in trials if pattern_of(trial) == pattern]
         if pattern is None or pattern.ports % 4 or not behind:
             return False
         if len({trial.trial.load for trial in behind}) != 1:
@@ -212,13 +180,13 @@ def congested(scope: Scope) -> Answer:
         busy = [port for port in pattern.receivers if port not in free]
         name = congestion.METRIC
         return (
-            close(_number(one, name), _loss_ratio(behind, free))
-            and close(_number(one, f"{name}.congested.loss_ratio"), _loss_ratio(behind, busy))
-            and _number(one, f"{name}.uncongested.forwarded") is not None
+            close(number_of(one, name), _loss_ratio(behind, free))
+            and close(number_of(one, f"{name}.congested.loss_ratio"), _loss_ratio(behind, busy))
+            and number_of(one, f"{name}.uncongested.forwarded") is not None
         )
 
     expected = "loss at both kinds of ports and the rate at the uncongested one, of groups of four"
-    return _all_of(scope, congestion.METRIC, expected, right)
+    return all_of(scope, congestion.METRIC, expected, right)
 
 
 def _loss_ratio(trials: Sequence[Trial], ports: Sequence[int]) -> float | None:
@@ -229,24 +197,7 @@ def _loss_ratio(trials: Sequence[Trial], ports: Sequence[int]) -> float | None:
 
 def _ages_late(scope: Scope, metric: str) -> Answer:
     """Hold the ageing time that each switch told to be longer than its trials of a metric."""
-    mine = [one for one in scope.trials if one.metric == metric]
-    if not mine:
-        return not_applicable("no trial of it")
-    deployments = (scope.evidence.platform or {}).get("deployments", {})
-    known = {one.deployment_id: _ageing_s(deployments.get(one.deployment_id)) for one in mine}
-    if unknown := sorted(name for name, ageing_s in known.items() if ageing_s is None):
-        return not_assessed(f"no ageing time was read of {len(unknown)} deployments {unknown[:NAMED]}")
-    wrong = [
-        one.trial.seq for one in mine if (known[one.deployment_id] or 0) <= one.trial.result.spec.total_s
-    ]
-    return _none_wrong(wrong, len(mine), "an ageing time longer than each trial", "trials")
-
-
-def _ageing_s(told: object) -> float | None:
-    found: object = told
-    for key in ("function", "settings", "found", "ageing_s"):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return float(found) if isinstance(found, int | float) else None
+    return ages_later(scope, of_metric(scope, metric), lambda one: one.trial.result.spec.total_s)
 
 
 @clause("RFC2889-5.7.3-01")
@@ -264,10 +215,10 @@ def rate_ageing(scope: Scope) -> Answer:
 
 def _three_ports(scope: Scope, metric: str, expected: str) -> Answer | None:
     """Return that a trial has fewer than three ports; None where each has them."""
-    mine = [(one.trial.seq, _pattern(one)) for one in scope.trials if one.metric == metric]
+    mine = [(one.trial.seq, pattern_of(one)) for one in scope.trials if one.metric == metric]
     least = _LEAST_PORTS["address tables"]
     few = [seq for seq, found in mine if found is None or found.ports < least]
-    return _none_wrong(few, len(mine), expected, "trials") if few else None
+    return none_wrong(few, len(mine), expected, "trials") if few else None
 
 
 @clause("RFC2889-5.7.3-02")
@@ -285,8 +236,8 @@ def monitored(scope: Scope) -> Answer:
     mine = [one for one in scope.trials if one.metric == caching_capacity.METRIC]
     if not mine:
         return not_applicable("no trial of it")
-    wrong = [one.trial.seq for one in mine if not _listeners(_pattern(one))]
-    return _none_wrong(wrong, len(mine), "a port that only listens in the one broadcast domain", "trials")
+    wrong = [one.trial.seq for one in mine if not _listeners(pattern_of(one))]
+    return none_wrong(wrong, len(mine), "a port that only listens in the one broadcast domain", "trials")
 
 
 def _listeners(pattern: Pattern | None) -> set[int]:
@@ -300,13 +251,13 @@ def constant_number(scope: Scope) -> Answer:
     """In one search of a learning rate the number of addresses is the same at every rate."""
     told: dict[str, set[int]] = {}
     for one in scope.trials:
-        pattern = _pattern(one)
+        pattern = pattern_of(one)
         if one.metric == learning_rate.METRIC and one.phase == address_table.TEACH and pattern is not None:
             told.setdefault(one.cell_id, set()).add(pattern.sources)
     if not told:
         return not_applicable("no trial of it")
     wrong = sorted(cell for cell, found in told.items() if len(found) != 1)
-    return _none_wrong(wrong, len(told), "one number of addresses", "searches")
+    return none_wrong(wrong, len(told), "one number of addresses", "searches")
 
 
 RULES: tuple[ClauseRule, ...] = (

@@ -19,6 +19,7 @@ from bmwg.reports.render.sections import (
     search_tables,
     soak_table,
     switch_tables,
+    switch_turns,
     vsperf_tables,
 )
 
@@ -44,10 +45,13 @@ SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
     vsperf_tables.coupled,
     vsperf_tables.scaled,
     vsperf_tables.soaks,
+    switch_turns.of_all_senders,
     switch_tables.forwarding_rates,
     switch_tables.congested,
     switch_tables.capacities,
+    switch_turns.capacity_turns,
     switch_tables.learning_rates,
+    switch_turns.rate_turns,
     switch_tables.illegal,
 )
 

@@ -26,6 +26,11 @@ SWITCHES = {
     forwarding_rate.APPLIED: Definition(
         unit=_FPS, clause=_MESH, meaning="offered load at which the maximum forwarding rate was seen"
     ),
+    forwarding_rate.INTENDED: Definition(
+        unit="frames/s",
+        clause="RFC 2889 section 5.6.5",
+        meaning="intended load of each sending port at which the maximum forwarding rate was seen",
+    ),
     forwarding_rate.AT_MAXIMUM: Definition(
         unit=_FPS, clause=_MESH, meaning="forwarding rate at the maximum offered load"
     ),

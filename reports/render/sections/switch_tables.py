@@ -30,6 +30,7 @@ def forwarding_rates(facts: Facts) -> list[Block]:
         forwarding_rate.METRIC,
         [
             ("at an offered load of", forwarding_rate.APPLIED, _FPS),
+            ("asked of each sender", forwarding_rate.INTENDED, _FPS),
             ("at the maximum offered load", forwarding_rate.AT_MAXIMUM, _FPS),
             ("maximum offered load", forwarding_rate.MAXIMUM, _FPS),
         ],

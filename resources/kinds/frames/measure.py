@@ -102,6 +102,7 @@ class CellMeasurement:
             self._traffic.learn(spec)  # rfc2544-23, phase b
             learnt_ns = self._learnt_ns = self._clock.monotonic_ns()
             self._clock.sleep(self._policy.learning_wait_s)
+        known = () if self._switch is None else self._switch.looked_at(spec)
         self._store.begin_trial(cell_id=self._planned.cell.cell_id, phase=phase, spec=spec)
         if self._watch is not None:
             self._watch.begin()
@@ -112,6 +113,8 @@ class CellMeasurement:
         if self._watch is not None:
             others = ("machine.other_frames", self._watch.check())
             result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, others))))
+        if known:
+            result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, *known))))
         if result.fault is None and (fault := self._fault()):
             result = replace(result, fault=fault)
         if result.fault is not None:  # an answer quotes it, and is published as the journal is

@@ -13,6 +13,7 @@ from bmwg.drivers import registry
 from bmwg.drivers.paths.bed import Bed
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Cell, TrialSpec
+from bmwg.methodology.trial.pattern import KNOWN_BEFORE
 from bmwg.resources.run.clock import Clock
 
 _LOOK_S = 0.25
@@ -49,6 +50,12 @@ class StandingSwitch:
                     hint="something else sends through it, or it does not forget",
                 )
             clock.sleep(_LOOK_S)
+
+    def looked_at(self, spec: TrialSpec) -> tuple[tuple[str, int], ...]:
+        """Count what it knows between learning frames and a trial (RFC2889-3-02); nothing where none go."""
+        if spec.pattern is None or spec.pattern.unprepared:
+            return ()
+        return ((KNOWN_BEFORE, self.known()),)
 
     def require_longer(self, spec: TrialSpec, *, before_s: float) -> None:
         """Refuse a trial in which addresses age (RFC2889-3-03, RFC2889-5.7.3-01): TestbedError SWITCH-02.

@@ -11,7 +11,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
 from bmwg.methodology.trial.capabilities import LackingError
 from bmwg.methodology.trial.judging import TrialPolicy, assess
-from bmwg.methodology.trial.pattern import PHASE_SEED, Pattern, between, full_mesh
+from bmwg.methodology.trial.pattern import FIRST_SENT, PHASE_SEED, Pattern, between, full_mesh
 
 pytestmark = pytest.mark.quiet
 
@@ -122,6 +122,62 @@ def test_a_learning_bridge_brings_every_frame_to_its_port(four, io, name):
         assert stream.flooded_frames == stream.duplicate_frames == stream.corrupt_frames == 0
     if all(one.sent_frames == one.intended_frames for one in result.streams):
         assert assess(result, TrialPolicy(max_stall_ns=10**9)).validity == "valid"
+
+
+def test_each_sender_tells_when_it_began_and_no_listener_does(four):
+    """Frame 0 is due within one interval of the trial's start, in each sender's own rhythm (ADR 0563)."""
+    ports = bed.ringed(("plain",) * 4)
+    four.attach(ports)
+    result = four.run(trial(MANY_TO_ONE, load_fps=1_000))
+    four.detach()
+    told = dict(result.auxiliary)
+    began = [told.get(f"{port.name}{FIRST_SENT}") for port in ports]
+    assert began[3] is None
+    assert min(began[:3]) >= 0
+    assert len(set(began[:3])) == 3  # three rhythms
+
+
+@pytest.mark.parametrize("name", ["mesh", "many to one", "broadcast"])
+def test_bursts_of_a_pattern_are_whole_and_all_come(four, name):
+    """8 bursts of 16 frames of each sender, 100,000 frames/s within a burst, 4,000 in the mean."""
+    pattern = PATTERNS[name]
+    with bed.switch("af_packet", 4) as (ports, _):
+        four.attach(ports)
+        spec = trial(pattern, load_fps=4_000, duration_s=0.032, burst_frames=16, burst_fps=100_000)
+        four.learn(spec)
+        result = whole(four, spec)
+        four.detach()
+    assert result.fault is None
+    assert spec.bursts == 8
+    told = agrees(result, ports)
+    sent = [told[f"{port.name}.sent_frames"] for port in ports]
+    assert [sent[port] for port in pattern.senders] == [128] * len(pattern.senders)
+    for port, stream in enumerate(result.streams):
+        assert stream.received_frames == stream.sent_frames == pattern.meant_for(port, sent)
+        if not pattern.senders_to(port):
+            assert stream.bursts is None
+            continue
+        assert stream.bursts.bursts == 8
+        assert stream.bursts.intervals_ns > 7 * 1_000_000  # 4 ms from begin to begin, 0.15 ms of it sending
+
+
+@pytest.mark.parametrize("step", [1, 4_097])
+def test_numbered_addresses_are_a_step_apart(run_dir, step):
+    config = EmbeddedConfig(
+        run_dir=run_dir, memory_mib=memory_for(1, DESCRIPTORS, 4), drain_quiet_s=0.2, mac_step=step
+    )
+    with EmbeddedTraffic(config) as running, bed.switch("af_packet", 4) as (ports, dut):
+        running.attach(ports)
+        pattern = Pattern(to=((1,), (), (), ()), sources=50, unprepared=True)
+        whole(running, trial(pattern, load_fps=1_000, duration_s=0.05))
+        told = running.describe()["patterns"]
+        numbers = [number * step for number in range(50)]
+        wanted = {f"02:b6:00:{n >> 16 & 255:02x}:{n >> 8 & 255:02x}:{n & 255:02x}" for n in numbers}
+        known = bed.inside(dut, "bridge", "fdb", "show", "br", "br")
+        running.detach()
+    found = {line.split()[0] for line in known.splitlines() if line.startswith("02:b6:00")}
+    assert found == wanted
+    assert str(told["mac_format"]).endswith(f"times {step}")
 
 
 def test_a_broadcast_frame_comes_to_all_others_once(four):

@@ -102,7 +102,6 @@ def test_what_is_no_pattern(wrong, what):
         {"tags": 2, "tag_after_s": 0.5},
         {"mix_octets": (64,)},
         {"destination_networks": 2},
-        {"burst_frames": 10, "burst_fps": 2_000},
     ],
 )
 def test_nothing_that_is_told_by_direction_stands_beside_a_pattern(beside):

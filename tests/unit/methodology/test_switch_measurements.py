@@ -112,7 +112,7 @@ def cell(pattern, **more):
 
 def answer(switch, name, pattern, *, throughput_fps=None, validity=lambda spec: Validity.VALID, **said):
     wanted = cell(pattern)
-    profile = replace(load_profile("rfc2889"), benchmarks={name: {"trial_s": 1.0, **said}})
+    profile = replace(load_profile("rfc2889-quick"), benchmarks={name: {"trial_s": 1.0, **said}})
     throughput = None
     if throughput_fps is not None:
         throughput = Outcome(
@@ -176,6 +176,7 @@ def test_a_switch_that_forwards_less_when_it_is_overrun_has_another_rate_at_the_
     assert told == {
         forwarding_rate.METRIC: 4 * 60_000,
         forwarding_rate.APPLIED: 4 * 60_000,
+        forwarding_rate.INTENDED: 60_000,
         forwarding_rate.AT_MAXIMUM: 4 * 30_000,
         forwarding_rate.MAXIMUM: 4 * OFFERED_FPS,
     }
@@ -184,6 +185,7 @@ def test_a_switch_that_forwards_less_when_it_is_overrun_has_another_rate_at_the_
 def test_where_the_throughput_is_the_highest_load_one_trial_says_all():
     outcome, told = answer(Switch(), "forwarding_rate", "full-mesh-4", throughput_fps=OFFERED_FPS)
     assert len(outcome.trials) == 1
+    assert told.pop(forwarding_rate.INTENDED) == OFFERED_FPS
     assert set(told.values()) == {4 * OFFERED_FPS}
 
 
@@ -382,7 +384,7 @@ def test_a_rate_beyond_what_is_tried_is_said_and_not_measured(switch, kind):
 
 
 def test_each_measurement_has_its_patterns():
-    profile = load_profile("rfc2889")
+    profile = load_profile("rfc2889-quick")
     names = (
         "throughput",
         "forwarding_rate",

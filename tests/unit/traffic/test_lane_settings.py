@@ -34,6 +34,8 @@ def test_options_are_read():
         ({"lanes": 3}, "each CPU of tester.cpus, 2"),
         ({"descriptors": 1}, "64 to 32768"),
         ({"memory_mib": 1}, "64 to 65536"),
+        ({"mac_step": 2}, "an odd number"),
+        ({"mac_step": 2**24 + 1}, "1 to 16777215"),
     ],
 )
 def test_wrong_options_are_named(options, expected):

@@ -8,11 +8,12 @@
 #include "precedence.h"
 #include "watchdog.h"
 
-/* Address `number` of a port's set: locally administered, the port, 24 bits. */
-static void numbered_mac(struct rte_ether_addr *mac, unsigned int port, uint32_t number)
+/* Address `number` of a port's set: locally administered, the port, 24 bits; `step` apart, modulo 2^24. */
+static void numbered_mac(struct rte_ether_addr *mac, unsigned int port, uint32_t number, uint32_t step)
 {
-	const uint8_t octets[RTE_ETHER_ADDR_LEN] = {0x02, 0xb6, (uint8_t)port, (uint8_t)(number >> 16),
-						    (uint8_t)(number >> 8), (uint8_t)number};
+	uint32_t place = number * step;
+	const uint8_t octets[RTE_ETHER_ADDR_LEN] = {0x02, 0xb6, (uint8_t)port, (uint8_t)(place >> 16),
+						    (uint8_t)(place >> 8), (uint8_t)place};
 
 	memcpy(mac->addr_bytes, octets, sizeof(octets));
 }
@@ -58,9 +59,9 @@ static void send_due(struct pattern *p, unsigned int port, const struct pace *pa
 		rte_memcpy(octets, template->octets, template->length);
 		frame_sign(octets, template, (uint16_t)(p->number << 1), (uint64_t)port << PATTERN_SHIFT | own, stamp);
 		if (p->sources > 1u)
-			numbered_mac(&eth->src_addr, port, (uint32_t)(own % p->sources));
+			numbered_mac(&eth->src_addr, port, (uint32_t)(own % p->sources), p->mac_step);
 		if (p->destinations > 1u)
-			numbered_mac(&eth->dst_addr, to, (uint32_t)(own / s->receivers % p->destinations));
+			numbered_mac(&eth->dst_addr, to, (uint32_t)(own / s->receivers % p->destinations), p->mac_step);
 		frames[i]->data_len = template->length;
 		frames[i]->pkt_len = template->length;
 		if (++turn == s->receivers)
@@ -78,6 +79,11 @@ static void send_due(struct pattern *p, unsigned int port, const struct pace *pa
 		s->largest_lateness = lateness;
 	if (!s->sent)
 		s->first_sent_at = now;
+	if (p->burst_frames)
+		for (uint64_t i = s->sent; i < s->sent + accepted; i++) {
+			burst_note(&s->burst, i % p->burst_frames, p->burst_frames, i ? s->last_sent_at : 0, now);
+			s->last_sent_at = now;
+		}
 	s->last_sent_at = now;
 	s->sent += accepted;
 	if (accepted > s->largest_burst)
@@ -105,7 +111,7 @@ static bool for_it(const struct pattern *p, const struct pattern_sender *s, uint
 		return memcmp(frame, first->octets, RTE_ETHER_ADDR_LEN) == 0;
 	if (p->destinations == 1u)
 		return memcmp(frame, p->pair[from][to].template.octets, RTE_ETHER_ADDR_LEN) == 0;
-	numbered_mac(&wanted, to, (uint32_t)(own / s->receivers % p->destinations));
+	numbered_mac(&wanted, to, (uint32_t)(own / s->receivers % p->destinations), p->mac_step);
 	return memcmp(frame, &wanted, RTE_ETHER_ADDR_LEN) == 0;
 }
 
@@ -251,6 +257,7 @@ void pattern_loop(struct pattern *p, const struct loop_order *o, struct loop_rec
 {
 	uint64_t cpu_before_ns;
 
+	p->start = o->pace->start;
 	record->real_time = precedence_raise((double)(o->pace->end - o->pace->start) / o->hz);
 	cpu_before_ns = loop_cpu_ns();
 	send_phase(p, o, record);

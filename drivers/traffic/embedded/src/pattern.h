@@ -29,6 +29,7 @@ struct pattern_sender {
 	uint8_t receiver[PORTS]; /* in turn; of broadcast frames all of them at once */
 	uint64_t sent, backpressure, largest_burst, largest_lateness, first_sent_at, last_sent_at;
 	uint64_t returned; /* its own frames that came back to it */
+	struct burst_times burst; /* of bursts that repeat */
 };
 
 /* Test frames that came to a port and are of no pair. */
@@ -42,6 +43,9 @@ struct pattern {
 	bool moving;   /* more than one port sends: the rhythm of each moves against the others' (phase.h) */
 	uint64_t seed; /* by which phases are drawn */
 	uint32_t sources, destinations; /* MAC addresses of each port that its frames have in turn; 1: the port's own */
+	uint32_t mac_step; /* from one numbered address to the next; odd, so that each has an address of its own */
+	uint64_t start;	   /* of the trial, cycles */
+	uint64_t burst_frames; /* of each burst; 0: a constant load */
 	uint64_t intended;		/* of each sender */
 	double ns_per_stamp;
 	uint64_t now; /* when the frames that are being accounted for arrived, cycles */

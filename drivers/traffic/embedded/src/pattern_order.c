@@ -57,25 +57,28 @@ static int pair_prepare(struct pattern *p, unsigned int from, unsigned int to, c
 
 int pattern_prepare(struct pattern *p, const json_t *spec, const struct order *o, double hz, struct failure *f)
 {
-	json_int_t sources, destinations, seed;
+	json_int_t sources, destinations, seed, step;
 	unsigned int senders = 0;
 	json_t *receivers;
 	int broadcast;
 
-	if (json_unpack((json_t *)spec, "{s:o,s:b,s:I,s:I,s:I}", "receivers", &receivers, "broadcast", &broadcast,
-			"sources", &sources, "destinations", &destinations, "seed", &seed) ||
+	if (json_unpack((json_t *)spec, "{s:o,s:b,s:I,s:I,s:I,s:I}", "receivers", &receivers, "broadcast", &broadcast,
+			"sources", &sources, "destinations", &destinations, "seed", &seed, "mac_step", &step) ||
 	    json_array_size(receivers) != port_count || sources < 1 || sources > (json_int_t)MAX_ADDRESSES ||
-	    destinations < 1 || destinations > (json_int_t)MAX_ADDRESSES || seed < 0)
+	    destinations < 1 || destinations > (json_int_t)MAX_ADDRESSES || seed < 0 ||
+	    step < 1 || step > 0xffffff || step % 2 == 0)
 		return failure_set(f, "protocol", "pattern: a field is missing, of the wrong type or out of range");
 	if (ports[0].xdp || ports[0].queues > 1)
 		return failure_set(f, "lanes", "a pattern needs one lane, and ports that are devices of DPDK");
-	if (o->loss_times || o->broadcast_every || o->burst_frames || o->mix_frames || o->networks || o->tags)
+	if (o->loss_times || o->broadcast_every || o->mix_frames || o->networks || o->tags)
 		return failure_set(f, "protocol", "pattern: frames of one size at one load, nothing beside them");
 	p->number = (uint16_t)o->number;
 	p->broadcast = broadcast;
 	p->sources = (uint32_t)sources;
 	p->destinations = (uint32_t)destinations;
+	p->mac_step = (uint32_t)step;
 	p->seed = (uint64_t)seed;
+	p->burst_frames = (uint64_t)o->burst_frames;
 	p->intended = (uint64_t)o->intended;
 	p->ns_per_stamp = (double)(1u << STAMP_SHIFT) * 1e9 / hz;
 	p->expected = (struct expected){.first = UINT64_MAX};

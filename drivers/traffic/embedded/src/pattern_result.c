@@ -4,10 +4,19 @@
 #include "clock.h"
 #include "lanes.h"
 #include "pattern.h"
+#include "result.h"
 
 static json_t *whole(uint64_t n)
 {
 	return json_integer((json_int_t)n);
+}
+
+/* Whether bursts left otherwise than they should, more than others did: fewer whole ones, or longer ones. */
+static bool worse(const struct burst_times *one, const struct burst_times *other)
+{
+	if (one->bursts != other->bursts)
+		return one->bursts < other->bursts;
+	return one->lengths > other->lengths;
 }
 
 /* What all senders together meant for a port, and what of it came there. */
@@ -16,6 +25,7 @@ static json_t *port_json(struct pattern *p, unsigned int port, uint64_t *taken)
 	static struct counts sum;
 	const struct pattern_port *at = &p->port[port];
 	uint64_t intended = 0, sent = 0, burst = 0, lateness = 0, duration = 0, backpressure = 0;
+	const struct burst_times *worst = NULL; /* of the senders the one whose bursts took longest */
 	json_t *out = json_object();
 
 	memset(&sum, 0, sizeof(sum));
@@ -32,6 +42,8 @@ static json_t *port_json(struct pattern *p, unsigned int port, uint64_t *taken)
 			lateness = (int64_t)s->largest_lateness > (int64_t)lateness ? s->largest_lateness : lateness;
 			duration = RTE_MAX(duration, s->last_sent_at - s->first_sent_at);
 			backpressure += s->backpressure;
+			if (!worst || worse(&s->burst, worst))
+				worst = &s->burst;
 			counts_add(&sum, &p->pair[from][port].got);
 		}
 	}
@@ -51,6 +63,8 @@ static json_t *port_json(struct pattern *p, unsigned int port, uint64_t *taken)
 	json_object_set_new(out, "largest_lateness_ns", whole(clock_ns(lateness)));
 	json_object_set_new(out, "effective_duration_ns", whole(clock_ns(duration)));
 	json_object_set_new(out, "latency", histogram_json(&sum.latency));
+	if (p->burst_frames && worst)
+		json_object_set_new(out, "bursts", result_bursts(worst));
 	return out;
 }
 
@@ -62,7 +76,8 @@ static json_t *sender_json(const struct pattern *p, unsigned int port)
 
 	for (uint32_t turn = 0; turn < s->receivers; turn++)
 		json_array_append_new(received, whole(p->pair[port][s->receiver[turn]].got.received));
-	return json_pack("{s:I,s:I,s:o}", "sent_frames", (json_int_t)s->sent, "returned_frames", (json_int_t)s->returned,
+	return json_pack("{s:I,s:I,s:I,s:o}", "first_sent_ns",
+			 (json_int_t)(s->sent ? clock_ns(s->first_sent_at - p->start) : 0), "sent_frames", (json_int_t)s->sent, "returned_frames", (json_int_t)s->returned,
 			 "received_frames", received);
 }
 

@@ -50,6 +50,13 @@ static json_t *networks_json(const uint64_t *frames, uint32_t networks)
 	return out;
 }
 
+json_t *result_bursts(const struct burst_times *b)
+{
+	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "bursts", count(b->bursts), "lengths_ns", count(clock_ns(b->lengths)),
+			 "longest_ns", count(clock_ns(b->longest)), "intervals_ns", count(clock_ns(b->intervals)),
+			 "shortest_interval_ns", count(clock_ns(b->shortest)));
+}
+
 static json_t *stream_json(struct stream *s, const struct pace *pace, uint32_t tags)
 {
 	json_t *out = json_object();
@@ -72,15 +79,8 @@ static json_t *stream_json(struct stream *s, const struct pace *pace, uint32_t t
 	json_object_set_new(out, "broadcast_least_between_frames", count(s->broadcast_least));
 	json_object_set_new(out, "broadcast_most_between_frames", count(s->broadcast_most));
 	json_object_set_new(out, "latency", histogram_json(&s->got->latency));
-	if (s->burst_frames) {
-		const struct burst_times *b = &s->burst;
-
-		json_object_set_new(out, "bursts",
-				    json_pack("{s:o,s:o,s:o,s:o,s:o}", "bursts", count(b->bursts), "lengths_ns",
-					      count(clock_ns(b->lengths)), "longest_ns", count(clock_ns(b->longest)),
-					      "intervals_ns", count(clock_ns(b->intervals)), "shortest_interval_ns",
-					      count(clock_ns(b->shortest))));
-	}
+	if (s->burst_frames)
+		json_object_set_new(out, "bursts", result_bursts(&s->burst));
 	if (s->to->networks) {
 		json_object_set_new(out, "sent_by_network", networks_json(s->sent_to, s->to->networks));
 		json_object_set_new(out, "received_by_network", networks_json(s->got->from_network, s->to->networks));

@@ -16,6 +16,7 @@ struct loop_record {
 };
 
 json_t *result_counters(void);
+json_t *result_bursts(const struct burst_times *b);
 /* `pace` (NULL: not asked for) gives the times of losses. Takes `counters_before` and `lanes` over. */
 json_t *result_json(struct trial *t, const struct loop_record *record, const struct pace *pace, uint64_t wall_cycles,
 		    json_t *counters_before, json_t *lanes);
