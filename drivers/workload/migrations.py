@@ -43,7 +43,7 @@ _ValueT = TypeVar("_ValueT")
 class Migrations(OfActs):
     """Moves a guest that stands, there and back, with frames on their way all the time."""
 
-    path: ClassVar[str] = MOVING_PATH
+    paths: ClassVar[tuple[str, ...]] = (MOVING_PATH,)
 
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         path: Any = path_driver(ground.cell, ground.bed)

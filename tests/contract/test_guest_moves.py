@@ -22,11 +22,11 @@ from bmwg.drivers.watch.isolation import require_closed, require_own_ports
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
+from bmwg.methodology.kinds.acts.proofs import BETWEEN_CLOCKS_NS, contradictions
 from bmwg.methodology.kinds.acts.records import (
     AGAIN,
     ANNOUNCED,
     BEFORE_LOSS,
-    BETWEEN_CLOCKS_NS,
     GUEST_RESUMED,
     GUEST_STOPPED,
     HALF_LOAD,
@@ -35,7 +35,6 @@ from bmwg.methodology.kinds.acts.records import (
     PRE_COPY,
     ActsResult,
     ActsSpec,
-    contradictions,
 )
 from bmwg.methodology.records import VM, Cell, Validity
 
