@@ -101,6 +101,8 @@ GUEST_START = Experiment(
     test_id="LC-START-3", metric="guest_start", places=_LIFE, path=MOVING_PATH, hosting=VM
 )
 
+POD_BESIDE = Experiment(test_id="LC-START-4", metric="pod_start_beside", places=_LIFE, headline=False)
+
 STAND_UPS = Experiment(
     test_id="LC-FAIL-1",
     metric="pod_stand_up",
