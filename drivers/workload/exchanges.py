@@ -22,7 +22,7 @@ from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload import exchanged_flows, exchanged_rules
 from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
 from bmwg.drivers.workload.marked_frames import MARKS, ByMark, MarkedBeside, MarkedFrames
-from bmwg.drivers.workload.moving_frames import Outage
+from bmwg.drivers.workload.moving_frames import MovingFrames, Outage
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import Seen
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
@@ -168,10 +168,10 @@ class _Exchange:
                 self._place, entries=spec.entries, mark=new, flush_first=spec.mode == FLUSH_FIRST
             )
         except ToolkitError as error:
-            raise self._fared(error, asked_ns) from error
+            raise fared(error, frames, asked_ns, spec.first_frame_s) from error
         ready_ns = time.monotonic_ns()
-        first = _until(lambda: frames.first_by(new, asked_ns), spec.first_frame_s)
-        _until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
+        first = until(lambda: frames.first_by(new, asked_ns), spec.first_frame_s)
+        until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
         counted_ns, out = frames.outage(asked_ns, time.monotonic_ns())
         beside = {} if self._beside is None else self._beside.told(asked_ns, counted_ns)
         until_ns = time.monotonic_ns()
@@ -209,7 +209,7 @@ class _Exchange:
             seen,
             self._began_ns,
             asked_ns=asked_ns,
-            steps={**steps, **_loss(out, asked_ns)},
+            steps={**steps, **loss(out, asked_ns)},
             moments={"ready_ns": ready_ns},
         )
         return replace(life, told={**told, **beside})
@@ -239,7 +239,7 @@ class _Exchange:
     def _require_steady(self, from_ns: int) -> None:
         now = time.monotonic_ns
         if (
-            _until(lambda: self._frames.settled_since(from_ns, now()) or None, self._spec.first_frame_s)
+            until(lambda: self._frames.settled_since(from_ns, now()) or None, self._spec.first_frame_s)
             is None
         ):
             raise DriverError(
@@ -249,22 +249,21 @@ class _Exchange:
                 found="frames that are lost while nothing is exchanged",
             )
 
-    def _fared(self, error: ToolkitError, asked_ns: int) -> ToolkitError:
-        """Return the error with what came of the frames meanwhile: the old may stand, or nothing."""
-        failed_ns = time.monotonic_ns()
-        goes_on = _until(
-            lambda: self._frames.settled_since(failed_ns, time.monotonic_ns()) or None,
-            self._spec.first_frame_s,
-        )
-        _, out = self._frames.outage(asked_ns, time.monotonic_ns())
-        fared = "all come again" if goes_on else "they do not come again"
-        lost = f"{out.offered - out.received} of {out.offered} frames were lost meanwhile"
-        kind = type(error) if isinstance(error, (TestbedError, DriverError)) else DriverError
-        found = f"{error.found}; {lost}, {fared}"
-        return kind(error.error_id, error.what, expected=error.expected, found=found, hint=error.hint)
+
+def fared(error: ToolkitError, frames: MovingFrames, asked_ns: int, within_s: float) -> ToolkitError:
+    """Return the error with what came of the frames meanwhile: what was before may stand, or nothing."""
+    failed_ns = time.monotonic_ns()
+    goes_on = until(lambda: frames.settled_since(failed_ns, time.monotonic_ns()) or None, within_s)
+    _, out = frames.outage(asked_ns, time.monotonic_ns())
+    said = "all come again" if goes_on else "they do not come again"
+    lost = f"{out.offered - out.received} of {out.offered} frames were lost meanwhile"
+    kind = type(error) if isinstance(error, (TestbedError, DriverError)) else DriverError
+    found = f"{error.found}; {lost}, {said}"
+    return kind(error.error_id, error.what, expected=error.expected, found=found, hint=error.hint)
 
 
-def _loss(out: Outage, asked_ns: int) -> dict[str, int]:
+def loss(out: Outage, asked_ns: int) -> dict[str, int]:
+    """Return the moments of an outage that was seen to its end; none without one."""
     if out.stopped_ns is None or out.again_ns is None:
         return {}
     return {
@@ -274,7 +273,8 @@ def _loss(out: Outage, asked_ns: int) -> dict[str, int]:
     }
 
 
-def _until(look: Callable[[], _ValueT | None], within_s: float) -> _ValueT | None:
+def until(look: Callable[[], _ValueT | None], within_s: float) -> _ValueT | None:
+    """Look again and again until something is seen, or the time is over: None then."""
     end_s = time.monotonic() + within_s
     while (found := look()) is None and time.monotonic() < end_s:
         time.sleep(_LOOK_S)

@@ -114,7 +114,7 @@ def require_whole(found: ActsResult, spec: ActsSpec) -> None:
 
 @pytest.mark.parametrize("path", ON)
 def test_an_exchange_as_one_drops_nothing_and_its_counts_are_those_of_the_tester(exchanged, path) -> None:
-    spec = asked(path)
+    spec = asked(path, cycles=1 if path == "node" else 2)
     found = exchanged(path, spec)
     require_whole(found, spec)
     for life in found.lives:
@@ -128,7 +128,7 @@ def test_a_known_gap_between_two_steps_is_the_outage_and_its_frames_are_those_th
     exchanged, monkeypatch, path
 ) -> None:
     monkeypatch.setattr(Exchanges, "wait_s", GAP_S)
-    spec = asked(path, FLUSH_FIRST)
+    spec = asked(path, FLUSH_FIRST, cycles=1 if path == "node" else 2)
     found = exchanged(path, spec)
     require_whole(found, spec)
     for life in found.lives:
@@ -159,6 +159,7 @@ def refused(monkeypatch):
         monkeypatch.setattr(kind, "exchange", exchange)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("refused")
 @pytest.mark.parametrize("path", [ON[0], ON[2]])
 def test_what_is_refused_leaves_the_old_configuration_and_is_named(exchanged, path) -> None:

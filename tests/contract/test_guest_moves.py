@@ -179,7 +179,7 @@ def test_what_does_not_get_through_is_no_load_to_move_under(moves, monkeypatch) 
 
 @pytest.mark.slow
 def test_a_guest_that_is_not_seen_at_its_other_place_was_not_moved(moves, monkeypatch) -> None:
-    monkeypatch.setattr("bmwg.drivers.workload.migrations._forwarded", lambda guest: 7)
+    monkeypatch.setattr("bmwg.drivers.workload.migrations.forwarded", lambda guest: 7)
     (fault,) = moves(asked()).faults
     assert "MOVE-04" in fault
 

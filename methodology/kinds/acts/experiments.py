@@ -30,6 +30,7 @@ class Answer(StrEnum):
     OUTAGES = "outages"  # the time of each without frames
     ATTEMPTS = "attempts"  # the share of starts that came to forward, and why others did not
     EXCHANGES = "exchanges"  # the time of each until frames come by the new configuration, and what it lost
+    RESIZES = "resizes"  # the same of a size
     FIT = "fit"  # how many forward beside each other before one fails
 
 
@@ -141,6 +142,17 @@ EXCHANGE_FLOWS = Experiment(
     path=SWITCH_PATH,
     hosting=BAREMETAL,
     answer=Answer.EXCHANGES,
+)
+RESIZE = Experiment(
+    test_id="LC-RESIZE-1",
+    metric="guest_resize",
+    places=(
+        Place(stage=Stage.OPERATION, criterion=Criterion.SPEED),
+        Place(stage=Stage.OPERATION, criterion=Criterion.RELIABILITY, part="lost_frames"),
+    ),
+    path=MOVING_PATH,
+    hosting=VM,
+    answer=Answer.RESIZES,
 )
 
 

@@ -70,7 +70,7 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
             )
         if answer is Answer.OUTAGES:
             return _drained(metric, results)
-        if answer is Answer.EXCHANGES:
+        if answer in (Answer.EXCHANGES, Answer.RESIZES):
             return _exchanged(metric, results)
         if answer is Answer.ATTEMPTS:
             return _attempted(metric, results)
@@ -180,7 +180,7 @@ def _drained(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]
 
 
 def _exchanged(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
-    """Return the times until frames came by the new configuration, what was lost, steps and counts."""
+    """Return the times until frames came by what is new, what was lost, steps and counts."""
     starts = each(results, _start)
     values = (*repeated.quantities(metric, interval(starts), "ns"), *repeated.medians(metric, starts))
     values += repeated.medians(f"{metric}.outage", each(results, lambda life: life.outage_ns))

@@ -18,6 +18,7 @@ from bmwg.methodology.kinds.acts.records import (
     OUTAGES,
     POLICY,
     PRE_COPY,
+    RESIZES,
     STOPPED,
     TABLE_FLUSHED,
     TABLE_LOADED,
@@ -36,6 +37,7 @@ _COUNTED = (  # of an exchange: what came, or was counted, is not more than was 
     ("came_frames", "counted_frames"),
     ("counted_frames", "sent_frames"),
 )
+_OF_RESIZES = ("had_octets", "asked_octets", "actual_octets", "forwarded_frames")
 _OF_EXCHANGES = (
     "stale_frames",
     "wrong_rule_frames",
@@ -66,13 +68,15 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
         if life.received_frames + life.bypassed_frames > life.offered_frames:
             came, offered = life.received_frames + life.bypassed_frames, life.offered_frames
             found.append(f"{spec.noun} {number}: {came} frames came, {offered} were offered")
-        stopped = spec.workload in (POLICY, *OUTAGES, *EXCHANGES)
-        if spec.workload in (*OUTAGES, *EXCHANGES):
+        stopped = spec.workload in (POLICY, RESIZES, *OUTAGES, *EXCHANGES)
+        if spec.workload in (RESIZES, *OUTAGES, *EXCHANGES):
             found += _impossible_outage(f"{spec.noun} {number}", life)
         if spec.workload == MIGRATIONS:
             found += _impossible_move(spec, f"{spec.noun} {number}", life)
         if spec.workload in EXCHANGES:
             found += _impossible_exchange(spec, f"{spec.noun} {number}", life)
+        if spec.workload == RESIZES:
+            found += _impossible_resize(f"{spec.noun} {number}", life)
         found += _impossible_figures(spec, f"{spec.noun} {number}", life)
         if not stopped and (first_ns is None) != (life.received_frames == 0):
             found.append(
@@ -150,6 +154,16 @@ def _impossible_exchange(spec: ActsSpec, which: str, life: Life) -> list[str]:
     return found
 
 
+def _impossible_resize(which: str, life: Life) -> list[str]:
+    """Say what of a resize cannot be: a size that nobody asked for, frames that nothing forwarded."""
+    told, found = life.told, []
+    if told.get("actual_octets") != told.get("asked_octets"):
+        found.append(f"{which}: {told.get('actual_octets')} octets, asked for {told.get('asked_octets')}")
+    if life.first_frame_ns is not None and not told.get("forwarded_frames", 0):
+        found.append(f"{which}: a frame came, and the guest forwarded none with its new size")
+    return found
+
+
 def _impossible_figures(spec: ActsSpec, which: str, life: Life) -> list[str]:
     """Say which figures cannot stand together, or are of a load that was not asked for."""
     told = life.told
@@ -204,8 +218,8 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             what = "no frame was stopped" if spec.workload == POLICY else "no frame came out"
             found.append(f"{spec.noun} {number}: {what} within {spec.first_frame_s:g} s")
             continue
-        if spec.workload in EXCHANGES:
-            found += _unclear_exchange(f"{spec.noun} {number}", life)
+        if spec.workload in (*EXCHANGES, RESIZES):
+            found += _unclear_exchange(spec, f"{spec.noun} {number}", life)
         elif life.removal_ns is None:
             found.append(f"{spec.noun} {number} was not removed")
         if spec.workload in OUTAGES:
@@ -227,9 +241,10 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _unclear_exchange(which: str, life: Life) -> list[str]:
-    """Say what of an exchange was not seen to its end, or is not told."""
-    found = [f"{which}: {name} is not told" for name in _OF_EXCHANGES if name not in life.told]
+def _unclear_exchange(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say what of an exchange or a resize was not seen to its end, or is not told."""
+    wanted = _OF_EXCHANGES if spec.workload in EXCHANGES else _OF_RESIZES
+    found = [f"{which}: {name} is not told" for name in wanted if name not in life.told]
     if life.outage_ns is None:
         found.append(f"{which}: {life.lost_frames} frames were lost, and it was not seen until when")
     return found

@@ -17,6 +17,7 @@ MIGRATIONS, GUESTS = "migrations", "guests"  # whose lives are moves of a guest,
 OUTAGES = (DRAINS, MIGRATIONS)  # whose lives are times without frames
 FILTERS, FLOWS = "filter_exchanges", "flow_exchanges"  # whose lives are exchanges of a configuration
 EXCHANGES = (FILTERS, FLOWS)
+RESIZES = "guest_resizes"  # whose lives are changes of a guest's memory
 FITTING = "pods_fit"  # whose lives go on until the last was asked for
 BEFORE_LOSS, STOPPED, AGAIN = "last_before_loss", "frames_stopped", "frames_again"  # steps of a drain
 PRE_COPY, POST_COPY = "pre-copy", "post-copy"  # modes of a move
@@ -73,6 +74,7 @@ class ActsSpec:
             GUESTS: "guest",
             FILTERS: "exchange",
             FLOWS: "exchange",
+            RESIZES: "resize",
         }.get(self.workload, "pod")
 
     @property
@@ -121,6 +123,9 @@ class Life:
     one let through, `not_before_ns` when the frame before it was offered, `last_frame_ns` when the last came
     that the old one did. A frame tells by a mark by which one it came; without a mark it went round both.
     Nothing is removed: the next exchange is the way back.
+
+    The resize of a guest is told alike: `first_frame_ns` is when the first frame came of those offered after
+    the new size was read back, `last_frame_ns` when the last of those before did.
     """
 
     asked_ns: int

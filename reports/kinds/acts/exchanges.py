@@ -23,6 +23,12 @@ HOW = (
     "stands are held against what came: the execution is inconsistent where others count them. Where a load "
     "goes on beside, its frames are in those counts."
 )
+HOW_RESIZED = (
+    "A guest that routes is given less memory while it runs, and its memory back, by the balloon of "
+    "virtio: the guest hands pages to its host. The new size is in force when QEMU reads it back. The time "
+    "lasts from the request to the first frame that came of those offered after that, and the guest's "
+    "interface has counted frames that it forwarded since."
+)
 _STALE = "by the old one after the exchange was confirmed"
 
 
@@ -59,6 +65,41 @@ def exchanges(answers: Sequence[Answered], place: Callable[[Answered], str]) -> 
             head, counted, "What the function counts of the valid executions, all of them together"
         )
     return lines
+
+
+def resizes(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
+    """Return times and losses of changed sizes, with the sizes that were read back."""
+    rows = []
+    for answer in answers:
+        results = answer.results if answer.measured else ()
+        lives = [life for result in results for life in result.lives]
+        rows.append(
+            [
+                place(answer),
+                answer.type_cell,
+                _mean(answer) if lives else NONE,
+                median(each(results, lambda life: life.start_ns)),
+                median(each(results, lambda life: life.outage_ns)),
+                ", ".join(str(life.lost_frames) for life in lives) or NONE,
+                "; ".join(dict.fromkeys(map(_sizes, lives))) or NONE,
+                nanoseconds(max(_apart_ns(life) for life in lives)) if lives else NONE,
+                sequence(answer.outcome.trials),
+                answer.remarks,
+            ]
+        )
+    head = ["path and option", "type", "executions", "request to first frame with the new size", "outage"]
+    head += [
+        "frames lost in each",
+        "octets before, asked for, read back",
+        "resolution, worst",
+        "trials",
+        "remarks",
+    ]
+    return table(head, rows, f"Metric {answers[0].outcome.metric}")
+
+
+def _sizes(life: Life) -> str:
+    return ", ".join(whole(life.told[f"{name}_octets"]) for name in ("had", "asked", "actual"))
 
 
 def _counted(lives: Sequence[Life]) -> list[str]:

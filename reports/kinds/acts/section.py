@@ -11,6 +11,7 @@ from bmwg.methodology.kinds.acts.experiments import (
     EXCHANGE_FLOWS,
     MIGRATE,
     POLICY,
+    RESIZE,
     SCALE,
     Answer,
     experiments,
@@ -68,6 +69,8 @@ _STEPS = {
     "guest_resumed": "the guest runs at the other place, by QEMU's event",
     "guest_announced": "its ARP or RARP from there is heard at the tester's port",
     "move_completed": "QEMU has sent all of it",
+    "size_asked": "QEMU has taken the request",
+    "size_reached": "QEMU reads the new size back",
     "table_flushed": "the old configuration is flushed, as the function confirms",
     "table_loading": "the function is told the new configuration",
     "table_loaded": "it confirms the new configuration",
@@ -82,6 +85,7 @@ _FIRST = {
     DRAIN.metric: "first frame by the other pod",
     MIGRATE.metric: "first frame at the other place",
     EXCHANGE_FILTERS.metric: "first frame by the new configuration",
+    RESIZE.metric: "first frame with the new size",
     EXCHANGE_FLOWS.metric: "first frame by the new configuration",
 }
 _OF_POLICIES = (
@@ -127,6 +131,8 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
         lines += paragraph(moves.HOW)
     if any(_answer(answer) is Answer.EXCHANGES for answer in answers):
         lines += paragraph(exchanges.HOW)
+    if any(_answer(answer) is Answer.RESIZES for answer in answers):
+        lines += paragraph(exchanges.HOW_RESIZED)
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment, known in experiments().items():
         mine = [one for one in answers if one.planned.test_id == known.test_id]
@@ -142,6 +148,9 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
                 continue
             if mine[0].outcome.metric == MIGRATE.metric:
                 lines += [*moves.moves(mine, _place), *_steps(mine)]
+                continue
+            if _answer(mine[0]) is Answer.RESIZES:
+                lines += [*exchanges.resizes(mine, _place), *_steps(mine), *moves.loads(mine, _place)]
                 continue
             if _answer(mine[0]) is Answer.EXCHANGES:
                 lines += [*exchanges.exchanges(mine, _place), *_steps(mine), *moves.loads(mine, _place)]
