@@ -198,3 +198,12 @@ def test_the_answer_of_exchanges_has_their_time_and_what_they_lost() -> None:
     assert "by the new configuration after 100.0 ms" in line
     assert "outage 93.0 ms" in line
     assert "84 frames lost" in line
+
+
+def test_a_switch_may_let_frames_through_after_it_has_said_that_its_flows_are_flushed() -> None:
+    """Open vSwitch confirms before its datapath follows: what came then is a figure."""
+    flows = next(
+        one for one in PROFILE.plan() if one.cell.path == "switch" and one.spec.mode == "flush-first"
+    )
+    told = figures(90, came_when_flushed_frames=2, stopped_frames=None)
+    assert ACTS.assessed(asked(flows), there_and_back(90, **told)).validity is Validity.VALID
