@@ -45,6 +45,7 @@ _ValueT = TypeVar("_ValueT")
 class Exchanges(OfActs):
     """Exchanges a configuration of what stands, there and back, with frames on their way all the time."""
 
+    tells: ClassVar[str] = "what is exchanged, by whose mark a frame is known"
     wait_s: ClassVar[float] = (
         0.0  # that nothing stands between two steps of an exchange, besides what they take
     )

@@ -102,6 +102,7 @@ class OfActs:
     kind: ClassVar[str] = KIND
     paths: ClassVar[tuple[str, ...]] = (PATH,)
     function: ClassVar[str] = "kernel-l3"
+    tells: ClassVar[str] = "how many routers its frames pass, by which they are known to have passed it"
     takes: ClassVar[Takes] = ONE
 
     def __init__(self, ground: Ground) -> None:
@@ -124,9 +125,8 @@ class OfActs:
             )
         if self._ground.cell.path not in self.paths or self._ground.cell.function != self.function:
             return Missing(
-                what=f"a start, timed on path {self._ground.cell.path}, {self._ground.cell.function}",
-                reason="how many routers its frames pass, by which they are known to have passed it, is "
-                f"known of path {' or '.join(self.paths)} with {self.function}",
+                what=f"an act, timed on path {self._ground.cell.path}, {self._ground.cell.function}",
+                reason=f"{self.tells}, is known of path {' or '.join(self.paths)} with {self.function}",
                 mend=f"path: {' or '.join(self.paths)} and function: {self.function} in the profile",
             )
         return path_driver(self._ground.cell, self._ground.bed).probe()
