@@ -21,7 +21,7 @@ _FIRST_SOURCE = ipaddress.IPv4Address(
     "198.18.64.0"
 )  # choice: of the benchmark range, and nobody's in these paths
 _SOURCES = 1 << 14
-_DESTINATION, _FIRST_PORT = "198.19.64.9", 1024
+BLOCKED_DESTINATION, _FIRST_PORT = "198.19.64.9", 1024
 _BEHIND_SRCNAT = 110  # nftables translates sources at priority 100
 
 
@@ -31,7 +31,7 @@ def firewall(rules: int, lookup: str, interfaces: Sequence[str]) -> Iterator[str
     Test frames enter by these two interfaces, that of the forward direction first. By `list` each rule is one
     of a chain, tried in its order. By `set` all but the last are elements of one set, looked up once.
     """
-    blocked = list(_blocked(rules - 1))
+    blocked = list(blocked_by(rules - 1))
     yield f"table ip {tables.TABLE} {{"
     for way in WAYS:
         yield f" counter {OFFERED}.{way} {{ }}"
@@ -42,7 +42,7 @@ def firewall(rules: int, lookup: str, interfaces: Sequence[str]) -> Iterator[str
         yield "  type ipv4_addr . ipv4_addr . inet_service;"
         yield "  elements = {"
         for source, port in blocked:
-            yield f"   {source} . {_DESTINATION} . {port},"
+            yield f"   {source} . {BLOCKED_DESTINATION} . {port},"
         yield "  }"
         yield " }"
     yield " chain count {"
@@ -55,14 +55,15 @@ def firewall(rules: int, lookup: str, interfaces: Sequence[str]) -> Iterator[str
         yield "  ip saddr . ip daddr . udp dport @blocked drop"
     elif lookup == LIST:
         for source, port in blocked:
-            yield f"  ip saddr {source} ip daddr {_DESTINATION} udp dport {port} drop"
+            yield f"  ip saddr {source} ip daddr {BLOCKED_DESTINATION} udp dport {port} drop"
     yield f"  udp dport {TEST_PORT} counter name iifname map {{ {_by(interfaces, PASSED)} }} accept"
     yield f"  counter name {DROPPED} drop"
     yield " }"
     yield "}"
 
 
-def _blocked(count: int) -> Iterator[tuple[str, int]]:
+def blocked_by(count: int) -> Iterator[tuple[str, int]]:
+    """Yield source and port of what so many rules forbid; no test frame has them."""
     for number in range(count):
         yield str(_FIRST_SOURCE + number % _SOURCES), _FIRST_PORT + number // _SOURCES
 

@@ -84,6 +84,14 @@ def load(lines: Iterable[str]) -> dict[str, JsonValue]:
     return {"table": TABLE, "rule_set": said, "sha256": digest}
 
 
+def change(lines: Iterable[str]) -> None:
+    """Change the table of this network namespace by one transaction: all of it, or nothing.
+
+    Raises DriverError FUNC-02 with the words of nft, and TestbedError FUNC-03.
+    """
+    _nft("-f", "-", given="\n".join(lines) + "\n")
+
+
 def remove() -> bool:
     """Node function: remove the table of this network namespace; `False` when there was none. Idempotent."""
     if not _there():

@@ -60,7 +60,7 @@ class MovingMachine(Machine):
 
 
 def command(spec: MachineSpec, *, kernel: guest_kernel.GuestKernel, words: str, monitor_fd: int) -> list[str]:
-    """Build QEMU's argument vector: kernel, archive, NICs by virtio-net, console, monitor."""
+    """Build QEMU's argument vector: kernel, archive, NICs by virtio-net, balloon, console, monitor."""
     argv = qemu.bare(qemu.program() or guest_kernel.CACHE / qemu.PROGRAM, spec.name)
     argv += ["-machine", f"pc,accel={spec.accelerator}"]
     model = ",+".join((qemu.TCG_MODEL, *qemu.TCG_FEATURES))
@@ -74,6 +74,8 @@ def command(spec: MachineSpec, *, kernel: guest_kernel.GuestKernel, words: str, 
     for number, nic in enumerate(spec.nics):
         argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost=off"]
         argv += ["-device", f"{nic.model},netdev=net{number},mac={nic.mac},romfile="]
+    # by which its memory is made less while it runs; a guest that lacks some takes it back, and lives
+    argv += ["-device", "virtio-balloon-pci,deflate-on-oom=on"]
     return argv
 
 

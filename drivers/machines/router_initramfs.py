@@ -16,7 +16,7 @@ from pathlib import Path
 from bmwg.drivers.machines.guest_initramfs import static_shell, to_newc
 from bmwg.drivers.machines.guest_kernel import CACHE, GuestKernel
 
-MODULES = ("virtio_pci", "virtio_net")
+MODULES = ("virtio_pci", "virtio_net", "virtio_balloon")
 SAY = "bmwg-router:"  # how the script's lines begin on the console
 _KEPT = 4  # choice: archives of several kernels, some MiB each
 

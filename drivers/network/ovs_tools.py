@@ -76,11 +76,15 @@ def read(table: str, name: str, column: str) -> JsonValue:
     return ovs_words.plain(json.loads(said)["data"][0][0])
 
 
-def run(command: list[str]) -> str:
-    """Run a tool of the suite in the switch's folder. Raises DriverError VSW-03 with what it said."""
+def run(command: list[str], given: str = "") -> str:
+    """Run a tool of the suite in the switch's folder; it reads `given`.
+
+    Raises DriverError VSW-03 with what it said.
+    """
     try:
         done = subprocess.run(
             command,
+            input=given,
             capture_output=True,
             text=True,
             timeout=COMMAND_DEADLINE_S + 5,

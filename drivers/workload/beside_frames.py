@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api.protocols import TesterPort
-from bmwg.drivers.workload.offered_frames import OfferedFrames
+from bmwg.drivers.workload.offered_frames import ON_ITS_WAY_S, OfferedFrames
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.acts.records import HALF_LOAD, ActsSpec
 
@@ -25,7 +25,6 @@ _MOST_AT_ONCE = 64  # choice: what a queue takes; what was due beyond is not off
 _FIRST_FPS = 500
 _MOST_FPS = 64_000  # choice: more than one thread offers in time
 _TRY_S = 0.4
-_ON_ITS_WAY_S = 0.2
 _LOST_RATIO = 0.01  # choice: of a translated guest that stands still for milliseconds
 _FULL_RATIO = 0.9  # choice: of what was asked for, or the sender is the limit
 
@@ -76,7 +75,7 @@ class BesideFrames(OfferedFrames):
                 break
             carried, fps = fps, 2 * fps
         self.aim(carried // 2)
-        time.sleep(_ON_ITS_WAY_S)
+        time.sleep(ON_ITS_WAY_S)
         return carried
 
     def _tried(self, fps: int) -> tuple[int, int]:
@@ -84,7 +83,7 @@ class BesideFrames(OfferedFrames):
         began_ns = time.monotonic_ns()
         time.sleep(_TRY_S)
         until_ns = time.monotonic_ns()
-        time.sleep(_ON_ITS_WAY_S)
+        time.sleep(ON_ITS_WAY_S)
         offered, received = self.between(began_ns, until_ns)
         self.sender_limited = offered < _FULL_RATIO * fps * _TRY_S or fps == _MOST_FPS
         return offered, received
@@ -118,16 +117,22 @@ class HalfLoad:
 
 @contextmanager
 def half_load(
-    ports: tuple[TesterPort, TesterPort], spec: ActsSpec, *, routers: int
+    ports: tuple[TesterPort, TesterPort],
+    spec: ActsSpec,
+    *,
+    routers: int,
+    by: type[BesideFrames] = BesideFrames,
 ) -> Iterator[HalfLoad | None]:
     """Offer half of what gets through until this is left, where it is asked for; else nothing.
+
+    `by` are the frames that are offered.
 
     Raises DriverError MOVE-05 where nothing gets through.
     """
     if spec.beside != HALF_LOAD:
         yield None
         return
-    beside = BesideFrames(ports, frame_octets=spec.frame_octets, routers=routers)
+    beside = by(ports, frame_octets=spec.frame_octets, routers=routers)
     with beside.offering():
         beside.begin()
         carried_fps = beside.half() if beside.wait(spec.first_frame_s) else 0

@@ -28,7 +28,7 @@ _ValueT = TypeVar("_ValueT")
 class Drains(OfActs):
     """Drains the node of a pod that stands, there and back, with frames on their way all the time."""
 
-    path: ClassVar[str] = DRAIN_PATH
+    paths: ClassVar[tuple[str, ...]] = (DRAIN_PATH,)
     function: ClassVar[str] = "udp-relay"
 
     def probe(self) -> Missing | None:

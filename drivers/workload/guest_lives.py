@@ -27,7 +27,7 @@ _SECOND = 1  # beside the one that runs
 class GuestLives(OfActs):
     """Makes guests beside one that stands, and ends them, with frames on their way all the time."""
 
-    path: ClassVar[str] = MOVING_PATH
+    paths: ClassVar[tuple[str, ...]] = (MOVING_PATH,)
 
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         path: Any = path_driver(ground.cell, ground.bed)

@@ -43,7 +43,7 @@ _ValueT = TypeVar("_ValueT")
 class Migrations(OfActs):
     """Moves a guest that stands, there and back, with frames on their way all the time."""
 
-    path: ClassVar[str] = MOVING_PATH
+    paths: ClassVar[tuple[str, ...]] = (MOVING_PATH,)
 
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         path: Any = path_driver(ground.cell, ground.bed)
@@ -98,13 +98,13 @@ class _Moved:
             raise self._where_it_was(error, asked_ns) from error
         ready_ns = time.monotonic_ns()
         resumed_ns = move.steps["guest_resumed"]
-        counted = _forwarded(self._guest)
+        counted = forwarded(self._guest)
         _until(lambda: frames.first_since(resumed_ns), spec.first_frame_s)
         # what is steady is told of half a second that lies wholly after the move
         _until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
         now_ns = time.monotonic_ns()
         counted_ns, out = frames.outage(asked_ns, now_ns)
-        move.told["forwarded_there_frames"] = _forwarded(self._guest) - counted
+        move.told["forwarded_there_frames"] = forwarded(self._guest) - counted
         if self._beside is not None:
             move.told |= self._beside.told(asked_ns, counted_ns)
         leave_ns = time.monotonic_ns()
@@ -172,7 +172,7 @@ class _Moved:
         return kind(error.error_id, error.what, expected=error.expected, found=found, hint=error.hint)
 
 
-def _forwarded(guest: MovingGuest) -> int:
+def forwarded(guest: MovingGuest) -> int:
     """How many frames have left the guest by its second interface, at the place where it is."""
     counters = guest.here.node.call(interfaces.counters, interface=guest.intent.taps[1])
     return int(counters["rx_packets"])  # of a tap: what its guest has sent

@@ -46,8 +46,8 @@ class MovingFrames(OfferedFrames):
         super()._forget()
         self._way = {}
 
-    def _passed(self, number: int, hop_limit: int) -> bool:
-        if (routers := self._left_of.get(hop_limit)) is None:
+    def _passed(self, number: int, told: int) -> bool:
+        if (routers := self._left_of.get(told)) is None:
             return False
         self._way[number] = routers
         return True

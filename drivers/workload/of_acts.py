@@ -100,8 +100,9 @@ class OfActs:
     """A driver that is made of the ground of its cell."""
 
     kind: ClassVar[str] = KIND
-    path: ClassVar[str] = PATH
+    paths: ClassVar[tuple[str, ...]] = (PATH,)
     function: ClassVar[str] = "kernel-l3"
+    tells: ClassVar[str] = "how many routers its frames pass, by which they are known to have passed it"
     takes: ClassVar[Takes] = ONE
 
     def __init__(self, ground: Ground) -> None:
@@ -122,12 +123,11 @@ class OfActs:
                 reason="frames are offered at interfaces of this machine from before the path is made",
                 mend="a testbed whose links are made by the run (testbeds/embedded.yaml)",
             )
-        if self._ground.cell.path != self.path or self._ground.cell.function != self.function:
+        if self._ground.cell.path not in self.paths or self._ground.cell.function != self.function:
             return Missing(
-                what=f"a start, timed on path {self._ground.cell.path}, {self._ground.cell.function}",
-                reason="how many routers its frames pass, by which they are known to have passed it, is "
-                f"known of path {self.path} with {self.function}",
-                mend=f"path: {self.path} and function: {self.function} in the profile",
+                what=f"an act, timed on path {self._ground.cell.path}, {self._ground.cell.function}",
+                reason=f"{self.tells}, is known of path {' or '.join(self.paths)} with {self.function}",
+                mend=f"path: {' or '.join(self.paths)} and function: {self.function} in the profile",
             )
         return path_driver(self._ground.cell, self._ground.bed).probe()
 

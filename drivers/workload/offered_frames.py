@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.nodes import netns
@@ -31,6 +32,7 @@ HOP_LIMIT = 64
 _AT_HOP_LIMIT = 22
 _ASK_AGAIN = 32  # choice: frames in vain after which the device's address is asked for again
 _UDP_PORTS = (49152, 7)
+ON_ITS_WAY_S = 0.2  # choice: so long a frame may be on its way
 _SO_ATTACH_FILTER = 26  # asm-generic/socket.h
 _PACKET_KIND = 0xFFFFF000 + 4  # SKF_AD_OFF + SKF_AD_PKTTYPE: how a filter asks where a frame came from
 LEAST_FRAME_OCTETS = 64  # its 18 octets of payload hold the mark of 16
@@ -54,7 +56,12 @@ class Seen:
 
 
 class OfferedFrames:
-    """Offers frames at the first port and looks for them at the second, until it is left."""
+    """Offers frames at the first port and looks for them at the second, until it is left.
+
+    `tells_at` is the octet of a frame by which it tells which way it came.
+    """
+
+    tells_at: ClassVar[int] = _AT_HOP_LIMIT
 
     def __init__(
         self,
@@ -74,6 +81,7 @@ class OfferedFrames:
         self._octets = frame_octets - _FCS_OCTETS
         self._stop = threading.Event()
         self._came = threading.Event()
+        self._pauses = threading.Event()
         self._lock = threading.Lock()
         self._failed: BaseException | None = None
         self._number = 0
@@ -139,6 +147,16 @@ class OfferedFrames:
         with self._lock:
             self._forget()
             return time.monotonic_ns()
+
+    @contextmanager
+    def pausing(self) -> Iterator[None]:
+        """Offer nothing until this is left; what is on its way is waited for first."""
+        self._pauses.set()
+        try:
+            time.sleep(ON_ITS_WAY_S)
+            yield
+        finally:
+            self._pauses.clear()
 
     def wait(self, within_s: float) -> bool:
         """Wait for the first frame that comes out; tells whether one did. Raises what ended the offering."""
@@ -209,7 +227,8 @@ class OfferedFrames:
             while not self._stop.is_set():
                 wait_s = due_s - time.monotonic()
                 if wait_s <= 0:
-                    self._offer(opened[0])
+                    if not self._pauses.is_set():
+                        self._offer(opened[0])
                     due_s = time.monotonic() + self._interval_s
                     continue
                 for ready in select.select(opened, [], [], wait_s)[0]:
@@ -246,15 +265,15 @@ class OfferedFrames:
                 self._peer = frame[22:28]
             elif side == 1 and (at := frame.find(self._token)) > 0:
                 (number,) = struct.unpack_from("!Q", frame, at + len(self._token))
-                self._count(number, now_ns, hop_limit=frame[_AT_HOP_LIMIT])
+                self._count(number, now_ns, told=frame[self.tells_at])
             elif side == 1 and self._answers and self._is_asked_for(frame):
                 with suppress(OSError):
                     ready.send(self._answer(frame))
 
-    def _count(self, number: int, now_ns: int, *, hop_limit: int) -> None:
+    def _count(self, number: int, now_ns: int, *, told: int) -> None:
         if number < self._first_number or number in self._received or number not in self._sent:
             return
-        if not self._passed(number, hop_limit):
+        if not self._passed(number, told):
             self._bypassed.add(number)
             return
         if not self._received:
@@ -268,9 +287,9 @@ class OfferedFrames:
         self._highest = max(self._highest, number)
         self._at = (self._at[0], now_ns)
 
-    def _passed(self, number: int, hop_limit: int) -> bool:
+    def _passed(self, number: int, told: int) -> bool:
         """Whether a frame passed all routers of the path, by what they left of its hop limit."""
-        return hop_limit == self._hop_limit_left
+        return told == self._hop_limit_left
 
     def _is_asked_for(self, frame: bytes) -> bool:
         asks = frame[12:14] == _ARP and frame[20:22] == b"\x00\x01"

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from bmwg.drivers.api.pods import of_cluster
-from bmwg.drivers.api.protocols import Attachment, ClusterRuntime, Missing, PodNetwork
+from bmwg.drivers.api.protocols import Attachment, ClusterRuntime, Missing, PodNetwork, TesterPort
 from bmwg.drivers.containers.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.drivers.paths.addresses import OUTER, host
@@ -88,10 +88,8 @@ def joined(bed: Bed, sides: tuple[Side, Side]) -> Iterator[None]:
 @contextmanager
 def frames_to(ground: Ground, spec: ActsSpec, at: int) -> Iterator[OfferedFrames]:
     """Frames that are offered to the pod of that number; the first among them answers for the port."""
-    first, second = ground.ports
-    first = replace(first, gateway_ipv4=host(_addresses(0, at)[0]))
     made = OfferedFrames(
-        (first, second),
+        ports_to(ground, at),
         frame_octets=spec.frame_octets,
         interval_us=spec.interval_us,
         routers=ground.routers,
@@ -99,6 +97,12 @@ def frames_to(ground: Ground, spec: ActsSpec, at: int) -> Iterator[OfferedFrames
     )
     with made.offering() as offered:
         yield offered
+
+
+def ports_to(ground: Ground, at: int) -> tuple[TesterPort, TesterPort]:
+    """Return the tester's ports with the pod of that number as the first one's next hop."""
+    first, second = ground.ports
+    return replace(first, gateway_ipv4=host(_addresses(0, at)[0])), second
 
 
 def _addresses(side: int, at: int) -> tuple[str, ...]:

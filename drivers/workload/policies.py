@@ -29,7 +29,7 @@ _NAME = "deny"
 class Policies(OfActs):
     """Makes and removes a policy between two pods that stand, with frames on their way all the time."""
 
-    path: ClassVar[str] = POLICY_PATH
+    paths: ClassVar[tuple[str, ...]] = (POLICY_PATH,)
     function: ClassVar[str] = NOTHING
 
     def probe(self) -> Missing | None:

@@ -29,7 +29,7 @@ from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 class ServerLives(OfActs):
     """Makes servers between the tester's ports and deletes them, with frames on their way all the time."""
 
-    path: ClassVar[str] = SERVER_PATH
+    paths: ClassVar[tuple[str, ...]] = (SERVER_PATH,)
 
     def probe(self) -> Missing | None:
         """Return what is missing: machines that forward, one whose maker tells the steps of a start."""

@@ -28,6 +28,10 @@ As Many As Fit Beside Each Other
     [Tags]    id:LC-FIT-1    metric:pod_capacity    clause:rfc8172-2    req:RFC8172-2-02
     Measure Its Cells
 
+From Request To First Forwarded Frame Beside A Pod That Runs
+    [Tags]    id:LC-START-4    metric:pod_start_beside    clause:rfc8172-3.3    req:RFC8172-3.3-04    req:RFC8172-4.3-03
+    Measure Its Cells
+
 From Request To A Policy In Force
     [Tags]    id:LC-POLICY-1    metric:policy_programming    req:RFC8172-4.3-03
     Measure Its Cells

@@ -21,7 +21,8 @@ from bmwg.drivers.workload.pod_lives import PodLives
 from bmwg.drivers.workload.pods_fit import PodsFit
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
-from bmwg.methodology.kinds.acts.records import Failure, contradictions
+from bmwg.methodology.kinds.acts.proofs import contradictions
+from bmwg.methodology.kinds.acts.records import Failure
 from bmwg.methodology.records import POD, Cell, Validity
 
 pytestmark = [

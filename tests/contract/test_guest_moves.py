@@ -22,11 +22,11 @@ from bmwg.drivers.watch.isolation import require_closed, require_own_ports
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
+from bmwg.methodology.kinds.acts.proofs import BETWEEN_CLOCKS_NS, contradictions
 from bmwg.methodology.kinds.acts.records import (
     AGAIN,
     ANNOUNCED,
     BEFORE_LOSS,
-    BETWEEN_CLOCKS_NS,
     GUEST_RESUMED,
     GUEST_STOPPED,
     HALF_LOAD,
@@ -35,7 +35,6 @@ from bmwg.methodology.kinds.acts.records import (
     PRE_COPY,
     ActsResult,
     ActsSpec,
-    contradictions,
 )
 from bmwg.methodology.records import VM, Cell, Validity
 
@@ -180,7 +179,7 @@ def test_what_does_not_get_through_is_no_load_to_move_under(moves, monkeypatch) 
 
 @pytest.mark.slow
 def test_a_guest_that_is_not_seen_at_its_other_place_was_not_moved(moves, monkeypatch) -> None:
-    monkeypatch.setattr("bmwg.drivers.workload.migrations._forwarded", lambda guest: 7)
+    monkeypatch.setattr("bmwg.drivers.workload.migrations.forwarded", lambda guest: 7)
     (fault,) = moves(asked()).faults
     assert "MOVE-04" in fault
 

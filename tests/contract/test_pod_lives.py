@@ -21,7 +21,8 @@ from bmwg.drivers.workload.policies import Policies
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
-from bmwg.methodology.kinds.acts.records import ActsSpec, contradictions
+from bmwg.methodology.kinds.acts.proofs import contradictions
+from bmwg.methodology.kinds.acts.records import ActsSpec
 from bmwg.methodology.records import POD, Cell, Validity
 
 pytestmark = [

@@ -23,7 +23,7 @@ from bmwg.drivers.workload.of_acts import Ground
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
-from bmwg.methodology.kinds.acts.records import contradictions
+from bmwg.methodology.kinds.acts.proofs import contradictions
 from bmwg.methodology.records import POD, Cell, Validity
 
 TESTBED = Path(__file__).parents[2] / "testbeds" / "kubernetes.yaml"

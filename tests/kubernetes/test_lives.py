@@ -23,7 +23,7 @@ from bmwg.drivers.workload.pod_lives import PodLives
 from bmwg.drivers.workload.policies import Policies
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
-from bmwg.methodology.kinds.acts.records import contradictions
+from bmwg.methodology.kinds.acts.proofs import contradictions
 from bmwg.methodology.records import POD, Cell, Validity
 
 TESTBED = Path(__file__).parents[2] / "testbeds" / "kubernetes.yaml"

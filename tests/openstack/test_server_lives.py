@@ -17,7 +17,7 @@ from bmwg.drivers.workload.of_acts import Ground
 from bmwg.drivers.workload.server_lives import ServerLives
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.profile import PROFILES
-from bmwg.methodology.kinds.acts.records import contradictions
+from bmwg.methodology.kinds.acts.proofs import contradictions
 from bmwg.methodology.records import VM, Cell, Validity
 
 pytestmark = needs_cloud

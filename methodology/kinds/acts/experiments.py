@@ -9,7 +9,7 @@ from functools import cache
 
 from bmwg.methodology import offers
 from bmwg.methodology.matrix import REMOVED, STARTED, Criterion, Place, Stage
-from bmwg.methodology.records import POD, VM, Cell
+from bmwg.methodology.records import BAREMETAL, POD, VM, Cell
 
 GROUP = "bmwg.acts"
 PATH = "pvp"  # with kernel-l3, of which it is known how many routers a frame passes
@@ -17,6 +17,8 @@ POLICY_PATH = "p2p"  # between two pods: what policies are for
 DRAIN_PATH = "pvp-service"  # frames follow a pod that is placed anew
 SERVER_PATH = "pvp-vm"  # the same of servers
 MOVING_PATH = "pvp-moving"  # a guest that is at either of two nodes
+NODE_PATH = "node"  # a function in the node's own kernel
+SWITCH_PATH = "switch"  # a switch alone
 
 
 class Answer(StrEnum):
@@ -27,6 +29,8 @@ class Answer(StrEnum):
     BATCHES = "batches"  # the time from the first request until all forward
     OUTAGES = "outages"  # the time of each without frames
     ATTEMPTS = "attempts"  # the share of starts that came to forward, and why others did not
+    EXCHANGES = "exchanges"  # the time of each until frames come by the new configuration, and what it lost
+    RESIZES = "resizes"  # the same of a size
     FIT = "fit"  # how many forward beside each other before one fails
 
 
@@ -98,6 +102,8 @@ GUEST_START = Experiment(
     test_id="LC-START-3", metric="guest_start", places=_LIFE, path=MOVING_PATH, hosting=VM
 )
 
+POD_BESIDE = Experiment(test_id="LC-START-4", metric="pod_start_beside", places=_LIFE, headline=False)
+
 STAND_UPS = Experiment(
     test_id="LC-FAIL-1",
     metric="pod_stand_up",
@@ -115,6 +121,38 @@ FIT = Experiment(
     places=(Place(stage=Stage.ACTIVATION, criterion=Criterion.SCALE), replace(STARTED, part="start")),
     answer=Answer.FIT,
     headline=False,
+)
+_EXCHANGED = (
+    STARTED,
+    Place(stage=Stage.ACTIVATION, criterion=Criterion.ACCURACY, part="stale_frames"),
+    Place(stage=Stage.OPERATION, criterion=Criterion.RELIABILITY, part="lost_frames"),
+)
+EXCHANGE_FILTERS = Experiment(
+    test_id="LC-EXCHANGE-1",
+    metric="filter_exchange",
+    places=_EXCHANGED,
+    path=NODE_PATH,
+    hosting=BAREMETAL,
+    answer=Answer.EXCHANGES,
+)
+EXCHANGE_FLOWS = Experiment(
+    test_id="LC-EXCHANGE-2",
+    metric="flow_exchange",
+    places=_EXCHANGED,
+    path=SWITCH_PATH,
+    hosting=BAREMETAL,
+    answer=Answer.EXCHANGES,
+)
+RESIZE = Experiment(
+    test_id="LC-RESIZE-1",
+    metric="guest_resize",
+    places=(
+        Place(stage=Stage.OPERATION, criterion=Criterion.SPEED),
+        Place(stage=Stage.OPERATION, criterion=Criterion.RELIABILITY, part="lost_frames"),
+    ),
+    path=MOVING_PATH,
+    hosting=VM,
+    answer=Answer.RESIZES,
 )
 
 

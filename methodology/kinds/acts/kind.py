@@ -13,14 +13,13 @@ from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.answers.student import interval
 from bmwg.methodology.kinds.acts.experiments import Answer, experiments, of_cell
 from bmwg.methodology.kinds.acts.profile import FORMAT, PROFILES, cell_of_axes
+from bmwg.methodology.kinds.acts.proofs import contradictions, shortcomings
 from bmwg.methodology.kinds.acts.records import (
     KIND,
     ActsResult,
     ActsSpec,
     Failure,
     Life,
-    contradictions,
-    shortcomings,
 )
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
@@ -71,6 +70,8 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
             )
         if answer is Answer.OUTAGES:
             return _drained(metric, results)
+        if answer in (Answer.EXCHANGES, Answer.RESIZES):
+            return _exchanged(metric, results)
         if answer is Answer.ATTEMPTS:
             return _attempted(metric, results)
         if answer is Answer.FIT:
@@ -176,6 +177,17 @@ def _drained(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]
     )
     values += repeated.medians(f"{metric}.first_frame", each(results, _start))
     return (*values, *_steps(metric, results), *_figures(metric, results))
+
+
+def _exchanged(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
+    """Return the times until frames came by what is new, what was lost, steps and counts."""
+    starts = each(results, _start)
+    values = (*repeated.quantities(metric, interval(starts), "ns"), *repeated.medians(metric, starts))
+    values += repeated.medians(f"{metric}.outage", each(results, lambda life: life.outage_ns))
+    values += repeated.medians(
+        f"{metric}.lost_frames", each(results, lambda life: life.lost_frames), "frames"
+    )
+    return (*values, *_steps(metric, results), *_figures(metric, results), *_astray(metric, results))
 
 
 def _figures(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bmwg.methodology.kinds.acts.experiments import Answer, Experiment, experiments, hostings
-from bmwg.methodology.kinds.acts.records import FITTING, KIND, ActsSpec
+from bmwg.methodology.kinds.acts.records import ATOMIC, FILTERS, FITTING, FLUSH_FIRST, KIND, ActsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
 from bmwg.methodology.records import Cell
 from bmwg.schemas.validation import near_name
@@ -21,7 +21,10 @@ _AXES = ("experiment", "workload", "cycles", "octets")
 _AT_ONCE = "at_once"  # an axis where more than one is made at the same time
 _MOST_AT_ONCE = 200  # each has an address of its own on both sides, of one network with 254
 _POLICIES = "policies"  # an axis where others stand already
-_MOVES = ("mode", "beside")  # axes of a guest's moves
+_ENTRIES = "entries"  # an axis where configurations are exchanged
+_MOVES = ("mode", "beside")  # axes of moves and exchanges
+_RULES = "functions.firewall.rules"
+_EXCHANGED = (ATOMIC, FLUSH_FIRST)
 _FOLDER = "bmwg.methodology.kinds.acts.profiles"
 
 
@@ -40,12 +43,19 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterato
         **{name: experiment[name] for name in _ASKED},
         at_once=experiment["cycles"] if known.answer is Answer.FIT else experiment.get(_AT_ONCE, 1),
         policies=experiment.get(_POLICIES, 0),
+        entries=experiment.get(_ENTRIES, 0),
         counts_failures=known.counts_failures,
         **{name: experiment[name] for name in _MOVES if name in experiment},
     )
     if (known.answer is Answer.FIT) != (spec.workload == FITTING):
         found = f"workload {spec.workload}"
         raise ValueError(f"{experiment['id']}: expected workload {FITTING} for fit alone, found {found}")
+    if {bool(spec.entries), spec.mode in _EXCHANGED} != {known.answer is Answer.EXCHANGES}:
+        found = f"mode {spec.mode or 'none'}, entries {spec.entries}"
+        raise ValueError(
+            f"{experiment['id']}: expected entries and mode {' or '.join(_EXCHANGED)} of exchanges "
+            f"alone, found {found}"
+        )
     if spec.at_once > _MOST_AT_ONCE:
         found = f"{spec.at_once} at once"
         raise ValueError(f"{experiment['id']}: expected {_MOST_AT_ONCE} at most, found {found}")
@@ -83,10 +93,12 @@ def cell_of(path: str, function: str, network: str, experiment: str, spec: ActsS
         "octets": spec.frame_octets,
         **({_AT_ONCE: spec.at_once} if spec.at_once > 1 else {}),
         **({_POLICIES: spec.policies} if spec.policies else {}),
+        **({_ENTRIES: spec.entries} if spec.entries else {}),
         **{name: getattr(spec, name) for name in _MOVES if getattr(spec, name)},
     }
     others = f"/{spec.at_once}-at-once" if spec.at_once not in (1, spec.cycles) else ""
     others += f"/{spec.policies}-others" if spec.policies else ""
+    others += f"/{spec.entries}-entries" if spec.entries else ""
     others += "".join(f"/{word}" for word in (spec.mode, spec.beside) if word)
     return Cell(
         kind=KIND,
@@ -99,10 +111,24 @@ def cell_of(path: str, function: str, network: str, experiment: str, spec: ActsS
     )
 
 
+def of_frames(planned: Planned[ActsSpec]) -> Cell:
+    """Return the cell of frames whose path acts are done on; a firewall is deployed with as many rules."""
+    spec, cell = planned.spec, planned.cell
+    axes: dict[str, int | str] = {_RULES: spec.entries} if spec.workload == FILTERS else {}
+    return Cell(
+        path=cell.path,
+        hosting=cell.hosting,
+        function=cell.function,
+        network=cell.network,
+        axes=tuple(axes.items()),
+        frame_octets=spec.frame_octets,
+    )
+
+
 def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     """Return the cell of what a run's files say of it. Raises ValueError."""
     told = axes["axes"]
-    if sorted(set(told) - {_AT_ONCE, _POLICIES, *_MOVES}) != sorted(_AXES):
+    if sorted(set(told) - {_AT_ONCE, _POLICIES, _ENTRIES, *_MOVES}) != sorted(_AXES):
         raise ValueError(f"axes: expected {', '.join(_AXES)}, found {', '.join(told)}")
     spec = ActsSpec(
         workload=str(told["workload"]),
@@ -112,6 +138,7 @@ def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
         first_frame_s=1.0,
         at_once=int(told.get(_AT_ONCE, 1)),
         policies=int(told.get(_POLICIES, 0)),
+        entries=int(told.get(_ENTRIES, 0)),
         mode=str(told.get("mode", "")),
         beside=str(told.get("beside", "")),
     )

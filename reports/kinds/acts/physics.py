@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bmwg.methodology.kinds.acts.kind import ACTS
+from bmwg.methodology.kinds.acts.proofs import contradictions as impossible
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
-from bmwg.methodology.kinds.acts.records import contradictions as impossible
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.kinds.repeated.physics import Physics

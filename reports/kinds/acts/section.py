@@ -7,8 +7,11 @@ from collections.abc import Callable, Sequence
 from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.acts.experiments import (
     DRAIN,
+    EXCHANGE_FILTERS,
+    EXCHANGE_FLOWS,
     MIGRATE,
     POLICY,
+    RESIZE,
     SCALE,
     Answer,
     experiments,
@@ -24,7 +27,7 @@ from bmwg.methodology.kinds.acts.kind import (
 )
 from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
 from bmwg.methodology.records import NOTHING, OutcomeType
-from bmwg.reports.kinds.acts import failures, moves
+from bmwg.reports.kinds.acts import exchanges, failures, moves
 from bmwg.reports.kinds.acts.medians import median
 from bmwg.reports.kinds.repeated import beside
 from bmwg.reports.kinds.repeated.answers import Answered as AnsweredBy
@@ -66,6 +69,11 @@ _STEPS = {
     "guest_resumed": "the guest runs at the other place, by QEMU's event",
     "guest_announced": "its ARP or RARP from there is heard at the tester's port",
     "move_completed": "QEMU has sent all of it",
+    "size_asked": "QEMU has taken the request",
+    "size_reached": "QEMU reads the new size back",
+    "table_flushed": "the old configuration is flushed, as the function confirms",
+    "table_loading": "the function is told the new configuration",
+    "table_loaded": "it confirms the new configuration",
     "server_accepted": "accepted by Nova's API",
     "server_spawning": "placed, with its ports bound; the hypervisor makes it, as seen by asking every 0.5 s",
     "server_active": "ACTIVE, as seen by asking every 0.5 s",
@@ -76,6 +84,9 @@ _FIRST = {
     POLICY.metric: "first lost frame",
     DRAIN.metric: "first frame by the other pod",
     MIGRATE.metric: "first frame at the other place",
+    EXCHANGE_FILTERS.metric: "first frame by the new configuration",
+    RESIZE.metric: "first frame with the new size",
+    EXCHANGE_FLOWS.metric: "first frame by the new configuration",
 }
 _OF_POLICIES = (
     "A policy that forbids frames between two pods is in force from the first of them that is lost, "
@@ -118,6 +129,10 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
         lines += paragraph(_OF_DRAINS)
     if any(answer.outcome.metric == MIGRATE.metric for answer in answers):
         lines += paragraph(moves.HOW)
+    if any(_answer(answer) is Answer.EXCHANGES for answer in answers):
+        lines += paragraph(exchanges.HOW)
+    if any(_answer(answer) is Answer.RESIZES for answer in answers):
+        lines += paragraph(exchanges.HOW_RESIZED)
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment, known in experiments().items():
         mine = [one for one in answers if one.planned.test_id == known.test_id]
@@ -133,6 +148,12 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
                 continue
             if mine[0].outcome.metric == MIGRATE.metric:
                 lines += [*moves.moves(mine, _place), *_steps(mine)]
+                continue
+            if _answer(mine[0]) is Answer.RESIZES:
+                lines += [*exchanges.resizes(mine, _place), *_steps(mine), *moves.loads(mine, _place)]
+                continue
+            if _answer(mine[0]) is Answer.EXCHANGES:
+                lines += [*exchanges.exchanges(mine, _place), *_steps(mine), *moves.loads(mine, _place)]
                 continue
             drained = _answer(mine[0]) is Answer.OUTAGES
             lines += _drains(mine) if drained else _answers(mine)
@@ -239,6 +260,8 @@ def _place(one: Answered) -> str:
     at_once = one.planned.spec.at_once
     if one.outcome.metric == POLICY.metric:
         return f"{place}, {one.planned.spec.policies} others"
+    if entries := one.planned.spec.entries:
+        place += f", {entries} entries"
     if one.planned.spec.mode or one.planned.spec.beside:
         return ", ".join(filter(None, (place, one.planned.spec.mode, one.planned.spec.beside)))
     several = one.outcome.metric == SCALE.metric or (at_once > 1 and _answer(one) is Answer.ATTEMPTS)

@@ -12,9 +12,10 @@ from bmwg.drivers.platform_record.deployment import take_ground
 from bmwg.drivers.watch.isolation import require_closed, require_own_ports
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground
 from bmwg.methodology.kinds.acts.kind import ACTS
+from bmwg.methodology.kinds.acts.profile import of_frames
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
-from bmwg.methodology.records import NOTHING, VM, Cell, Outcome
+from bmwg.methodology.records import NOTHING, VM, Outcome
 from bmwg.resources.kinds.acts.line import figures_of
 from bmwg.resources.kinds.repeated.bed_bench import BedBench
 from bmwg.resources.kinds.repeated.measure import Stand
@@ -45,7 +46,7 @@ class ActsBench(BedBench[ActsSpec, ActsResult]):
         optionless = planned.cell.network == NOTHING  # a server's, or the cluster's own
         missing = None if optionless else self.no_option(planned.cell.network)
         if missing is None:
-            ground = Ground(bed=self.open_bed(), cell=_of_frames(planned))
+            ground = Ground(bed=self.open_bed(), cell=of_frames(planned))
             workload = registry.workload(planned.spec.workload, kind=ACTS.name)(ground)
             missing = workload.probe()
         if missing is not None:
@@ -74,11 +75,3 @@ class ActsBench(BedBench[ActsSpec, ActsResult]):
             provider = deployment.evidence.get("provider", {}).get("name", ground.bed.machines_driver)
             record_machine(self.run.store, deployment.evidence, provider)
             return {**deployment.evidence, "offered_by": dict(workload.describe())}
-
-
-def _of_frames(planned: Planned[ActsSpec]) -> Cell:
-    """Return the cell of frames whose path the acts make."""
-    cell: Mapping[str, Any] = {
-        name: getattr(planned.cell, name) for name in ("path", "hosting", "function", "network")
-    }
-    return Cell(**cell, frame_octets=planned.spec.frame_octets)

@@ -29,6 +29,11 @@ def figures_of(outcome: Outcome, told: Mapping[str, float]) -> str:
         kinds = {name: told[f"failed.{name}"] for name in Failure if told[f"failed.{name}"]}
         why = ", ".join(name.replace("_", " ") for name in kinds)
         return f"{told['mean']:g} pods forward together, then: {why} {count}"
+    if answer in (Answer.EXCHANGES, Answer.RESIZES):
+        force, out = (_ms(told, name) for name in ("", "outage."))
+        lost = f"{told['lost_frames.median']:.0f} frames lost"
+        what = "with the new size" if answer is Answer.RESIZES else "by the new configuration"
+        return f"{what} after {force}, median; outage {out}, {lost} {count}"
     if outcome.metric == POLICY.metric:
         stopped, again = (_ms(told, name) for name in ("", "removal."))
         return f"in force after {stopped}, median; lifted after {again} {count}"

@@ -109,10 +109,10 @@ def frames() -> MovingFrames:
         made._sent[number] = number * MS
     made._number = 50
     for number in range(10):
-        made._count(number, number * MS + 1000, hop_limit=63)
+        made._count(number, number * MS + 1000, told=63)
     for number in range(40, 50):
-        made._count(number, number * MS + 1000, hop_limit=62)
-    made._count(25, 26 * MS, hop_limit=61)  # round all pods
+        made._count(number, number * MS + 1000, told=62)
+    made._count(25, 26 * MS, told=61)  # round all pods
     return made
 
 

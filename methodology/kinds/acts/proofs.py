@@ -1,0 +1,263 @@
+"""What times and counts of an execution prove: what in it cannot be, and what did not come about. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bmwg.methodology.kinds.acts.records import (
+    AGAIN,
+    BEFORE_LOSS,
+    EXCHANGES,
+    FILTERS,
+    FITTING,
+    FLUSH_FIRST,
+    GUEST_RESUMED,
+    GUEST_STOPPED,
+    HALF_LOAD,
+    MIGRATIONS,
+    OUTAGES,
+    POLICY,
+    PRE_COPY,
+    RESIZES,
+    STOPPED,
+    TABLE_FLUSHED,
+    TABLE_LOADED,
+    TABLE_LOADING,
+    ActsResult,
+    ActsSpec,
+    Failure,
+    Life,
+)
+
+BETWEEN_CLOCKS_NS = 5_000_000  # choice: of a wall clock that is slewed by 0.5 ms a second, for ten seconds
+RESOLUTION_RATIO = 0.1  # choice: what may lie between the frame before and the first that came, of the answer
+_COUNTED = (  # of an exchange: what came, or was counted, is not more than was counted, or was offered
+    ("before_came_frames", "before_rule_frames"),
+    ("after_came_frames", "after_rule_frames"),
+    ("came_frames", "counted_frames"),
+    ("counted_frames", "sent_frames"),
+)
+_OF_RESIZES = ("had_octets", "asked_octets", "actual_octets", "forwarded_frames")
+_OF_EXCHANGES = (
+    "stale_frames",
+    "wrong_rule_frames",
+    *dict.fromkeys(name for two in _COUNTED for name in two),
+)
+
+
+def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
+    """Say what in the times and counts of an execution cannot be."""
+    found = []
+    last_ns = others_ns = 0
+    for number, life in enumerate(result.lives, start=1):
+        if (number - 1) % spec.at_once == 0:  # it and those beside it come after all that were before
+            others_ns = last_ns
+        before_ns = others_ns
+        for name, at_ns in life.ordered:
+            if at_ns < before_ns:
+                found.append(
+                    f"{spec.noun} {number}: {name} at {at_ns} ns, what came before it at {before_ns} ns"
+                )
+            before_ns = max(before_ns, at_ns)
+        last_ns = max(last_ns, before_ns)
+        first_ns = life.first_frame_ns
+        if first_ns is not None and not life.asked_ns <= (life.not_before_ns or life.asked_ns) <= first_ns:
+            found.append(
+                f"{spec.noun} {number}: the frame before the first was offered at {life.not_before_ns} ns"
+            )
+        if life.received_frames + life.bypassed_frames > life.offered_frames:
+            came, offered = life.received_frames + life.bypassed_frames, life.offered_frames
+            found.append(f"{spec.noun} {number}: {came} frames came, {offered} were offered")
+        stopped = spec.workload in (POLICY, RESIZES, *OUTAGES, *EXCHANGES)
+        if spec.workload in (RESIZES, *OUTAGES, *EXCHANGES):
+            found += _impossible_outage(f"{spec.noun} {number}", life)
+        if spec.workload == MIGRATIONS:
+            found += _impossible_move(spec, f"{spec.noun} {number}", life)
+        if spec.workload in EXCHANGES:
+            found += _impossible_exchange(spec, f"{spec.noun} {number}", life)
+        if spec.workload == RESIZES:
+            found += _impossible_resize(f"{spec.noun} {number}", life)
+        found += _impossible_figures(spec, f"{spec.noun} {number}", life)
+        if not stopped and (first_ns is None) != (life.received_frames == 0):
+            found.append(
+                f"{spec.noun} {number}: {life.received_frames} frames came, the first at {first_ns} ns"
+            )
+        late = [
+            (name, at)
+            for steps, from_ns in ((life.steps, life.asked_ns), (life.removal_steps, life.remove_asked_ns))
+            for name, at in steps.items()
+            if from_ns is None or not from_ns <= at <= result.wall_ns
+        ]
+        if late:
+            found.append(f"{spec.noun} {number}: {late[0][0]} at {late[0][1]} ns is outside of its life")
+        if stopped:  # both are of frames that came in the end, or that did not, or that another pod forwarded
+            continue
+        if first_ns is not None and life.last_frame_ns is not None and life.last_frame_ns < first_ns:
+            found.append(
+                f"{spec.noun} {number}: the last frame came at {life.last_frame_ns} ns, before the first"
+            )
+    if last_ns > result.wall_ns:
+        found.append(f"what it tells lies at {last_ns} ns, it lasted {result.wall_ns} ns")
+    return (*found, *_impossible_failures(spec, result))
+
+
+def _impossible_failures(spec: ActsSpec, result: ActsResult) -> Iterator[str]:
+    """Say what in the failed starts of an execution cannot be."""
+    known = {failure.value for failure in Failure}
+    for number, life in enumerate(result.lives, start=1):
+        if life.failed and not spec.counts_failures:
+            yield f"{spec.noun} {number}: counted as failed, where a failure ends the execution"
+        if life.failed and life.failed not in known:
+            yield f"{spec.noun} {number}: failed as {life.failed}, not as {' or '.join(sorted(known))}"
+        if life.failed_by and not life.failed:
+            yield f"{spec.noun} {number}: {life.failed_by} of a start that did not fail"
+
+
+def _impossible_outage(which: str, life: Life) -> list[str]:
+    """Say what in an outage cannot be: loss without its moments, moments in another order."""
+    moments = [life.steps[name] for name in (BEFORE_LOSS, STOPPED, AGAIN) if name in life.steps]
+    found = []
+    if moments != sorted(moments) or len(moments) not in (0, 3):
+        found.append(f"{which}: loss began and ended at {', '.join(map(str, moments))} ns")
+    if moments and life.lost_frames <= 0:
+        found.append(f"{which}: an outage in which {life.lost_frames} frames were lost")
+    return found
+
+
+def _impossible_move(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say what of a move cannot be: frames of a guest that stood, figures that exclude another."""
+    told, found = life.told, []
+    if spec.mode == PRE_COPY and told.get("asked_pages", 0):
+        found.append(f"{which}: by {spec.mode}, and its other place asked for {told['asked_pages']} pages")
+    return found + _stood_and_forwarded(which, life)
+
+
+def _impossible_exchange(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say what of an exchange cannot be: counts of what stands, frames let through by what was flushed."""
+    told = life.told
+    moments = [
+        life.steps[name] for name in (TABLE_FLUSHED, TABLE_LOADING, TABLE_LOADED) if name in life.steps
+    ]
+    found = []
+    if moments != sorted(moments) or (TABLE_FLUSHED in life.steps) != (spec.mode == FLUSH_FIRST):
+        found.append(f"{which}: by {spec.mode}, with steps at {', '.join(map(str, moments))} ns")
+    # a kernel's rules are gone when it says so; Open vSwitch confirms before its datapath follows
+    if spec.workload == FILTERS and told.get("came_when_flushed_frames", 0):
+        frames = told["came_when_flushed_frames"]
+        found.append(f"{which}: the old configuration let {frames} frames through after it was flushed")
+    if "stopped_frames" in told and told["stopped_frames"] + told["came_frames"] > told["counted_frames"]:
+        stopped, came, counted = (told[f"{name}_frames"] for name in ("stopped", "came", "counted"))
+        found.append(f"{which}: {stopped} frames stopped and {came} came, {counted} were counted")
+    if told.get("wrong_rule_frames", 0):
+        frames = told["wrong_rule_frames"]
+        found.append(f"{which}: {frames} frames were counted by another configuration than stood")
+    return found
+
+
+def _impossible_resize(which: str, life: Life) -> list[str]:
+    """Say what of a resize cannot be: a size that nobody asked for, frames that nothing forwarded."""
+    told, found = life.told, []
+    if told.get("actual_octets") != told.get("asked_octets"):
+        found.append(f"{which}: {told.get('actual_octets')} octets, asked for {told.get('asked_octets')}")
+    if life.first_frame_ns is not None and not told.get("forwarded_frames", 0):
+        found.append(f"{which}: a frame came, and the guest forwarded none with its new size")
+    return found
+
+
+def _impossible_figures(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say which figures cannot stand together, or are of a load that was not asked for."""
+    told = life.told
+    found = [
+        f"{which}: {less} is {told[less]}, {more} {told.get(more, 'not told')}"
+        for less, more in (
+            *_COUNTED,
+            ("beside_received_frames", "beside_offered_frames"),
+            ("qemu_downtime_ns", "qemu_total_ns"),
+        )
+        if told.get(less, 0) > told.get(more, 0)
+    ]
+    if 2 * told.get("beside_fps", 0) > told.get("carried_fps", 0):
+        found.append(
+            f"{which}: beside_fps is {told['beside_fps']}, more than half of {told.get('carried_fps', 0)}"
+        )
+    if (spec.beside == HALF_LOAD) != ("carried_fps" in told):
+        found.append(
+            f"{which}: {'a' if 'carried_fps' in told else 'no'} load beside, asked for {spec.beside!r}"
+        )
+    return found
+
+
+def _stood_and_forwarded(which: str, life: Life) -> list[str]:
+    """Say which frames were forwarded between the guest's stop and its new begin."""
+    stopped, resumed = (life.steps.get(name) for name in (GUEST_STOPPED, GUEST_RESUMED))
+    if stopped is None or resumed is None:
+        return []
+    if stopped > resumed:
+        return [f"{which}: the guest ran at {resumed} ns at its other place, and stopped at {stopped} ns"]
+    found = []
+    before_ns, again_ns = life.steps.get(BEFORE_LOSS), life.first_frame_ns
+    if before_ns is not None and before_ns > stopped + BETWEEN_CLOCKS_NS:
+        found.append(
+            f"{which}: a frame came that was offered at {before_ns} ns, its guest stood from {stopped} ns"
+        )
+    if again_ns is not None and again_ns + BETWEEN_CLOCKS_NS < resumed:
+        found.append(f"{which}: a frame came again at {again_ns} ns, its guest ran from {resumed} ns")
+    return found
+
+
+def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
+    """Say what of an execution did not come about as asked; empty when all did."""
+    found = []
+    ended = spec.workload == FITTING and bool(result.lives) and bool(result.lives[-1].failed)
+    if len(result.lives) != spec.cycles and not ended:
+        found.append(f"{len(result.lives)} of {spec.cycles} {spec.nouns} were made")
+    for number, life in enumerate(result.lives, start=1):
+        if life.failed:
+            continue
+        if life.start_ns is None:
+            what = "no frame was stopped" if spec.workload == POLICY else "no frame came out"
+            found.append(f"{spec.noun} {number}: {what} within {spec.first_frame_s:g} s")
+            continue
+        if spec.workload in (*EXCHANGES, RESIZES):
+            found += _unclear_exchange(spec, f"{spec.noun} {number}", life)
+        elif life.removal_ns is None:
+            found.append(f"{spec.noun} {number} was not removed")
+        if spec.workload in OUTAGES:
+            found += _unclear_outage(f"{spec.noun} {number}", life)
+        if spec.workload == MIGRATIONS and not {GUEST_STOPPED, GUEST_RESUMED} <= set(life.steps):
+            found.append(f"{spec.noun} {number}: it is not told when the guest stopped and ran again")
+        if spec.counts_failures:
+            continue  # whether it came to forward is the answer, and no time
+        if life.not_before_ns is None:
+            # the very first one came: something forwarded already, and the moment is not known
+            found.append(f"{spec.noun} {number}: no frame was offered in vain before the first that came")
+            continue
+        apart_ns = (life.first_frame_ns or 0) - life.not_before_ns
+        if apart_ns > life.start_ns * RESOLUTION_RATIO:
+            found.append(
+                f"{spec.noun} {number}: for {apart_ns / 1e6:.1f} ms before the first frame came "
+                "none was offered"
+            )
+    return tuple(found)
+
+
+def _unclear_exchange(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say what of an exchange or a resize was not seen to its end, or is not told."""
+    wanted = _OF_EXCHANGES if spec.workload in EXCHANGES else _OF_RESIZES
+    found = [f"{which}: {name} is not told" for name in wanted if name not in life.told]
+    if life.outage_ns is None:
+        found.append(f"{which}: {life.lost_frames} frames were lost, and it was not seen until when")
+    return found
+
+
+def _unclear_outage(which: str, life: Life) -> list[str]:
+    """Say what an outage was not seen to the end by, or why its begin is not known well enough."""
+    outage_ns = life.outage_ns
+    if outage_ns is None:
+        return [f"{which}: {life.lost_frames} frames were lost, and it was not seen until when"]
+    if outage_ns == 0:
+        return []
+    apart_ns = life.steps[STOPPED] - life.steps[BEFORE_LOSS]
+    if apart_ns <= outage_ns * RESOLUTION_RATIO:
+        return []
+    return [f"{which}: for {apart_ns / 1e6:.1f} ms before the first lost frame none was offered"]

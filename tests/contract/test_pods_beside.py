@@ -1,0 +1,105 @@
+"""A pod that is started beside another one: idle, or with half of the load that it carries."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.contract.paths_support import traces
+
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.workload import pods_beside
+from bmwg.drivers.workload.of_acts import Ground
+from bmwg.drivers.workload.pods_beside import PodsBeside
+from bmwg.methodology.kinds.acts import profile
+from bmwg.methodology.kinds.acts.kind import ACTS
+from bmwg.methodology.kinds.acts.proofs import contradictions
+from bmwg.methodology.kinds.acts.records import HALF_LOAD, ActsResult, ActsSpec
+from bmwg.methodology.records import Validity
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
+    pytest.mark.skipif(
+        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
+    ),
+    pytest.mark.skipif(shutil.which("crun") is None, reason="needs apt-get install crun"),
+]
+PLAN = {one.spec.beside: one for one in profile.PROFILES.load("quick").plan() if one.test_id == "LC-START-4"}
+SLEEP_S = 2.0
+
+
+@pytest.fixture
+def lived(tmp_path):
+    """Run one execution; nothing of it may be left."""
+
+    def run(beside: str, **changes) -> tuple[ActsSpec, ActsResult]:
+        spec = replace(PLAN[beside].spec, number=1, first_frame_s=60.0, **changes)
+        with open_bed(
+            load_testbed(None), Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path), tmp_path
+        ) as bed:
+            ground = Ground(bed=bed, cell=profile.of_frames(PLAN[beside]))
+            workload = PodsBeside(ground)
+            assert workload.probe() is None
+            before = traces(bed.run_dir, bed.token)
+            workload.attach((ground,))
+            found = workload.run(spec)
+            workload.detach()
+            assert traces(bed.run_dir, bed.token) == before
+        assert bed.undo.pending == ()
+        assert contradictions(spec, found) == ()
+        return spec, found
+
+    return run
+
+
+def test_a_start_made_slower_beside_a_load_is_seen_and_the_other_pod_goes_on(lived, monkeypatch) -> None:
+    real, number = pods_beside._made, []
+
+    def made(stack, ground, at):
+        number.append(at)
+        if at == 0:  # the one that is started beside
+            time.sleep(SLEEP_S)
+        return real(stack, ground, at)
+
+    monkeypatch.setattr(pods_beside, "_made", made)
+    spec, found = lived(HALF_LOAD)
+    assert found.faults == ()
+    assert number == [1, 0]
+    # on a machine that took the runner's CPU away frames were not offered all the time: said, no wrong time
+    assert ACTS.assessed(spec, found).validity in (Validity.VALID, Validity.INCOMPLETE)
+    (life,) = found.lives
+    assert life.start_ns >= SLEEP_S * 1e9
+    assert life.told["beside_fps"] == life.told["carried_fps"] // 2
+    assert life.told["beside_offered_frames"] >= life.told["beside_received_frames"] > 0
+    assert life.bypassed_frames == 0
+
+
+@pytest.mark.slow
+def test_beside_an_idle_pod_no_load_is_told_and_each_start_is_one_of_its_own(lived) -> None:
+    _, found = lived("", cycles=2)
+    assert found.faults == ()
+    assert [life.told for life in found.lives] == [{}, {}]
+    assert all(life.received_frames > 0 for life in found.lives)
+
+
+@pytest.mark.slow
+def test_a_pod_that_does_not_forward_is_no_pod_to_start_beside(lived, monkeypatch) -> None:
+    real = pods_beside.pod_wanted
+    monkeypatch.setattr(
+        pods_beside,
+        "pod_wanted",
+        lambda ground, at: (replace(real(ground, at)[0], forwarding=False), real(ground, at)[1]),
+    )
+    monkeypatch.setattr(
+        "bmwg.drivers.workload.offered_frames.OfferedFrames.wait", lambda self, within_s: False
+    )
+    _, found = lived("")
+    assert "MOVE-05" in found.faults[0]
+    assert found.lives == ()

@@ -1,0 +1,97 @@
+"""A run of exchanges verifies from its executions and no changed one does; its page tells all of it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.unit.acts.test_exchanges import LOAD, figures, there_and_back
+from tests.unit.verify.test_acts_run import Clock, executed, forged, header_by
+
+from bmwg.methodology.kinds.acts import profile
+from bmwg.methodology.kinds.acts.records import FLOWS, FLUSH_FIRST
+from bmwg.reports.render.page.report import write_report
+from bmwg.reports.store import RunStore
+from bmwg.reports.verify.verify import verify_folder
+
+MS = 1_000_000
+PROFILE = profile.PROFILES.load("exchanges")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    with RunStore.create(
+        tmp_path_factory.mktemp("exchanges"), "x", header_by(PROFILE, "embedded"), clock=Clock()
+    ) as store:
+        for number, planned in enumerate(PROFILE.plan(), start=1):
+            cell, spec = planned.cell, planned.spec
+            deployment_id = f"acts-{cell.path}-{cell.network}-{number}"
+            store.add_deployment(deployment_id, {"path": cell.path})
+            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
+            store.platform.note_records(deployment_id, {"dut1": place})
+            results = []
+            for seq in range(5):
+                lost = 90 + seq if spec.mode == FLUSH_FIRST else 0
+                stopped = {"stopped_frames": None} if spec.workload == FLOWS else {}
+                load = LOAD if spec.beside else {}
+                told = figures(lost, **stopped, **load)
+                own_ns = 10 * number + seq
+                one = there_and_back(lost, **told, last_frame_ns=148 * MS + own_ns)
+                results.append(replace(one, lives=(one.lives[0], replace(one.lives[1], **told))))
+            executed(store, planned, deployment_id, results)
+        store.close(None, "complete")
+    write_report(store.folder)
+    return store.folder
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    return Path(shutil.copytree(made, tmp_path / "x"))
+
+
+def test_the_run_verifies_and_its_page_says_when_a_configuration_was_in_force(made) -> None:
+    assert verify_folder(made).findings == ()
+    page = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "").replace("\u00a0", " ")
+    for said in (
+        "The life of exchanges",
+        "node, firewall, none, 1000 entries, atomic",
+        "pvp, firewall, bridge, 1000 entries, atomic, half-load",
+        "switch, ovs-netdev, none, 1000 entries, flush-first",
+        "request to first frame by the new one",
+        "100 ms (100 ms to 100 ms)\n     - 93 ms (93 ms to 93 ms)\n     - 90, 90, 91, 91, 92",
+        "3,000, 3,000\n     - 3,100, 3,100\n     - 0\n     - 9,000, 9,000\n     - 920\n",
+        "not known: its counts follow later",
+        "the old configuration is flushed, as the function confirms",
+        "first frame by the new configuration",
+        "The load beside",
+    ):
+        assert said in page, said
+    matrices = (made / "report-matrices.html").read_text(encoding="utf-8")
+    for cell in ("activation-by-speed", "activation-by-accuracy", "operation-by-reliability"):
+        assert f'href="#{cell}"' in matrices
+
+
+def each_life(change):
+    def changed(lines, document) -> None:
+        for line in lines[:5]:
+            for life in line["result"]["lives"]:
+                change(life)
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"wrong_rule_frames": 3}, {"before_came_frames": 400}, {"counted_frames": 2000}, {"stopped_frames": 50}],
+)
+def test_counts_that_no_function_has_are_found(run, told) -> None:
+    assert {"VER-03", "VER-34"} <= forged(run, each_life(lambda life: life["told"].update(told)))
+
+
+def test_a_shorter_time_does_not_follow_from_the_executions(run) -> None:
+    def change(lines, document) -> None:
+        document["outcomes"][0]["values"][0]["number"] *= 0.5
+
+    assert "VER-16" in forged(run, change)
