@@ -119,6 +119,7 @@ class Lab:
         self.folder.mkdir(parents=True)
         subprocess.run(["mount", "-t", "sysfs", "sysfs", "/sys"], check=True)
         for place in ("/var/lib/bmwg", "/run"):
+            Path(place).mkdir(parents=True, exist_ok=True)  # no run of this machine has made it yet
             subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
         interfaces.up(interface="lo")
         make_keys(self.folder)
