@@ -322,7 +322,8 @@ class EmbeddedTraffic(OfFrames):
             return faulty(spec, str(error.found), time.monotonic_ns() - began_ns)
         result = self._with_updates(self._with_links(read_result(spec, ports, reply, steal_before_ns)), reply)
         if not result.fault:
-            result = replace(result, fault=beyond_stamps(result, ports, float(self._hello["tsc_hz"])))
+            lost = pci.lost_link(ports, self._links_mbps, reply["link_mbps"])
+            result = replace(result, fault=lost or beyond_stamps(result, ports, float(self._hello["tsc_hz"])))
         if spec.destination_networks > 1:
             result = with_count(result, SEED, order["seed"])
         if spec.pattern and len(spec.pattern.senders) > 1:
@@ -351,8 +352,9 @@ class EmbeddedTraffic(OfFrames):
 
     def _with_links(self, result: TrialResult) -> TrialResult:
         """Tell the MTU of each port's link, octets."""
-        links = zip(self._ports or (), self._mtus, strict=False)
-        told = {f"{port.name}.mtu_octets": mtu for port, mtu in links}
+        told = {
+            f"{port.name}.mtu_octets": mtu for port, mtu in zip(self._ports or (), self._mtus, strict=False)
+        }
         return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *told.items()))))
 
     def _with_updates(self, result: TrialResult, reply: Any) -> TrialResult:
