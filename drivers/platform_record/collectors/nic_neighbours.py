@@ -43,7 +43,7 @@ def neighbours(text: str, name: str) -> list[dict[str, str]]:
         raise Unread(f"lldpcli answered in another form: {type(error).__name__} {error}"[:200]) from error
     if not found:
         raise NotApplicable("no neighbour has told of itself on this interface")
-    return sorted(found, key=lambda one: sorted(one.items()))
+    return sorted(found, key=lambda one: (one["chassis"], one["port"]))
 
 
 def _entries(answer: Any) -> Iterator[dict[str, Any]]:
