@@ -1,4 +1,4 @@
-"""A run whose tester is on a host of its own, by NICs on its PCI bus, with accidents: counts, places, records."""
+"""A run whose tester is on a host of its own, by NICs on its PCI bus, with accidents: counts and records."""
 
 from __future__ import annotations
 

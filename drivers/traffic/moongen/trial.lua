@@ -93,6 +93,15 @@ local function number(value)
 	return string.format("%.17g", value)
 end
 
+local function counted(devs)
+	local sum = 0
+	for side = 0, 1 do
+		local tx, rx = devs[side]:getTxStats(), devs[side]:getRxStats()
+		sum = sum + tx + rx
+	end
+	return sum
+end
+
 function master(args)
 	local order = readOrder(args.order)
 	local devs, queues = {}, 1 + order.hardware_stamps
@@ -106,8 +115,11 @@ function master(args)
 		end
 	end
 	local before, tasks, probes = {}, {}, {}
+	for side = 0, 1 do  -- of both, before either sends
+		local tx, rx = devs[side]:getTxStats(), devs[side]:getRxStats()
+		before[side] = { tx, rx }
+	end
 	for side = 0, 1 do
-		before[side] = { devs[side]:getTxStats(), devs[side]:getRxStats() }
 		if order["send_" .. side] == 1 then
 			local queue = devs[side]:getTxQueue(0)
 			if order.software_pacing ~= 1 then
@@ -132,8 +144,12 @@ function master(args)
 				side, number(sent), number(took), number(samples), number(least), number(mean), number(most)))
 		end
 	end
-	-- Residual frames, then the counters of both sides, which stand still by now.
-	mg.sleepMillisIdle(order.drain_ms)
+	-- Residual frames: until no port has counted one for the drain time, at most ten times as long.
+	local moved, seen = 1, -1
+	while moved <= 10 and seen ~= counted(devs) do
+		moved, seen = moved + 1, counted(devs)
+		mg.sleepMillisIdle(order.drain_ms)
+	end
 	local ports = {}
 	for side = 0, 1 do
 		local tx, rx = devs[side]:getTxStats(), devs[side]:getRxStats()
