@@ -1,7 +1,7 @@
 """What MoonGen itself said: orders and results of trials that it ran, read as the driver reads them.
 
-Taken on a veth pair, DPDK's af_packet ports, with a MoonGen of commit 7746ff2f (libmoon dfceafcb, its DPDK
-17.08). In the third trial MoonGen's own receiver got no CPU, and it told of no loss: its ring held 512 frames.
+Taken on a veth pair with af_packet ports and a MoonGen of commit 7746ff2f (libmoon dfceafcb, DPDK 17.08).
+In the third trial its own receiver got no CPU, and it told of no loss: its ring held 512 frames.
 """
 
 import json
