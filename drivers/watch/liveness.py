@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes import process
 from bmwg.drivers.paths.bed import Bed
@@ -28,7 +29,9 @@ class Liveness:
     def __init__(self, bed: Bed) -> None:
         self._bed = bed
         self._before = {name: self._observe(name) for name in bed.nodes}
-        ends = {end for link in bed.testbed.links for end in (link.a, link.b)}
+        tester = registry.load(registry.TRAFFIC, bed.testbed.tester.driver, where="tester.driver")
+        links = () if tester.renews_links else bed.testbed.links
+        ends = {end for link in links for end in (link.a, link.b)}
         self._losses = {
             end: seen[2]
             for end in sorted(ends)

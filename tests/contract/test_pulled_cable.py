@@ -57,3 +57,11 @@ def test_a_trial_that_interrupts_links_itself_is_none(bed: Bed) -> None:
         bed.node("dut1").call(interfaces.up, interface="nic1")
         assert liveness.fault(acted=True) is None
         assert liveness.fault() is None
+
+
+def test_a_tester_that_makes_its_links_anew_for_each_trial_is_not_held_to_them(bed: Bed) -> None:
+    with path_driver(NODE, bed).deploy():
+        bed.testbed = replace(bed.testbed, tester=replace(bed.testbed.tester, driver="moongen"))
+        liveness = Liveness(bed)
+        pull_and_put_back(bed)
+        assert liveness.fault() is None

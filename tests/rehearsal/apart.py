@@ -79,7 +79,7 @@ def sshd(folder: Path, name: str, address: str) -> list[str]:
     return ["sh", "-c", script]
 
 
-def reached(folder: Path, python: Path, name: str, within_s: float = 180.0) -> None:
+def reached(folder: Path, python: Path, name: str, within_s: float = 600.0) -> None:
     """Wait until the guest lets us in and has read the toolkit once: a translated one takes its time."""
     command = ["ssh", "-F", f"{folder}/.ssh/config", "-o", "BatchMode=yes", f"root@lab-{name}"]
     end_s = time.monotonic() + within_s
