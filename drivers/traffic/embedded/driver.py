@@ -352,10 +352,10 @@ class EmbeddedTraffic(OfFrames):
 
     def _with_links(self, result: TrialResult) -> TrialResult:
         """Tell the MTU of each port's link, octets."""
-        told = {
-            f"{port.name}.mtu_octets": mtu for port, mtu in zip(self._ports or (), self._mtus, strict=False)
-        }
-        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *told.items()))))
+        told = [
+            (f"{one.name}.mtu_octets", mtu) for one, mtu in zip(self._ports or (), self._mtus, strict=False)
+        ]
+        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *told))))
 
     def _with_updates(self, result: TrialResult, reply: Any) -> TrialResult:
         """Tell the states of a trial's routing updates; the next trial's go on from there."""
