@@ -312,8 +312,7 @@ class EmbeddedTraffic(OfFrames):
         ports = self._check(spec)
         self._fit_rings(ports, spec.frame_octets)
         order = self._order(spec, spec.intended_frames, float(spec.load_fps), spec.direction)
-        steal_before_ns = read_steal_ns()
-        began_ns = time.monotonic_ns()
+        steal_before_ns, began_ns = read_steal_ns(), time.monotonic_ns()
         try:
             reply = self._trial(order, spec.total_s)
         except DriverError as error:
@@ -352,10 +351,9 @@ class EmbeddedTraffic(OfFrames):
 
     def _with_links(self, result: TrialResult) -> TrialResult:
         """Tell the MTU of each port's link, octets."""
-        told = [
-            (f"{one.name}.mtu_octets", mtu) for one, mtu in zip(self._ports or (), self._mtus, strict=False)
-        ]
-        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *told))))
+        links = zip(self._ports or (), self._mtus, strict=False)
+        told = {f"{port.name}.mtu_octets": mtu for port, mtu in links}
+        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *told.items()))))
 
     def _with_updates(self, result: TrialResult, reply: Any) -> TrialResult:
         """Tell the states of a trial's routing updates; the next trial's go on from there."""
