@@ -105,13 +105,15 @@ class TrafficDriver(WorkloadDriver["tuple[TesterPort, ...]", "TrialSpec", "Trial
     `for_testbed` makes it from a testbed file; counters must stand still for `drain_s` seconds after a trial
     before they are read. It stays up over attachments; `attach` binds two ports (after `detach` of the former
     two), resolves the next hops, and raises TestbedError, having sent nothing, on a port that is not allowed.
-    `one_place` says that both ports must be in one network namespace.
+    `one_place` says that both ports must be in one network namespace, `renews_links` that each trial makes
+    their links anew.
     `pci_memory_mib` says what a testbed file's tester needs in hugepages beside the NICs of PCI ports, MiB;
     None: it opens no NIC of its machine.
     `drivers.traffic.of_frames` has what all of them have in common.
     """
 
     one_place: ClassVar[bool]
+    renews_links: ClassVar[bool]
 
     @classmethod
     def pci_memory_mib(cls, testbed: Testbed, /) -> int | None: ...

@@ -190,8 +190,16 @@ def command(
     for number, nic in enumerate(spec.nics):
         vhost = "on" if nic.vhost else "off"
         argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
-        argv += ["-device", f"{nic.model},netdev=net{number},mac={nic.mac},romfile="]
+        argv += _nic(nic.model, f"netdev=net{number},mac={nic.mac}", 2 * len(spec.cables) + number + 1)
     return argv + _cables(spec.cables)
+
+
+def _nic(model: NicModel, words: str, slot: int) -> list[str]:
+    """Return a NIC; one with virtual functions is on a bus of its own, which they need."""
+    if model is not NicModel.IGB:
+        return ["-device", f"{model},{words},romfile="]
+    port = ["-device", f"pcie-root-port,id=slot{slot},chassis={slot},slot={slot}"]
+    return [*port, "-device", f"{model},{words},romfile=,bus=slot{slot}"]
 
 
 def _numa(spec: MachineSpec) -> list[str]:
@@ -216,13 +224,8 @@ def _cables(cables: tuple[tuple[NicModel, NicModel], ...]) -> list[str]:
     for number, models in enumerate(cables):
         for end, model in enumerate(models):
             argv += ["-netdev", f"hubport,id=cable{number}-{end},hubid={number}"]
-            place = ""
-            if model is NicModel.IGB:  # its functions need a bus of their own
-                slot = 2 * number + end + 1
-                argv += ["-device", f"pcie-root-port,id=slot{slot},chassis={slot},slot={slot}"]
-                place = f",bus=slot{slot}"
             mac = f"02:00:00:00:{end:02x}:{number:02x}"
-            argv += ["-device", f"{model},netdev=cable{number}-{end},mac={mac},romfile={place}"]
+            argv += _nic(model, f"netdev=cable{number}-{end},mac={mac}", 2 * number + end + 1)
     return argv
 
 

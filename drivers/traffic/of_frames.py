@@ -24,6 +24,7 @@ class OfFrames:
     kind: ClassVar[str] = FRAMES
     takes: ClassVar[Takes] = TWO
     one_place: ClassVar[bool] = False
+    renews_links: ClassVar[bool] = False
 
     @classmethod
     def pci_memory_mib(cls, _: Testbed, /) -> int | None:

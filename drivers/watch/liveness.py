@@ -1,7 +1,8 @@
-"""Whether what a deployment is made of still stands: its pods, other programs and interfaces.
+"""Whether what a deployment is made of still stands: its pods, other programs, interfaces and links.
 
-A pod that dies while a trial runs looks like a device that loses every frame. This evidence is independent of
-the counts: the trial's fault is stated, whatever was lost (a trial with a fault is never a bound).
+A pod that dies while a trial runs looks like a device that loses every frame, and so does a cable that is
+pulled and put back. This evidence is independent of the counts: the trial's fault is stated, whatever was
+lost (a trial with a fault is never a bound).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes import process
 from bmwg.drivers.paths.bed import Bed
@@ -18,6 +20,7 @@ from bmwg.methodology.errors import ToolkitError
 
 _SYS_NET = Path("/sys/class/net")
 _FLAG_UP = 1
+_NOTHING: Mapping[str, JsonValue] = {"interfaces": {}}
 
 
 class Liveness:
@@ -26,9 +29,20 @@ class Liveness:
     def __init__(self, bed: Bed) -> None:
         self._bed = bed
         self._before = {name: self._observe(name) for name in bed.nodes}
+        tester = registry.load(registry.TRAFFIC, bed.testbed.tester.driver, where="tester.driver")
+        links = () if tester.renews_links else bed.testbed.links
+        ends = {end for link in links for end in (link.a, link.b)}
+        self._losses = {
+            end: seen[2]
+            for end in sorted(ends)
+            if (seen := self._before.get(end.node, _NOTHING)["interfaces"].get(end.interface))
+        }
 
-    def fault(self) -> str | None:
-        """Say what has failed since the deployment was ready; None while all of it stands."""
+    def fault(self, *, acted: bool = False) -> str | None:
+        """Say what has failed since the deployment was ready; None while all of it stands.
+
+        `acted`: the trial interrupted links itself, so that one was lost since the last look is no fault.
+        """
         for name, before in self._before.items():
             try:
                 now = self._observe(name)
@@ -43,13 +57,24 @@ class Liveness:
             for program, alive in now["programs"].items():
                 if not alive:
                     return f"{program} on node {name} has ended"
-            for interface, (index, up) in before["interfaces"].items():
+            for interface, (index, up, _) in before["interfaces"].items():
                 current = now["interfaces"].get(interface)
                 if current is None or current[0] != index:
                     return f"interface {interface} on node {name} is gone"
                 if up and not current[1]:
                     return f"interface {interface} on node {name} was set down"
+            if (lost := self._lost_link(name, now["interfaces"])) and not acted:
+                return f"interface {lost} on node {name} lost its link"
         return None
+
+    def _lost_link(self, node: str, interfaces: Mapping[str, JsonValue]) -> str | None:
+        """Say which end of a link of the testbed lost its carrier since the last look, if one did."""
+        lost = None
+        for end, before in self._losses.items():
+            if end.node == node:
+                self._losses[end] = interfaces[end.interface][2]
+                lost = lost or (end.interface if self._losses[end] > before else None)
+        return lost
 
     def _observe(self, node: str) -> dict[str, JsonValue]:
         pods = {
@@ -64,7 +89,8 @@ class Liveness:
 def observe(*, pods: Mapping[str, list[int]], programs: Mapping[str, list[int]]) -> dict[str, JsonValue]:
     """Node function: interfaces by name with index and state, and of each pod and program whether it lives.
 
-    Both map a name to the pid and start time (clock ticks since boot) of its process, a pod's first one.
+    Both map a name to the pid and start time (clock ticks since boot) of its process, a pod's first one. Of
+    an interface its index, whether it is enabled, and how often it has lost its carrier.
     """
     return {
         "interfaces": {name: seen for name in os.listdir(_SYS_NET) if (seen := _interface(name))},
@@ -80,9 +106,10 @@ def _interface(name: str) -> list[JsonValue] | None:
     try:
         index = int((_SYS_NET / name / "ifindex").read_text())
         flags = int((_SYS_NET / name / "flags").read_text(), 16)
+        losses = int((_SYS_NET / name / "carrier_down_count").read_text())
     except (OSError, ValueError):
         return None  # it went while we looked, or it is no interface (bonding_masters)
-    return [index, bool(flags & _FLAG_UP)]
+    return [index, bool(flags & _FLAG_UP), losses]
 
 
 def _interfaces_of(pid: int) -> list[str]:

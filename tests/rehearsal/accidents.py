@@ -27,10 +27,10 @@ def lines(folder: Path) -> int:
     return sum(journal.read_bytes().count(b"\n") for journal in folder.glob("results/*/trials.jsonl"))
 
 
-def amid(lab: Lab, command: subprocess.Popen[bytes], more: int) -> None:
+def amid(folder: Path, command: subprocess.Popen[bytes], more: int) -> None:
     """Wait until the command has recorded so many trials more."""
-    before, end_s = lines(lab.folder), time.monotonic() + _ENDS_WITHIN_S
-    while lines(lab.folder) < before + more:
+    before, end_s = lines(folder), time.monotonic() + _ENDS_WITHIN_S
+    while lines(folder) < before + more:
         assert command.poll() is None, f"ended with {command.returncode} before its accident"
         assert time.monotonic() < end_s, "no trial in time"
         time.sleep(0.2)
@@ -54,7 +54,7 @@ def main(folder: Path) -> int:
         words = ["run", "--testbed", "FOLDER/testbed.yaml", "--profile", "FOLDER/lab.yaml"]
         words += ["--results", "FOLDER/results", *(word for test in _TESTS for word in ("--test", test))]
         command = lab.bmwg(*words)
-        amid(lab, command, _FURTHER)
+        amid(lab.folder, command, _FURTHER)
         command.send_signal(signal.SIGKILL)
         said("run, runner killed", command)
         run = run_of(folder)
@@ -62,7 +62,7 @@ def main(folder: Path) -> int:
         said("cleanup", lab.bmwg("cleanup", run))
 
         command = lab.bmwg("resume", run)
-        amid(lab, command, _FURTHER)
+        amid(lab.folder, command, _FURTHER)
         lab.machine.monitor.execute("quit")
         said("resume, host without power", command)
         lab.boot()
@@ -71,7 +71,7 @@ def main(folder: Path) -> int:
         first = said("verify", lab.bmwg("verify", run))
 
         command = lab.bmwg(*words)
-        amid(lab, command, _FURTHER)
+        amid(lab.folder, command, _FURTHER)
         lab.pull(1, pulled=True)
         time.sleep(_PULLED_S)
         lab.pull(1, pulled=False)

@@ -72,12 +72,14 @@ def sshd(folder: Path, name: str, address: str) -> list[str]:
         "  HostKeyAlias bmwg-far",
         "  StrictHostKeyChecking yes",
     ]
-    with (folder / ".ssh" / "config").open("a") as written:
-        written.write("\n".join([*entry, ""]))
+    configuration = folder / ".ssh" / "config"
+    known = configuration.read_text() if configuration.exists() else ""
+    if f"Host lab-{name}\n" not in known:  # from its second boot on
+        configuration.write_text(known + "\n".join([*entry, ""]))
     return ["sh", "-c", script]
 
 
-def reached(folder: Path, python: Path, name: str, within_s: float = 180.0) -> None:
+def reached(folder: Path, python: Path, name: str, within_s: float = 600.0) -> None:
     """Wait until the guest lets us in and has read the toolkit once: a translated one takes its time."""
     command = ["ssh", "-F", f"{folder}/.ssh/config", "-o", "BatchMode=yes", f"root@lab-{name}"]
     end_s = time.monotonic() + within_s
@@ -116,15 +118,7 @@ class Lab:
         self._machine: Machine | None = None
 
     def __enter__(self) -> Lab:
-        self.folder.mkdir(parents=True)
-        subprocess.run(["mount", "-t", "sysfs", "sysfs", "/sys"], check=True)
-        for place in ("/var/lib/bmwg", "/run"):
-            subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
-        interfaces.up(interface="lo")
-        make_keys(self.folder)
-        source = Path(bmwg.__file__).parents[1]
-        self.python.write_text(f'#!/bin/sh\nPYTHONPATH="{source}" exec "{sys.executable}" "$@"\n')
-        self.python.chmod(0o755)
+        furnish(self.folder, self.python)
         self.boot()
         found = self.machine.node.call_within(CALL_DEADLINE_S, interfaces.listing)
         names = {str(interface["mac"]): str(interface["name"]) for interface in found}
@@ -164,14 +158,7 @@ class Lab:
         interfaces.add_address(interface=MANAGED, address=f"{HERE_IPV4}/24")
         for name in (MANAGED, *PORTS):
             interfaces.up(interface=name)
-        self.machine.node.call_within(
-            CALL_DEADLINE_S,
-            guest_run.start,
-            argv=sshd(self.folder, DEVICE, THERE_IPV4),
-            output="/run/sshd.out",
-            folder="/",
-            environment={},
-        )
+        serve(self.machine, self.folder, DEVICE, THERE_IPV4)
         reached(self.folder, self.python, DEVICE)
         _loop()
 
@@ -181,10 +168,39 @@ class Lab:
 
     def bmwg(self, *words: str) -> subprocess.Popen[bytes]:
         """Begin a command of the toolkit, in which FOLDER stands for the lab's folder."""
-        given = [word.replace("FOLDER", str(self.folder)) for word in words]
-        return subprocess.Popen(
-            [sys.executable, "-m", "bmwg", *given], env={**os.environ, "HOME": str(self.folder)}
-        )
+        return begun(self.folder, *words)
+
+
+def begun(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+    """Begin a command of the toolkit, in which FOLDER stands for a lab's folder."""
+    given = [word.replace("FOLDER", str(folder)) for word in words]
+    return subprocess.Popen([sys.executable, "-m", "bmwg", *given], env={**os.environ, "HOME": str(folder)})
+
+
+def furnish(folder: Path, python: Path) -> None:
+    """Make the lab's folder, the runner's own places, keys, and an interpreter that has this toolkit."""
+    folder.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "sysfs", "sysfs", "/sys"], check=True)
+    for place in ("/var/lib/bmwg", "/run"):
+        Path(place).mkdir(parents=True, exist_ok=True)  # no run of this machine has made it yet
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
+    interfaces.up(interface="lo")
+    make_keys(folder)
+    source = Path(bmwg.__file__).parents[1]
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{source}" exec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+
+
+def serve(machine: Machine, folder: Path, name: str, address: str) -> None:
+    """Start a guest's sshd, once more after each boot; `folder` is one that it shares."""
+    machine.node.call_within(
+        CALL_DEADLINE_S,
+        guest_run.start,
+        argv=sshd(folder, name, address),
+        output="/run/sshd.out",
+        folder="/",
+        environment={},
+    )
 
 
 def _loop() -> None:

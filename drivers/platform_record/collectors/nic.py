@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bmwg.drivers.platform_record.collectors import nic_steering
+from bmwg.drivers.platform_record.collectors import nic_neighbours, nic_steering
 from bmwg.drivers.platform_record.values import (
     Group,
     NotApplicable,
@@ -83,6 +83,7 @@ def _interface(group: Group, name: str, link: dict[str, Any], names: dict[int, s
     group.take("steering", "file", f"{path}/queues", lambda: _steering(group, path))
     group.take("deferral", "file", path, lambda: _deferral(group, path))
     _ethtool(group, name)
+    nic_neighbours.take(group, name)
     _hardware(group, name, path, device, kind, link)
 
 

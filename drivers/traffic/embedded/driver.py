@@ -314,8 +314,7 @@ class EmbeddedTraffic(OfFrames):
         ports = self._check(spec)
         self._fit_rings(ports, spec.frame_octets)
         order = self._order(spec, spec.intended_frames, float(spec.load_fps), spec.direction)
-        steal_before_ns = read_steal_ns()
-        began_ns = time.monotonic_ns()
+        steal_before_ns, began_ns = read_steal_ns(), time.monotonic_ns()
         try:
             reply = self._trial(order, spec.total_s)
         except DriverError as error:
@@ -324,7 +323,8 @@ class EmbeddedTraffic(OfFrames):
             return faulty(spec, str(error.found), time.monotonic_ns() - began_ns)
         result = self._with_updates(self._with_links(read_result(spec, ports, reply, steal_before_ns)), reply)
         if not result.fault:
-            result = replace(result, fault=beyond_stamps(result, ports, float(self._hello["tsc_hz"])))
+            lost = pci.lost_link(ports, self._links_mbps, reply["link_mbps"])
+            result = replace(result, fault=lost or beyond_stamps(result, ports, float(self._hello["tsc_hz"])))
         if spec.destination_networks > 1:
             result = with_count(result, SEED, order["seed"])
         if spec.pattern and len(spec.pattern.senders) > 1:

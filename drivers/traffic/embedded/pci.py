@@ -27,6 +27,20 @@ def linkless(ports: Sequence[TesterPort], name: str) -> TestbedError:
     )
 
 
+def lost_link(
+    ports: Sequence[TesterPort], before_mbps: Sequence[int], after_mbps: Sequence[int]
+) -> str | None:
+    """Say which port had a link that told its rate, and has none at the end of a trial.
+
+    One that went and came back between is not seen here; both ends of a cable lose it, and the kernel of a
+    device counts that (`watch.liveness`).
+    """
+    for port, before, after in zip(ports, before_mbps, after_mbps, strict=True):
+        if before and not after:
+            return f"tester port {port.name} ({port.device}) lost its link"
+    return None
+
+
 def require_line_rate(ports: Sequence[TesterPort], links_mbps: Sequence[int], stated_bps: int | None) -> None:
     """Raise TestbedError TST-26 for a link that carries less than the medium is said to; 0 is not told."""
     for port, mbps in zip(ports, links_mbps, strict=True):

@@ -97,6 +97,7 @@ class MoonGenTraffic(OfFrames):
     """TrafficDriver over MoonGen; a process for each trial."""
 
     one_place: ClassVar[bool] = True
+    renews_links: ClassVar[bool] = True  # DPDK starts the NICs in each trial's own process
 
     def __init__(self, config: MoonGenConfig) -> None:
         self.config = config

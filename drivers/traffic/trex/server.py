@@ -48,7 +48,6 @@ def server_configuration(
     options = config.options
     entry: dict[str, Any] = {
         "version": 2,
-        "port_limit": 2,
         "prefix": prefix,
         "zmq_pub_port": options.async_port,
         "zmq_rpc_port": options.sync_port,

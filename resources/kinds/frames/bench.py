@@ -166,7 +166,7 @@ class Bench:
         deployment_id: str,
         traffic: TrafficDriver,
         limits: TrafficLimits,
-        fault: Callable[[], str | None],
+        fault: Callable[..., str | None],
     ) -> None:
         session, cell = self._session, planned.cell
         kind = measurement(planned.measurement)

@@ -43,7 +43,7 @@ class CellMeasurement:
         store: RunStore,
         policy: TrialPolicy,
         display: LineDisplay,
-        fault: Callable[[], str | None] = lambda: None,
+        fault: Callable[..., str | None] = lambda **_: None,
         recorded: Recorded | None = None,
         watch: LeakWatch | None = None,
         clock: Clock | None = None,
@@ -52,8 +52,9 @@ class CellMeasurement:
     ) -> None:
         """Take what the cell stands on.
 
-        `fault` says what of the deployment no longer stands; `recorded` holds the finished trials of a run
-        that is continued, which are used before any new one is run. `watch` looks for test frames outside.
+        `fault` says what of the deployment no longer stands (`Liveness.fault`); `recorded` holds the finished
+        trials of a run that is continued, which are used before any new one is run. `watch` looks for test
+        frames outside.
         `deployed_ns` is when the deployment and the tester's ports stood, by `clock`; `switch` what learns
         addresses between these ports.
         """
@@ -115,7 +116,7 @@ class CellMeasurement:
             result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, others))))
         if known:
             result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, *known))))
-        if result.fault is None and (fault := self._fault()):
+        if result.fault is None and (fault := self._fault(acted=spec.act is not None)):
             result = replace(result, fault=fault)
         if result.fault is not None:  # an answer quotes it, and is published as the journal is
             result = replace(result, fault=redact(result.fault))

@@ -51,3 +51,10 @@ def test_dpdk_probes_no_device_of_its_own_accord(tmp_path, on_pci):
     assert ("--allow" in words) is on_pci  # a device that nothing is: ports are plugged by their addresses
     assert ("--no-huge" in words) is not on_pci
     assert ("--in-memory" in words) is on_pci  # no file that keeps pages after a kill
+
+
+def test_a_link_that_told_its_rate_and_has_none_after_a_trial_is_lost():
+    ports = PORTS
+    assert pci.lost_link(ports, (1000, 1000), (1000, 1000)) is None
+    assert pci.lost_link(ports, (0, 0), (0, 0)) is None  # a kind of port that tells no rate
+    assert pci.lost_link(ports, (1000, 1000), (1000, 0)) == "tester port eth2 (0000:02:00.0) lost its link"

@@ -1,0 +1,61 @@
+"""What MoonGen itself said: orders and results of trials that it ran, read as the driver reads them.
+
+Taken on a veth pair with af_packet ports and a MoonGen of commit 7746ff2f (libmoon dfceafcb, DPDK 17.08).
+In the third trial its own receiver got no CPU, and it told of no loss: its ring held 512 frames.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bmwg.drivers.api.protocols import TesterPort
+from bmwg.drivers.traffic.moongen import driver
+from bmwg.methodology.records import Direction, TrialSpec
+
+TRIALS = [
+    json.loads(line)
+    for line in (Path(__file__).parents[2] / "data" / "moongen" / "transcript.jsonl").read_text().splitlines()
+]
+SPECS = [
+    TrialSpec(frame_octets=64, load_fps=1000, duration_s=1.0),
+    TrialSpec(frame_octets=512, load_fps=1000, duration_s=1.0, flows=16),
+    TrialSpec(frame_octets=64, load_fps=1000, duration_s=1.0, direction=Direction.BOTH),
+]
+
+
+@pytest.fixture
+def traffic(tmp_path):
+    config = driver.MoonGenConfig(
+        folder=tmp_path,
+        ports=(0, 1),
+        macs=("02:00:00:00:00:a0", "02:00:00:00:00:a1"),
+        run_dir=tmp_path,
+        hardware_stamps=False,
+        software_pacing=True,
+        drain_s=0.3,
+    )
+    opened = driver.MoonGenTraffic(config)
+    opened.attach(
+        tuple(
+            TesterPort(name=f"p{n}", io="pci", device=f"0000:00:0{n}.0", ipv4=f"198.18.{n}.2/24")
+            for n in (0, 1)
+        )
+    )
+    return opened
+
+
+@pytest.mark.parametrize(("trial", "spec"), list(zip(TRIALS, SPECS, strict=False)))
+def test_the_order_is_the_one_that_moongen_ran(traffic, trial, spec):
+    assert traffic._order(spec) == trial["order"]
+
+
+@pytest.mark.parametrize(
+    ("number", "counts"),
+    [(0, [(1000, 1000)]), (1, [(1000, 1000)]), (2, [(1000, 1000), (1000, 512)])],
+)
+def test_its_counts_are_read_by_stream(number, counts):
+    found = driver._read(TRIALS[number]["result"])
+    streams = [driver._stream(SPECS[number], found, side) for side in range(len(counts))]
+    assert [(one.sent_frames, one.received_frames) for one in streams] == counts
+    assert all(one.effective_duration_ns >= 1_000_000_000 * 999 // 1000 for one in streams)
