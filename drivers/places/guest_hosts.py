@@ -111,8 +111,12 @@ def _provider(bed: Bed, node: HostNode) -> object:
 
 
 @contextmanager
-def guest_host(bed: Bed, node: HostNode, *, number: int, vnic: str, pods: bool = True) -> Iterator[GuestHost]:
+def guest_host(
+    bed: Bed, node: HostNode, *, number: int, vnic: str, pods: bool = True, own_disk: str = ""
+) -> Iterator[GuestHost]:
     """Boot a guest on a node; end it on leaving. For `pods` the bed knows it as a node of its own meanwhile.
+
+    `own_disk` is a file of the node that it has as a further disk (`guest_disk.mounted` has it in a folder).
 
     Raises TestbedError VM-01 to VM-05, and what entering the provider raises.
     """
@@ -129,6 +133,7 @@ def guest_host(bed: Bed, node: HostNode, *, number: int, vnic: str, pods: bool =
                 network="",
             ),
             vhost=vnic == VHOST_NET,
+            own_disk=own_disk,
         )
         try:
             cpus = int(machine.describe()["cpus"])
