@@ -30,7 +30,7 @@ PROVIDER = "qemu"  # where the testbed file names none
 MEMORY_OCTETS = 768 << 20  # choice: of the guest's kernel, our agent and what a pod's limits leave
 DEADLINE_S = 90.0  # choice: of a call into a guest whose instructions may be translated
 _PATIENCE_S = 60.0  # choice: of what has a shorter deadline of its own on a node
-_PATIENT = {name_of(act) for act in (inside.run, oci.create, oci.start, oci.delete)}
+_PATIENT = {name_of(act) for act in (inside.run, oci.create, oci.start, oci.describe, oci.delete)}
 _MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.VIRTIO}
 
 
