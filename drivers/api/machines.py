@@ -111,10 +111,11 @@ class MachineProvider(Protocol):
 @runtime_checkable
 class UnjoinedMachineProvider(MachineProvider, Protocol):
     """One whose machines' NIC ends at an interface of the node, named as the machine, that is joined to
-    nothing. `vhost`: the node's kernel carries its frames, and the machine's process does not.
+    nothing. `vhost`: the node's kernel carries its frames, and the machine's process does not. `own_disk` is
+    a file of the node (empty: none) that the machine has as a further disk, past the node's page cache.
     """
 
-    def unjoined(self, intent: MachineIntent, *, vhost: bool) -> Machine: ...
+    def unjoined(self, intent: MachineIntent, *, vhost: bool, own_disk: str = "") -> Machine: ...
 
 
 @runtime_checkable

@@ -96,7 +96,7 @@ def create(*, spec: dict[str, JsonValue], state_dir: str, within_s: float = 10.0
             deadline_s=within_s,
             log=folder / "log",
         )
-        pid = int(state(pod_id=pod.pod_id, state_dir=state_dir)["pid"])
+        pid = int(state(pod_id=pod.pod_id, state_dir=state_dir, within_s=within_s)["pid"])
     except BaseException:
         with contextlib.suppress(DriverError):
             delete(pod_id=pod.pod_id, state_dir=state_dir)
@@ -139,7 +139,7 @@ def restart(*, pod_id: str, state_dir: str, pid: int, within_s: float = 10.0) ->
         ended_ns = time.monotonic_ns()
     finally:
         os.close(descriptor)
-    new = int(state(pod_id=pod_id, state_dir=state_dir)["pid"])
+    new = int(state(pod_id=pod_id, state_dir=state_dir, within_s=within_s)["pid"])
     return {
         "pid": new,
         "start_ticks": process.start_ticks(new),
@@ -148,11 +148,11 @@ def restart(*, pod_id: str, state_dir: str, pid: int, within_s: float = 10.0) ->
     }
 
 
-def state(*, pod_id: str, state_dir: str) -> dict[str, JsonValue]:
+def state(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> dict[str, JsonValue]:
     """Node function: `{"status", "pid"}`; status is created, running, stopped or absent."""
     if not Path(state_dir, pod_id).exists():
         return {"status": "absent", "pid": 0}
-    said = _crun(state_dir, "state", pod_id, deadline_s=5.0)
+    said = _crun(state_dir, "state", pod_id, deadline_s=within_s)
     try:
         found = json.loads(said)
         return {"status": str(found["status"]), "pid": int(found["pid"])}
@@ -162,9 +162,9 @@ def state(*, pod_id: str, state_dir: str) -> dict[str, JsonValue]:
         ) from error
 
 
-def require_running(*, pod_id: str, state_dir: str) -> None:
+def require_running(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> None:
     """Node function: DriverError POD-05 unless the pod runs."""
-    status = state(pod_id=pod_id, state_dir=state_dir)["status"]
+    status = state(pod_id=pod_id, state_dir=state_dir, within_s=within_s)["status"]
     if status != "running":
         log = _BUNDLES / pod_id / "log"
         words = tail(log)
@@ -218,20 +218,20 @@ def delete(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> bool:
     return there
 
 
-def describe(*, pod_id: str, state_dir: str) -> dict[str, JsonValue]:
+def describe(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> dict[str, JsonValue]:
     """Node function: the pod as the kernel has it, for the platform record."""
     return {
         "hosting": "pod",
         "image": "host root, read-only",
-        "runtime": _version(),
-        **state(pod_id=pod_id, state_dir=state_dir),
+        "runtime": _version(within_s),
+        **state(pod_id=pod_id, state_dir=state_dir, within_s=within_s),
         **cgroups.read_limits(cgroup_of(pod_id)),
     }
 
 
-def _version() -> str:
+def _version(within_s: float) -> str:
     try:
-        done = bounded.run(["crun", "--version"], deadline_s=5.0)
+        done = bounded.run(["crun", "--version"], deadline_s=within_s)
     except (OSError, subprocess.SubprocessError) as error:
         return f"unknown ({error})"
     lines = done.stdout.splitlines()

@@ -2,7 +2,8 @@
 
 KVM is used where the CPU has hardware virtualization and /dev/kvm can be opened; everything else runs under
 TCG, an interpreter by translation whose figures say nothing of KVM. What ran is asked of QEMU itself, never
-concluded from what was wanted. A disk is attached for reading alone. Ids: VM-04 no QEMU.
+concluded from what was wanted. The disk with a guest's root is attached for reading alone. Ids: VM-04 no
+QEMU.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from bmwg.drivers.machines.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
 PROGRAM = "qemu-system-x86_64"
 UNPACKED = Path("/var/cache/bmwg/qemu/root")  # a QEMU whose igb has virtual functions, by setup/sriov.sh
 SRIOV_LINE = "sh setup/sriov.sh"
+OWN_DISK = "bmwg-own"  # its serial number, by which the guest finds it
 QEMU_LINE = "apt-get install -y --no-install-recommends qemu-system-x86"
 # a guest whose host takes CPUs away must not judge its timer by counting ticks at boot
 _KERNEL_WORDS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off cgroup_no_v1=all net.ifnames=0"
@@ -80,10 +82,11 @@ class MachineSpec:
     `views` one that the guest only reads: it keeps in its memory what it has read, so nobody may change the
     folder meanwhile.
 
-    Its root is on `disk`, or the host's. `cables` are pairs of NICs within the guest, each pair joined by a
-    cable that ends at no interface of the host; the guest then has an IOMMU of its own, behind which the
-    virtual functions of an igb stand. CPUs and memory are shared out evenly to `numa_nodes`, in order; pages
-    of 1 GiB are set aside when it boots.
+    Its root is on `disk`, or the host's. `own_disk` is a file of the host that is a further disk of its own,
+    empty at first, which it may write, past the host's page cache. `cables` are pairs of NICs within the
+    guest, each pair joined by a cable that ends at no interface of the host; the guest then has an IOMMU of
+    its own, behind which the virtual functions of an igb stand. CPUs and memory are shared out evenly to
+    `numa_nodes`, in order; pages of 1 GiB are set aside when it boots.
     """
 
     name: str
@@ -94,6 +97,7 @@ class MachineSpec:
     shares: Mapping[str, str] = field(default_factory=dict)
     views: Mapping[str, str] = field(default_factory=dict)
     disk: Disk | None = None
+    own_disk: str = ""
     cables: tuple[tuple[NicModel, NicModel], ...] = ()
     numa_nodes: int = 1
     hugepages_1gi: int = 0
@@ -187,6 +191,7 @@ def command(
         argv += _share(f"view{number}", Path(folder), tag, writable=False)
     if spec.disk is not None:
         argv += _disk(spec.disk)
+    argv += _own_disk(spec.own_disk) if spec.own_disk else []
     for number, nic in enumerate(spec.nics):
         vhost = "on" if nic.vhost else "off"
         argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
@@ -256,6 +261,12 @@ def _disk(disk: Disk) -> list[str]:
     return ["-blockdev", json.dumps(block), "-device", "virtio-blk-pci,drive=root"]
 
 
+def _own_disk(path: str) -> list[str]:
+    file = {"driver": "file", "filename": path, "cache": {"direct": True}}
+    block = {"driver": "raw", "node-name": "own", "file": file, "cache": {"direct": True}}
+    return ["-blockdev", json.dumps(block), "-device", f"virtio-blk-pci,drive=own,serial={OWN_DISK}"]
+
+
 def _share(name: str, folder: Path, tag: str, *, writable: bool) -> list[str]:
     readonly = "off" if writable else "on"
     folder_text = _escaped(folder)
@@ -278,6 +289,7 @@ def describe(spec: MachineSpec) -> dict[str, JsonValue]:
         "memory_octets": spec.memory_octets,
         "accelerator_wanted": spec.accelerator.value,
         "nics": [{"model": nic.model.value, "backend": "tap", "vhost": nic.vhost} for nic in spec.nics],
+        **({"own_disk": "raw, past the host's page cache"} if spec.own_disk else {}),
         **({"cables": [[model.value for model in pair] for pair in spec.cables]} if spec.cables else {}),
         **({"numa_nodes": spec.numa_nodes} if spec.numa_nodes > 1 else {}),
         **({"hugepages_1gi": spec.hugepages_1gi} if spec.hugepages_1gi else {}),

@@ -56,6 +56,7 @@ def start(
     boot_deadline_s: float = BOOT_DEADLINE_S,
     libvirt: dict[str, JsonValue] | None = None,
     image: dict[str, str] | None = None,
+    own_disk: str = "",
 ) -> JsonValue:
     """Node function: boot a guest with one NIC whose tap is an interface of this node; returns evidence.
 
@@ -64,8 +65,9 @@ def start(
     kernel, where it can. The guest gets no more CPUs and memory than
     this machine has. `libvirt` (uri, own, uuid, folder, owner) has libvirt start it, and not us. `image` (its
     path and sha256, and where QEMU sees it, if elsewhere) is the guest's root in place of the host's; it is
-    held against its hash before anything else. Raises TestbedError VM-01..VM-06, VM-10..VM-13, IMAGE-06,
-    IMAGE-07, and what `guest_image.examine` raises; nothing stays behind then.
+    held against its hash before anything else. `own_disk` is a file that it has as a further disk. Raises
+    TestbedError VM-01..VM-06, VM-10..VM-13, IMAGE-06, IMAGE-07, and what `guest_image.examine` raises;
+    nothing stays behind then.
     """
     disk = _disk(**image) if image is not None else None
     accelerator, _ = qemu.probe_accelerator()
@@ -86,6 +88,7 @@ def start(
         accelerator=accelerator,
         nics=(nic,),
         disk=disk,
+        own_disk=own_disk,
         views=guest_views.hidden(),
     )
     machine = _made(spec, boot_deadline_s, libvirt)

@@ -124,7 +124,7 @@ class QemuProvider:
             raise
         return machine
 
-    def unjoined(self, intent: MachineIntent, *, vhost: bool) -> Machine:
+    def unjoined(self, intent: MachineIntent, *, vhost: bool, own_disk: str = "") -> Machine:
         """Boot a guest whose tap, named as the machine, is left to whoever asked."""
         mac = mac_of(intent.name, "eth0")
         machine = self._machine(intent.name, MachineEndpoint(address="", interface="eth0", mac=mac))
@@ -136,6 +136,7 @@ class QemuProvider:
                 tap=intent.name,
                 mac=mac,
                 vhost=vhost,
+                own_disk=own_disk,
             )
         except BaseException:
             machine.stop()

@@ -1,13 +1,21 @@
-"""Files of jobs on a node: what room there is, what a program wrote, that they go again. Node functions."""
+"""Files of jobs on a node: what room there is, what a program wrote, that they go again. Node functions.
+
+Id: FILE-01 a file that a program was to make is not there.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import shutil
+import time
 from pathlib import Path
 
+from bmwg.drivers.nodes import process, programs
+from bmwg.methodology.errors import DriverError
+
 _LIMIT_OCTETS = 1 << 20  # choice: no summary of a program is larger
+_POLL_S = 0.02
 
 
 def free_octets(*, folder: str) -> int:
@@ -53,11 +61,28 @@ def last_cache_octets() -> int:
     return max(sizes)
 
 
+def wait_for(*, folder: str, name: str, within_s: float, pid: int, start_ticks: int, said_in: str) -> None:
+    """Node function: wait until a program has made a file. Raises DriverError FILE-01, with what it said."""
+    end_s = time.monotonic() + within_s
+    while not Path(folder, name).exists():
+        ended = not process.same(pid, start_ticks)
+        if ended or time.monotonic() > end_s:
+            raise DriverError(
+                "FILE-01",
+                f"{name}, which a program was to make",
+                expected=f"it is there within {within_s:g} s",
+                found=f"the program {'has ended' if ended else 'has not made it'}: {programs.said(said_in)}",
+            )
+        time.sleep(_POLL_S)
+
+
 def empty(*, folder: str) -> None:
-    """Node function: remove all files of a folder, and leave it."""
-    for file in Path(folder).iterdir():
-        if file.is_file():
-            file.unlink()
+    """Node function: remove all that a folder holds, and leave it."""
+    for entry in Path(folder).iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
 
 
 def readable(*, file: str) -> bool:

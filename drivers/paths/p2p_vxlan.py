@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api.protocols import HostNode, Missing, PodPathDriver
+from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, PodPathDriver
 from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.addresses import UNDERLAY, host
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, too_large
@@ -20,6 +20,13 @@ from bmwg.methodology.records import NOTHING, POD
 TUNNEL = "bmwg-vx0"
 VNI = 2544  # choice: any number of 24 bits
 MTU_OCTETS = LINK_MTU_OCTETS - VXLAN_OVERHEAD_OCTETS
+TOLD: Mapping[str, JsonValue] = {
+    "kind": "vxlan",
+    "vni": VNI,
+    "overhead_octets": VXLAN_OVERHEAD_OCTETS,
+    "mtu_octets": MTU_OCTETS,
+    "underlay_mtu_octets": LINK_MTU_OCTETS,
+}
 
 
 class VxlanPath(OpenPairPath):
@@ -53,21 +60,9 @@ class VxlanPath(OpenPairPath):
     def join(self, stack: ExitStack, nodes: Nodes, pods: Pods) -> Join:
         """Make the tunnel, a port of each node's bridge; the pods' MTU becomes the tunnel's."""
         under = self._bed.underlay()
-        for number, node in enumerate(nodes):
-            stack.enter_context(_tunnel(node, under[number].interface, number))
-            stack.enter_context(uplinks.bridged(node, interfaces=(TUNNEL,), bridge=endpoints.BRIDGE))
-        for end in pods:
-            end.pod.inside(interfaces.set_mtu, interface=endpoints.INTERFACE, mtu_octets=MTU_OCTETS)
+        tunnelled(stack, nodes, tuple(end.interface for end in under), pods)
         return Join(
-            told={
-                "tunnel": {
-                    "kind": "vxlan",
-                    "vni": VNI,
-                    "overhead_octets": VXLAN_OVERHEAD_OCTETS,
-                    "mtu_octets": MTU_OCTETS,
-                    "underlay_mtu_octets": LINK_MTU_OCTETS,
-                }
-            },
+            told={"tunnel": dict(TOLD)},
             hops=[
                 {"at": nodes[0].name, "what": f"bridge {endpoints.BRIDGE}"},
                 {"at": f"{nodes[0].name}/{TUNNEL}", "what": "VXLAN device, bridge port"},
@@ -84,6 +79,15 @@ class VxlanPath(OpenPairPath):
                 (nodes[1], TUNNEL, "rx"),
             ],
         )
+
+
+def tunnelled(stack: ExitStack, nodes: Nodes, nics: Sequence[str], pods: Pods) -> None:
+    """Have a tunnel over one NIC of each node be a port of its bridge; the pods' MTU becomes the tunnel's."""
+    for number, (node, nic) in enumerate(zip(nodes, nics, strict=True)):
+        stack.enter_context(_tunnel(node, nic, number))
+        stack.enter_context(uplinks.bridged(node, interfaces=(TUNNEL,), bridge=endpoints.BRIDGE))
+    for end in pods:
+        end.pod.inside(interfaces.set_mtu, interface=endpoints.INTERFACE, mtu_octets=MTU_OCTETS)
 
 
 @contextmanager

@@ -30,8 +30,8 @@ _RUNTIME = "crun"
 _UPLINKS = (uplinks.BRIDGE_PORT, uplinks.ROUTED, uplinks.MASTER)
 
 
-class _VmPods(OpenPairPath):
-    """What both paths have in common; `guests` of the two pods' nodes are guests of one node."""
+class VmPodsPath(OpenPairPath):
+    """What all these paths have in common; `guests` of the two pods' nodes are guests, here of one node."""
 
     guests: ClassVar[int]
 
@@ -43,6 +43,10 @@ class _VmPods(OpenPairPath):
     def _node(self) -> HostNode:
         """The guests' host."""
         return self._bed.node(self._bed.sides()[0].node)
+
+    def hosts(self) -> tuple[HostNode, ...]:
+        """Return the host of each guest."""
+        return (self._node,) * self.guests
 
     def probe_frames(self) -> Missing | None:
         """Return that frames are not for this path."""
@@ -62,13 +66,19 @@ class _VmPods(OpenPairPath):
                 mend=f"pods.runtime: {_RUNTIME}",
             )
         found = undriven(self._network, "an end of a path in a pod", endpoints.DRIVEN)
-        if found or (found := endpoints.own_way(self._network)) or (found := self._no_uplink(uplink)):
+        if found or (found := endpoints.own_way(self._network)) or (found := self.no_uplink(uplink)):
             return found
-        if self.guests == 1 and (lack := bed.missing(self._cell.network, self._node.name)):
+        if self.guests == 1 and (lack := bed.missing(self._cell.network, self.hostless().name)):
             return lack
-        return guest_hosts.lacking(bed, self._node, self._vnic)
+        lacks = (guest_hosts.lacking(bed, node, self._vnic) for node in self.hosts())
+        return next((lack for lack in lacks if lack), None)
 
-    def _no_uplink(self, uplink: str) -> Missing | None:
+    def hostless(self) -> HostNode:
+        """Return the first pod's node, where that is no guest."""
+        return self._node
+
+    def no_uplink(self, uplink: str) -> Missing | None:
+        """Return why pods' networks with this uplink are none of this path."""
         if endpoints.wanted(self._cell) != 2:
             return Missing(
                 what=f"{endpoints.wanted(self._cell)} pods on path {self.kind.name}",
@@ -81,12 +91,6 @@ class _VmPods(OpenPairPath):
                 reason=f"its uplink is {uplink}; a guest's NIC is {', '.join(_UPLINKS)} of a pod's network",
                 mend="a network option of CNI plugins",
             )
-        if self.guests == 1 and uplink == uplinks.MASTER:
-            return Missing(
-                what=f"network {self._cell.network} from the node to its guest",
-                reason="the node's pod would stand on a NIC that ends at no bridge with the guest's tap",
-                mend="path vmp2vmp for this option",
-            )
         return None
 
     def nodes(self, stack: ExitStack) -> Nodes:
@@ -94,52 +98,48 @@ class _VmPods(OpenPairPath):
 
         Raises TestbedError PATH-02 when the guest lacks what the option needs, and what booting it raises.
         """
-        bed, node = self._bed, self._node
+        bed = self._bed
         guests = [
             stack.enter_context(guest_hosts.guest_host(bed, node, number=number, vnic=self._vnic))
-            for number in range(self.guests)
+            for number, node in enumerate(self.hosts())
         ]
         refuse(bed.runtime.probe(guests[0]) or bed.missing(self._cell.network, guests[0].name))  # all alike
-        stack.enter_context(self._segment(guests))
-        return guests[0] if self.guests > 1 else node, guests[-1]
+        self.segment(stack, guests)
+        return guests[0] if self.guests > 1 else self.hostless(), guests[-1]
 
     def join(self, stack: ExitStack, nodes: Nodes, pods: Pods) -> Join:
         """Return what lies between the pods: `nodes` and `pods` have made all of it."""
         guests = [node for node in nodes if isinstance(node, GuestHost)]
         return Join(
             told={
-                "host": self._node.name,
                 "machines": {
                     guest.name: guest_hosts.described(self._bed, guest, self._vnic) for guest in guests
                 },
             },
-            hops=self._hops(guests),
+            hops=self.hops(guests),
             forwarding="the kernels of node and guests, and QEMU between them",
-            way=self._way(guests),
+            way=self.way(guests),
         )
 
-    @contextmanager
-    def _segment(self, guests: Sequence[GuestHost]) -> Iterator[None]:
+    def segment(self, stack: ExitStack, guests: Sequence[GuestHost]) -> None:
         """Join the taps of two guests by a bridge of the node's; that of one joins the pod's own bridge."""
-        if len(guests) == 1:
-            yield
-            return
-        node = self._node
-        try:
-            node.call(routing.add_bridge, bridge=SEGMENT)
-            for guest in guests:
-                node.call(routing.set_controller, interface=guest.tap, controller=SEGMENT)
-            yield
-        finally:
-            node.call(interfaces.delete, interface=SEGMENT)
+        if len(guests) > 1:
+            stack.enter_context(bridging(self._node, *(guest.tap for guest in guests)))
+
+    def port(self, nodes: Nodes, number: int) -> str:
+        """Return the interface by which the node of that number reaches the other one."""
+        node = nodes[number]
+        return node.interface if isinstance(node, GuestHost) else _tap_of(nodes[1 - number])
+
+    def joined(self, stack: ExitStack, nodes: Nodes, ports: Sequence[str], pods: Pods) -> None:
+        """Make each node's port one of its pods' bridge."""
+        for one, port in zip(nodes, ports, strict=True):
+            stack.enter_context(uplinks.bridged(one, interfaces=(port,), bridge=endpoints.BRIDGE))
 
     def pods(self, stack: ExitStack, nodes: Nodes, speaker: str) -> Pods:
         """Make a pod on each of the nodes, and join each node's side to the segment between them."""
         uplink = self._network.spec.uplink
-        ports = [
-            (one.interface if isinstance(one, GuestHost) else _tap_of(nodes[1 - number]))
-            for number, one in enumerate(nodes)
-        ]
+        ports = [self.port(nodes, number) for number in range(len(nodes))]
         for one, port in zip(nodes, ports, strict=True):
             nic = port if uplink == uplinks.MASTER else None
             stack.enter_context(uplinks.cleared(one, uplink, nic=nic, bridge=endpoints.BRIDGE))
@@ -161,11 +161,10 @@ class _VmPods(OpenPairPath):
             for number, one in enumerate(nodes)
         ]
         if uplink == uplinks.BRIDGE_PORT:
-            for one, port in zip(nodes, ports, strict=True):
-                stack.enter_context(uplinks.bridged(one, interfaces=(port,), bridge=endpoints.BRIDGE))
+            self.joined(stack, nodes, ports, tuple(pods))
         return tuple(pods)
 
-    def _way(self, guests: Sequence[GuestHost]) -> list[tuple[HostNode, str, str]]:
+    def way(self, guests: Sequence[GuestHost]) -> list[tuple[HostNode, str, str]]:
         """Return the interfaces between the two pods' attachments, and which counter goes forward."""
         last = guests[-1]
         into: list[tuple[HostNode, str, str]] = [
@@ -177,11 +176,16 @@ class _VmPods(OpenPairPath):
         first = guests[0]
         return [(first, first.interface, "tx"), (self._node, first.tap, "rx"), *into]
 
-    def _hops(self, guests: Sequence[GuestHost]) -> list[JsonValue]:
-        joined = {
+    def switching(self) -> str:
+        """Say how a node joins its pod to its port."""
+        return {
             uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
             uplinks.ROUTED: "its kernel routes",
         }.get(self._network.spec.uplink, "the plugin's own switching")
+
+    def hops(self, guests: Sequence[GuestHost]) -> list[JsonValue]:
+        """Return what lies between the pods' attachments, in order."""
+        joined = self.switching()
         node = self._node.name
         vnic = f"the guest's vNIC ({self._vnic})"
         last = guests[-1]
@@ -200,6 +204,18 @@ class _VmPods(OpenPairPath):
                 {"at": node, "what": f"bridge {SEGMENT}"},
             ]
         return [*out, *into]
+
+
+@contextmanager
+def bridging(node: HostNode, *ports: str) -> Iterator[None]:
+    """Have a bridge of ours join interfaces of a node while this is entered."""
+    try:
+        node.call(routing.add_bridge, bridge=SEGMENT)
+        for port in ports:
+            node.call(routing.set_controller, interface=port, controller=SEGMENT)
+        yield
+    finally:
+        node.call(interfaces.delete, interface=SEGMENT)
 
 
 def _tap_of(guest: HostNode) -> str:
@@ -223,7 +239,7 @@ def _routed(node: HostNode, interface: str, number: int) -> Iterator[None]:
             node.call(interfaces.remove_address, interface=interface, address=address)
 
 
-class HostToGuestPath(_VmPods):
+class HostToGuestPath(VmPodsPath):
     """One pod on the node, the other in a guest of that node."""
 
     kind: ClassVar[PathKind] = PathKind(
@@ -237,8 +253,18 @@ class HostToGuestPath(_VmPods):
     )
     guests: ClassVar[int] = 1
 
+    def no_uplink(self, uplink: str) -> Missing | None:
+        """Return why pods' networks with this uplink are none of this path."""
+        if uplink == uplinks.MASTER:
+            return Missing(
+                what=f"network {self._cell.network} from the node to its guest",
+                reason="the node's pod would stand on a NIC that ends at no bridge with the guest's tap",
+                mend="path vmp2vmp for this option",
+            )
+        return super().no_uplink(uplink)
 
-class GuestToGuestPath(_VmPods):
+
+class GuestToGuestPath(VmPodsPath):
     """A pod in each of two guests of one node."""
 
     kind: ClassVar[PathKind] = PathKind(

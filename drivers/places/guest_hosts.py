@@ -30,7 +30,7 @@ PROVIDER = "qemu"  # where the testbed file names none
 MEMORY_OCTETS = 768 << 20  # choice: of the guest's kernel, our agent and what a pod's limits leave
 DEADLINE_S = 90.0  # choice: of a call into a guest whose instructions may be translated
 _PATIENCE_S = 60.0  # choice: of what has a shorter deadline of its own on a node
-_PATIENT = {name_of(act) for act in (inside.run, oci.create, oci.start, oci.delete)}
+_PATIENT = {name_of(act) for act in (inside.run, oci.create, oci.start, oci.describe, oci.delete)}
 _MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.VIRTIO}
 
 
@@ -111,8 +111,12 @@ def _provider(bed: Bed, node: HostNode) -> object:
 
 
 @contextmanager
-def guest_host(bed: Bed, node: HostNode, *, number: int, vnic: str, pods: bool = True) -> Iterator[GuestHost]:
+def guest_host(
+    bed: Bed, node: HostNode, *, number: int, vnic: str, pods: bool = True, own_disk: str = ""
+) -> Iterator[GuestHost]:
     """Boot a guest on a node; end it on leaving. For `pods` the bed knows it as a node of its own meanwhile.
+
+    `own_disk` is a file of the node that it has as a further disk (`guest_disk.mounted` has it in a folder).
 
     Raises TestbedError VM-01 to VM-05, and what entering the provider raises.
     """
@@ -129,6 +133,7 @@ def guest_host(bed: Bed, node: HostNode, *, number: int, vnic: str, pods: bool =
                 network="",
             ),
             vhost=vnic == VHOST_NET,
+            own_disk=own_disk,
         )
         try:
             cpus = int(machine.describe()["cpus"])

@@ -114,8 +114,7 @@ def _taken(
             }
             if (machine := evidence.get("machine")) and evidence.get("host") == name:
                 told["workloads"]["machine"] = _machine(cell, machine)
-            if evidence.get("host") == name:
-                told["workloads"] |= nested(evidence.get("machines", {}))
+            told["workloads"] |= nested(name, evidence.get("machines", {}))
         if executed := [one for one in here if "conflist" in one]:
             network = bed.network(cell.network)
             plugin_dir = network.plugin_dir if isinstance(network, PluginNetwork) else ""

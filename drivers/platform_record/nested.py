@@ -8,9 +8,9 @@ from typing import Any
 from bmwg.drivers.api.protocols import JsonValue
 
 
-def nested(machines: Mapping[str, Mapping[str, Any]]) -> dict[str, JsonValue]:
-    """Return each machine by its name, as the record has a workload."""
-    return {name: _workload(machine) for name, machine in machines.items()}
+def nested(host: str, machines: Mapping[str, Mapping[str, Any]]) -> dict[str, JsonValue]:
+    """Return each machine of a host by its name, as the record has a workload."""
+    return {name: _workload(machine) for name, machine in machines.items() if machine.get("host") == host}
 
 
 def _workload(machine: Mapping[str, Any]) -> dict[str, JsonValue]:

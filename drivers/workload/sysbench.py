@@ -24,6 +24,7 @@ _TRANSFERRED = r"^([\d.]+) MiB transferred \("
 _READS, _WRITES = r"^\s+reads/s:\s+([\d.]+)$", r"^\s+writes/s:\s+([\d.]+)$"
 _PRIMES = r"^Prime numbers limit: (\d+)$"
 _BLOCK = r"^\s+block size: (\d+)KiB$"
+_TRANSACTIONS, _QUERIES = r"^\s+transactions:\s+(\d+)\s", r"^\s+queries:\s+(\d+)\s"
 _LAST = r"^\s+execution time \(avg/stddev\):\s+([\d.]+)/[\d.]+\n"
 _START_S = 10.0  # choice: what it takes to start and to print
 _EXACT_RATIO = 0.01  # choice: it prints four digits of seconds and two of MiB
@@ -61,7 +62,10 @@ def command(spec: JobsSpec) -> list[str]:
 
 
 def read(ran: Mapping[str, Any], spec: JobsSpec) -> JobsResult:
-    """Read what sysbench ended with. Raises TestbedError SYSB-01, DriverError SYSB-02."""
+    """Read what sysbench ended with; job `oltp` is its transactions on a database.
+
+    Raises TestbedError SYSB-01, DriverError SYSB-02.
+    """
     if (found := failed("sysbench", ran)) is not None:
         return found
     text = str(ran["output"])
@@ -123,6 +127,11 @@ def _counted(text: str, spec: JobsSpec, elapsed_ns: int) -> tuple[dict[str, int]
             "read": reads * spec.block_octets,
             "written": writes * spec.block_octets,
         }
+    if spec.job == "oltp":
+        transactions = int(_one(_TRANSACTIONS, text))
+        if transactions != events:
+            raise ValueError(f"{transactions} transactions, {events} events")
+        return {"transactions": transactions, "queries": int(_one(_QUERIES, text))}, {}
     return {"events": events}, {}
 
 

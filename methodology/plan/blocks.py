@@ -61,3 +61,22 @@ def against(form: Mapping[int, float], native: Mapping[int, float]) -> Against |
         high=None if half is None else math.exp(found.mean + half),
         blocks=len(both),
     )
+
+
+def together(parts: Sequence[Against]) -> Against | None:
+    """Return the geometric mean of ratios of several experiments; None without one that has an interval.
+
+    Each experiment counts alike. Its interval follows from theirs, which are taken to be independent: half
+    widths of logarithms add by their squares.
+    """
+    if not parts or any(part.low is None or part.high is None for part in parts):
+        return None
+    mean = sum(math.log(part.ratio) for part in parts) / len(parts)
+    halves = [math.log(part.high / part.low) / 2 for part in parts if part.high and part.low]
+    half = math.hypot(*halves) / len(parts)
+    return Against(
+        ratio=math.exp(mean),
+        low=math.exp(mean - half),
+        high=math.exp(mean + half),
+        blocks=sum(part.blocks for part in parts),
+    )

@@ -30,3 +30,7 @@ Written By Fio
 Random Reads By Fio
     [Tags]    id:HB-FIO-2    metric:fio_read
     Measure Its Cells
+
+Transactions On A Database
+    [Tags]    id:HB-OLTP-1    metric:mariadb
+    Measure Its Cells

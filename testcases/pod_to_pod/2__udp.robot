@@ -31,3 +31,19 @@ From A Pod Of The Host To A Pod In Its Guest
 Between Pods In Two Guests
     [Tags]    id:PP-UDP-8    path:vmp2vmp    req:DCN-s4-03    req:DCN-s4-06
     Measure Its Cells
+
+From A Pod Of A Host To A Pod In A Guest Of Another
+    [Tags]    id:PP-UDP-9    path:bmp2vmp-remote    req:DCN-s4-02    req:DCN-s4-06
+    Measure Its Cells
+
+Between Pods In Guests Of Two Hosts
+    [Tags]    id:PP-UDP-10    path:vmp2vmp-remote    req:DCN-s4-03    req:DCN-s4-06
+    Measure Its Cells
+
+From A Pod Of A Host To A Pod In A Guest Of Another By VXLAN
+    [Tags]    id:PP-UDP-11    path:bmp2vmp-vxlan    req:DCN-s4-02    req:DCN-s4-06
+    Measure Its Cells
+
+Between Pods In Guests Of Two Hosts By VXLAN
+    [Tags]    id:PP-UDP-12    path:vmp2vmp-vxlan    req:DCN-s4-03    req:DCN-s4-06
+    Measure Its Cells

@@ -13,8 +13,9 @@ from tests.contract.streams_support import needs, opened
 from tests.unit.jobs.made import planned
 
 from bmwg.drivers import registry
-from bmwg.drivers.machines import qemu
+from bmwg.drivers.machines import guest_disk, qemu
 from bmwg.drivers.machines.qemu import Accelerator
+from bmwg.drivers.nodes import job_files
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS
@@ -24,7 +25,14 @@ from bmwg.resources.run.open_run import open_run
 from bmwg.resources.run.settings import Settings
 
 pytestmark = needs("dd")
-PROGRAMS = {"sysbench": "sysbench", "hpcc": "hpcc", "bonnie": "bonnie++", "fio": "fio", "dd": "dd"}
+PROGRAMS = {
+    "sysbench": "sysbench",
+    "hpcc": "hpcc",
+    "bonnie": "bonnie++",
+    "fio": "fio",
+    "dd": "dd",
+    "mariadb": "mariadbd",
+}
 MIB = 1 << 20
 
 
@@ -51,6 +59,7 @@ SMALL = {
     "sysbench_fileio": {"size_octets": 16 * MIB, "duration_s": 1.0},
     "dd_write": {"size_octets": 16 * MIB},
     "dd_read": {"size_octets": 16 * MIB},
+    "mariadb": {"problem": 100, "duration_s": 1.0},
     "fio_write": {"size_octets": 16 * MIB, "duration_s": 1.0},
     "fio_read": {"size_octets": 16 * MIB, "duration_s": 1.0},
     "linpack": {"problem": 200},
@@ -82,6 +91,20 @@ def test_programs_tell_their_figures_in_each_form_and_nothing_stays(bed, hosting
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
 
 
+def test_a_database_server_that_differs_or_does_not_begin_is_named_and_goes(bed):
+    before = traces(bed.run_dir, bed.token), bed.undo.pending
+    with places.form(bed, BAREMETAL) as form:
+        with pytest.raises(DriverError) as wrong:  # a redo log is a multiple of pages
+            ran(bed, form, "mariadb", size_octets=(16 << 20) + 1)
+        assert wrong.value.error_id == "MARI-03"
+        places.cleared(form)
+        (Path(form.on_node) / "data").write_text("a file where its folder would be")
+        _, found = ran(bed, form, "mariadb", problem=100)
+        assert "mariadb-install-db" in found.faults[0]
+        assert list(Path(form.on_node).iterdir()) == []
+    assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
+
+
 @pytest.mark.parametrize("hosting", [POD, *ENGINES])
 def test_all_forms_on_one_kernel_have_the_same_limits(bed, hosting):
     with of_form(bed, hosting) as pod, places.form(bed, BAREMETAL) as native:
@@ -98,9 +121,6 @@ def test_a_form_or_room_that_is_not_there_is_told_by_name(bed):
     missing = places.lacking("unikernel", bed, planned("sysbench_cpu").spec, translated=True)
     assert missing is not None
     assert "unikernel" in missing.what
-    on_disk = places.lacking("kvm", bed, planned("dd_write").spec, translated=True)
-    assert on_disk is not None
-    assert "disk" in on_disk.what
     if qemu.probe_accelerator()[0] is not Accelerator.KVM:
         of_a_size = places.lacking("kvm", bed, planned("linpack").spec, translated=True)
         unasked = places.lacking("kvm", bed, planned("sysbench_cpu").spec, translated=False)
@@ -126,6 +146,27 @@ def test_a_guest_is_a_form_with_a_pods_limits_and_goes(bed):
     missing = places.no_space(bed, 1 << 60)
     assert missing is not None
     assert "free disk" in missing.what
+
+
+@pytest.mark.slow
+def test_a_guest_has_a_disk_of_its_own_for_jobs_and_its_files_go(bed):
+    before = traces(bed.run_dir, bed.token), bed.undo.pending
+    missing = places.lacking("kvm", bed, planned("dd_write").spec, translated=True)
+    if missing is not None:
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with places.form(bed, "kvm", disk_octets=128 * MIB) as form:
+        assert "own" in str(form.evidence["files"])
+        assert form.evidence["machines"]["vm0"]["own_disk"]
+        told = form.place.node.call(job_files.file_system, folder=form.on_node)
+        assert told == guest_disk.FILE_SYSTEM
+        room = form.place.node.call(job_files.free_octets, folder=form.on_node)
+        assert 64 * MIB < room < 128 * MIB
+        for experiment in ("dd_write", "dd_read", "fio_write", "mariadb"):
+            if shutil.which(PROGRAMS[EXPERIMENTS[experiment].workload]):
+                spec, result = ran(bed, form, experiment, **SMALL[experiment])
+                assert result.faults == (), experiment
+                assert JOBS.assessed(spec, result).validity in (Validity.VALID, Validity.INCOMPLETE)
+    assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
 
 
 @pytest.mark.parametrize("hosting", [BAREMETAL, POD, *ENGINES])

@@ -42,6 +42,18 @@ def path_of(bed, path: str, network: str, vnic: str = VIRTIO):
     ("path", "network", "vnic", "way"),
     [
         ("bmp2vmp", "bridge", VIRTIO, ["dut1/vm0", "vm0/eth0"]),
+        (
+            "bmp2vmp-vxlan",
+            "bridge",
+            VIRTIO,
+            ["dut1/bmwg-vx0", "dut1/under0", "dut2/under0", "dut2/vm0", "vm0/eth0", "vm0/bmwg-vx0"],
+        ),
+        (
+            "vmp2vmp-remote",
+            "macvlan",
+            VIRTIO,
+            ["vm0/eth0", "dut1/vm0", "dut1/under0", "dut2/under0", "dut2/vm1", "vm1/eth0"],
+        ),
         ("vmp2vmp", "ipvlan", E1000, ["vm0/eth0", "dut1/vm0", "dut1/vm1", "vm1/eth0"]),
     ],
 )
@@ -70,7 +82,7 @@ def test_streams_cross_the_vnic_and_its_tap_both_ways_and_nothing_stays(bed, pat
         for name, machine in machines.items():
             assert machine["vnic"]["kind"] == vnic
             assert records[name]["fields"]["nic"]["eth0"]["offloads"]["value"]
-            assert records["dut1"]["fields"]["nic"][name]["offloads"]["value"]
+            assert records[machine["host"]]["fields"]["nic"][name]["offloads"]["value"]
         assert f"{machine['name']}/pod1" in records
     assert seen(bed) == before
 

@@ -66,6 +66,13 @@ EXPERIMENTS = {  # by id, which is the metric's name too
     "dd_read": Experiment(
         test_id="HB-DDR-1", workload="dd", job="read", figures={"read": OCTETS_PER_S}, on_disk=True
     ),
+    "mariadb": Experiment(
+        test_id="HB-OLTP-1",
+        workload="mariadb",
+        job="oltp",
+        figures={"transactions": PER_S, "queries": PER_S},
+        on_disk=True,
+    ),
     "fio_write": Experiment(
         test_id="HB-FIO-1", workload="fio", job="write", figures={"written": OCTETS_PER_S}, on_disk=True
     ),

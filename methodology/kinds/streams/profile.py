@@ -23,9 +23,10 @@ SCHEMA = "streams_profile"
 TEST_IDS = ("PP-", "SK-")  # how the ids of all tests of these suites begin
 GOODPUT, ROUND_TRIP, OPERATION = "goodput", "round_trip_time", "all_to_all_time"
 _METRICS = {Exchange.BULK: GOODPUT, Exchange.PING_PONG: ROUND_TRIP, Exchange.ALL_TO_ALL: OPERATION}
+# their cells vary by the kind of the guest's NIC
+_IN_GUESTS = ("bmp2vmp", "vmp2vmp", "bmp2vmp-remote", "vmp2vmp-remote", "bmp2vmp-vxlan", "vmp2vmp-vxlan")
 # in the ids' order: append, never renumber
-_PATHS = ("p2p", "p2p-underlay", "p2p-vxlan", "client-server", "p2p-cluster", "c2c", "bmp2vmp", "vmp2vmp")
-_IN_GUESTS = ("bmp2vmp", "vmp2vmp")  # their cells vary by the kind of the guest's NIC
+_PATHS = ("p2p", "p2p-underlay", "p2p-vxlan", "client-server", "p2p-cluster", "c2c", *_IN_GUESTS)
 EXPERIMENTS = {  # how a test's id begins
     "tcp": "PP-TCP",
     "udp": "PP-UDP",

@@ -8,7 +8,7 @@ from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
-from bmwg.methodology.plan.blocks import Against, against
+from bmwg.methodology.plan.blocks import Against, against, together
 from bmwg.methodology.records import BAREMETAL, OutcomeType
 from bmwg.reports.kinds.repeated import answers as repeated
 from bmwg.reports.kinds.repeated import beside
@@ -36,6 +36,11 @@ _NOT_SEEN = (
     "may be chance; it tells no order of its forms, no limits of their CPUs and memory, and not whether "
     "STREAM's vectors went beyond the caches. Its kvm has a column of ours where /dev/kvm "
     "is: a translated guest is held against nothing."
+)
+_INDEX = (
+    "After document 001, which tells of an index of CPU, floating point and files (Yang): every experiment "
+    "that a form and native have counts alike. Its interval takes the experiments to be independent. Forms "
+    "with other experiments have indexes that are not to be held against each other."
 )
 _WHOLE_FROM = 1e4
 _CACHES = 4  # by STREAM's own rule
@@ -69,6 +74,7 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
             lines += paragraph(_conditions(mine[0], entry.get("source", "")))
             lines += _answers(run, mine)
             lines += _beside_document(run, experiment, mine)
+    lines += _index(run, answers)
     lines += beside.lines(run, JOBS)
     return [*lines, *without_numbers(run, answers, JOBS.name), *_limits(run, answers)]
 
@@ -97,8 +103,9 @@ def _conditions(one: Answered, source: str) -> str:
     spec = one.planned.spec
     parts = [f"By {spec.workload}, {spec.threads} thread{'s' if spec.threads > 1 else ''}"]
     parts += [f"{spec.duration_s:g} s each"] if spec.duration_s else []
-    parts += [f"size of the problem {spec.problem}"] if spec.problem else []
-    parts += [f"a file of {spec.size_octets / (1 << 20):g} MiB"] if spec.size_octets else []
+    rows, file = ("rows", "a redo log") if spec.job == "oltp" else ("size of the problem", "a file")
+    parts += [f"{rows} {spec.problem}"] if spec.problem else []
+    parts += [f"{file} of {spec.size_octets / (1 << 20):g} MiB"] if spec.size_octets else []
     parts += (
         [f"blocks of {spec.block_octets} {'columns' if spec.workload == 'hpcc' else 'octets'}"]
         if (spec.block_octets)
@@ -126,14 +133,7 @@ def _vectors(one: Answered) -> str:
 
 
 def _answers(run: Run, answers: Sequence[Answered]) -> list[Block]:
-    native = next(
-        (
-            answered
-            for answered in answers
-            if answered.outcome.cell.hosting == BAREMETAL and answered.measured
-        ),
-        None,
-    )
+    native = next((answered for answered in answers if _is_native(answered)), None)
     rows = []
     for answer in answers:
         if answer.outcome.type is OutcomeType.NOT_ASSESSED:
@@ -157,6 +157,36 @@ def _answers(run: Run, answers: Sequence[Answered]) -> list[Block]:
             )
     head = ["form", "figure", "type", "answer", "ratio to native", "overhead", "trials", "remarks"]
     return table(head, rows, f"Metric {answers[0].outcome.metric}")
+
+
+def _index(run: Run, answers: Sequence[Answered]) -> list[Block]:
+    """Return one index a form, over the experiments that it and native have; empty below two experiments."""
+    native = {one.planned.metric: one for one in answers if _is_native(one)}
+    found: dict[str, dict[str, Against]] = {}
+    for answer in answers:
+        base = native.get(answer.planned.metric)
+        if base is None or answer is base or not answer.measured or translated(run, answer.deployment):
+            continue
+        first = next(iter(EXPERIMENTS[answer.planned.metric].figures))
+        if ratio := compared(answer, base, first):
+            found.setdefault(_form(run, answer), {})[answer.planned.metric] = ratio
+    rows = [
+        [form, _ratio(together(list(parts.values()))), ", ".join(parts)]
+        for form, parts in found.items()
+        if len(parts) > 1
+    ]
+    if not rows:
+        return []
+    head = ["form", "index against native", "experiments"]
+    return [
+        *title("Experiments together", 2),
+        *paragraph(_INDEX),
+        *table(head, rows, "Geometric mean of the ratios of each experiment's first figure"),
+    ]
+
+
+def _is_native(one: Answered) -> bool:
+    return one.outcome.cell.hosting == BAREMETAL and one.measured
 
 
 def _number(one: Answered, name: str, unit: str) -> str:
@@ -202,7 +232,7 @@ def _beside_document(run: Run, experiment: str, answers: Sequence[Answered]) -> 
     if experiment not in _PUBLISHED:
         return []
     shown = tables()[_PUBLISHED[experiment]]
-    native = next((one for one in answers if one.outcome.cell.hosting == BAREMETAL and one.measured), None)
+    native = next((one for one in answers if _is_native(one)), None)
     forms = [
         answer
         for answer in answers

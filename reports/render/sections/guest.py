@@ -56,9 +56,8 @@ def _in_machines(run: Run) -> str:
     found = _accelerators(run, OF_PODS)
     if not found:
         return ""
-    made = (
-        f"Cells of paths bmp2vmp and vmp2vmp, and of form kvm, are in virtual machines under {_named(found)}."
-    )
+    cells = "Cells of all paths bmp2vmp and vmp2vmp, and of form kvm"
+    made = f"{cells}, are in virtual machines under {_named(found)}."
     if found == {_KVM}:
         return made
     return f"{made} They show function, never a rate: no figure of these cells is one of KVM or of a host."

@@ -35,8 +35,6 @@ from bmwg.resources.run.platform import PlatformGuard
 
 Executions = CellExecutions[JobsSpec, JobsResult]
 _SCALES = {OCTETS_PER_S: (1e6, "MB/s"), FLOP_PER_S: (1e9, "Gflop/s")}
-_ROOM_RATIO = 2  # choice: a file that is written anew while the old one goes
-_ROOM_OCTETS = 64 << 20  # choice: what the run itself writes meanwhile
 
 
 class JobsBench(BedBench[JobsSpec, JobsResult]):
@@ -114,8 +112,7 @@ class JobsBench(BedBench[JobsSpec, JobsResult]):
             )
         node = bed.node(self.testbed.nodes[0].name)
         made: JobsWorkload = registry.workload(spec.workload, kind=JOBS.name)([node])
-        wanted = spec.size_octets * _ROOM_RATIO + _ROOM_OCTETS if spec.size_octets else 0
-        lack = made.probe() or places.no_space(bed, wanted)
+        lack = made.probe() or places.no_space(bed, places.wanted_octets(spec))
         return (None, lack) if lack else (made, None)
 
     def _measure_standing(self, forms: dict[str, Executions], workload: JobsWorkload, bed: Bed) -> None:
@@ -145,7 +142,8 @@ class JobsBench(BedBench[JobsSpec, JobsResult]):
         made = {}
         for hosting in list(forms):
             try:
-                made[hosting] = stack.enter_context(places.form(bed, hosting))
+                room = places.wanted_octets(forms[hosting].planned.spec)
+                made[hosting] = stack.enter_context(places.form(bed, hosting, disk_octets=room))
             except ToolkitError as error:
                 if not is_of_cell(error):
                     raise

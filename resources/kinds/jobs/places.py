@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from bmwg.drivers.api.protocols import Evidence, JsonValue, Missing, PodParts
-from bmwg.drivers.machines import qemu_place
+from bmwg.drivers.machines import guest_disk, qemu_place
 from bmwg.drivers.nodes import job_files, programs
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths.bed import Bed
@@ -27,6 +27,12 @@ from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD
 _IN_POD = "/run/bmwg-job"
 _IN_MEMORY = ("tmpfs", "ramfs")  # what a program writes there is no figure of a disk
 _LARGER_DISK = "--results in a folder of a larger disk; on a host /var/lib/bmwg on one"
+_ON_OWN_DISK = (
+    f"a disk of the guest's own with {guest_disk.FILE_SYSTEM}, a file on the file system of the other forms, "
+    "written past the host's page cache"
+)
+_ROOM_RATIO = 2  # choice: a file that is written anew while the old one goes
+_ROOM_OCTETS = 64 << 20  # choice: what the run itself writes meanwhile
 _FUNCTION: dict[str, JsonValue] = {
     "name": "none",
     "runs_in": "the job is a program; nothing forwards",
@@ -54,13 +60,7 @@ def lacking(hosting: str, bed: Bed, spec: JobsSpec, *, translated: bool) -> Miss
 
 
 def _no_job_of_guest(node: BedNode, spec: JobsSpec, *, translated: bool) -> Missing | None:
-    """Return why a guest is no place for a job: it has no disk, and a translated one takes its time."""
-    if spec.size_octets:
-        return Missing(
-            what=f"hosting form {GUEST} for a job on a disk",
-            reason="a guest's own files are in its memory",
-            mend="the forms of the host for jobs on a disk",
-        )
+    """Return why a guest is no place for a job: a translated one takes its time."""
     why = node.call(qemu_place.translated)
     if why and not translated:
         return Missing(
@@ -68,19 +68,21 @@ def _no_job_of_guest(node: BedNode, spec: JobsSpec, *, translated: bool) -> Miss
             reason=f"a guest's instructions would be translated here ({why})",
             mend="BMWG_PROFILE=guests for figures that show function, or a machine with /dev/kvm",
         )
-    if why and not spec.duration_s:
+    if why and not spec.duration_s and not spec.size_octets:
         return Missing(
             what=f"hosting form {GUEST} for a job of a fixed size",
             reason=f"its instructions are translated here ({why}), which takes it no bounded time",
-            mend="a machine with /dev/kvm; jobs of a duration are measured here too",
+            mend="a machine with /dev/kvm; jobs of a duration or on a file are measured here too",
         )
     return None
 
 
 @contextmanager
-def form(bed: Bed, hosting: str) -> Iterator[JobPlace]:
+def form(bed: Bed, hosting: str, *, disk_octets: int = 0) -> Iterator[JobPlace]:
     """Make a form with a folder on the node's disk for its files; remove both on leaving.
 
+    A guest has that folder on a disk of its own, of `disk_octets`, which is a file there; without, in its
+    memory.
     Raises DriverError HOST-01, and what a runtime raises.
     """
     node = _node(bed)
@@ -101,7 +103,7 @@ def form(bed: Bed, hosting: str) -> Iterator[JobPlace]:
     }
     try:
         node.call(programs.write_files, folder=folder, files={})
-        with _made(bed, node, hosting, folder) as made:
+        with _made(bed, node, hosting, folder, disk_octets) as made:
             yield replace(made, evidence={**told, **made.evidence})
     finally:
         node.call(programs.remove_folder, folder=folder)
@@ -109,19 +111,25 @@ def form(bed: Bed, hosting: str) -> Iterator[JobPlace]:
 
 
 @contextmanager
-def _made(bed: Bed, node: BedNode, hosting: str, folder: str) -> Iterator[JobPlace]:
-    """Make the place of a form; the files of a guest are in its memory."""
+def _made(bed: Bed, node: BedNode, hosting: str, folder: str, disk_octets: int) -> Iterator[JobPlace]:
+    """Make the place of a form."""
     own: Evidence
+    disk = f"{folder}/disk" if disk_octets else ""
     if hosting == BAREMETAL:
         with native_place(bed, node, number=0, cpus=bed.testbed.pods.cpus) as place:
             own = {"native_programs": {"job": place.limits}}
             yield JobPlace(place=place, folder=folder, on_node=folder, evidence=own)
     elif hosting == GUEST:
-        with guest_hosts.guest_host(bed, node, number=0, vnic=VIRTIO, pods=False) as guest:
+        if disk:
+            node.call(guest_disk.make, path=disk, octets=disk_octets)
+        with guest_hosts.guest_host(bed, node, number=0, vnic=VIRTIO, pods=False, own_disk=disk) as guest:
             place = guest_place(bed, guest, name="bmwg-job")
-            guest.call(programs.write_files, folder=_IN_POD, files={})
+            if disk:
+                guest.call(guest_disk.mount, folder=_IN_POD)
+            else:
+                guest.call(programs.write_files, folder=_IN_POD, files={})
             own = {
-                "files": "the guest's memory",
+                "files": _ON_OWN_DISK if disk else "the guest's memory",
                 "native_programs": {"job": place.limits},
                 "machines": {guest.name: guest_hosts.described(bed, guest, VIRTIO)},
             }
@@ -134,6 +142,11 @@ def _made(bed: Bed, node: BedNode, hosting: str, folder: str) -> Iterator[JobPla
             pod.start()
             own = {"pod": described(bed, pod, works=False), "pod_runtime": dict(runtime.describe())}
             yield JobPlace(place=pod, folder=_IN_POD, on_node=folder, evidence=own)
+
+
+def wanted_octets(spec: JobsSpec) -> int:
+    """Return the room on a disk that a job takes at most; 0 for one that writes no file."""
+    return spec.size_octets * _ROOM_RATIO + _ROOM_OCTETS if spec.size_octets else 0
 
 
 def no_space(bed: Bed, wanted_octets: int) -> Missing | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.unit.jobs.made import planned
 
-from bmwg.drivers.workload import bonnie, dd, fio, hpcc, nbench, sysbench
+from bmwg.drivers.workload import bonnie, dd, fio, hpcc, mariadb, nbench, sysbench
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.records import Validity
@@ -37,6 +38,7 @@ FILEIO = of("sysbench_fileio")
 WRITE, READ = of("fio_write"), of("fio_read")
 DD = of("dd_write", size_octets=64 * MIB)
 BONNIE = of("bonnie", size_octets=1 << 30)
+OLTP = of("mariadb", duration_s=2.0)
 NBENCH = of("nbench")
 HPL, STREAM = of("linpack", problem=1500), of("stream", problem=1500)
 READERS = {
@@ -44,6 +46,7 @@ READERS = {
     "sysbench memory": (sysbench.read, MEMORY, ran(text("sysbench-1.0.20-memory.txt"))),
     "sysbench threads": (sysbench.read, THREADS, ran(text("sysbench-1.0.20-threads.txt"))),
     "sysbench fileio": (sysbench.read, FILEIO, ran(text("sysbench-1.0.20-fileio.txt"))),
+    "sysbench oltp": (sysbench.read, OLTP, ran(text("sysbench-1.0.20-oltp.txt"))),
     "fio": (fio.read, WRITE, ran(text("fio-3.33-write.json"))),
     "fio randread": (fio.read, READ, ran(text("fio-3.33-randread.json"))),
     "dd": (dd.read, DD, ran(errors=text("dd-9.1-write.txt"))),
@@ -94,6 +97,56 @@ def test_rates_of_a_file_by_sysbench_are_in_octets() -> None:
     printed = float(re.search(r"read, MiB/s:\s+([\d.]+)", words)[1]) * MIB
     assert found.figure("read") == pytest.approx(printed, rel=0.01)
     assert found.figure("operations") > 0
+
+
+SETTINGS = ["10.11.19-MariaDB-0+deb12u1", "16384", "16777216", str(mariadb.POOL_OCTETS), "O_DIRECT", "1"]
+
+
+def test_transactions_and_queries_are_counts() -> None:
+    found = sysbench.read(ran(text("sysbench-1.0.20-oltp.txt")), OLTP)
+    assert found.counts == {"transactions": 1039, "queries": 20780}
+    assert found.figure("transactions") == pytest.approx(519.0, rel=0.01)
+    lost = text("sysbench-1.0.20-oltp.txt").replace(
+        "transactions:                        1039", "transactions: 1038"
+    )
+    with pytest.raises(DriverError, match="SYSB-02"):
+        sysbench.read(ran(lost), OLTP)
+
+
+def test_a_database_server_is_believed_in_the_settings_that_were_asked_for_alone() -> None:
+    assert mariadb.effective(SETTINGS, OLTP)["redo_log_octets"] == OLTP.size_octets
+    for number, other, said in (
+        (0, "8.0.36", "MARI-01"),
+        (1, "4096", "page octets"),
+        (2, "100663296", "redo log octets"),
+        (3, "134217728", "buffer pool octets"),
+        (4, "fsync", "flush method"),
+        (5, "2", "flushed commits"),
+    ):
+        with pytest.raises((DriverError, TestbedError), match=said):
+            mariadb.effective([*SETTINGS[:number], other, *SETTINGS[number + 1 :]], OLTP)
+    with pytest.raises(DriverError, match="MARI-02"):
+        mariadb.effective(SETTINGS[1:], OLTP)
+    assert mariadb.commits(["Com_commit", "1039"]) == 1039
+    with pytest.raises(DriverError, match="MARI-02"):
+        mariadb.commits(["Com_rollback", "1039"])
+
+
+@pytest.mark.parametrize("counted", [1038, 1040])
+def test_transactions_that_the_server_did_not_count_are_a_fault(counted, monkeypatch) -> None:
+    driver = mariadb.MariaDb([])
+    said = iter([SETTINGS, [], ["Com_commit", "7"], ["Com_commit", str(7 + counted)]])
+    monkeypatch.setattr(driver, "_said", lambda statement: next(said))
+    monkeypatch.setattr(driver, "_serving", lambda spec: nullcontext())
+    monkeypatch.setattr(driver, "ran", lambda command, within_s: ran(text("sysbench-1.0.20-oltp.txt")))
+    found = driver.run(OLTP)
+    assert found.faults == (f"sysbench tells 1039 transactions, the server counted {counted} commits",)
+
+
+def test_a_database_without_rows_or_of_odd_pages_is_refused() -> None:
+    for changes in ({"problem": 0}, {"size_octets": 0}, {"block_octets": 8000}):
+        with pytest.raises(ConfigError, match="LOAD-03"):
+            mariadb.MariaDb([]).run(replace(OLTP, **changes))
 
 
 def test_fio_tells_octets_and_milliseconds() -> None:

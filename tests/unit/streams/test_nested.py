@@ -31,7 +31,8 @@ TCP = [one for one in PROFILE.plan() if one.test_id in ("PP-TCP-1", "PP-TCP-7") 
 
 def test_the_kind_of_vnic_is_an_axis_of_cells_in_guests_and_of_no_other():
     told = {one.cell.path: dict(one.cell.axes).get(AXIS) for one in PROFILE.plan()}
-    assert told == {"p2p": None, "bmp2vmp": "virtio", "vmp2vmp": "virtio"}
+    in_guests = ("bmp2vmp", "vmp2vmp", "bmp2vmp-remote", "vmp2vmp-remote", "bmp2vmp-vxlan", "vmp2vmp-vxlan")
+    assert told == {"p2p": None} | dict.fromkeys(in_guests, "virtio")
     assert {dict(one.cell.axes)[AXIS] for one in TCP if one.cell.path == "bmp2vmp"} == set(KINDS)
     for one in PROFILE.plan():
         cell = one.cell
@@ -132,12 +133,15 @@ MACHINE = {
     "cpus": 2,
     "memory_octets": 1 << 30,
     "guest_root": "the host's",
+    "host": "dut1",
     "vnic": {"kind": "virtio", "interface": "eth0", "driver": "virtio_net", "other_end": "dut1/vm0"},
 }
 
 
 def test_the_record_of_the_host_names_each_machine_as_a_workload():
-    assert nested({"vm0": MACHINE})["vm0"]["virtual_interfaces"]["eth0"]["type"] == "virtio"
+    told = nested("dut1", {"vm0": MACHINE})
+    assert told["vm0"]["virtual_interfaces"]["eth0"]["type"] == "virtio"
+    assert nested("dut2", {"vm0": MACHINE}) == {}
 
 
 def answered(planned, rate: float) -> Answered:
