@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bmwg.methodology.benchmarks import (
     alarmed_soak,
+    beside_neighbour,
     flow_changes,
     flow_scale,
     load_profile,
@@ -77,6 +78,18 @@ _SOAKED = {
 }
 
 VSPERF = {
+    beside_neighbour.STRESS.metric: Definition(
+        unit=_FPS,
+        clause="LTD 3.2.2.6.1, RFC 2544 section 26.1",
+        meaning="throughput while a neighbour uses up CPU or memory bandwidth on the CPUs that its name says,"
+        " or, by the same search, without one",
+    ),
+    beside_neighbour.MEMORY_BANDWIDTH.metric: Definition(
+        unit=_FPS,
+        clause="LTD 3.2.2.3.2, RFC 2544 section 26.1",
+        meaning="throughput while a neighbour reads and writes memory, as often the one as the other, on the"
+        " CPUs that its name says, or, by the same search, without one",
+    ),
     flow_scale.METRIC: Definition(
         unit=_FPS,
         clause="LTD 3.2.2.3.1, RFC 2544 section 26.1",
