@@ -182,6 +182,8 @@ RFC8204_CASES = (
         path="switch",
         flows=(1_000, 2_000, 4_000, 8_000, 16_000),  # methodology/benchmarks/flow_scale.py
     ),
+    Case(test_id="LTD-RESET-1.1", suite=RFC8204, measurement="reset_vswitch_graceful", path="switch"),
+    Case(test_id="LTD-RESET-1.2", suite=RFC8204, measurement="reset_vswitch_kill", path="switch"),
     Case(test_id="LTD-STRESS-1.1", suite=RFC8204, measurement="stress"),
     Case(test_id="LTD-MEMBW-1.1", suite=RFC8204, measurement="memory_bandwidth"),
     *(

@@ -100,7 +100,7 @@ def ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
         (FOLDER / name).mkdir(parents=True, exist_ok=True)  # pods that wait see the sockets' folder already
     ovs_tools.run([parts.database_tool, "create", str(FOLDER / "conf.db"), parts.schema])
     cpus = ",".join(map(str, config["cpus"]))
-    found: dict[str, Any] = {"ports": {}, "owner": owner}
+    found: dict[str, Any] = {"ports": {}, "owner": owner, "cpus": cpus}
     with process.owned(owner):
         found["database"] = _program(
             "database",
@@ -109,17 +109,40 @@ def ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
         )
         _await((FOLDER / "db.sock").exists, "database", found["database"])
         ovs_tools.configure("--no-wait", "init", "--", "set", "Open_vSwitch", ".", *_settings(config))
-        found["switch"] = _program("switch", [parts.switch, f"unix:{FOLDER}/db.sock"], cpus)
-    record(found)
-    _await((FOLDER / "switch.ctl").exists, "switch", found["switch"])
-    ovs_tools.configure(
-        "set", "Open_vSwitch", ".", f"external_ids:bmwg={owner}"
-    )  # answered when it has taken all
+    _start(found)
     if "pmd_max_sleep_us" in config:  # none without DPDK, where nothing polls
         found["pmd_max_sleep_us"] = config["pmd_max_sleep_us"]
     found["start_s"] = round(time.monotonic() - began_s, 3)
     record(found)
     return found
+
+
+def _start(found: dict[str, Any]) -> None:
+    """Start the switch on its database, write that down, and wait until it has taken what stands there."""
+    with process.owned(found["owner"]):
+        found["switch"] = _program(
+            "switch", [ovs_parts.require().switch, f"unix:{FOLDER}/db.sock"], found["cpus"]
+        )
+    record(found)
+    _await((FOLDER / "switch.ctl").exists, "switch", found["switch"])
+    marks = {"bmwg": found["owner"], "started": found["switch"]["start_ticks"]}
+    words = [f"external_ids:{key}={value}" for key, value in marks.items()]
+    ovs_tools.configure("set", "Open_vSwitch", ".", *words)  # answered when it has taken this change, and all
+
+
+def gone(state: dict[str, Any]) -> None:
+    """Wait until the switch has ended. Raises DriverError VSW-02 where it has not."""
+    _gone(**state["switch"])
+    if process.same(state["switch"]["pid"], state["switch"]["start_ticks"]):
+        raise DriverError("VSW-02", "the vSwitch's end", expected="within the deadline", found="it runs")
+
+
+def start_again(state: dict[str, Any]) -> None:
+    """Start a switch in place of one that has ended, with what the database holds; written down as before."""
+    programs.stop(folder=str(FOLDER / "switch"), **state["switch"])
+    (FOLDER / "switch").mkdir()
+    (FOLDER / "switch.ctl").unlink(missing_ok=True)  # of one that was killed
+    _start(state)
 
 
 def _settings(config: dict[str, Any]) -> list[str]:
@@ -193,9 +216,9 @@ def stop(*, owner: str) -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 
-def _gone(pid: int, ticks: int) -> None:
+def _gone(pid: int, start_ticks: int) -> None:
     end_s = time.monotonic() + COMMAND_DEADLINE_S
-    while process.same(pid, ticks) and time.monotonic() < end_s:
+    while process.same(pid, start_ticks) and time.monotonic() < end_s:
         time.sleep(0.01)
 
 
