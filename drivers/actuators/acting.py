@@ -125,6 +125,8 @@ class ActingTraffic(OfFrames):
         """
         self.settle(spec)
         worked = self._working.read() if self._working else {}
+        if self._active:
+            self._active.prepare()
         before = self._active.counts() if self._active and not self._active.standing else {}
         seen: dict[str, int] = {}
         if spec.act is None or spec.act_at_s is None:

@@ -6,7 +6,9 @@ import time
 from dataclasses import replace
 
 import pytest
+from tests.contract.trials_support import lossless, whole
 
+from bmwg.drivers.actuators.acting import ActingTraffic
 from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.network import ovs_parts
 from bmwg.drivers.nodes import process
@@ -18,10 +20,12 @@ from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import flow_table
 from bmwg.drivers.workload.modifiers import modifiers
-from bmwg.methodology.benchmarks import flow_scale
+from bmwg.methodology.benchmarks import first_frames, flow_scale
+from bmwg.methodology.benchmarks.first_frames import FirstFramesGoal
 from bmwg.methodology.benchmarks.flow_changes import Coupling
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, TrialSpec
+from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, TrialSpec, Validity
+from bmwg.methodology.trial.judging import JudgedTrial
 
 pytestmark = [
     pytest.mark.root,
@@ -32,6 +36,7 @@ pytestmark = [
 ]
 CELL = Cell(path="switch", hosting=BAREMETAL, function="ovs-netdev", network=NOTHING, frame_octets=64)
 WAIT_S = 60.0
+ELSE = 20  # frames of a machine's own, at most, that a switch sees beside
 LEARNING_FRAMES = 100  # more than a tester sends before
 
 
@@ -129,3 +134,25 @@ def test_other_functions_know_no_flows(place):
     other = Place(cell=replace(CELL, function="linux-bridge"), bed=place.bed)
     assert modifiers(other, name) == {}
     assert modifiers(place, "flows-none") == {}
+
+
+@pytest.mark.quiet
+def test_each_first_frame_of_a_flow_is_an_upcall_and_no_later_one_is(switch, tmp_path):
+    """Known truth: as many upcalls as flows, for twice as many frames; again once the caches are emptied."""
+    place, deployment = switch
+    flows = 1_000
+    config = EmbeddedConfig(run_dir=tmp_path, memory_mib=memory_for(1, DESCRIPTORS, 4), drain_quiet_s=0.2)
+    goal = FirstFramesGoal(cell=replace(CELL, flows=flows), load_fps=1_000)
+    with EmbeddedTraffic(config) as tester, ActingTraffic(tester, place) as acting:
+        acting.attach(deployment.ports)
+        acting.learn(goal.spec())
+        for _ in range(2):
+            result = whole(acting, goal.spec(), lossless)
+            told = dict(result.auxiliary)
+            assert result.lost_frames == 0
+            assert told[first_frames.FAILED] == 0
+            assert flows <= told[first_frames.UPCALLS] <= flows + ELSE
+        first, later = first_frames.means_ns(JudgedTrial(seq=1, result=result, validity=Validity.VALID))
+        assert first > later
+        acting.detach()
+    assert standing(place) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bmwg.methodology.benchmarks import (
     alarmed_soak,
     beside_neighbour,
+    first_frames,
     flow_changes,
     flow_scale,
     load_profile,
@@ -78,6 +79,17 @@ _SOAKED = {
 }
 
 VSPERF = {
+    first_frames.METRIC: Definition(
+        unit="ns",
+        clause="LTD 3.2.2.2.1",
+        meaning="mean latency of first frames of flows, which the switch looks up in its table of flows, over"
+        " the stamped ones of all repetitions",
+    ),
+    first_frames.LATER: Definition(
+        unit="ns",
+        clause="LTD 3.2.2.2.1",
+        meaning="mean latency of the second frame of each of these flows, which its caches know",
+    ),
     beside_neighbour.STRESS.metric: Definition(
         unit=_FPS,
         clause="LTD 3.2.2.6.1, RFC 2544 section 26.1",

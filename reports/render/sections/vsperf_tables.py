@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.benchmarks import alarmed_soak, flow_changes, flow_scale, of_n
+from bmwg.methodology.benchmarks import alarmed_soak, first_frames, flow_changes, flow_scale, of_n
 from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts
@@ -89,6 +89,29 @@ def scaled(facts: Facts) -> list[Block]:
     return [
         *title("Throughput by the number of flows (RFC 8204 5.8, LTD 3.2.2.3.1)"),
         *table([*HEAD, *head, *TAIL], rows, f"Metric {flow_scale.METRIC}"),
+        *remarks(outcomes),
+    ]
+
+
+def first(facts: Facts) -> list[Block]:
+    """Return one row for each cell whose flows' first frames were timed."""
+    outcomes = facts.of_metric(first_frames.METRIC)
+    if not outcomes:
+        return []
+    rows = [
+        [
+            *front(one),
+            f"{one.cell.flows:,}",
+            one.statement if one.type is not OutcomeType.MEASURED else _told(one, "", "ns"),
+            _told(one, ".later", "ns"),
+            *back(one),
+        ]
+        for one in outcomes
+    ]
+    head = ["flows", "mean latency of first frames", "of second frames"]
+    return [
+        *title("Latency of first frames (RFC 8204 5.1, LTD 3.2.2.2.1)"),
+        *table([*HEAD, *head, *TAIL], rows, f"Metric {first_frames.METRIC}"),
         *remarks(outcomes),
     ]
 
