@@ -12,9 +12,11 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_switch, ovs_tools
+from bmwg.drivers.nodes import process, programs
 from bmwg.methodology.errors import DriverError
 
 _WAITING = "flow-restore-wait"  # of the Open_vSwitch table: until it is removed nothing is forwarded
@@ -38,10 +40,10 @@ def restart(*, graceful: bool) -> dict[str, JsonValue]:
         ovs_tools.ask("exit")
     else:
         os.kill(state["switch"]["pid"], signal.SIGKILL)
-    ovs_switch.gone(state)
+    _gone(state)
     gone_ns = time.monotonic_ns()
     forwards_ns = time.monotonic_ns()
-    ovs_switch.start_again(state)
+    _start_again(state)
     if graceful:
         for bridge, lines in flows.items():
             _restore(bridge, lines)
@@ -57,6 +59,21 @@ def restart(*, graceful: bool) -> dict[str, JsonValue]:
         "flows_before": sum(map(len, flows.values())),
         "flows_after": sum(len(ovs_flows.standing(bridge)) for bridge in bridges),
     }
+
+
+def _gone(state: dict[str, Any]) -> None:
+    ovs_switch.ended(**state["switch"])
+    if process.same(state["switch"]["pid"], state["switch"]["start_ticks"]):
+        raise DriverError("VSW-02", "the vSwitch's end", expected="within the deadline", found="it runs")
+
+
+def _start_again(state: dict[str, Any]) -> None:
+    """Start a switch in place of one that has ended, with what the database holds."""
+    folder = Path(ovs_tools.FOLDER)
+    programs.stop(folder=str(folder / "switch"), **state["switch"])
+    (folder / "switch").mkdir()
+    (folder / "switch.ctl").unlink(missing_ok=True)  # of one that was killed
+    ovs_switch.start(state)
 
 
 def _restore(bridge: str, lines: list[str]) -> None:
