@@ -12,10 +12,13 @@ from dataclasses import asdict, dataclass
 
 from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node
-from bmwg.drivers.paths.addresses import OUTER, host
-from bmwg.drivers.workload import daemons, filters, flow_table
-from bmwg.methodology.benchmarks import first_frames, flow_changes, flow_scale
+from bmwg.drivers.network import ovs_switch
+from bmwg.drivers.paths.addresses import OUTER, endpoint, host
+from bmwg.drivers.paths.sides import every_side
+from bmwg.drivers.workload import daemons, filters, flow_table, match_flows
+from bmwg.methodology.benchmarks import first_frames, flow_changes, flow_scale, match_action
 from bmwg.methodology.benchmarks.flow_changes import Coupling
+from bmwg.methodology.benchmarks.match_action import MatchAction
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.measurements.flow_changes import SWITCHES
 from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
@@ -50,6 +53,8 @@ def modifiers(place: Place, asked: str = "") -> dict[str, Callable[[], AbstractC
     coupling, matched = flow_changes.coupling(asked), flow_scale.matched(asked)
     if place.cell.function in SWITCH_PROGRAMS and (flows := first_frames.flows_of(asked)):
         return {asked: lambda: _first_frames(place, flows)}
+    if place.cell.function in SWITCH_PROGRAMS and (one := match_action.of_modifier(asked)):
+        return {asked: lambda: _matching(place, one)}
     if place.cell.function in SWITCHES and (coupling is not None or matched is not None):
         return {asked: lambda: _flows(place, coupling, matched)}
     if place.cell.function != "kernel-l3":
@@ -199,6 +204,28 @@ def _first_frames(place: Place, flows: int) -> Iterator[Active]:
             prepare=lambda: place.node.call(flow_table.purge),
             evidence=active.evidence,
         )
+
+
+@contextmanager
+def _matching(place: Place, one: MatchAction) -> Iterator[Active]:
+    sides = every_side(place.bed)[:2]
+    ways = [
+        {
+            "from": sender.nic,
+            "to": receiver.nic,
+            "sender_mac": sender.tester_mac,
+            "receiver_mac": receiver.tester_mac,
+            "sender_ip": host(endpoint(sender.number)[0]),
+        }
+        for sender, receiver in (sides, sides[::-1])
+    ]
+    (bridge,) = place.node.call(ovs_switch.configure, words=["list-br"]).split()
+    words = {"bridge": bridge, "match": one.match, "actions": one.actions}
+    try:
+        flows = place.node.call(match_flows.install, ways=ways, **words)
+        yield Active(counts=lambda: place.node.call(match_flows.counts, bridge=bridge), evidence=flows)
+    finally:
+        place.node.call(match_flows.remove, bridge=bridge)
 
 
 @contextmanager

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from tests.contract.trials_support import lossless, whole
 
-from bmwg.drivers.actuators.acting import ActingTraffic
+from bmwg.drivers.actuators.acting import ActingTraffic, settle
 from bmwg.drivers.actuators.place import Place
-from bmwg.drivers.network import ovs_parts
+from bmwg.drivers.network import ovs_flows, ovs_parts
 from bmwg.drivers.nodes import process
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
@@ -20,10 +20,11 @@ from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import flow_table
 from bmwg.drivers.workload.modifiers import modifiers
-from bmwg.methodology.benchmarks import first_frames, flow_scale
+from bmwg.methodology.benchmarks import first_frames, flow_scale, match_action
 from bmwg.methodology.benchmarks.first_frames import FirstFramesGoal
 from bmwg.methodology.benchmarks.flow_changes import Coupling
 from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.measurements.match_action import Matched
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, TrialSpec, Validity
 from bmwg.methodology.trial.judging import JudgedTrial
 
@@ -156,3 +157,30 @@ def test_each_first_frame_of_a_flow_is_an_upcall_and_no_later_one_is(switch, tmp
         assert first > later
         acting.detach()
     assert standing(place) == 0
+
+
+@pytest.mark.quiet
+@pytest.mark.parametrize(
+    "codes", [("macs", "dec_ttl_half"), pytest.param(tuple(match_action.KNOWN), marks=pytest.mark.slow)]
+)
+def test_flows_count_the_frames_that_match_them(switch, tmp_path, codes):
+    """Known truth: every frame of a trial without loss, or every other one, by the flows' own counts."""
+    place, deployment = switch
+    config = EmbeddedConfig(run_dir=tmp_path, memory_mib=memory_for(1, DESCRIPTORS, 4), drain_quiet_s=0.2)
+    with EmbeddedTraffic(config) as tester, ActingTraffic(tester, place) as acting:
+        acting.attach(deployment.ports)
+        for one in map(match_action.KNOWN.__getitem__, codes):
+            spec = TrialSpec(
+                frame_octets=64, load_fps=1_000, duration_s=0.256, flows=256, modifier=one.modifier
+            )
+            acting.learn(spec)
+            result = whole(acting, spec, lossless)
+            told = dict(result.auxiliary)
+            assert result.lost_frames == 0, one.code
+            assert told[match_action.FRAMES] == result.sent_frames * one.share, one.code
+            matched = Matched(one=one).matched(JudgedTrial(seq=1, result=result, validity=Validity.VALID))
+            assert matched, one.code
+        settle(acting)
+        (flow,) = place.node.call(ovs_flows.standing, bridge="bmwg-swo0")
+        assert "NORMAL" in flow
+        acting.detach()

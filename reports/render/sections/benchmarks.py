@@ -44,6 +44,7 @@ SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
     vsperf_tables.of_several,
     vsperf_tables.coupled,
     vsperf_tables.scaled,
+    vsperf_tables.matched,
     vsperf_tables.first,
     vsperf_tables.soaks,
     neighbour_table.beside,

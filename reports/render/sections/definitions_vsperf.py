@@ -9,6 +9,7 @@ from bmwg.methodology.benchmarks import (
     flow_changes,
     flow_scale,
     load_profile,
+    match_action,
     of_n,
     recovery_latency,
 )
@@ -79,6 +80,12 @@ _SOAKED = {
 }
 
 VSPERF = {
+    match_action.METRIC: Definition(
+        unit=_FPS,
+        clause="LTD 3.2.2.1.15, RFC 2544 section 26.1",
+        meaning="throughput where a flow for each port matches frames and acts on them as the name says; the"
+        " cost of an action is what is less than with another one",
+    ),
     first_frames.METRIC: Definition(
         unit="ns",
         clause="LTD 3.2.2.2.1",
