@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks import first_frames
-from bmwg.methodology.cells import patterns
+from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
@@ -29,7 +29,9 @@ class FirstFrames(OneMetric):
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Switches with a table of flows between two ports, for UDP one way, at the sizes that are listed."""
-        able = cell.function in SWITCH_PROGRAMS and patterns.of(cell.axes) is None
+        able = (
+            cell.function in SWITCH_PROGRAMS and not {patterns.AXIS, neighbours.AXIS} & dict(cell.axes).keys()
+        )
         able = able and cell.direction is not Direction.BOTH and cell.frame_format is FrameFormat.IPV4_UDP
         return able and wanted_size(profile, NAME, cell)
 
