@@ -1,4 +1,4 @@
-"""What a trial names, an act or a modifier, can be written down: the schema of the journal takes each name."""
+"""What a trial names, an act or a modifier, can be written down: the schema takes each name."""
 
 import json
 import re
