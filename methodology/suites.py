@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from bmwg.methodology import offers
+from bmwg.methodology.benchmarks import match_action
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Direction, FrameFormat
 from bmwg.methodology.trial.trial_limits import MAX_NETWORKS
@@ -186,6 +187,27 @@ RFC8204_CASES = (
         path="switch",
         flows=(1_000, 2_000, 4_000, 8_000, 16_000),  # methodology/benchmarks/flow_scale.py
     ),
+    Case(
+        test_id="LTD-FIRST-1.1",
+        suite=RFC8204,
+        measurement="first_frames",
+        path="switch",
+        flows=(16_000,),  # ltd-3.2.2.2.1 has 64,000; UDP source ports of RFC 2544 C.2.6.4 are 16,352
+    ),
+    *(
+        Case(
+            test_id=f"LTD-MATCH-1.{number}",
+            suite=RFC8204,
+            measurement=f"match_action_{code}",
+            path="switch",
+            flows=(_MANY_FLOWS,),
+        )
+        for number, code in enumerate(match_action.KNOWN, start=1)
+    ),
+    Case(test_id="LTD-RESET-1.1", suite=RFC8204, measurement="reset_vswitch_graceful", path="switch"),
+    Case(test_id="LTD-RESET-1.2", suite=RFC8204, measurement="reset_vswitch_kill", path="switch"),
+    Case(test_id="LTD-STRESS-1.1", suite=RFC8204, measurement="stress"),
+    Case(test_id="LTD-MEMBW-1.1", suite=RFC8204, measurement="memory_bandwidth"),
     *(
         Case(
             test_id=f"LTD-CPDP-{first}.{second}",

@@ -1,4 +1,4 @@
-"""A tester whose trials may ask for more than traffic: an act on the DUT, or a modifier beside the frames.
+"""A tester with more than traffic: an act on the DUT, a modifier or a neighbour beside the frames.
 
 The bench sees a TrafficDriver like any other; the trial's spec says what goes on, the result when it did.
 Ids: ACT-02 an act that nothing here can do, ACT-03 an act that did not end.
@@ -19,8 +19,9 @@ from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, Tra
 from bmwg.drivers.nodes.here import HERE
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
-from bmwg.drivers.watch import clocks
+from bmwg.drivers.watch import clocks, frame_neighbours
 from bmwg.drivers.watch.clocks import ClockBound
+from bmwg.drivers.watch.frame_neighbours import Working
 from bmwg.drivers.workload.modifiers import Active, modifiers
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import Direction, FrameFormat, TrialResult, TrialSpec
@@ -39,15 +40,16 @@ def acting(traffic: TrafficDriver, place: Place) -> Iterator[TrafficDriver]:
 
 
 def settle(traffic: TrafficDriver) -> None:
-    """Have no modifier stand any longer: the platform is then as it was before."""
+    """Have no modifier stand and no neighbour work any longer: the platform is then as it was before."""
     if isinstance(traffic, ActingTraffic):
-        traffic.settle(None)
+        traffic.end()
 
 
 class ActingTraffic(OfFrames):
     """Wraps the tester of one deployment. A modifier stands from the first trial that asks for it to the next
     trial that does not, or to the end of the deployment. What it configures follows the trial: filters let
-    the addresses of its directions and format through, whichever cell the deployment was made for.
+    the addresses of its directions and format through, whichever cell the deployment was made for. The
+    neighbour of a cell works from before its first trial until `end`.
     """
 
     def __init__(self, traffic: TrafficDriver, place: Place) -> None:
@@ -56,6 +58,8 @@ class ActingTraffic(OfFrames):
         self._stands: tuple[str, Direction, FrameFormat] | None = None
         self._active: Active | None = None
         self._stack = ExitStack()
+        self._working: Working | None = None
+        self._beside = ExitStack()
 
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver:
@@ -66,7 +70,13 @@ class ActingTraffic(OfFrames):
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.settle(None)
+        self.end()
+
+    def end(self) -> None:
+        """Have no modifier stand and no neighbour work."""
+        self._working = None
+        with self._beside:
+            self.settle(None)
 
     def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
         """As the tester does."""
@@ -86,7 +96,10 @@ class ActingTraffic(OfFrames):
         return self._traffic.describe()
 
     def settle(self, spec: TrialSpec | None) -> None:
-        """Have the modifier of this trial and no other stand (None: none at all)."""
+        """Have the modifier of this trial and no other stand (None: none), and the cell's neighbour work."""
+        if spec is not None and self._working is None:
+            cell, bed = self._place.cell, self._place.bed
+            self._working = self._beside.enter_context(frame_neighbours.working(bed, cell))
         wanted = (spec.modifier, spec.direction, spec.frame_format) if spec and spec.modifier else None
         if wanted == self._stands:
             return
@@ -106,8 +119,14 @@ class ActingTraffic(OfFrames):
             self._stands = wanted
 
     def run(self, spec: TrialSpec, /) -> TrialResult:
-        """Run one trial with what it asks for; what happened is in `auxiliary` (`act.*`, `modifier.*`)."""
+        """Run one trial with what it asks for.
+
+        What happened is in `auxiliary`: `act.*`, `modifier.*`, and `host.neighbour_*`.
+        """
         self.settle(spec)
+        worked = self._working.read() if self._working else {}
+        if self._active:
+            self._active.prepare()
         before = self._active.counts() if self._active and not self._active.standing else {}
         seen: dict[str, int] = {}
         if spec.act is None or spec.act_at_s is None:
@@ -117,6 +136,8 @@ class ActingTraffic(OfFrames):
             if (act := actuator(self._place)) is None:
                 raise _unknown("act", spec.act, {})
             result, seen = self._with_act(spec, act, spec.act_at_s)
+        if self._working:
+            seen |= self._working.beside(worked)
         if self._active:
             after = self._active.counts()
             seen |= {f"modifier.{name}": count - before.get(name, 0) for name, count in after.items()}

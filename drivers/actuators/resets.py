@@ -1,4 +1,4 @@
-"""The resets that a deployed path can take (RFC 6201): its link, its virtual switch, its container.
+"""The resets that a deployed path can take (RFC 6201): its link, virtual switch, switch program, container.
 
 Each is an actuator: called with the place and found by its name, it returns what does the act, and None
 where there is nothing to act on. A hardware reset does not apply: nothing here has a power supply or a route
@@ -10,10 +10,13 @@ from __future__ import annotations
 from bmwg.drivers.actuators import outage
 from bmwg.drivers.actuators.place import EGRESS, Act, Actuator, Place
 from bmwg.drivers.api.protocols import JsonValue, SocketNetwork
+from bmwg.drivers.network import ovs_restart
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.methodology.errors import DriverError
+from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
 from bmwg.methodology.records import BAREMETAL, NOTHING
 
+_RESTART_S = 55.0  # within the deadline of an act
 LINK_DOWN_S = 0.2  # choice: long against a trial's noise, short against the trial
 
 
@@ -40,6 +43,26 @@ class _VSwitch:
 
 
 vswitch: Actuator = _VSwitch()
+
+
+class _SwitchProgram:
+    """Restart the program that switches on path `switch`: in good order, its flows kept, or by a kill."""
+
+    def __init__(self, *, graceful: bool) -> None:
+        self._graceful = graceful
+
+    def foresees(self, place: Place, /) -> bool:
+        """Tell whether the switch is a program of the run's own; the kernel's bridge is none."""
+        return place.cell.path == "switch" and place.cell.function in SWITCH_PROGRAMS
+
+    def __call__(self, place: Place, /) -> Act | None:
+        if not self.foresees(place):
+            return None
+        return lambda: place.node.call_within(_RESTART_S, ovs_restart.restart, graceful=self._graceful)
+
+
+vswitch_graceful: Actuator = _SwitchProgram(graceful=True)
+vswitch_kill: Actuator = _SwitchProgram(graceful=False)
 
 
 class _ContainerRestart:

@@ -1,9 +1,9 @@
 """Pods joined by Open vSwitch without DPDK: kernel interfaces as ports of a switch of the run's own.
 
 Our own attachment over `ovs-vsctl`, in the manner of OpenStack's Kuryr: a veth pair, one end in the pod, the
-other an access port. Two nodes are joined by VLAN or VXLAN. The datapath is `netdev`, in user space; the
-kernel's is another one, and where a kernel has none it is not measured (docs/adr/0401). `options`: `join`
-(vlan, vxlan), `vlan`, `vni`.
+other an access port. Two nodes are joined by VLAN, or by a tunnel: VXLAN, GRE or GENEVE. The datapath is
+`netdev`, in user space; the kernel's is another one, and where a kernel has none it is not measured
+(docs/adr/0401). `options`: `join` (vlan, vxlan, gre, geneve), `vlan`, `vni`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.network.ovs_dpdk import vswitch_owner
 from bmwg.drivers.nodes import inside as hosting_inside
-from bmwg.drivers.ports.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.drivers.testbed.file import NetworkSpec
 
-VLAN, VXLAN = "vlan", "vxlan"
+VLAN = "vlan"
 _MTU_OCTETS = 1500
 _TAG, _VNI = 254, 2544  # choice: any of 12 and of 24 bits
 _DEADLINE_S = 60.0
@@ -46,10 +45,10 @@ class OvsNetwork(NetdevHandover):
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
         options = Options(spec)
-        self.join = options.choice("join", (VLAN, VXLAN))
+        self.join = options.choice("join", (VLAN, *ovs_system.OVERHEAD_OCTETS))
         self._tag = options.count("vlan", default=_TAG, least=1, most=4094) if self.join == VLAN else 0
         self._vni = (
-            options.count("vni", default=_VNI, least=1, most=(1 << 24) - 1) if self.join == VXLAN else 0
+            options.count("vni", default=_VNI, least=1, most=(1 << 24) - 1) if self.join != VLAN else 0
         )
         options.finish()
         if spec.uplink != "none":
@@ -66,7 +65,7 @@ class OvsNetwork(NetdevHandover):
 
     def mtu_octets(self, node: Node) -> int:
         """Return the MTU of pods (octets)."""
-        return _MTU_OCTETS - (VXLAN_OVERHEAD_OCTETS if self.join == VXLAN else 0)
+        return _MTU_OCTETS - ovs_system.OVERHEAD_OCTETS.get(self.join, 0)
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: the programs."""
@@ -170,6 +169,7 @@ class OvsNetwork(NetdevHandover):
                 else:
                     node.call(
                         ovs_system.tunnel,
+                        technique=self.join,
                         bridge=bridge,
                         nic=nic,
                         local=local,

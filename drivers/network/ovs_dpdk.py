@@ -26,7 +26,7 @@ from bmwg.drivers.api.protocols import (
     UndoLog,
     Way,
 )
-from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_switch, ovs_tools
+from bmwg.drivers.network import ovs_flows, ovs_obstacle, ovs_parts, ovs_switch, ovs_tools
 from bmwg.drivers.network.handover import VHOST_USER, NetworkDefaults
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.nodes import programs
@@ -87,7 +87,7 @@ class OvsDpdkNetwork(NetworkDefaults):
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: the programs, hugepages, a CPU that nobody else's switch polls."""
         found = node.call(ovs_parts.probe) or node.call(
-            ovs_switch.obstacle,
+            ovs_obstacle.obstacle,
             cpus=self._config["pmd_cpus"],
             hugepages_2mi=self._config["hugepages_2mi"],
             hugepages_1gi=self._config["hugepages_1gi"],

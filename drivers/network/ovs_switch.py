@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import time
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_tools, ovs_words
+from bmwg.drivers.network import ovs_flows, ovs_obstacle, ovs_parts, ovs_tools, ovs_words
 from bmwg.drivers.network.ovs_tools import COMMAND_DEADLINE_S, FOLDER, PLACES
 from bmwg.drivers.nodes import pages, process, programs
 from bmwg.methodology.answers.data_plane import FAILED_UPCALLS, FRAMES, UPCALLS
@@ -36,42 +33,6 @@ SETUP_SLEEP_US = 1000  # choice: until all peers came, idle pollers leave the CP
 _STATE = "state.json"
 _START_DEADLINE_S = 60.0  # choice: about 1 s, but a translated guest loads 150 drivers of DPDK over 9p
 _COMPLAINT = re.compile(r"\|(WARN|ERR|EMER)\|")
-_POLLER = re.compile(r"pmd-c\d+")
-
-
-# ---------------------------------------------------------------- what stands in the way
-
-
-def obstacle(
-    *, cpus: list[int], hugepages_2mi: int, owner: str, hugepages_1gi: int = 0
-) -> dict[str, str] | None:
-    """Node function: return why a switch cannot be started here (fields of `Missing`), or None.
-
-    Too few hugepages, or a switch that is none of this run's polls one of these CPUs. Nothing is made.
-    """
-    if lack := pages.lacking(hugepages_2mi=hugepages_2mi, hugepages_1gi=hugepages_1gi):
-        return lack
-    for pid, thread, cpu in _pollers():
-        if cpu in cpus and pid not in process.owned_pids(owner):
-            return {
-                "what": f"CPU {cpu} for the vSwitch",
-                "reason": f"a vSwitch of somebody else polls it (process {pid}, thread {thread})",
-                "mend": "end that vSwitch, or give pmd_cpus and dut.cpus other CPUs",
-            }
-    return None
-
-
-def _pollers() -> Iterable[tuple[int, str, int]]:
-    """Yield process, thread name and CPU of each polling thread of an Open vSwitch on this machine."""
-    for name in (name for name in os.listdir("/proc") if name.isdigit()):
-        with contextlib.suppress(OSError):
-            if not Path(f"/proc/{name}/comm").read_text().startswith("ovs-vswitchd"):
-                continue
-            for task in os.listdir(f"/proc/{name}/task"):
-                thread = Path(f"/proc/{name}/task/{task}/comm").read_text().strip()
-                if _POLLER.match(thread):
-                    for cpu in os.sched_getaffinity(int(task)):
-                        yield int(name), thread, cpu
 
 
 # ---------------------------------------------------------------- the switch
@@ -82,7 +43,7 @@ def ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
     state = recorded()
     if state:
         return state
-    if lack := obstacle(
+    if lack := ovs_obstacle.obstacle(
         cpus=config["pmd_cpus"],
         hugepages_2mi=config["hugepages_2mi"],
         hugepages_1gi=config.get("hugepages_1gi", 0),
@@ -100,7 +61,7 @@ def ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
         (FOLDER / name).mkdir(parents=True, exist_ok=True)  # pods that wait see the sockets' folder already
     ovs_tools.run([parts.database_tool, "create", str(FOLDER / "conf.db"), parts.schema])
     cpus = ",".join(map(str, config["cpus"]))
-    found: dict[str, Any] = {"ports": {}, "owner": owner}
+    found: dict[str, Any] = {"ports": {}, "owner": owner, "cpus": cpus}
     with process.owned(owner):
         found["database"] = _program(
             "database",
@@ -109,17 +70,25 @@ def ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
         )
         _await((FOLDER / "db.sock").exists, "database", found["database"])
         ovs_tools.configure("--no-wait", "init", "--", "set", "Open_vSwitch", ".", *_settings(config))
-        found["switch"] = _program("switch", [parts.switch, f"unix:{FOLDER}/db.sock"], cpus)
-    record(found)
-    _await((FOLDER / "switch.ctl").exists, "switch", found["switch"])
-    ovs_tools.configure(
-        "set", "Open_vSwitch", ".", f"external_ids:bmwg={owner}"
-    )  # answered when it has taken all
+    start(found)
     if "pmd_max_sleep_us" in config:  # none without DPDK, where nothing polls
         found["pmd_max_sleep_us"] = config["pmd_max_sleep_us"]
     found["start_s"] = round(time.monotonic() - began_s, 3)
     record(found)
     return found
+
+
+def start(found: dict[str, Any]) -> None:
+    """Start the switch on its database, write that down, and wait until it has taken what stands there."""
+    with process.owned(found["owner"]):
+        found["switch"] = _program(
+            "switch", [ovs_parts.require().switch, f"unix:{FOLDER}/db.sock"], found["cpus"]
+        )
+    record(found)
+    _await((FOLDER / "switch.ctl").exists, "switch", found["switch"])
+    marks = {"bmwg": found["owner"], "started": found["switch"]["start_ticks"]}
+    words = [f"external_ids:{key}={value}" for key, value in marks.items()]
+    ovs_tools.configure("set", "Open_vSwitch", ".", *words)  # answered when it has taken this change, and all
 
 
 def _settings(config: dict[str, Any]) -> list[str]:
@@ -184,7 +153,7 @@ def stop(*, owner: str) -> None:
             if name == "switch" and name in state:
                 with contextlib.suppress(ToolkitError):  # taps of bridges outlive a switch that is killed
                     ovs_tools.ask("exit", "--cleanup")
-                _gone(state[name]["pid"], state[name]["start_ticks"])
+                ended(**state[name])
             if name in state:
                 programs.stop(folder=str(FOLDER / name), **state[name])
                 # its first thread may have ended while others still free the switch's memory
@@ -193,9 +162,10 @@ def stop(*, owner: str) -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 
-def _gone(pid: int, ticks: int) -> None:
+def ended(*, pid: int, start_ticks: int) -> None:
+    """Wait until the switch has ended, within the deadline."""
     end_s = time.monotonic() + COMMAND_DEADLINE_S
-    while process.same(pid, ticks) and time.monotonic() < end_s:
+    while process.same(pid, start_ticks) and time.monotonic() < end_s:
         time.sleep(0.01)
 
 
@@ -361,7 +331,7 @@ def uses() -> dict[str, JsonValue]:
         return {}
     pid = state["switch"]["pid"]
     counted = _counted(frames="counted" in state)
-    return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER), **counted}}
+    return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=ovs_obstacle.POLLER), **counted}}
 
 
 def _counted(*, frames: bool) -> dict[str, JsonValue]:

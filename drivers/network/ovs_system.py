@@ -1,7 +1,7 @@
 """Ports of the kernel on an Open vSwitch of the run's own, and what joins two of its nodes; node functions.
 
 The switch is that of `ovs_switch`, without DPDK: its `netdev` datapath reads interfaces by packet sockets. A
-bridge learns addresses. Two nodes are joined by their NIC as a trunk of one VLAN, or by a VXLAN port over it.
+bridge learns addresses. Two nodes are joined by their NIC as a trunk of one VLAN, or by a tunnel over it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,16 @@ from bmwg.drivers.ports import device_queue, interfaces
 from bmwg.drivers.ports.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.methodology.errors import TestbedError
 
-TUNNEL, OUTER = "bmwg-ovx0", "bmwg-ovsp0"  # the VXLAN port, and the bridge that has the NIC and its address
+TUNNEL, OUTER = "bmwg-ovx0", "bmwg-ovsp0"  # the tunnel, and the bridge of NIC and address
 
 _DATAPATH = "ovs-netdev"  # the tap of a `netdev` datapath itself
+
+
+OVERHEAD_OCTETS = {  # over IPv4, of the frame within: outer Ethernet 14, IPv4 20, and what follows
+    "vxlan": VXLAN_OVERHEAD_OCTETS,
+    "gre": 42,  # rfc2784, rfc2890: GRE with a key 8, as NVGRE (rfc7637) has it
+    "geneve": 50,  # rfc8926: UDP 8, GENEVE without options 8
+}
 
 
 def config(cpus: list[int]) -> dict[str, Any]:
@@ -53,9 +60,9 @@ def trunk(*, bridge: str, nic: str, tag: int) -> dict[str, JsonValue]:
 
 
 def tunnel(
-    *, bridge: str, nic: str, local: str, remote: str, vni: int, mtu_octets: int
+    *, bridge: str, nic: str, technique: str, local: str, remote: str, vni: int, mtu_octets: int
 ) -> dict[str, JsonValue]:
-    """Node function: join the bridge to that of the node at `remote` by VXLAN over the NIC.
+    """Node function: join the bridge to that of the node at `remote` by a tunnel over the NIC.
 
     `local` is this node's address in prefix notation; the NIC's bridge has it, as the datapath looks it up.
     """
@@ -64,8 +71,9 @@ def tunnel(
     interfaces.set_mtu(interface=OUTER, mtu_octets=mtu_octets)
     interfaces.add_address(interface=OUTER, address=local)
     interfaces.up(interface=OUTER)
-    _port(bridge, TUNNEL, interface=["type=vxlan", f"options:remote_ip={remote}", f"options:key={vni}"])
-    return {"nic": nic, "vni": vni, "overhead_octets": VXLAN_OVERHEAD_OCTETS}
+    options = [f"options:remote_ip={remote}", f"options:key={vni}"]
+    _port(bridge, TUNNEL, interface=[f"type={technique}", *options])
+    return {"nic": nic, "vni": vni, "technique": technique, "overhead_octets": OVERHEAD_OCTETS[technique]}
 
 
 def apart(*, nic: str) -> None:

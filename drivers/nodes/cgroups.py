@@ -45,6 +45,11 @@ def folders(cgroup: str) -> list[Path]:
     return [root / name for root in roots() if (root / name).is_dir()]
 
 
+def members(cgroup: str) -> set[int]:
+    """List the processes in a cgroup."""
+    return {int(text) for folder in folders(cgroup) for text in (folder / "cgroup.procs").read_text().split()}
+
+
 def default_mems() -> str:
     """Give the memory nodes that a new cpuset may use."""
     for name in ("cpuset.mems.effective", "cpuset/cpuset.mems"):

@@ -17,7 +17,7 @@ from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes import bounded, cgroups, process, programs
 from bmwg.methodology.errors import DriverError, TestbedError
 
-_JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 125; shift; done; shift; exec "$@"'
+JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 125; shift; done; shift; exec "$@"'
 _VERSION = re.compile(r"stress-ng, version (0\.1[5-9]\.\d+)\b")  # those that were tried print the same
 _REPORT = "work.yaml"
 _STARTED_S, _ENDED_S, _POLL_S = 5.0, 10.0, 0.02
@@ -53,10 +53,10 @@ def begin(*, stressor: str, instances: int, words: list[str], cgroup: str, folde
     command += ["--yaml", f"{folder}/{_REPORT}", "--temp-path", folder]
     places = [str(place) for place in cgroups.folders(cgroup)]
     started = programs.start(
-        command=["sh", "-c", _JOIN, "sh", *places, "--", *command], folder=folder, packages=[]
+        command=["sh", "-c", JOIN, "sh", *places, "--", *command], folder=folder, packages=[]
     )
     end_s = time.monotonic() + _STARTED_S
-    while not _workers(cgroup, started["pid"]):
+    while not cgroups.members(cgroup) - {started["pid"]}:  # workers, whose sessions may be their own
         if not process.same(**_same(started)) or time.monotonic() > end_s:
             said = programs.said(folder)
             programs.stop(folder=folder, **started)
@@ -69,14 +69,6 @@ def begin(*, stressor: str, instances: int, words: list[str], cgroup: str, folde
 
 def _same(started: dict[str, int]) -> dict[str, int]:
     return {"pid": started["pid"], "ticks": started["start_ticks"]}
-
-
-def _workers(cgroup: str, leader: int) -> bool:
-    """Whether the cgroup has processes beside the leader, whose sessions may be their own."""
-    found: set[int] = set()
-    for folder in cgroups.folders(cgroup):
-        found |= {int(text) for text in (folder / "cgroup.procs").read_text().split()}
-    return bool(found - {leader})
 
 
 def end(*, pid: int, start_ticks: int, folder: str, stressor: str) -> dict[str, JsonValue]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from bmwg.drivers.api.protocols import Missing, Node
 from bmwg.drivers.api.switches import SwitchDriver
-from bmwg.drivers.network import ovs_switch
+from bmwg.drivers.network import ovs_obstacle
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.switch.ovs_netdev import OvsNetdev
 
@@ -26,7 +26,7 @@ class OvsDpdk(OvsNetdev):
         if found := super().probe(node):
             return found
         taken = node.call(
-            ovs_switch.obstacle, cpus=self._config["pmd_cpus"], hugepages_2mi=0, owner=self._owner
+            ovs_obstacle.obstacle, cpus=self._config["pmd_cpus"], hugepages_2mi=0, owner=self._owner
         )
         return Missing(**taken) if taken else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bmwg.methodology.benchmarks import flow_changes, flow_scale
+from bmwg.methodology.benchmarks import first_frames, flow_changes, flow_scale, match_action
 from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.trial.directions import sending
 from bmwg.methodology.trial.frame_times import LossRun, LossTimes
@@ -123,6 +123,10 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
             counts.append(("modifier.learnt_routes", _LEARNT_ROUTES))
     elif spec.modifier is not None and (coupling := flow_changes.coupling(spec.modifier)):
         counts.append((flow_changes.CHANGES, int(coupling.changes_per_s * spec.total_s)))
+    elif spec.modifier is not None and (flows := first_frames.flows_of(spec.modifier)):
+        counts += [(first_frames.UPCALLS, flows), (first_frames.FAILED, 0)]
+    elif spec.modifier is not None and (one := match_action.of_modifier(spec.modifier)):
+        counts.append((match_action.FRAMES, int(one.share * sent * len(sending(spec.direction)))))
     elif spec.modifier is not None and (flows := flow_scale.matched(spec.modifier)):
         counts.append((flow_scale.MATCHED, flows))
     elif spec.modifier is not None:

@@ -1,4 +1,4 @@
-"""Runs a declared neighbour beside an execution, and alone right before it, whatever is measured.
+"""Runs a declared neighbour beside an execution, and alone right before it, whatever is measured but frames.
 
 It has a cgroup of its own on the CPUs that its name says, so its share of these is that of a pod; its work is
 counted by itself, alone and beside. Ids: those of `drivers.nodes.neighbour`.

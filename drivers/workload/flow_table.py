@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.network import ovs_parts, ovs_tools
+from bmwg.drivers.network import ovs_parts, ovs_tools, ovs_words
 from bmwg.drivers.nodes import process
 from bmwg.drivers.workload import daemons, openflow_client
 from bmwg.methodology.errors import DriverError
@@ -71,6 +71,19 @@ def standing(*, matched: bool) -> dict[str, int]:
     said = ovs_tools.run([ovs_parts.require().flows, "dump-aggregate", target, kind])
     told = dict(re.findall(r"(\w+)=(\d+)", said))
     return {"flows": int(told["flow_count"]), "frames": int(told["packet_count"])}
+
+
+def purge() -> None:
+    """Node function: have the switch's caches know no flow; each next frame of one is looked up anew."""
+    ovs_tools.ask("revalidator/purge")
+
+
+def upcalls() -> dict[str, int]:
+    """Node function: return how many frames found no flow in a cache so far. Raises DriverError VSW-03."""
+    said = ovs_tools.ask("dpif-netdev/pmd-stats-show")
+    if (found := ovs_words.upcalls(said)) is None:
+        raise DriverError("VSW-03", "dpif-netdev/pmd-stats-show", expected="upcalls", found=said[:200])
+    return dict(zip(("upcalls", "failed_upcalls"), found, strict=True))
 
 
 def _bridge() -> str:

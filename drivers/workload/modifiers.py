@@ -12,12 +12,16 @@ from dataclasses import asdict, dataclass
 
 from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node
-from bmwg.drivers.paths.addresses import OUTER, host
-from bmwg.drivers.workload import daemons, filters, flow_table
-from bmwg.methodology.benchmarks import flow_changes, flow_scale
+from bmwg.drivers.network import ovs_switch
+from bmwg.drivers.paths.addresses import OUTER, endpoint, host
+from bmwg.drivers.paths.sides import every_side
+from bmwg.drivers.workload import daemons, filters, flow_table, match_flows
+from bmwg.methodology.benchmarks import first_frames, flow_changes, flow_scale, match_action
 from bmwg.methodology.benchmarks.flow_changes import Coupling
+from bmwg.methodology.benchmarks.match_action import MatchAction
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.measurements.flow_changes import SWITCHES
+from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
 from bmwg.methodology.records import Cell, Direction, FrameFormat
 
 MANAGEMENT, ROUTES = "management", "route-updates"
@@ -32,10 +36,11 @@ RIP_TIMERS_S = (30, 180, 120)  # rfc2453-3.8: update, time-out, garbage collecti
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Active:
     """A modifier that stands. `counts` show it at work: totals that grow during a trial, or with `standing`
-    what there is after it.
+    what there is after it. `prepare` is done right before each trial.
     """
 
     counts: Callable[[], dict[str, int]]
+    prepare: Callable[[], None] = lambda: None
     standing: bool = False
     evidence: JsonValue = None
 
@@ -46,6 +51,10 @@ def modifiers(place: Place, asked: str = "") -> dict[str, Callable[[], AbstractC
     Flows have so many combinations that the one `asked` for is the one that is known.
     """
     coupling, matched = flow_changes.coupling(asked), flow_scale.matched(asked)
+    if place.cell.function in SWITCH_PROGRAMS and (flows := first_frames.flows_of(asked)):
+        return {asked: lambda: _first_frames(place, flows)}
+    if place.cell.function in SWITCH_PROGRAMS and (one := match_action.of_modifier(asked)):
+        return {asked: lambda: _matching(place, one)}
     if place.cell.function in SWITCHES and (coupling is not None or matched is not None):
         return {asked: lambda: _flows(place, coupling, matched)}
     if place.cell.function != "kernel-l3":
@@ -185,6 +194,38 @@ def _routes(place: Place) -> Iterator[Active]:
             standing=True,
             evidence=started,
         )
+
+
+@contextmanager
+def _first_frames(place: Place, flows: int) -> Iterator[Active]:
+    with _flows(place, None, flows) as active:
+        yield Active(
+            counts=lambda: place.node.call(flow_table.upcalls),
+            prepare=lambda: place.node.call(flow_table.purge),
+            evidence=active.evidence,
+        )
+
+
+@contextmanager
+def _matching(place: Place, one: MatchAction) -> Iterator[Active]:
+    sides = every_side(place.bed)[:2]
+    ways = [
+        {
+            "from": sender.nic,
+            "to": receiver.nic,
+            "sender_mac": sender.tester_mac,
+            "receiver_mac": receiver.tester_mac,
+            "sender_ip": host(endpoint(sender.number)[0]),
+        }
+        for sender, receiver in (sides, sides[::-1])
+    ]
+    (bridge,) = place.node.call(ovs_switch.configure, words=["list-br"]).split()
+    words = {"bridge": bridge, "match": one.match, "actions": one.actions}
+    try:
+        flows = place.node.call(match_flows.install, ways=ways, **words)
+        yield Active(counts=lambda: place.node.call(match_flows.counts, bridge=bridge), evidence=flows)
+    finally:
+        place.node.call(match_flows.remove, bridge=bridge)
 
 
 @contextmanager

@@ -1,9 +1,10 @@
 """What cells of frames vary beside path, option and frame: axes by name, with what their values may be. Pure.
 
-A path says which axes it has (`PathKind.axes`), and every path has three kinds more: `replicate`, which
-counts repetitions of a design, `numa`, which places its pods, and settings of the testbed file, whose axes
-are named by their place in it (`pods.memory`, `networks.ovs-dpdk.options.rx_queues`). A line of a profile's
-plan names the values, and each combination of values is a cell.
+A path says which axes it has (`PathKind.axes`), and every path has four kinds more: `replicate`, which
+counts repetitions of a design, `numa`, which places its pods, `neighbour`, which works beside, and settings
+of the testbed file, whose axes are named by their place in it (`pods.memory`,
+`networks.ovs-dpdk.options.rx_queues`). A line of a profile's plan names the values, and each combination of
+values is a cell.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from bmwg.methodology.cells import chains, parallel, patterns
+from bmwg.methodology.cells import chains, neighbours, parallel, patterns
 
 Value = int | str
 FUNCTIONS = "functions"  # of a testbed file: the settings of each by its name
 REPLICATE = "replicate"
 NUMA, SAME, CROSS = "numa", "same", "cross"  # CINF08-5.2.2-06: pods on the DUT's NUMA node, or on another
 MOST_REPLICATES = 99
+_EVERYWHERE = (REPLICATE, NUMA, neighbours.AXIS)
 _PODS = ("cpus", "memory", "hugepages_2Mi", "hugepages_1Gi", "policies")
 _READ = re.compile(r"true|false|\[.*\]")  # values that are no text: a switch, a list
 
@@ -50,6 +52,7 @@ AXES: Mapping[str, Axis] = {
         Axis(name=chains.AXIS, wrong=chains.wrong, words=chains.words),
         Axis(name=parallel.AXIS, wrong=parallel.wrong, words=parallel.words),
         Axis(name=patterns.AXIS, wrong=patterns.wrong, words=patterns.words),
+        Axis(name=neighbours.AXIS, wrong=neighbours.wrong_beside_frames, words=neighbours.words),
         Axis(name=NUMA, wrong=_wrong_numa, words=lambda value: f"NUMA node {value}"),
         Axis(name=REPLICATE, wrong=_wrong_replicate, words=lambda value: f"replicate {value}"),
     )
@@ -108,11 +111,11 @@ def contradictions(
     for name, values in axes.items():
         if setting_place(name):
             continue
-        if name not in AXES or name not in (*known, REPLICATE, NUMA):
+        if name not in AXES or name not in (*known, *_EVERYWHERE):
             mine = f"an axis of this path ({', '.join(known) or 'it has none'})"
             yield (
                 (name,),
-                f"{mine}, {REPLICATE}, {NUMA}, or a setting by its place such as pods.memory",
+                f"{mine}, {', '.join(_EVERYWHERE)}, or a setting by its place such as pods.memory",
                 repr(name),
             )
             continue

@@ -3,8 +3,8 @@
 RFC 8172 section 3.3 asks for a test beside noisy neighbours, section 3.4 for the baseline without. The
 draft's section 5.2.4 has CPUs and memory of a pod as parameters: whose CPUs a neighbour uses is part of its
 name. A profile lists them under `neighbours`; each cell is then measured once for each of them, `none` being
-alone. A neighbour is `<what>-on-<whose CPUs>`: what it uses up, and which CPUs of the testbed file it may
-use.
+alone. Cells of frames have them as axis `neighbour` of a line of the plan. A neighbour is
+`<what>-on-<whose CPUs>`: what it uses up, and which CPUs it may use.
 """
 
 from __future__ import annotations
@@ -23,6 +23,14 @@ PLACES = ("pods", "dut", "tester")  # whose CPUs, as the testbed file names them
 WORK, WORK_NS = "host.neighbour_operations", "host.neighbour_ns"  # beside the measurement
 BEFORE, BEFORE_NS = "host.neighbour_alone_operations", "host.neighbour_alone_ns"  # the same, alone
 COUNTS = (WORK, WORK_NS, BEFORE, BEFORE_NS)
+# Beside frames the program of ours works, for whose CPUs the tester's are none (docs/adr/0585): `others` are
+# those that neither tester nor DUT has, on the NUMA nodes of the DUT's.
+OTHERS = "others"
+FRAMES_PLACES = ("dut", "pods", OTHERS)
+FRAMES_KINDS = ("cpu", "memory")
+CPU_NS, CPUS = "host.neighbour_cpu_ns", "host.neighbour_cpus"  # CPU time beside a trial, and on how many CPUs
+FRAMES_COUNTS = (*COUNTS, CPU_NS, CPUS)
+CHUNK_OCTETS = 1 << 20  # choice: of one operation of `memory`, which reads and writes as many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +68,36 @@ def parts(name: str) -> tuple[Neighbour, str]:
             f"neighbour: expected {ALONE}, or {'|'.join(KINDS)} -on- {'|'.join(PLACES)}, found {name!r}"
         )
     return KINDS[found[1]], found[2]
+
+
+def of_frames(name: object) -> tuple[str, str]:
+    """Return what a neighbour of frames uses up and whose CPUs. Raises ValueError for a name that is none."""
+    what, _, place = str(name).partition("-on-")
+    if what not in FRAMES_KINDS or place not in FRAMES_PLACES:
+        raise ValueError(
+            f"{ALONE}, or {'|'.join(FRAMES_KINDS)} -on- {'|'.join(FRAMES_PLACES)}, found {name!r}"
+        )
+    return what, place
+
+
+def wrong_beside_frames(name: object) -> str:
+    """Say what is wrong with a value of the axis of frames; empty where nothing is."""
+    try:
+        return "" if name == ALONE else (of_frames(name) and "")
+    except ValueError as error:
+        return str(error)
+
+
+def words(name: object) -> str:
+    """Return the axis of frames as a reader calls it."""
+    return "no neighbour" if name == ALONE else f"beside {name}"
+
+
+def bandwidth_bps(counts: Mapping[str, int]) -> float | None:
+    """Return what `memory` read and wrote beside a trial, bit/s over all of its CPUs; None untold."""
+    if not counts.get(WORK_NS):
+        return None
+    return counts.get(WORK, 0) * 2 * CHUNK_OCTETS * 8 * 1e9 / counts[WORK_NS]
 
 
 def of(cell: Cell) -> str:

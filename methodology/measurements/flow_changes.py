@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import flow_changes
 from bmwg.methodology.benchmarks.flow_changes import Coupling
-from bmwg.methodology.cells import patterns
+from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.modifiers import named, search_beside
@@ -43,9 +43,9 @@ class FlowChanges(OneMetric):
         return self.coupling.metric
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
-        """Switches with a table of flows between two ports, where the profile leaves the coupling in."""
+        """A table of flows between two ports, no neighbour, where the profile leaves the coupling in."""
         said = settings(profile, NAME)
-        able = cell.function in SWITCHES and patterns.of(cell.axes) is None
+        able = cell.function in SWITCHES and not {patterns.AXIS, neighbours.AXIS} & dict(cell.axes).keys()
         able = able and self.coupling.entries in said.get("entries", flow_changes.ENTRIES)
         able = able and self.coupling.changes_per_s in said.get("changes_per_s", flow_changes.RATES_PER_S)
         return able and wanted_size(profile, NAME, cell)

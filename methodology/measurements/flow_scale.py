@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import flow_scale
-from bmwg.methodology.cells import patterns
+from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements.flow_changes import SWITCHES, without_number
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
@@ -31,7 +31,7 @@ class FlowScale(OneMetric):
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Switches with a table of flows, for frames that have UDP ports, at the sizes that are listed."""
-        able = cell.function in SWITCHES and patterns.of(cell.axes) is None
+        able = cell.function in SWITCHES and not {patterns.AXIS, neighbours.AXIS} & dict(cell.axes).keys()
         able = able and cell.frame_format is FrameFormat.IPV4_UDP
         return able and wanted_size(profile, NAME, cell)
 

@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import recovery, recovery_latency
+from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, between_two, settings
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import NOTHING, POD, Cell, Outcome, TrialSpec
+from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Cell, Outcome, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
 from bmwg.methodology.trial.capabilities import LackingError
 from bmwg.methodology.trial.judging import JudgedTrial
 
 _REPETITIONS = 10  # choice: "repeated a number of times" (RFC 2544 26.5) names none
+SWITCH_PROGRAMS = ("ovs-netdev", "ovs-dpdk")  # switches that are a program, which can be restarted
+_LONG = ("container", "vswitch_graceful", "vswitch_kill")  # take a program's start
 _REDUCED_S = 60.0  # choice: as long as the overload
 
 
@@ -102,6 +105,7 @@ class Reset(OneMetric):
 
     kind: str
     functions: tuple[str, ...] = ()  # only with these functions; empty: with any
+    hosting: str = POD
     needs_throughput: bool = True
     reads_latency: bool = True
     places: tuple[Place, ...] = (_again("RFC8204-5.3-02", "LTD-3.2.2.1.8"),)
@@ -123,7 +127,7 @@ class Reset(OneMetric):
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Where there is such a thing to reset, at the sizes that the profile may list."""
-        able = cell.hosting == POD and cell.function != NOTHING
+        able = cell.hosting == self.hosting and cell.function != NOTHING and patterns.of(cell.axes) is None
         able = able and (not self.functions or cell.function in self.functions)
         return able and between_two(profile, "reset", cell)
 
@@ -145,7 +149,7 @@ class Reset(OneMetric):
         load = throughput_fps * int(said.get("load_percent", 100)) // 100
         before_s = float(said.get("before_s", recovery.FORWARDING_BEFORE_S))
         after_s = float(said.get("after_s", _REDUCED_S))
-        if self.kind == "container":
+        if self.kind in _LONG:
             after_s = max(after_s, float(said.get("container_s", _REDUCED_S)))
         return replace(_constant(cell, max(1, load), before_s + after_s), act=self.kind, act_at_s=before_s)
 
@@ -228,4 +232,6 @@ MEASUREMENTS = (
     Reset(kind="link"),
     Reset(kind="vswitch"),
     Reset(kind="container", functions=("testpmd",)),
+    Reset(kind="vswitch_graceful", functions=SWITCH_PROGRAMS, hosting=BAREMETAL),
+    Reset(kind="vswitch_kill", functions=SWITCH_PROGRAMS, hosting=BAREMETAL),
 )

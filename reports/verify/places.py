@@ -103,7 +103,7 @@ def _networks(told: Any) -> Iterator[str]:
 
 @rule("VER-58", "", "an execution beside a neighbour holds that one's work, and no other does")
 def beside_what_is_named(evidence: Evidence) -> Iterator[Shortfall]:
-    """Each valid execution of a cell with a neighbour tells what that did before and beside it."""
+    """Each execution, and each trial of frames, of a cell with a neighbour tells what that did."""
     cells = {cell.cell.cell_id: cell.cell for cell in evidence.plan}
     cells |= {outcome.cell.cell_id: outcome.cell for outcome in evidence.outcomes}
     for execution in evidence.executions:
@@ -118,6 +118,16 @@ def beside_what_is_named(evidence: Evidence) -> Iterator[Shortfall]:
                 ", ".join(wanted) or "none",
                 ", ".join(told) or "none",
             )
+
+    for trial in evidence.trials:
+        if trial.cell_id not in cells or trial.fault:
+            continue
+        name = neighbours.of(cells[trial.cell_id])
+        told = sorted(set(neighbours.FRAMES_COUNTS) & dict(trial.trial.result.auxiliary).keys())
+        wanted = [] if name == neighbours.ALONE else sorted(neighbours.FRAMES_COUNTS)
+        if told != wanted:
+            where = f"trial {trial.trial.seq}: neighbour {name}"
+            yield where, ", ".join(wanted) or "none", ", ".join(told) or "none"
 
 
 @rule("VER-56", "", "no execution stands twice", exit_code=2)

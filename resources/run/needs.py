@@ -10,6 +10,7 @@ from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.testbed.file import embedded_file
+from bmwg.drivers.watch import frame_neighbours
 from bmwg.drivers.workload import modifiers
 from bmwg.methodology.measurements.measurement import WithAct
 from bmwg.methodology.measurements.registry import measurement
@@ -20,7 +21,7 @@ from bmwg.schemas.document import parse
 def lacking(planned: PlannedAnswer, bed: Bed) -> Missing | None:
     """Return what is missing, with the line that would supply it; None when the cell can be tried."""
     wanted = measurement(planned.measurement)
-    missing = path_driver(planned.cell, bed).probe()
+    missing = path_driver(planned.cell, bed).probe() or frame_neighbours.lacking(bed, planned.cell)
     if missing or not bed.nodes:
         return missing
     if isinstance(wanted, WithAct):

@@ -6,9 +6,11 @@ import time
 from dataclasses import replace
 
 import pytest
+from tests.contract.trials_support import lossless, whole
 
+from bmwg.drivers.actuators.acting import ActingTraffic, settle
 from bmwg.drivers.actuators.place import Place
-from bmwg.drivers.network import ovs_parts
+from bmwg.drivers.network import ovs_flows, ovs_parts
 from bmwg.drivers.nodes import process
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
@@ -18,10 +20,13 @@ from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import flow_table
 from bmwg.drivers.workload.modifiers import modifiers
-from bmwg.methodology.benchmarks import flow_scale
+from bmwg.methodology.benchmarks import first_frames, flow_scale, match_action
+from bmwg.methodology.benchmarks.first_frames import FirstFramesGoal
 from bmwg.methodology.benchmarks.flow_changes import Coupling
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, TrialSpec
+from bmwg.methodology.measurements.match_action import Matched
+from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, TrialSpec, Validity
+from bmwg.methodology.trial.judging import JudgedTrial
 
 pytestmark = [
     pytest.mark.root,
@@ -32,6 +37,7 @@ pytestmark = [
 ]
 CELL = Cell(path="switch", hosting=BAREMETAL, function="ovs-netdev", network=NOTHING, frame_octets=64)
 WAIT_S = 60.0
+ELSE = 20  # frames of a machine's own, at most, that a switch sees beside
 LEARNING_FRAMES = 100  # more than a tester sends before
 
 
@@ -129,3 +135,52 @@ def test_other_functions_know_no_flows(place):
     other = Place(cell=replace(CELL, function="linux-bridge"), bed=place.bed)
     assert modifiers(other, name) == {}
     assert modifiers(place, "flows-none") == {}
+
+
+@pytest.mark.quiet
+def test_each_first_frame_of_a_flow_is_an_upcall_and_no_later_one_is(switch, tmp_path):
+    """Known truth: as many upcalls as flows, for twice as many frames; again once the caches are emptied."""
+    place, deployment = switch
+    flows = 1_000
+    config = EmbeddedConfig(run_dir=tmp_path, memory_mib=memory_for(1, DESCRIPTORS, 4), drain_quiet_s=0.2)
+    goal = FirstFramesGoal(cell=replace(CELL, flows=flows), load_fps=1_000)
+    with EmbeddedTraffic(config) as tester, ActingTraffic(tester, place) as acting:
+        acting.attach(deployment.ports)
+        acting.learn(goal.spec())
+        for _ in range(2):
+            result = whole(acting, goal.spec(), lossless)
+            told = dict(result.auxiliary)
+            assert result.lost_frames == 0
+            assert told[first_frames.FAILED] == 0
+            assert flows <= told[first_frames.UPCALLS] <= flows + ELSE
+        first, later = first_frames.means_ns(JudgedTrial(seq=1, result=result, validity=Validity.VALID))
+        assert first > later
+        acting.detach()
+    assert standing(place) == 0
+
+
+@pytest.mark.quiet
+@pytest.mark.parametrize(
+    "codes", [("macs", "dec_ttl_half"), pytest.param(tuple(match_action.KNOWN), marks=pytest.mark.slow)]
+)
+def test_flows_count_the_frames_that_match_them(switch, tmp_path, codes):
+    """Known truth: every frame of a trial without loss, or every other one, by the flows' own counts."""
+    place, deployment = switch
+    config = EmbeddedConfig(run_dir=tmp_path, memory_mib=memory_for(1, DESCRIPTORS, 4), drain_quiet_s=0.2)
+    with EmbeddedTraffic(config) as tester, ActingTraffic(tester, place) as acting:
+        acting.attach(deployment.ports)
+        for one in map(match_action.KNOWN.__getitem__, codes):
+            spec = TrialSpec(
+                frame_octets=64, load_fps=1_000, duration_s=0.256, flows=256, modifier=one.modifier
+            )
+            acting.learn(spec)
+            result = whole(acting, spec, lossless)
+            told = dict(result.auxiliary)
+            assert result.lost_frames == 0, one.code
+            assert told[match_action.FRAMES] == result.sent_frames * one.share, one.code
+            matched = Matched(one=one).matched(JudgedTrial(seq=1, result=result, validity=Validity.VALID))
+            assert matched, one.code
+        settle(acting)
+        (flow,) = place.node.call(ovs_flows.standing, bridge="bmwg-swo0")
+        assert "NORMAL" in flow
+        acting.detach()

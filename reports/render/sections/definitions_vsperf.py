@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from bmwg.methodology.benchmarks import (
     alarmed_soak,
+    beside_neighbour,
+    first_frames,
     flow_changes,
     flow_scale,
     load_profile,
+    match_action,
     of_n,
     recovery_latency,
 )
@@ -77,6 +80,35 @@ _SOAKED = {
 }
 
 VSPERF = {
+    match_action.METRIC: Definition(
+        unit=_FPS,
+        clause="LTD 3.2.2.1.15, RFC 2544 section 26.1",
+        meaning="throughput where a flow for each port matches frames and acts on them as the name says; the"
+        " cost of an action is what is less than with another one",
+    ),
+    first_frames.METRIC: Definition(
+        unit="ns",
+        clause="LTD 3.2.2.2.1",
+        meaning="mean latency of first frames of flows, which the switch looks up in its table of flows, over"
+        " the stamped ones of all repetitions",
+    ),
+    first_frames.LATER: Definition(
+        unit="ns",
+        clause="LTD 3.2.2.2.1",
+        meaning="mean latency of the second frame of each of these flows, which its caches know",
+    ),
+    beside_neighbour.STRESS.metric: Definition(
+        unit=_FPS,
+        clause="LTD 3.2.2.6.1, RFC 2544 section 26.1",
+        meaning="throughput while a neighbour uses up CPU or memory bandwidth on the CPUs that its name says,"
+        " or, by the same search, without one",
+    ),
+    beside_neighbour.MEMORY_BANDWIDTH.metric: Definition(
+        unit=_FPS,
+        clause="LTD 3.2.2.3.2, RFC 2544 section 26.1",
+        meaning="throughput while a neighbour reads and writes memory, as often the one as the other, on the"
+        " CPUs that its name says, or, by the same search, without one",
+    ),
     flow_scale.METRIC: Definition(
         unit=_FPS,
         clause="LTD 3.2.2.3.1, RFC 2544 section 26.1",

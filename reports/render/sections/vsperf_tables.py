@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.benchmarks import alarmed_soak, flow_changes, flow_scale, of_n
+from bmwg.methodology.benchmarks import (
+    alarmed_soak,
+    first_frames,
+    flow_changes,
+    flow_scale,
+    match_action,
+    of_n,
+)
 from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts
@@ -89,6 +96,47 @@ def scaled(facts: Facts) -> list[Block]:
     return [
         *title("Throughput by the number of flows (RFC 8204 5.8, LTD 3.2.2.3.1)"),
         *table([*HEAD, *head, *TAIL], rows, f"Metric {flow_scale.METRIC}"),
+        *remarks(outcomes),
+    ]
+
+
+def matched(facts: Facts) -> list[Block]:
+    """Return one row for each match with its actions."""
+    found = [(one, match_action.of_metric(one.metric)) for one in facts.of_metric(match_action.METRIC)]
+    known = [(one, said) for one, said in found if said is not None]
+    if not known:
+        return []
+    rows = [
+        [*front(one), said.code, said.words, answer(one), bound(one.lower), bound(one.upper), *back(one)]
+        for one, said in known
+    ]
+    head = ["name", "flows", "throughput per port and direction", "lower bound", "upper bound"]
+    return [
+        *title("Throughput by what flows match and do (LTD 3.2.2.1.15)"),
+        *table([*HEAD, *head, *TAIL], rows, f"Metric {match_action.METRIC}"),
+        *remarks([one for one, _ in known]),
+    ]
+
+
+def first(facts: Facts) -> list[Block]:
+    """Return one row for each cell whose flows' first frames were timed."""
+    outcomes = facts.of_metric(first_frames.METRIC)
+    if not outcomes:
+        return []
+    rows = [
+        [
+            *front(one),
+            f"{one.cell.flows:,}",
+            one.statement if one.type is not OutcomeType.MEASURED else _told(one, "", "ns"),
+            _told(one, ".later", "ns"),
+            *back(one),
+        ]
+        for one in outcomes
+    ]
+    head = ["flows", "mean latency of first frames", "of second frames"]
+    return [
+        *title("Latency of first frames (RFC 8204 5.1, LTD 3.2.2.2.1)"),
+        *table([*HEAD, *head, *TAIL], rows, f"Metric {first_frames.METRIC}"),
         *remarks(outcomes),
     ]
 

@@ -11,6 +11,7 @@ from bmwg.drivers.api.protocols import Deployment, JsonValue, TrafficDriver, Tra
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import host
 from bmwg.drivers.paths.bed_links import taken
+from bmwg.drivers.watch import frame_neighbours
 from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.drivers.watch.isolation import require_closed, require_own_ports
 from bmwg.drivers.workload import modifiers
@@ -93,6 +94,8 @@ class Deployments:
         mine = deployment_of(cell)
         if settings := axes.settings(cell.axes):
             told["settings"] = {".".join(place): value for place, value in settings.items()}
+        if beside := frame_neighbours.described(session.bed, cell):
+            told["neighbour"] = beside
         texts: dict[str, dict[str, JsonValue]] = {}
         for answer in session.plan:
             name = measurement(answer.measurement).modifier

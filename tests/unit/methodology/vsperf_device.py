@@ -138,8 +138,9 @@ def ask(
     wanted = wanted or cell()
     named = _profile(profile)
     settings = {**named.benchmarks, **({_SAID_BY.get(name, name): said} if said else {})}
-    if name.startswith("flow_changes"):
-        settings.pop("flow_changes", None)  # every coupling
+    for narrowed in ("flow_changes", "match_action"):
+        if name.startswith(narrowed):
+            settings.pop(narrowed, None)  # every one of them
     named = replace(named, benchmarks=settings)
     throughput = None
     if throughput_fps is not None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.api.calls import Calls
-from bmwg.drivers.network import ebpf_build, ebpf_node, libbpf, ovs_switch, ovs_words
+from bmwg.drivers.network import ebpf_build, ebpf_node, libbpf, ovs_obstacle, ovs_words
 from bmwg.drivers.network.af_xdp import AfXdpNetwork
 from bmwg.drivers.network.combination import CombinedNetwork
 from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
@@ -122,23 +122,23 @@ def test_hugepages_that_are_not_there_are_told_before_anything_is_made(tmp_path,
         (tmp_path / f"hugepages-{size}kB").mkdir()
         (tmp_path / f"hugepages-{size}kB" / "free_hugepages").write_text(f"{many}\n")
     monkeypatch.setattr(pages, "_POOLS", tmp_path)
-    lack = ovs_switch.obstacle(cpus=[1], hugepages_2mi=256, owner="vswitch-none")
+    lack = ovs_obstacle.obstacle(cpus=[1], hugepages_2mi=256, owner="vswitch-none")
     assert lack["what"] == "256 hugepages of 2 MiB"
     assert lack["reason"] == "3 are free"
-    lack = ovs_switch.obstacle(cpus=[1], hugepages_2mi=0, hugepages_1gi=2, owner="vswitch-none")
+    lack = ovs_obstacle.obstacle(cpus=[1], hugepages_2mi=0, hugepages_1gi=2, owner="vswitch-none")
     assert (lack["what"], lack["reason"]) == ("2 hugepages of 1 GiB", "1 are free")
-    lack = ovs_switch.obstacle(cpus=[], hugepages_2mi=2, owner="vswitch-none")
+    lack = ovs_obstacle.obstacle(cpus=[], hugepages_2mi=2, owner="vswitch-none")
     assert lack["reason"].startswith("1 of 1 GiB are free")
     for large in (0, 1):
         told = {"hugepages_2mi": 0, "hugepages_1gi": large, "owner": "vswitch-none"}
-        assert ovs_switch.obstacle(cpus=[], **told) is None
+        assert ovs_obstacle.obstacle(cpus=[], **told) is None
 
 
 def test_a_switch_of_somebody_else_on_these_cpus_is_told(monkeypatch):
-    monkeypatch.setattr(ovs_switch, "_pollers", lambda: iter([(12, "pmd-c01/id:9", 1)]))
-    lack = ovs_switch.obstacle(cpus=[1], hugepages_2mi=0, owner="vswitch-none")
+    monkeypatch.setattr(ovs_obstacle, "_pollers", lambda: iter([(12, "pmd-c01/id:9", 1)]))
+    lack = ovs_obstacle.obstacle(cpus=[1], hugepages_2mi=0, owner="vswitch-none")
     assert "process 12, thread pmd-c01/id:9" in lack["reason"]
-    assert ovs_switch.obstacle(cpus=[2], hugepages_2mi=0, owner="vswitch-none") is None
+    assert ovs_obstacle.obstacle(cpus=[2], hugepages_2mi=0, owner="vswitch-none") is None
 
 
 class NodeWith(Calls):

@@ -1,0 +1,135 @@
+"""Latency of the first frame of each flow beside that of its second one (LTD 3.2.2.2.1).
+
+A trial has two frames for each flow, in turn: first all first frames, then all second ones. The caches of the
+switch are emptied before, and each flow has an entry of its own in its table; so each first frame has to be
+looked up in the table (an upcall), and no later one. Stamped frames, evenly apart, tell the latency of both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bmwg.methodology.benchmarks.statistics import spread
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
+from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
+from bmwg.methodology.trial.judging import JudgedTrial
+from bmwg.methodology.trial.traffic import Traffic
+from bmwg.methodology.trial.trial_limits import MAX_TAGS
+
+METRIC = "first_frame_latency.ltd_3_2_2_2_1"
+LATER = f"{METRIC}.later"
+UPCALLS, FAILED = "modifier.upcalls", "modifier.failed_upcalls"  # counts of a trial
+REQUIREMENTS = ("LTD-3.2.2.2.1",)
+REPETITIONS = 10  # choice: the document names none
+LOAD_FPS = 1_000  # choice: far below what a switch's table answers in a second
+_MORE = 0.02  # choice: upcalls beyond one for each flow, for what else a switch sees
+_NAME = re.compile(r"first-frames-([1-9][0-9]{0,5})")
+
+
+def modifier(flows: int) -> str:
+    """Return what a trial names whose flows have entries of their own and are in no cache before."""
+    return f"first-frames-{flows}"
+
+
+def flows_of(name: str) -> int | None:
+    """Return how many flows a modifier says; None where it is another one."""
+    found = _NAME.fullmatch(name)
+    return int(found[1]) if found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstFramesGoal:
+    """Repetitions on one cell, whose flows are those of the trials, at a load (frames/s)."""
+
+    cell: Cell
+    repetitions: int = REPETITIONS
+    load_fps: int = LOAD_FPS
+    max_repeats: int = 5
+
+    def spec(self) -> TrialSpec:
+        """Return the trial: each flow twice."""
+        plain = Traffic.of(self.cell).spec(self.load_fps, 2 * self.cell.flows / self.load_fps)
+        return replace(
+            plain, modifier=modifier(self.cell.flows), tag_after_s=0.5 / self.load_fps, tags=MAX_TAGS
+        )
+
+
+def procedure(goal: FirstFramesGoal) -> Procedure[Sequence[JudgedTrial]]:
+    """Take one valid trial for each repetition."""
+    found = []
+    for number in range(goal.repetitions):
+        trial = yield from valid_trial(
+            goal.spec(),
+            f"repetition {number + 1}",
+            max_repeats=goal.max_repeats,
+            short_limit=1 + goal.max_repeats,
+        )
+        if trial is None:
+            raise TesterShortError(f"the tester could not send {goal.load_fps} frames/s")
+        found.append(trial)
+    return tuple(found)
+
+
+def contradiction(trial: JudgedTrial) -> str:
+    """Say why a trial does not tell first frames from later ones; empty where it does."""
+    flows, told = trial.spec.flows, dict(trial.result.auxiliary)
+    lost = trial.result.lost_frames
+    if lost:
+        return f"{lost} frames never came"
+    if told.get(FAILED, 0):
+        return f"{told[FAILED]} upcalls failed"
+    upcalls = told.get(UPCALLS, 0)
+    if not flows <= upcalls <= flows * (1 + _MORE) + 1:
+        return f"{upcalls} upcalls for {flows} flows"
+    return ""
+
+
+def means_ns(trial: JudgedTrial) -> tuple[float, float]:
+    """Return the mean latency of the stamped first frames, and of the stamped later ones."""
+    (stream,) = trial.result.streams
+    first, later = list[float](), list[float]()
+    for number, latency_ns in zip(trial.spec.tag_frames, stream.tagged_ns, strict=True):
+        if latency_ns is not None:
+            (first if number < trial.spec.flows else later).append(latency_ns)
+    return spread(first).mean, spread(later).mean
+
+
+def outcome(ended: Run[Sequence[JudgedTrial]], goal: FirstFramesGoal, *, outcome_id: str) -> Outcome:
+    """Return both means over the repetitions.
+
+    One in which a frame was lost, or in which not each flow had its upcall, says nothing and is left out;
+    with half of them or more left out there is no number.
+    """
+    made = Outcome(
+        outcome_id=outcome_id,
+        metric=METRIC,
+        cell=goal.cell,
+        type=OutcomeType.INVALID,
+        trials=tuple(trial.seq for trial in ended.trials),
+        requirements=REQUIREMENTS,
+    )
+    if ended.found is None:
+        return replace(made, type=ended.type, statement=ended.statement, reason=ended.reason)
+    said = {trial.seq: contradiction(trial) for trial in ended.found}
+    whole = [trial for trial in ended.found if not said[trial.seq]]
+    left_out = tuple(f"left out: trial {seq}, {why}" for seq, why in said.items() if why)
+    if 2 * len(whole) <= len(ended.found):
+        reason = f"{len(left_out)} of {len(ended.found)} repetitions tell nothing: {'; '.join(left_out)}"
+        return replace(made, type=OutcomeType.UNSTABLE, reason=reason, statement=reason)
+    means = [means_ns(trial) for trial in whole]
+    first, later = spread([one for one, _ in means]).mean, spread([one for _, one in means]).mean
+    return replace(
+        made,
+        type=OutcomeType.MEASURED,
+        values=(
+            Quantity(metric=METRIC, number=first, unit="ns"),
+            Quantity(metric=LATER, number=later, unit="ns"),
+        ),
+        quality=(
+            f"mean of {len(whole)} repetitions with {goal.cell.flows} flows at {goal.load_fps} frames/s;"
+            f" {goal.spec().tags} frames of each are stamped, evenly apart",
+            *left_out,
+        ),
+    )

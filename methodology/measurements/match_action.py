@@ -1,0 +1,81 @@
+"""Throughput beside flows that match frames and act on them, each of several (LTD 3.2.2.1.15)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bmwg.methodology.benchmarks import match_action
+from bmwg.methodology.benchmarks.match_action import MatchAction
+from bmwg.methodology.cells import neighbours, patterns
+from bmwg.methodology.matrix import SPEED, Place
+from bmwg.methodology.measurements.flow_changes import without_number
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
+from bmwg.methodology.measurements.modifiers import named, search_beside
+from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
+from bmwg.methodology.measurements.throughput import bisection_trials
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.records import Cell, FrameFormat, OutcomeType
+from bmwg.methodology.trial.judging import JudgedTrial
+
+NAME = "match_action"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matched(OneMetric):
+    """A bisection (RFC 2544 26.1) with one match and its actions."""
+
+    one: MatchAction
+    needs_throughput: bool = False
+    reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
+    places: tuple[Place, ...] = (replace(SPEED, rows=("LTD-3.2.2.1.15",)),)
+
+    @property
+    def name(self) -> str:
+        """`match_action_` and its code."""
+        return f"{NAME}_{self.one.code}"
+
+    @property
+    def metric(self) -> str:
+        """The match's."""
+        return self.one.metric
+
+    def applies(self, profile: Profile, cell: Cell) -> bool:
+        """Switches with a table of flows between two ports, for UDP; an even number of flows for a half."""
+        able = cell.function in SWITCH_PROGRAMS and cell.frame_format is FrameFormat.IPV4_UDP
+        able = able and not {patterns.AXIS, neighbours.AXIS} & dict(cell.axes).keys()
+        able = able and (self.one.share * cell.flows).denominator == 1
+        able = able and self.one.code in settings(profile, NAME).get("actions", match_action.KNOWN)
+        return able and wanted_size(profile, NAME, cell)
+
+    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
+        """As a throughput."""
+        trials = float(bisection_trials(profile, max_load_fps))
+        return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
+
+    def measure(self, asked: Asked) -> Answered:
+        """Search with the flows standing; no number where their own count is not of the frames that match."""
+        found = search_beside(asked, named(self.one.modifier), self.metric)
+        outcome = replace(
+            found.outcome,
+            requirements=match_action.REQUIREMENTS,
+            quality=(*found.outcome.quality, f"flows: {self.one.words}"),
+        )
+        wrong = [trial.seq for trial in found.trials if trial.valid and not self.matched(trial)]
+        if found.error is None and outcome.type is not OutcomeType.INVALID and wrong:
+            reason = f"the flows did not match the frames of trials {wrong}, by their own counts"
+            outcome = without_number(outcome, reason)
+        return Answered(outcomes=(outcome,), error=found.error)
+
+    def matched(self, trial: JudgedTrial) -> bool:
+        """Whether the flows counted the frames that match: all of a trial without loss, exactly.
+
+        What is lost may be lost before the switch counts it or after. Of frames of which a share matches, the
+        last turn through the flows may be cut off.
+        """
+        counted = dict(trial.result.auxiliary).get(match_action.FRAMES, 0)
+        matching = trial.result.sent_frames * self.one.share
+        rest = 0 if self.one.share == 1 else len(trial.result.streams)
+        return matching - trial.result.lost_frames - rest <= counted <= matching + rest
+
+
+MEASUREMENTS = tuple(Matched(one=one) for one in match_action.KNOWN.values())
