@@ -15,6 +15,7 @@ from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.mlrsearch.goal import SearchGoal
 from bmwg.methodology.profiles import extended, shortened
+from bmwg.methodology.profiles.contradictions import of_directions, of_latency
 from bmwg.methodology.profiles.profile import (
     BISECTION,
     MLRSEARCH,
@@ -203,7 +204,8 @@ def _contradictions(data: dict[str, Any], paths: Mapping[str, PathKind] | None) 
     duration_s = float(data["trial"]["duration_s"])
     found.extend(_step_contradictions(("benchmarks", TST009), benchmarks.get(TST009, {}), duration_s))
     found.extend(_genome_contradictions(benchmarks.get("imix", {})))
-    found.extend(_latency_contradictions(data))
+    found.extend(of_latency(data))
+    found.extend(of_directions(data))
     attempts = 1 + data["trial"]["max_repeats"]
     if data["search"]["short_limit"] > attempts:
         found.append(
@@ -223,20 +225,6 @@ def _not_installed(
         return []
     expected = f"an installed {what} ({', '.join(sorted(known))})"
     return [Problem(location=where, expected=expected, found=repr(name), near=near_name(name, known))]
-
-
-def _latency_contradictions(data: dict[str, Any]) -> list[Problem]:
-    """Hold the streams of latency against the lowest load of the search: each has a frame there."""
-    said, lowest_fps = data["latency"], data["search"]["min_load_fps"]
-    if said["duration_s"] * lowest_fps >= 1:
-        return []
-    return [
-        Problem(
-            location=("latency", "duration_s"),
-            expected=f"at least one frame at the lowest load, {lowest_fps} frames/s",
-            found=f"{said['duration_s']:g} s",
-        )
-    ]
 
 
 def _search_contradictions(search: dict[str, Any], duration_s: float) -> list[Problem]:

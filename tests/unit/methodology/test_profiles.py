@@ -251,6 +251,13 @@ def test_bad_profiles_are_refused(old, new, error_id, fragments):
         assert fragment in str(caught.value)
 
 
+def test_cells_that_say_who_sends_to_whom_have_no_other_direction_beside():
+    text = text_of("rfc2889-quick") + "\ntraffic: {directions: [both], frame_formats: [ipv4-udp], flows: [1]}\n"
+    with pytest.raises(ConfigError, match="traffic.directions: expected") as caught:
+        parse_profile(text, source="mine.yaml", paths=registry.paths())
+    assert caught.value.error_id == "PRF-04"
+
+
 def test_an_unknown_profile_gets_a_near_one():
     with pytest.raises(ConfigError) as caught:
         load_profile("qick")
