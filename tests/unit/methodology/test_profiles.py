@@ -252,8 +252,9 @@ def test_bad_profiles_are_refused(old, new, error_id, fragments):
 
 
 def test_cells_that_say_who_sends_to_whom_have_no_other_direction_beside():
-    text = text_of("rfc2889-quick") + "\ntraffic: {directions: [both], frame_formats: [ipv4-udp], flows: [1]}\n"
-    with pytest.raises(ConfigError, match="traffic.directions: expected") as caught:
+    traffic = "\ntraffic: {directions: [both], frame_formats: [ipv4-udp], flows: [1]}\n"
+    text = text_of("rfc2889-quick") + traffic
+    with pytest.raises(ConfigError, match=r"traffic\.directions: expected") as caught:
         parse_profile(text, source="mine.yaml", paths=registry.paths())
     assert caught.value.error_id == "PRF-04"
 
