@@ -12,34 +12,28 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload import exchanged_flows, exchanged_rules
 from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
+from bmwg.drivers.workload.lost_frames import fared, loss, until
 from bmwg.drivers.workload.marked_frames import MARKS, ByMark, MarkedBeside, MarkedFrames
-from bmwg.drivers.workload.moving_frames import MovingFrames, Outage
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import Seen
-from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+from bmwg.methodology.errors import DriverError, ToolkitError
 from bmwg.methodology.kinds.acts.experiments import NODE_PATH, PATH, SWITCH_PATH
 from bmwg.methodology.kinds.acts.records import (
-    AGAIN,
-    BEFORE_LOSS,
     FLUSH_FIRST,
-    STOPPED,
     TABLE_FLUSHED,
     TABLE_LOADING,
     ActsSpec,
     Life,
 )
-
-_LOOK_S = 0.01
-_ValueT = TypeVar("_ValueT")
 
 
 class Exchanges(OfActs):
@@ -249,37 +243,6 @@ class _Exchange:
                 expected=f"half a second in which all frames come, within {self._spec.first_frame_s:g} s",
                 found="frames that are lost while nothing is exchanged",
             )
-
-
-def fared(error: ToolkitError, frames: MovingFrames, asked_ns: int, within_s: float) -> ToolkitError:
-    """Return the error with what came of the frames meanwhile: what was before may stand, or nothing."""
-    failed_ns = time.monotonic_ns()
-    goes_on = until(lambda: frames.settled_since(failed_ns, time.monotonic_ns()) or None, within_s)
-    _, out = frames.outage(asked_ns, time.monotonic_ns())
-    said = "all come again" if goes_on else "they do not come again"
-    lost = f"{out.offered - out.received} of {out.offered} frames were lost meanwhile"
-    kind = type(error) if isinstance(error, (TestbedError, DriverError)) else DriverError
-    found = f"{error.found}; {lost}, {said}"
-    return kind(error.error_id, error.what, expected=error.expected, found=found, hint=error.hint)
-
-
-def loss(out: Outage, asked_ns: int) -> dict[str, int]:
-    """Return the moments of an outage that was seen to its end; none without one."""
-    if out.stopped_ns is None or out.again_ns is None:
-        return {}
-    return {
-        BEFORE_LOSS: max(asked_ns, out.before_ns or asked_ns),
-        STOPPED: out.stopped_ns,
-        AGAIN: out.again_ns,
-    }
-
-
-def until(look: Callable[[], _ValueT | None], within_s: float) -> _ValueT | None:
-    """Look again and again until something is seen, or the time is over: None then."""
-    end_s = time.monotonic() + within_s
-    while (found := look()) is None and time.monotonic() < end_s:
-        time.sleep(_LOOK_S)
-    return found
 
 
 _: type[ActsWorkload] = FilterExchanges

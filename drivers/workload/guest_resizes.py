@@ -16,7 +16,7 @@ from bmwg.drivers.machines.guest_moves import MovingGuest
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.pvp_moving import MEMORY_OCTETS
 from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
-from bmwg.drivers.workload.exchanges import fared, loss, until
+from bmwg.drivers.workload.lost_frames import fared, loss, until
 from bmwg.drivers.workload.migrations import forwarded
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of

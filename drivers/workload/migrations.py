@@ -8,10 +8,9 @@ memory. Ids: MOVE-04 no frame was forwarded at the other place.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, cast
 
 from bmwg.drivers.machines.guest_moves import Move, MovingGuest
 from bmwg.drivers.paths import path_driver
@@ -19,25 +18,21 @@ from bmwg.drivers.ports import interfaces
 from bmwg.drivers.workload import announcements
 from bmwg.drivers.workload.announcements import Announcements
 from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
-from bmwg.drivers.workload.moving_frames import MovingFrames
+from bmwg.drivers.workload.lost_frames import fared, loss, until
+from bmwg.drivers.workload.moving_frames import MovingFrames, Outage
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import Seen
-from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+from bmwg.methodology.errors import DriverError, ToolkitError
 from bmwg.methodology.kinds.acts.experiments import MOVING_PATH
 from bmwg.methodology.kinds.acts.records import (
-    AGAIN,
     ANNOUNCED,
-    BEFORE_LOSS,
     MEMORY_WRITES,
     POST_COPY,
-    STOPPED,
     ActsSpec,
     Life,
 )
 
 _ROUTERS = 1  # the guest, wherever it is
-_LOOK_S = 0.01
-_ValueT = TypeVar("_ValueT")
 
 
 class Migrations(OfActs):
@@ -63,7 +58,7 @@ class Migrations(OfActs):
                 return
             beside = stack.enter_context(half_load(stands.ports, spec, routers=_ROUTERS))
             while len(lives) < spec.cycles:
-                if not _until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s):
+                if not until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s):
                     return  # frames are lost before anything is done
                 lives.append(_Moved(guest, frames, heard, beside, spec, began_ns).life())
 
@@ -95,13 +90,13 @@ class _Moved:
         try:
             move = self._guest.moved(post_copy=spec.mode == POST_COPY, within_s=spec.first_frame_s)
         except ToolkitError as error:
-            raise self._where_it_was(error, asked_ns) from error
+            raise fared(error, frames, asked_ns, spec.first_frame_s) from error
         ready_ns = time.monotonic_ns()
         resumed_ns = move.steps["guest_resumed"]
         counted = forwarded(self._guest)
-        _until(lambda: frames.first_since(resumed_ns), spec.first_frame_s)
+        until(lambda: frames.first_since(resumed_ns), spec.first_frame_s)
         # what is steady is told of half a second that lies wholly after the move
-        _until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
+        until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
         now_ns = time.monotonic_ns()
         counted_ns, out = frames.outage(asked_ns, now_ns)
         move.told["forwarded_there_frames"] = forwarded(self._guest) - counted
@@ -115,7 +110,7 @@ class _Moved:
     def _told(
         self,
         move: Move,
-        out: Any,
+        out: Outage,
         before: tuple[int, int],
         counted_ns: int,
         ready_ns: int,
@@ -128,12 +123,7 @@ class _Moved:
         if announced_ns is not None:
             steps[ANNOUNCED] = announced_ns
         first = frames.first_since(resumed_ns)
-        if out.stopped_ns is not None and out.again_ns is not None:
-            steps |= {
-                BEFORE_LOSS: max(move.asked_ns, out.before_ns or move.asked_ns),
-                STOPPED: out.stopped_ns,
-                AGAIN: out.again_ns,
-            }
+        steps |= loss(out, move.asked_ns)
         first_ns, not_before_ns = first if first is not None and first[0] <= counted_ns else (None, None)
         if first_ns is not None and not move.told["forwarded_there_frames"]:
             raise DriverError(
@@ -156,33 +146,11 @@ class _Moved:
         life = life_of(seen, self._began_ns, asked_ns=move.asked_ns, steps=steps, moments=moments)
         return replace(life, told=move.told)
 
-    def _where_it_was(self, error: ToolkitError, asked_ns: int) -> ToolkitError:
-        """Return the error with what came of the frames meanwhile: the guest is where it was."""
-        failed_ns = time.monotonic_ns()
-        _until(
-            lambda: self._frames.settled_since(failed_ns, time.monotonic_ns()) or None,
-            self._spec.first_frame_s,
-        )
-        _, out = self._frames.outage(asked_ns, time.monotonic_ns())
-        goes_on = self._frames.steady(time.monotonic_ns())
-        fared = "all come again" if goes_on else "they do not come again"
-        lost = f"{out.offered - out.received} of {out.offered} frames were lost meanwhile"
-        found = f"{error.found}; {lost}, {fared}"
-        kind = type(error) if isinstance(error, (TestbedError, DriverError)) else DriverError
-        return kind(error.error_id, error.what, expected=error.expected, found=found, hint=error.hint)
-
 
 def forwarded(guest: MovingGuest) -> int:
     """How many frames have left the guest by its second interface, at the place where it is."""
     counters = guest.here.node.call(interfaces.counters, interface=guest.intent.taps[1])
     return int(counters["rx_packets"])  # of a tap: what its guest has sent
-
-
-def _until(look: Callable[[], _ValueT | None], within_s: float) -> _ValueT | None:
-    end_s = time.monotonic() + within_s
-    while (found := look()) is None and time.monotonic() < end_s:
-        time.sleep(_LOOK_S)
-    return found
 
 
 _: type[ActsWorkload] = cast("type[ActsWorkload]", Migrations)

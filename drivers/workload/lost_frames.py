@@ -1,0 +1,45 @@
+"""What came of frames around an act: waiting for them, how they fared when it failed, when they were lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from bmwg.drivers.workload.moving_frames import MovingFrames, Outage
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+from bmwg.methodology.kinds.acts.records import AGAIN, BEFORE_LOSS, STOPPED
+
+_LOOK_S = 0.01
+_ValueT = TypeVar("_ValueT")
+
+
+def until(look: Callable[[], _ValueT | None], within_s: float) -> _ValueT | None:
+    """Look again and again until something is seen, or the time is over: None then."""
+    end_s = time.monotonic() + within_s
+    while (found := look()) is None and time.monotonic() < end_s:
+        time.sleep(_LOOK_S)
+    return found
+
+
+def fared(error: ToolkitError, frames: MovingFrames, asked_ns: int, within_s: float) -> ToolkitError:
+    """Return the error with what came of the frames meanwhile: what was before may stand, or nothing."""
+    failed_ns = time.monotonic_ns()
+    goes_on = until(lambda: frames.settled_since(failed_ns, time.monotonic_ns()) or None, within_s)
+    _, out = frames.outage(asked_ns, time.monotonic_ns())
+    said = "all come again" if goes_on else "they do not come again"
+    lost = f"{out.offered - out.received} of {out.offered} frames were lost meanwhile"
+    kind = type(error) if isinstance(error, (TestbedError, DriverError)) else DriverError
+    found = f"{error.found}; {lost}, {said}"
+    return kind(error.error_id, error.what, expected=error.expected, found=found, hint=error.hint)
+
+
+def loss(out: Outage, asked_ns: int) -> dict[str, int]:
+    """Return the moments of an outage that was seen to its end; none without one."""
+    if out.stopped_ns is None or out.again_ns is None:
+        return {}
+    return {
+        BEFORE_LOSS: max(asked_ns, out.before_ns or asked_ns),
+        STOPPED: out.stopped_ns,
+        AGAIN: out.again_ns,
+    }
