@@ -12,17 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
-from bmwg.drivers.containers import native_cgroup
-from bmwg.drivers.nodes import counted_neighbour, programs
+from bmwg.drivers.nodes import counted_neighbour
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.places.native import UNDO_KIND
-from bmwg.drivers.watch.neighbours import cpus_of
+from bmwg.drivers.watch.neighbours import cpus_of, placed
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.records import Cell
 
 BUFFER_OCTETS = 1 << 27  # choice: each of two for each CPU, beyond any cache
-_MEMORY_OCTETS = 1 << 29  # choice, for each CPU: the two buffers and the program
 _ALONE_S = 1.0  # choice: as beside other kinds of load
 _CALL_S = 40.0
 
@@ -95,18 +92,7 @@ def working(bed: Bed, cell: Cell, cpu_limit: float = 0.0) -> Iterator[Working | 
         return
     what, place = neighbours.of_frames(name)
     node, cpus = _node(bed), _cpus(bed, place)
-    cgroup_name = f"bmwg-{bed.next_id()}-beside"
-    folder = str(bed.state_dir / "neighbour")
-    of_folder = bed.undo.before("folder", node.machine.place, folder=folder)
-    of_cgroup = bed.undo.before(UNDO_KIND, node.place, cgroup=f"/{cgroup_name}")
-    try:
-        cgroup = node.call(
-            native_cgroup.make,
-            name=cgroup_name,
-            cpus=",".join(map(str, cpus)),
-            memory_octets=_MEMORY_OCTETS * len(cpus),
-            cpu_limit=cpu_limit,
-        )
+    with placed(bed, node, cpus, cpu_limit=cpu_limit) as (cgroup, folder):
         own = node.call_within(
             _CALL_S,
             counted_neighbour.begin,
@@ -123,11 +109,6 @@ def working(bed: Bed, cell: Cell, cpu_limit: float = 0.0) -> Iterator[Working | 
         counts = one.beside(before)
         alone = {neighbours.BEFORE: counts[neighbours.WORK], neighbours.BEFORE_NS: counts[neighbours.WORK_NS]}
         yield Working(node=node, words=words, cpus=len(cpus), alone=alone)
-    finally:
-        node.call(native_cgroup.remove, cgroup=f"/{cgroup_name}")  # with what still runs in it
-        node.call(programs.remove_folder, folder=folder)
-        bed.undo.done(of_cgroup)
-        bed.undo.done(of_folder)
 
 
 def _cpus(bed: Bed, place: str) -> list[int]:

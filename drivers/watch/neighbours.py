@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.containers import native_cgroup
 from bmwg.drivers.nodes import neighbour, programs
+from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.places.native import UNDO_KIND
 from bmwg.drivers.testbed.file import TESTER
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.cells.neighbours import Neighbour
 
-_MEMORY_OCTETS = 1 << 29  # choice, for each CPU: STREAM's vectors are 384 MiB
+_MEMORY_OCTETS = 1 << 29  # choice, for each CPU: STREAM's vectors are 384 MiB, two buffers 256
 _ALONE_S = 1.0  # choice: as long as the shortest executions
 _CALL_S = 30.0
 
@@ -64,25 +65,38 @@ def beside(bed: Bed, name: str) -> Iterator[dict[str, int]]:
     one, place = neighbours.parts(name)
     node, cpus = _node(bed), cpus_of(bed, place)
     node.call(neighbour.version)
-    cgroup_name = f"bmwg-{bed.next_id()}-beside"
-    folder = str(bed.state_dir / "neighbour")
-    of_folder = bed.undo.before("folder", node.machine.place, folder=folder)
-    of_cgroup = bed.undo.before(UNDO_KIND, node.place, cgroup=f"/{cgroup_name}")
-    try:
-        cgroup = node.call(
-            native_cgroup.make,
-            name=cgroup_name,
-            cpus=",".join(map(str, cpus)),
-            memory_octets=_MEMORY_OCTETS * len(cpus),
-        )
+    with placed(bed, node, cpus) as (cgroup, folder):
         begun = _begun(bed, one, cgroup, len(cpus), folder)
         time.sleep(_ALONE_S)
         counts |= _ended(bed, one, begun, folder, neighbours.BEFORE, neighbours.BEFORE_NS)
         begun = _begun(bed, one, cgroup, len(cpus), folder)
         yield counts
         counts |= _ended(bed, one, begun, folder, neighbours.WORK, neighbours.WORK_NS)
+
+
+@contextmanager
+def placed(
+    bed: Bed, node: BedNode, cpus: Sequence[int], *, cpu_limit: float = 0.0
+) -> Iterator[tuple[str, str]]:
+    """Have a cgroup on these CPUs and a folder for a neighbour; yields both, ends what runs in it on leaving.
+
+    `cpu_limit` is its quota of CPU time, 0: none. Raises DriverError HOST-01.
+    """
+    name = f"bmwg-{bed.next_id()}-beside"
+    folder = str(bed.state_dir / "neighbour")
+    of_folder = bed.undo.before("folder", node.machine.place, folder=folder)
+    of_cgroup = bed.undo.before(UNDO_KIND, node.place, cgroup=f"/{name}")
+    try:
+        cgroup = node.call(
+            native_cgroup.make,
+            name=name,
+            cpus=",".join(map(str, cpus)),
+            memory_octets=_MEMORY_OCTETS * len(cpus),
+            cpu_limit=cpu_limit,
+        )
+        yield cgroup, folder
     finally:
-        node.call(native_cgroup.remove, cgroup=f"/{cgroup_name}")  # with what still runs in it
+        node.call(native_cgroup.remove, cgroup=f"/{name}")  # with what still runs in it
         node.call(programs.remove_folder, folder=folder)
         bed.undo.done(of_cgroup)
         bed.undo.done(of_folder)
@@ -107,5 +121,5 @@ def _ended(
     return {work: told["operations"], elapsed: told["elapsed_ns"]}
 
 
-def _node(bed: Bed) -> JsonValue:
+def _node(bed: Bed) -> BedNode:
     return bed.node(bed.testbed.nodes[0].name)
