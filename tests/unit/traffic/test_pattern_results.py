@@ -29,7 +29,7 @@ def counted(pattern, sent, received):
             | {"intended_frames": meant, "sent_frames": meant, "received_frames": came, "latency": latency}
         )
     senders = [
-        {"sent_frames": frames, "returned_frames": 0, "received_frames": list(came)}
+        {"sent_frames": frames, "returned_frames": 0, "received_frames": list(came), "first_sent_ns": 5}
         for frames, came in zip(sent, received, strict=True)
     ]
     return {"ports": ports, "senders": senders}
@@ -74,8 +74,8 @@ def test_an_answer_of_other_ports_is_nonsense():
 
 def test_ports_that_are_attached_beside_a_pattern_listen():
     spec = TrialSpec(frame_octets=64, load_fps=1, duration_s=1.0, pattern=Pattern(to=((1,), ())))
-    assert order_of(spec, 4, 1)["receivers"] == [[1], [], [], []]
-    assert order_of(TrialSpec(frame_octets=64, load_fps=1, duration_s=1.0), 4, 1) is None
+    assert order_of(spec, 4, 1, mac_step=1)["receivers"] == [[1], [], [], []]
+    assert order_of(TrialSpec(frame_octets=64, load_fps=1, duration_s=1.0), 4, 1, mac_step=1) is None
 
 
 def test_all_that_take_part_are_learned_and_no_other():
