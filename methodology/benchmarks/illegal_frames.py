@@ -167,8 +167,8 @@ def _concluded(found: Sequence[AtLoad], goal: IllegalGoal) -> Concluded:
     trials = [trial.result for one in telling for trial in one.illegal]
     counts = {METRIC: sum(map(came, trials)), SENT: sum(one.sent_frames for one in trials)}
     counts[CHANGED] = sum(map(changed, trials))
-    untold = f"neither pass nor fail: frames with {', '.join(NOT_SENT)}, which no port of the tester can make"
-    quality = [_verdict(goal, passed=not counts[METRIC]), *_by_size(trials), *offered, untold]
+    untold = f"not tried: frames with {', '.join(NOT_SENT)}, which no port of the tester can make"
+    quality = [_verdict(goal, passed=not counts[METRIC]), *_by_size(trials), untold, *offered]
     return Concluded(type=OutcomeType.MEASURED, values=numbers(counts, UNIT), quality=quality)
 
 

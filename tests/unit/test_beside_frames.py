@@ -21,7 +21,7 @@ def port(number: int) -> TesterPort:
 @pytest.fixture
 def frames(monkeypatch):
     monkeypatch.setattr(beside_frames, "_TRY_S", 0.0)
-    monkeypatch.setattr(beside_frames, "_ON_ITS_WAY_S", 0.0)
+    monkeypatch.setattr(beside_frames, "ON_ITS_WAY_S", 0.0)
     made = BesideFrames((port(0), port(1)), frame_octets=64, routers=1)
 
     def like(*, device: int, sender: int) -> BesideFrames:

@@ -68,12 +68,15 @@ def answers(name, change, cell=CELL):
 
 
 def short(result):
-    tags = tuple(None for _ in result.spec.tag_frames)
-    streams = tuple(
-        replace(one, sent_frames=one.sent_frames // 2, received_frames=one.sent_frames // 2, tagged_ns=tags)
-        for one in result.streams
-    )
-    return replace(result, streams=streams)
+    return replace(result, streams=tuple(half(one, result.spec.tag_frames) for one in result.streams))
+
+
+def half(stream, tag_frames):
+    """The first half of what a stream has sent, all of which came."""
+    sent = stream.sent_frames // 2
+    tagged = zip(tag_frames, stream.tagged_ns, strict=True) if stream.tagged_ns else ()
+    tags = tuple(latency_ns if number < sent else None for number, latency_ns in tagged)
+    return replace(stream, sent_frames=sent, received_frames=sent, tagged_ns=tags)
 
 
 @pytest.mark.parametrize("name", NAMES)

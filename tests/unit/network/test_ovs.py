@@ -26,7 +26,7 @@ def made(options, uplink="none"):
 @pytest.mark.parametrize(
     ("options", "where"),
     [
-        ({"join": "geneve"}, "join"),
+        ({"join": "nvgre"}, "join"),
         ({"vlan": 4095}, "vlan"),
         ({"join": "vxlan", "vni": 1 << 24}, "vni"),
         ({"join": "vxlan", "vlan": 5}, "options"),

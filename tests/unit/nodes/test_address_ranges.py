@@ -38,7 +38,7 @@ def used(version):
         yield "management", ip_network(MANAGEMENT_NETWORK)
         for name, subnet in instance.FORM_NETWORKS.items():
             yield name, ip_network(subnet)
-        for name, subnet in row._PREFIX_OF.items():
+        for name, subnet in row.NETWORK_OF.items():
             yield name, ip_network(subnet)
         yield "clients that are TRex's", ip_network(trex_astf._CLIENT_NETWORK)
 

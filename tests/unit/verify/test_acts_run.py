@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 import replayable
+from tests.unit.acts.test_exchanges import LOAD
 from tests.unit.acts.test_kind import both_ways, pair, result, spec
 
 from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
+from bmwg.methodology.kinds.acts.records import HALF_LOAD
 from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
@@ -103,6 +105,13 @@ def servers(tmp_path_factory):
     return store.folder
 
 
+def started(planned, start_ms: int):
+    """Starts as they are planned, with what a load beside them has carried where they have one."""
+    one = result(start_ms, cycles=planned.spec.cycles)
+    told = LOAD if planned.spec.beside == HALF_LOAD else {}
+    return replace(one, lives=tuple(replace(life, told={**life.told, **told}) for life in one.lives))
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Starts on bridge and churn measured, the policy refused, other options not there."""
@@ -129,7 +138,7 @@ def made(tmp_path_factory):
                 store,
                 planned,
                 "acts-pvp-bridge-1",
-                [result(1500 + 10 * at + number, cycles=planned.spec.cycles) for number in range(1, 8)],
+                [started(planned, 1500 + 10 * at + number) for number in range(1, 8)],
             )
         store.close(None, "complete")
     write_report(store.folder)
@@ -163,7 +172,7 @@ def test_the_page_shows_starts_steps_frames_and_what_was_refused(made) -> None:
     assert "pvp, kernel-l3, bridge, 8 at once" in page
     assert "pods/min" in page
     assert "it enforces no NetworkPolicy" in page
-    assert "13 answers from the life of 147 pods and policies and drains" in page
+    assert "15 answers from the life of 161 pods and policies and drains" in page
     assert "first frame by the other pod" in page
     assert "frames lost in each" in page
 

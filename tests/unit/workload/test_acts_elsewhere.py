@@ -23,7 +23,8 @@ def acted(monkeypatch: pytest.MonkeyPatch, machine: object) -> dict[str, int]:
     monkeypatch.setattr(clocks, "bound", lambda far: BOUND)
     tester = SimpleNamespace(run=lambda spec: TrialResult(spec=spec, streams=(), wall_time_ns=1))
     bed = SimpleNamespace(tester=SimpleNamespace(machine=HERE))
-    place = SimpleNamespace(node=SimpleNamespace(machine=machine), bed=bed)
+    cell = SimpleNamespace(axes=())  # without a neighbour
+    place = SimpleNamespace(node=SimpleNamespace(machine=machine), bed=bed, cell=cell)
     return dict(ActingTraffic(tester, place).run(SPEC).auxiliary)  # type: ignore[arg-type]
 
 

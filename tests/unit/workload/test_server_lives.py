@@ -41,4 +41,4 @@ def test_the_script_is_one_that_the_image_runs_and_forwards_last() -> None:
 
 
 def test_servers_live_on_the_path_of_servers() -> None:
-    assert hostings()[ServerLives.path] == "vm"
+    assert {hostings()[path] for path in ServerLives.paths} == {"vm"}
