@@ -3,7 +3,8 @@ Documentation       Throughput by what flows match and do: VSPERF's test
 ...                 LTD.Throughput.RFC2544.MatchAction.PacketLossRatio.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
-Test Tags           metric:throughput    path:switch    req:LTD-3.2.2.1.15    req:LTP-3.2.5.2.2
+Test Tags           metric:throughput    path:switch    clause:rfc8204-5.5    req:LTD-3.2.2.1.15
+...                 req:LTP-3.2.5.2.2
 
 
 *** Test Cases ***
