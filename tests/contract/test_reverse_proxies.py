@@ -22,7 +22,7 @@ from bmwg.drivers.workload.run_authority import RunAuthority, Terminated
 from bmwg.drivers.workload.transactions import TransactionClients
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.requests.kind import REQUESTS
-from bmwg.methodology.kinds.requests.mixes import MIXES, RFC9411_MIXED
+from bmwg.methodology.kinds.requests.mixes import RFC9411_MIXED, sizes_octets
 from bmwg.methodology.kinds.requests.records import RequestsSpec, Workload
 from bmwg.methodology.kinds.requests.tls import SETS
 from bmwg.methodology.records import Validity
@@ -54,7 +54,7 @@ SPEC = RequestsSpec(
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Row, Ledger, Path]]:
     folder = tmp_path_factory.mktemp("reverse")
-    with row_with_ledger(folder, more_octets=MIXES[RFC9411_MIXED]) as (row, ledger):
+    with row_with_ledger(folder, more_octets=sizes_octets(RFC9411_MIXED)) as (row, ledger):
         yield row, ledger, folder
 
 
@@ -122,7 +122,7 @@ def test_each_connection_asks_a_function_for_each_object_of_the_mix(
     assert (found.faults, found.probes) == ((), ((200, True), (200, True)))
     connections = 10 - found.unsent_requests // 10
     assert found.sustain.failures == {}
-    assert found.sustain.objects == tuple((octets, connections) for octets in MIXES[RFC9411_MIXED])
+    assert found.sustain.objects == tuple((octets, connections) for octets in sizes_octets(RFC9411_MIXED))
     assert found.body_octets == connections * 537_805
 
 
