@@ -17,7 +17,6 @@ from bmwg.methodology.trial.cpu_lists import cpu_list
 _COUNTS = "work"
 _READY_S, _POLL_S = 20.0, 0.02
 _LOOKS, _AT_ONCE_NS = 20, 1_000_000  # choice: a millisecond is 1 % of the shortest trials of a profile
-_SCHEDULED = 2  # of a process' clocks that which the scheduler keeps (CPUCLOCK_SCHED)
 _NUMA = Path("/sys/devices/system/node")
 
 
@@ -80,8 +79,8 @@ def read(*, what: str, cpus: int, cgroup: str, folder: str, pid: int, start_tick
 
 
 def _cpu_ns(pid: int) -> int:
-    """Return the CPU time of a process until now, ns: /proc tells that of its last tick."""
-    return time.clock_gettime_ns(~pid << 3 | _SCHEDULED)
+    """Return the CPU time of a process of one thread, ns, as of the kernel's last tick on its CPU."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
 
 
 def _rows(folder: str, cpus: int) -> list[tuple[int, int]]:

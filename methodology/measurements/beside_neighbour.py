@@ -83,7 +83,8 @@ def _seen(name: str, trials: Sequence[JudgedTrial]) -> tuple[str, ...]:
     ]
     if name == neighbours.ALONE or not shares:
         return ()
-    said = f"neighbour {name} had {min(shares):.0%} to {max(shares):.0%} of its CPUs beside each trial"
+    had = f"{min(shares):.0%} to {max(shares):.0%} of its CPUs"
+    said = f"neighbour {name} had {had} beside each trial, to a tick of the kernel"
     if neighbours.of_frames(name)[0] != "memory":
         return (said,)
     rates = [
