@@ -15,13 +15,12 @@ def text_of(file: Path) -> str:
     try:
         if not file.is_file():
             found = "a folder" if file.is_dir() else "no such file" if not file.exists() else "no plain file"
-            near = near_name(file.name, _siblings(file))
             raise ConfigError(
                 "CFG-01",
                 f"testbed file {file} cannot be read",
                 expected="a readable YAML file",
                 found=found,
-                hint=f"did you mean {file.with_name(near)}?" if near else "check the path in BMWG_TESTBED",
+                hint=_mend(file),
             )
         with file.open("rb") as stream:
             content = stream.read(MAX_FILE_OCTETS + 1)
@@ -49,8 +48,17 @@ def text_of(file: Path) -> str:
         ) from error
 
 
-def _siblings(file: Path) -> list[str]:
+def _mend(file: Path) -> str:
+    """Name the file that was meant, the files of a folder, or where the path was given."""
+    if file.is_dir() and (within := _files(file)):
+        return f"name one of its files: {', '.join(within)}"
+    near = near_name(file.name, _files(file.parent))
+    return f"did you mean {file.with_name(near)}?" if near else "check the path of --testbed or BMWG_TESTBED"
+
+
+def _files(folder: Path) -> list[str]:
+    """Return the names of a folder's testbed files; none of one that cannot be read."""
     try:
-        return [entry.name for entry in file.parent.iterdir()]
+        return sorted(entry.name for entry in folder.iterdir() if entry.suffix in (".yaml", ".yml"))
     except OSError:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from bmwg.drivers.nodes import process
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
+from bmwg.schemas.validation import problems
 
 pytestmark = [
     pytest.mark.quiet,
@@ -65,6 +67,11 @@ def test_crossed_cables_are_refused_before_a_test_frame_is_sent(tmp_path: Path) 
         assert checked.returncode == 1
         assert checked.stdout.count("MEND  LAB-01") == 2
         assert "ok    host of dut1: Linux" in checked.stdout
+        told = lab.bmwg("lab", "check", "--testbed", str(lab.testbed), "--json")
+        assert told.returncode == 1
+        document = json.loads(told.stdout)
+        assert not problems(document, "output")
+        assert [one["error_id"] for one in document["checked"] if one["error_id"]] == ["LAB-01"] * 2
         assert lab.listed() == before
         assert not left(lab)
 

@@ -96,7 +96,10 @@ def test_a_missing_file_names_the_one_beside_it(tmp_path):
 
 
 def test_a_folder_a_device_and_binary_are_refused(tmp_path):
-    assert refusal(tmp_path).found == "a folder"
+    (tmp_path / "lab.yaml").write_text("x")
+    (tmp_path / "note.txt").write_text("x")
+    folder = refusal(tmp_path)
+    assert (folder.found, folder.hint) == ("a folder", "name one of its files: lab.yaml")
     assert refusal("/dev/zero").found == "no plain file"
     binary = tmp_path / "b.yaml"
     binary.write_bytes(b"name: \xff\xfe")

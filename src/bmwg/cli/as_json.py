@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -16,6 +19,23 @@ def add_argument(parser: argparse.ArgumentParser) -> None:
 def text(form: str, told: Mapping[str, Any]) -> str:
     """Return a document of the form `<form>/1.0`, its `schema` first; the caller adds the end of the line."""
     return json.dumps({"schema": f"{form}/1.0", **told}, indent=1)
+
+
+@contextmanager
+def progress_aside() -> Iterator[None]:
+    """Send what is told on the way to standard error: standard output has the document alone.
+
+    The descriptor itself is turned, since Robot Framework and the display write to it past `sys.stdout`.
+    """
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def show(form: str, told: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bmwg.cli import exits, selection
+from bmwg.cli import as_json, exits, selection
 from bmwg.methodology.plan.shards import CALIBRATIONS
 
 LEASE_S = 60  # choice: a dead holder's testbed waits so long; a living one renews it four times meanwhile
@@ -115,6 +115,8 @@ def add_parser(verbs: Any) -> None:
         _of_plan(reads)
         reads.add_argument("results", type=Path, help="folder of the runs")
         reads.set_defaults(handler=handler)
+        if name == "status":
+            as_json.add_argument(reads)
         if name == "report":
             reads.add_argument("--format", choices=("html", "md", "rst", "text"), default="html")
             reads.add_argument("--output", type=Path, help="file to write (default: in the results)")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from bmwg.cli import exits
+from bmwg.cli import as_json, exits
 from bmwg.methodology.errors import TrialInvalid
 from bmwg.reports.fleet.plan import read_fleet
 from bmwg.reports.fleet.union import Union, grades_of, union_of, verdicts_of, verify_union
@@ -13,6 +14,9 @@ from bmwg.reports.fleet.union import Union, grades_of, union_of, verdicts_of, ve
 def status(chosen: argparse.Namespace) -> int:
     """Print a line a shard; 0 when each has its run and nothing is wrong."""
     union = union_of(chosen.results, read_fleet(chosen.plan))
+    if chosen.json:
+        as_json.show("fleet", _as_data(union))
+        return exits.FAILED if union.problems else 0
     for shard in union.fleet.shards:
         one = union.counting.get(shard.number)
         if one is not None:
@@ -66,6 +70,26 @@ def report(chosen: argparse.Namespace) -> int:
     print(place)
     whole = not union.problems and not any(verified.findings for verified in made.values())
     return 0 if whole else exits.FAILED
+
+
+def _as_data(union: Union) -> dict[str, Any]:
+    """Return the document `fleet` of docs/json.md as builtins."""
+    shards = []
+    for shard in union.fleet.shards:
+        one = union.counting.get(shard.number)
+        runs = [
+            {
+                "run_id": each.run_id,
+                "attempt": each.attempt,
+                "testbed": each.testbed,
+                "status": each.status,
+                "answers": each.answers,
+                "planned": each.planned,
+            }
+            for each in union.found.of(shard.number)
+        ]
+        shards.append({"shard": shard.number, "counts": one.run_id if one else None, "runs": runs})
+    return {"shards": shards, "problems": list(map(str, union.problems)), "left_out": list(union.alone)}
 
 
 def _say(union: Union) -> None:

@@ -10,9 +10,11 @@ Ids: LAB-01 a cable is not as the file says, LAB-02 a drawing cannot be written,
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from bmwg.cli import as_json
 from bmwg.drivers.testbed.file import TESTER, load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.findings import Weight
@@ -35,6 +37,7 @@ def add_parser(verbs: Any) -> None:
     for one in (check, sketch):
         one.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
     sketch.add_argument("--svg", type=Path, metavar="FILE", help="write a drawing to this file")
+    as_json.add_argument(check)
     check.set_defaults(handler=handle_check)
     sketch.set_defaults(handler=handle_sketch)
 
@@ -47,22 +50,26 @@ def handle_check(chosen: argparse.Namespace) -> int:
     testbed = load_testbed(chosen.testbed)
     looked = check(testbed)
     found = looked.checked
+    findings = examine(testbed)
+    there = [dict(one) for each in looked.of_hosts.values() for one in each]
+    wrong = sum(not checked.sound for checked in found)
+    weights = [str(finding.weight) for finding in findings] + [str(one["weight"]) for one in there]
+    blocked = weights.count(str(Weight.BLOCKS))
+    if chosen.json:
+        told_here = [finding.as_json() for finding in findings]
+        as_json.show("lab", {"checked": [asdict(one) for one in found], "findings": [*told_here, *there]})
+        return 1 if wrong or blocked else 0
     for one in found:
         word = "ok  " if one.sound else f"MEND  {one.error_id}"
         print(f"{word}  {one.about}: {one.told}")
         if one.mend:
             print(f"      hint: {one.mend}")
-    findings = examine(testbed)
     for finding in findings:
         print(finding)
-    there = [dict(one) for each in looked.of_hosts.values() for one in each]
     for told in there:
         print(
             f"{told['finding_id']}  {told['what']}\n          breaks: {told['breaks']}\nhint: {told['mend']}"
         )
-    wrong = sum(not checked.sound for checked in found)
-    weights = [str(finding.weight) for finding in findings] + [str(one["weight"]) for one in there]
-    blocked = weights.count(str(Weight.BLOCKS))
     print(f"{len(found)} looked at, {wrong} to mend; the doctor has {len(weights)}, {blocked} in the way")
     return 1 if wrong or blocked else 0
 

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from bmwg.cli import as_json
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.registry import Checked, Examined, check
 from bmwg.reports.registry.against import changed
@@ -51,11 +52,14 @@ def add_parser(verbs: Any) -> None:
         "--log", type=Path, help="add: an organization's log of announced runs, <organization>.jsonl"
     )
     parser.add_argument("--readme", type=Path, help="add: README.md with a section '## Reproduce'")
+    as_json.add_argument(parser)
     parser.set_defaults(handler=handle)
 
 
 def handle(chosen: argparse.Namespace) -> int:
-    """Print every finding; 1 when there is one."""
+    """Print every finding; 1 when there is one. Raises ConfigError REG-09 for `--json` of another act."""
+    if chosen.json and chosen.act != "check":
+        raise ConfigError("REG-09", "--json", expected="registry check", found=f"registry {chosen.act}")
     trust = trust_of(chosen.folder) if has_body(chosen.folder) else None
     if chosen.act == "add" and chosen.log:
         print(_add_log(chosen.folder, chosen.log, trust))
@@ -72,6 +76,10 @@ def handle(chosen: argparse.Namespace) -> int:
         _write(chosen.folder, checked)
     elif chosen.act == "check":
         findings += strange(chosen.folder, lambda: generated(checked))
+    if chosen.json:
+        told = {"submissions": len(checked.entries), "findings": list(map(str, findings))}
+        as_json.show("registry", told)
+        return 1 if findings else 0
     for finding in findings:
         print(finding)
     print(f"{len(checked.entries)} submissions, {len(findings)} findings")

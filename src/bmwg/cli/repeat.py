@@ -85,6 +85,14 @@ def _check(chosen: argparse.Namespace) -> None:
         )
     if not 1 <= chosen.repeat <= _MOST:
         raise ConfigError("RUN-07", "--repeat", expected=f"1 to {_MOST} runs", found=str(chosen.repeat))
+    if chosen.json:
+        raise ConfigError(
+            "RUN-07",
+            "--repeat",
+            expected="no --json: it prints one run",
+            found="--json",
+            hint="bmwg compare --json",
+        )
     if chosen.challenge:
         raise ConfigError(
             "RUN-07", "--repeat", expected="no challenge: it is for one run", found="--challenge"

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bmwg.cli import selection
-from bmwg.cli.run import all_suites, run_suites
+from bmwg.cli import as_json, selection
+from bmwg.cli.run import all_suites, answered, run_suites
 from bmwg.resources import rooms
 from bmwg.resources.run.continuation import begun, find_run, require_whole
 from bmwg.resources.run.settings import Settings
@@ -23,6 +23,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument("--testbed", type=Path, help="testbed file, for a run whose guests have a disk image")
     parser.add_argument("--results", type=Path, help="folder of the runs (default: ./results)")
     parser.add_argument("--verbose", action="store_true", help="a line for each trial, not each cell only")
+    as_json.add_argument(parser)
     parser.set_defaults(handler=handle)
 
 
@@ -34,7 +35,7 @@ def handle(chosen: argparse.Namespace) -> int:
         os.environ["BMWG_TESTBED"] = str(chosen.testbed)
     if chosen.verbose:
         os.environ["BMWG_VERBOSE"] = "1"
-    return go_on(folder, chosen.suites or all_suites())
+    return answered(chosen, folder, lambda: go_on(folder, chosen.suites or all_suites()))
 
 
 def go_on(folder: Path, suites: Sequence[Path]) -> int:

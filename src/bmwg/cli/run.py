@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from robot.run import run_cli
 
-from bmwg.cli import exits, repeat, selection
+from bmwg.cli import as_json, exits, repeat, selection
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.testbed.guest import guest_spec
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.trial import disturbed
+from bmwg.reports.exported import as_data
+from bmwg.reports.opened import open_run
 from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
 from bmwg.resources.run import not_reached, preflight
@@ -53,6 +55,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--in-guest", action="store_true", help="run in a virtual machine with the distribution's full kernel"
     )
+    as_json.add_argument(parser)
     parser.set_defaults(handler=handle)
 
 
@@ -63,10 +66,25 @@ def handle(chosen: argparse.Namespace) -> int:
     """
     if chosen.repeat is not None or chosen.against is not None:
         return repeat.series(chosen)
+    run_id = chosen.run_id or repeat.new_id()
+    results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
+    return answered(chosen, results / run_id, lambda: _run(chosen, results, run_id))
+
+
+def answered(chosen: argparse.Namespace, folder: Path, run: Callable[[], int]) -> int:
+    """Run, and with `--json` print the answers of the run's folder, all else going to standard error."""
+    if not chosen.json:
+        return run()
+    with as_json.progress_aside():
+        status = run()
+    if (folder / RUN_FILE).exists():
+        as_json.show("answers", as_data(open_run(folder)))
+    return status
+
+
+def _run(chosen: argparse.Namespace, results: Path, run_id: str) -> int:
     suites, tags = selection.suites_of(chosen), selection.included(chosen)
     tests = selection.selected(suites, tags)
-    results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
-    run_id = chosen.run_id or repeat.new_id()
     if chosen.in_guest:
         if chosen.challenge:
             raise ConfigError("CHAL-03", "--challenge", expected="a run on this machine", found="--in-guest")

@@ -167,7 +167,7 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
         ("only stated by who made them:", sorted_out.stated),
         ("not checked:", sorted_out.unchecked),
     ):
-        if sentences:
+        if sentences and evidence is not None:  # of a file that is no bundle nothing was stated
             said += [title, *(f"  - {sentence}" for sentence in sentences)]
     if judgement is not None:
         said += _judged(judgement, clauses=clauses)

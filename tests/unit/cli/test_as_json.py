@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -60,6 +62,20 @@ def test_each_verb_prints_one_document_of_its_form(runs, capsys):
     assert len(made["runs"]) == 2
     assert told(capsys, "doctor", "--testbed", SIMULATED, "--json", statuses=(0, 1))["stalls"] is None
     assert told(capsys, "cleanup", first, "--json")["runs"] == [{"folder": first, "left": []}]
+
+
+def test_a_run_prints_its_answers_alone_and_what_it_tells_on_the_way_goes_to_standard_error(tmp_path):
+    given = ["run", "testcases/rfc2544", "--test", "R2544-TPUT-3.1", "--testbed", SIMULATED]
+    command = [sys.executable, "-m", "bmwg", *given, "--results", str(tmp_path), "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert not problems(document, "output")
+    (made,) = tmp_path.glob("*/run.json")
+    assert document["run_id"] == made.parent.name
+    assert document["answers"]
+    assert made.parent.name in done.stderr
+    assert main([*given, "--repeat", "2", "--json"]) == 2
 
 
 def test_a_plan_sums_up_its_kinds_and_says_which_time_nobody_knows(capsys):

@@ -24,6 +24,7 @@ from bmwg.reports.fleet.union import grades_of, union_of, verdicts_of
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.fleets import shard_planned
 from bmwg.reports.verify.verify import verify_folder
+from bmwg.schemas.validation import problems
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +67,10 @@ def rewritten(run: Path, **changes: object) -> None:
 
 def test_a_whole_fleet_is_told_verified_and_reported(whole, results) -> None:
     assert "2 of 2 shards are complete" in fleet("status", whole, results)
+    document = json.loads(fleet("status", whole, results, "--json"))
+    assert not problems(document, "output")
+    assert [one["counts"] for one in document["shards"]] == [of_shard(results, n).name for n in (1, 2)]
+    assert document["problems"] == []
     said = fleet("verify", whole, results)
     assert said.count("verified: run") == 2
     page = fleet("report", whole, results, "--format", "md").strip()

@@ -19,6 +19,7 @@ from bmwg.reports.bundle.signing import load_private
 from bmwg.reports.registry import check
 from bmwg.reports.registry.check import place_of, published
 from bmwg.reports.submissions.names import slug
+from bmwg.schemas.validation import problems
 
 pytestmark = pytest.mark.usefixtures("released")
 
@@ -53,6 +54,12 @@ def test_a_bundle_is_added_checked_and_never_changed(redacted, keys, tmp_path, c
     assert run("check", root) == 0
     assert run("check", root, "--against", "HEAD") == 1
     assert "REG-14" in capsys.readouterr().out
+    assert run("check", root, "--against", "HEAD", "--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert not problems(document, "output")
+    assert document["submissions"] == 1
+    assert any(finding.startswith("REG-14") for finding in document["findings"])
+    assert run("index", root, "--json") == 2
     (root / ".gitattributes").write_text(
         "published/** export-ignore\nkeys/** export-ignore\n", encoding="ascii"
     )
