@@ -259,6 +259,12 @@ def cell_words(cell: Cell) -> str:
     return f"{option(cell)}, {unit(cell.frame_octets, 'octets')}"
 
 
+def other_loads(run: Run) -> str:
+    """Name what a run found without frames, beside frames or alone."""
+    frames = any(outcome.cell.kind == FRAMES for outcome in run.outcomes)
+    return "What was found of other kinds of load" if frames else "What was found"
+
+
 def short_words(cell: Cell) -> str:
     """Return a cell in the fewest words: path, option and octets, or what its kind varies."""
     return cell.cell_id if cell.kind != FRAMES else f"{option(cell)} {cell.frame_octets}"

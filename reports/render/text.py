@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 NONE = "—"  # a field that has no value
 MAX_CHARACTERS = 1500  # choice: a longer text is cut, and shows it
@@ -65,3 +65,18 @@ def sequence(numbers: Iterable[int]) -> str:
         else:
             parts.append([number, number])
     return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in parts) or NONE
+
+
+def told_apart(ids: Sequence[str]) -> tuple[str, list[str]]:
+    """Return what ids of cells have in common, and each without it, in their order.
+
+    Parts stand between `/`; a part is common where every id has it at the same place. Of one id, or of ids
+    that leave nothing, nothing is taken away.
+    """
+    parts = [one.split("/") for one in ids]
+    shortest = min(map(len, parts), default=0)
+    common = {place for place in range(shortest) if len({one[place] for one in parts}) == 1}
+    left = ["/".join(part for place, part in enumerate(one) if place not in common) for one in parts]
+    if len(set(ids)) < 2 or not all(left):
+        return "", list(ids)
+    return ", ".join(parts[0][place] for place in sorted(common)), left

@@ -206,6 +206,8 @@ def _own(trial: RequestsResult) -> str:
 def _object(spec: RequestsSpec) -> str:
     if not spec.mix:
         return _octets(spec.object_octets)
+    if spec.turns:  # its table says what each application asks for
+        return f"mix {spec.mix} (mean {_octets(spec.object_octets)})"
     sizes = ", ".join(_octets(octets) for octets in spec.sizes_octets)
     return f"{sizes} by turns (mean {_octets(spec.object_octets)})"
 

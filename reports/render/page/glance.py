@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, Group, Part, Repeat, Rich, paragraph, table, title
-from bmwg.reports.render.facts import GLANCE_ROWS, Facts, short_words
+from bmwg.reports.render.facts import GLANCE_ROWS, Facts, other_loads, short_words
 from bmwg.reports.render.sections.common_columns import type_badge
 from bmwg.reports.render.sections.data_plane import brief
 from bmwg.reports.render.sections.results import central, found, tail
 from bmwg.reports.render.sections.unanswered import Unanswered, unanswered
-from bmwg.reports.render.text import NONE, number_of
+from bmwg.reports.render.text import NONE, number_of, told_apart
 
 _REASONS = 3  # choice: of what has no number, before the fold; the first page is of two screens
 
@@ -32,7 +32,7 @@ def glance(facts: Facts, figure: Sequence[Block], others_figure: Sequence[Block]
         repeat = [Repeat(summary="These numbers as a table", inside=tuple(numbers))] if figure else numbers
         lines.append(Group(name="glance", inside=(*figure, *repeat)))
     lines += _without(unanswered(facts))
-    lines += [*others_figure, *_others(others)]
+    lines += [*others_figure, *_others(facts, others)]
     return lines
 
 
@@ -74,19 +74,20 @@ def _load(facts: Facts, outcome: Outcome) -> str:
     return Rich(*badge.parts, Part(text=f" {ends}")) if ends != NONE else badge
 
 
-def _others(outcomes: Sequence[Outcome]) -> list[Block]:
-    """Return one row an answer of another kind of load."""
+def _others(facts: Facts, outcomes: Sequence[Outcome]) -> list[Block]:
+    """Return one row an answer of another kind of load; what their cells have in common is said once."""
+    shown = outcomes[:GLANCE_ROWS]
+    common, names = told_apart([outcome.cell.cell_id for outcome in shown])
     rows = [
         [
-            outcome.cell.cell_id,
+            name,
             outcome.metric,
             central(outcome) if outcome.type is OutcomeType.MEASURED else type_badge(outcome),
         ]
-        for outcome in outcomes[:GLANCE_ROWS]
+        for name, outcome in zip(names, shown, strict=True)
     ]
-    return table(
-        ["cell", "metric", "answer, with its 95 % interval"], rows, "What was found of other kinds of load"
-    )
+    caption = other_loads(facts.run) + (f"; all cells: {common}" if common else "")
+    return table(["cell", "metric", "answer, with its 95 % interval"], rows, caption)
 
 
 def _tail(outcome: Outcome | None) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
-from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.facts import Facts, other_loads
 from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.sections.results import Central, central, central_value
-from bmwg.reports.render.text import nanoseconds
+from bmwg.reports.render.text import nanoseconds, told_apart
 from bmwg.reports.store import Run
 
 NAME = "headlines"
@@ -45,7 +45,7 @@ def headline_plot(facts: Facts) -> Plot | None:
     left = len(every) - drawn
     return draw_plot(
         NAME,
-        "What was found of other kinds of load",
+        other_loads(facts.run),
         "Bars begin at zero; a stroke is the 95 % interval of a mean."
         + (f" {left} further answers are in the tables only." if left else ""),
         (6.4, 0.6 + 0.26 * drawn + 0.55 * len(shown)),
@@ -67,15 +67,15 @@ def _draw(axes: Any, key: tuple[str, str, str], rows: Sequence[Row], colour: str
     longest = max(found.number + (found.half or 0) for _, found in rows)
     axes.set_xlim(0, longest * 1.03 if longest > 0 else 1)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_yticks(
-        range(len(rows)), [label(one.cell.cell_id, 36, lines=2) for one, _ in rows], size=8, linespacing=0.9
-    )
+    common, names = told_apart([outcome.cell.cell_id for outcome, _ in rows])
+    axes.set_yticks(range(len(rows)), [label(name, 36, lines=2) for name in names], size=8, linespacing=0.9)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
     if unit_name == "ns":
         axes.xaxis.set_major_formatter(lambda value, _: nanoseconds(value))
     else:
         axes.xaxis.set_major_formatter("{x:,g}")
-    axes.set_xlabel(f"{kind}: {metric}{'' if unit_name == 'ns' else f', {unit_name}'}", size=8.5)
+    said = f"{kind}: {metric}{'' if unit_name == 'ns' else f', {unit_name}'}"
+    axes.set_xlabel(f"{said} ({label(common, 60)})" if common else said, size=8.5)
     axes.grid(axis="x", zorder=0)
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)

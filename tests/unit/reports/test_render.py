@@ -25,7 +25,16 @@ from bmwg.reports.render.page.report import PAGES, TEXT_FILE, write_report
 from bmwg.reports.render.page.summary import summary_lines
 from bmwg.reports.render.plots.extent import extent
 from bmwg.reports.render.sections.results import answer, banner
-from bmwg.reports.render.text import MAX_CHARACTERS, NONE, nanoseconds, percent, plain, sequence, unit
+from bmwg.reports.render.text import (
+    MAX_CHARACTERS,
+    NONE,
+    nanoseconds,
+    percent,
+    plain,
+    sequence,
+    told_apart,
+    unit,
+)
 from bmwg.reports.store import RunStore, read_run
 
 HOSTILE = (
@@ -334,3 +343,17 @@ def test_a_number_of_a_wide_interval_never_stands_alone():
     )
     assert "loss from 500" in answer(one)
     assert "loss from" not in answer(dataclasses.replace(one, upper=Bound(load_fps=410_000, trials=(2,))))
+
+
+@pytest.mark.parametrize(
+    ("ids", "common", "left"),
+    [
+        (["rate/pod/1p/a", "rate/native/1p/b"], "rate, 1p", ["pod/a", "native/b"]),
+        (["rate/pod/a", "rate/pod/a/tls"], "", ["rate/pod/a", "rate/pod/a/tls"]),  # nothing of one is left
+        (["a/b"], "", ["a/b"]),
+        (["a/b", "a/b"], "", ["a/b", "a/b"]),
+        ([], "", []),
+    ],
+)
+def test_what_ids_have_in_common_is_said_once(ids, common, left):
+    assert told_apart(ids) == (common, left)
