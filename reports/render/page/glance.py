@@ -87,7 +87,7 @@ def _others(facts: Facts, outcomes: Sequence[Outcome]) -> list[Block]:
         for name, outcome in zip(names, shown, strict=True)
     ]
     caption = other_loads(facts.run) + (f"; all cells: {common}" if common else "")
-    return table(["cell", "metric", "answer, with its 95 % interval"], rows, caption)
+    return table(["cell", "metric", "answer, with what bounds it"], rows, caption)
 
 
 def _tail(outcome: Outcome | None) -> str:

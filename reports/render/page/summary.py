@@ -25,7 +25,7 @@ def summary_lines(run: Run) -> list[str]:
         lines.append(f"Not assessed: {lacking} of {len(told.outcomes)} answers, reasons below.")
     lines += _throughputs(told)
     lines += _aligned(
-        [("cell", "metric", "answer, with its 95 % interval")]
+        [("cell", "metric", "answer, with what bounds it")]
         + [
             (plain(outcome.cell.cell_id), plain(outcome.metric), plain(central(outcome)))
             for outcome in run.outcomes

@@ -1,4 +1,4 @@
-"""The first figure of kinds of load that send no frames: what each found, with its 95 % interval.
+"""The first figure of kinds of load that send no frames: what each found, with what bounds it.
 
 A panel holds one metric in one unit, from zero. Answers through translated machines are left out: they show
 function, never a rate (docs/adr/machines.md), and stand in the sections.
@@ -46,7 +46,8 @@ def headline_plot(facts: Facts) -> Plot | None:
     return draw_plot(
         NAME,
         other_loads(facts.run),
-        "Bars begin at zero; a stroke is the 95 % interval of a mean."
+        "Bars begin at zero; a stroke is the 95 % interval of a mean, and a pale end reaches to the lowest"
+        " load of a search that did not meet its criteria."
         + (f" {left} further answers are in the tables only." if left else ""),
         (6.4, 0.6 + 0.26 * drawn + 0.55 * len(shown)),
         draw,
@@ -59,12 +60,15 @@ def _draw(axes: Any, key: tuple[str, str, str], rows: Sequence[Row], colour: str
     kind, metric, unit_name = key
     for place, (outcome, found) in enumerate(rows):
         axes.barh(place, found.number, height=_BAR, color=colour, alpha=0.75, zorder=2)
+        if found.unmet is not None:
+            beyond = found.unmet - found.number
+            axes.barh(place, beyond, height=_BAR, left=found.number, color=colour, alpha=0.2, zorder=2)
         if found.half is not None:
             ends = [found.number - found.half, found.number + found.half]
             axes.plot(ends, [place, place], color=INK, linewidth=1.4, zorder=3)
         across = axes.get_yaxis_transform()
         axes.text(1.015, place, central(outcome), transform=across, va="center", size=8, color=INK)
-    longest = max(found.number + (found.half or 0) for _, found in rows)
+    longest = max(max(found.number + (found.half or 0), found.unmet or 0) for _, found in rows)
     axes.set_xlim(0, longest * 1.03 if longest > 0 else 1)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     common, names = told_apart([outcome.cell.cell_id for outcome, _ in rows])

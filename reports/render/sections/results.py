@@ -26,23 +26,27 @@ from bmwg.reports.render.facts import (
 from bmwg.reports.render.plots.extent import extent
 from bmwg.reports.render.sections.common_columns import HEAD, TAIL, TYPE_WORDS, back, bound, front, remarks_of
 from bmwg.reports.render.sections.guest import guest_sentence
-from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
+from bmwg.reports.render.text import NONE, nanoseconds, percent, unit, whole
 from bmwg.reports.store.run import CABLES
 
 GUEST_BANNER = "guest"  # stands before everything else
 FULL_TRIAL_S = 60.0  # rfc2544-24
-_CENTRES = ("", ".lossless", ".median", ".mean")  # of what a metric's name names; the first that is there
+_CENTRES = ("", ".lossless", ".met", ".median", ".mean")  # the first that is there
 _SCALES = {"bit/s": (1e6, "Mbit/s"), "octets/s": (1e6, "MB/s"), "flop/s": (1e9, "Gflop/s")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Central:
-    """The number by which an answer is told, in the unit that reads best; `half` of its 95 % interval."""
+    """The number by which an answer is told, in the unit that reads best; `half` of its 95 % interval.
+
+    `unmet` is, of a search, the lowest load that did not meet the criteria: the truth lies between.
+    """
 
     number: float
     unit: str
     half: float | None
     within: str = ""
+    unmet: float | None = None
 
 
 def central_value(outcome: Outcome) -> Central | None:
@@ -55,7 +59,9 @@ def central_value(outcome: Outcome) -> Central | None:
     scale, unit_name = _SCALES.get(value.unit, (1.0, value.unit))
     number = value.number / scale if scale != 1.0 else value.number
     if half is None or half.unit != value.unit or name != ".mean":
-        return Central(number=number, unit=unit_name, half=None)
+        above = told.get(".unmet") if name == ".met" else None
+        unmet = above.number / scale if above is not None else None
+        return Central(number=number, unit=unit_name, half=None, unmet=unmet)
     count, deployments = told.get(".repetitions"), told.get(f".{DEPLOYMENTS}")
     return Central(
         number=number,
@@ -66,11 +72,16 @@ def central_value(outcome: Outcome) -> Central | None:
 
 
 def central(outcome: Outcome) -> str:
-    """Return the number of a measured outcome of any kind of load, with its 95 % interval if it has one."""
+    """Return the number of a measured outcome of any kind of load, with what bounds it.
+
+    That is its 95 % interval, or the lowest load of its search that did not meet the criteria.
+    """
     found = central_value(outcome)
     if found is None:
         return ""
     text = quantity_text(found.number, found.unit)
+    if found.unmet is not None:
+        return f"{text}, not {whole(found.unmet)}"
     if found.half is None:
         return text
     return f"{text} ± {quantity_text(found.half, found.unit)} {found.within}".rstrip()

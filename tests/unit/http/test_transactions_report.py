@@ -17,6 +17,7 @@ from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.reports.kinds.requests import physics
 from bmwg.reports.kinds.requests.section import http_section, http_summary
 from bmwg.reports.render.blocks import Grid, Paragraph, flat
+from bmwg.reports.render.sections.results import central
 from bmwg.reports.store import RunStore, read_run
 
 USED = profile.load("rfc9411-quick")
@@ -45,6 +46,8 @@ def test_an_answer_stands_with_its_function_tls_object_and_kpis(tmp_path: Path) 
             store.add_outcome(cells.REQUESTS.answered(one, told))
         store.close(None, "complete")
     run = read_run(tmp_path / "r")
+    ends = {value.metric.partition(".")[2]: value.number for value in run.outcomes[0].values}
+    assert central(run.outcomes[0]) == f"{ends['met']}\u00a0connections/s, not {ends['unmet']:,}"
     blocks = list(flat(http_section(run)))
     said = " ".join(str(block.text) for block in blocks if isinstance(block, Paragraph))
     assert "no verdict or grade rests on them" in said
