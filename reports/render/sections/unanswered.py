@@ -19,6 +19,7 @@ _HELPS = {
 }
 _LONGER = "a profile with longer trials, which a buffer cannot carry"
 _Lacking = tuple[str, Outcome]  # words before the cell's name
+_AGAIN = "longer trials, or a quieter hour, see `bmwg doctor`"
 _QUIETER = "a quieter hour or CPUs of its own, see `bmwg doctor`"
 
 
@@ -82,5 +83,10 @@ def _reason(facts: Facts, outcome: Outcome) -> tuple[str, str]:
         return f"unstable, {said}", _LONGER
     if outcome.type is OutcomeType.UNSTABLE:
         disturbed = outcome.cell.kind == FRAMES and bool(facts.set_aside(outcome).count)
-        return f"unstable, {said}", _QUIETER if disturbed else helps
+        return f"unstable, {said}", _QUIETER if disturbed else helps or _other(outcome)
     return said if outcome.type is OutcomeType.NOT_ASSESSED else f"invalid, {said}", helps
+
+
+def _other(outcome: Outcome) -> str:
+    """Say what helps a search of another kind of load, which met and missed the same one."""
+    return "" if outcome.cell.kind == FRAMES else _AGAIN

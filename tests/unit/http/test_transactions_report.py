@@ -14,10 +14,13 @@ from bmwg.methodology.kinds.requests import profile
 from bmwg.methodology.kinds.requests.mixes import APPLICATIONS, BMWG_WEB, RFC9411_MIXED
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.kinds.requests.sustained import Sustained
+from bmwg.methodology.records import OutcomeType
 from bmwg.reports.kinds.requests import physics
 from bmwg.reports.kinds.requests.section import http_section, http_summary
 from bmwg.reports.render.blocks import Grid, Paragraph, flat
+from bmwg.reports.render.facts import facts
 from bmwg.reports.render.sections.results import central
+from bmwg.reports.render.sections.unanswered import unanswered
 from bmwg.reports.store import RunStore, read_run
 
 USED = profile.load("rfc9411-quick")
@@ -66,6 +69,10 @@ def test_an_answer_stands_with_its_function_tls_object_and_kpis(tmp_path: Path) 
     (plain,) = [row for row in rows if any(cell.endswith(" connections") for cell in row)]
     assert plain[2] == "none"
     assert "3 answers" in http_summary(run)
+    moved = replace(run.outcomes[0], type=OutcomeType.UNSTABLE, values=(), reason="contradicted")
+    (line,) = unanswered(facts(replace(run, outcomes=[moved])))
+    assert line.why == "unstable, contradicted"
+    assert "longer trials, or a quieter hour" in line.helps
     assert (
         "times at half of the rate found. After RFC 9411, section 7.8; 1 transaction a connection"
         in half.caption
