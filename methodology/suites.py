@@ -169,6 +169,7 @@ RFC2889_CASES = tuple(
         ("R2889-BURST-1.1", "burst_interval_16"),
         ("R2889-BURST-1.2", "burst_interval_64"),
         ("R2889-BURST-1.3", "burst_interval_256"),
+        ("R2889-BCAST-1.1", "broadcast_latency"),
     )
 )
 # Tests of VSPERF that RFC 8204 arranges, on paths that a profile names; not in the default folder.

@@ -105,7 +105,9 @@ class SimulatedTraffic(OfFrames):
         self._random = random.Random(self.config.seed)
         self.updates = 0  # routing updates sent, whose states take turns
         self._ports: tuple[TesterPort, ...] | None = None
-        self._switch = SimulatedSwitch(table_entries=self.config.table_entries)
+        self._switch = SimulatedSwitch(
+            table_entries=self.config.table_entries, latency_ns=self.config.latency_ns
+        )
         self._knee_fps: float = self.config.knee_fps
 
     @classmethod

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.traffic.simulated_shapes import burst_times
 from bmwg.methodology.records import StreamCounts, TrialSpec
+from bmwg.methodology.trial.frame_times import LatencyHistogram
 from bmwg.methodology.trial.pattern import Pattern
 from bmwg.methodology.trial.trial_limits import MAX_LEGAL_OCTETS, MIN_FRAME_OCTETS
 
@@ -24,9 +25,13 @@ PATTERNS: Mapping[str, JsonValue] = {  # what it says of its trials between seve
 
 @dataclass(slots=True, kw_only=True)
 class SimulatedSwitch:
-    """`table_entries` is how many addresses it knows at most, `told` how many of one port it was told."""
+    """`table_entries` is how many addresses it knows at most, `told` how many of one port it was told.
+
+    Each frame takes `latency_ns`.
+    """
 
     table_entries: int
+    latency_ns: int
     told: int = 0
 
     def streams(self, spec: TrialSpec, *, limit_fps: int, knee_fps: float) -> tuple[StreamCounts, ...]:
@@ -42,20 +47,30 @@ class SimulatedSwitch:
             meant = pattern.meant_for(port, [sent * one for one in of_all])
             load_fps = pattern.loads_at(port) * min(spec.load_fps, limit_fps)
             passed = meant if load_fps <= knee_fps else int(meant * knee_fps / load_fps)
+            received = passed if legal else 0
             each.append(
                 StreamCounts(
                     intended_frames=pattern.meant_for(port, [spec.intended_frames * one for one in of_all]),
                     sent_frames=meant,
-                    received_frames=passed if legal else 0,
+                    received_frames=received,
                     flooded_frames=0 if pattern.senders_to(port) or pattern.to[port] else flooded,
                     largest_burst_frames=1,
                     largest_gap_ns=20_000,
                     largest_lateness_ns=20_000,
                     effective_duration_ns=round(spec.due_s * 1e9) if meant else 0,
+                    latency=self._latency(received),
                     bursts=burst_times(spec) if meant else None,
                 )
             )
         return tuple(each)
+
+    def _latency(self, frames: int) -> LatencyHistogram:
+        if not frames:
+            return LatencyHistogram()
+        took = self.latency_ns
+        return LatencyHistogram(
+            buckets=((took, took, frames),), sum_ns=took * frames, min_ns=took, max_ns=took
+        )
 
     def _flooded(self, spec: TrialSpec, pattern: Pattern, sent: int) -> int:
         """Take note of what a trial tells; return how many of its frames go to unknown addresses."""

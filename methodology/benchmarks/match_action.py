@@ -2,6 +2,7 @@
 
 A flow stands for each of the two ports, in these words of `ovs-ofctl`; in braces is what a deployment fills
 in: the port that a frame enters by, the one that it leaves by, addresses of its sender and of its receiver.
+Frames whose tag is changed are sent with one: they arrive as long as they left.
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ _PREFIX = "match-action-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchAction:
-    """What is matched, and what is done; `share` (0..1) of the test frames match."""
+    """What is matched, and what is done; `share` (0..1) of the test frames match.
+
+    All are sent with the tag of `vlan_id`, where there is one.
+    """
 
     code: str
     match: str
     actions: str
     share: Fraction = Fraction(1)
+    vlan_id: int | None = None
 
     @property
     def modifier(self) -> str:
@@ -43,6 +48,7 @@ class MatchAction:
 
 
 _OUT = "output:{to}"
+_VLANS = (100, 200)  # choice: as sent, and as it arrives
 _MAC = "02:00:00:00:00:5f"  # choice: administered by ourselves
 KNOWN: Mapping[str, MatchAction] = {
     one.code: one
@@ -63,6 +69,12 @@ KNOWN: Mapping[str, MatchAction] = {
             match="in_port={from},udp,tp_src=0x1/0x1",
             actions=f"dec_ttl,{_OUT}",
             share=Fraction(1, 2),
+        ),
+        MatchAction(
+            code="set_vlan",
+            match=f"in_port={{from}},dl_vlan={_VLANS[0]}",
+            actions=f"mod_vlan_vid:{_VLANS[1]},{_OUT}",
+            vlan_id=_VLANS[0],
         ),
     )
 }

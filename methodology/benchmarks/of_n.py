@@ -156,7 +156,7 @@ def _values(metric: str, held: Tries, failed: Tries | None) -> tuple[Quantity, .
         (f"{metric}.{FAILED}", None if failed is None else failed.load_fps, FRAMES_PER_S),
         (f"{metric}.{HELD_LOSSLESS}", held.lossless, "trials"),
         (f"{metric}.{FAILED_LOSSLESS}", None if failed is None else failed.lossless, "trials"),
-        (f"{metric}.{LATENCY}", _mean_ns(held.trials), "ns"),
+        (f"{metric}.{LATENCY}", mean_ns(held.trials), "ns"),
     ]
     return tuple(
         Quantity(metric=name, number=number, unit=unit)
@@ -165,7 +165,8 @@ def _values(metric: str, held: Tries, failed: Tries | None) -> tuple[Quantity, .
     )
 
 
-def _mean_ns(trials: Sequence[JudgedTrial]) -> float | None:
+def mean_ns(trials: Sequence[JudgedTrial]) -> float | None:
+    """Return the mean latency of all frames that came in some trials; None where no frame has one."""
     streams = [stream.latency for trial in trials for stream in trial.result.streams]
     frames = sum(one.frames for one in streams)
     return sum(one.sum_ns for one in streams) / frames if frames else None

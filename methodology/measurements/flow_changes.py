@@ -10,7 +10,7 @@ from bmwg.methodology.benchmarks.flow_changes import Coupling
 from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
-from bmwg.methodology.measurements.modifiers import named, search_beside
+from bmwg.methodology.measurements.modifiers import mean_latency, named, search_beside
 from bmwg.methodology.measurements.throughput import bisection_trials
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
@@ -72,6 +72,7 @@ def _search(asked: Asked, coupling: Coupling) -> tuple[Outcome, Exception | None
     found = search_beside(asked, named(coupling.modifier), coupling.metric)
     outcome = replace(
         found.outcome,
+        values=(*found.outcome.values, *mean_latency(found)),
         requirements=flow_changes.REQUIREMENTS,
         quality=(*found.outcome.quality, *_seen(coupling, found.trials)),
     )

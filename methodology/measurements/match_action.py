@@ -10,11 +10,11 @@ from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.flow_changes import without_number
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
-from bmwg.methodology.measurements.modifiers import named, search_beside
+from bmwg.methodology.measurements.modifiers import mean_latency, search_beside
 from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
 from bmwg.methodology.measurements.throughput import bisection_trials
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Cell, FrameFormat, OutcomeType
+from bmwg.methodology.records import Cell, FrameFormat, OutcomeType, TrialSpec
 from bmwg.methodology.trial.judging import JudgedTrial
 
 NAME = "match_action"
@@ -54,9 +54,10 @@ class Matched(OneMetric):
 
     def measure(self, asked: Asked) -> Answered:
         """Search with the flows standing; no number where their own count is not of the frames that match."""
-        found = search_beside(asked, named(self.one.modifier), self.metric)
+        found = search_beside(asked, self.changed, self.metric)
         outcome = replace(
             found.outcome,
+            values=(*found.outcome.values, *mean_latency(found)),
             requirements=match_action.REQUIREMENTS,
             quality=(*found.outcome.quality, f"flows: {self.one.words}"),
         )
@@ -65,6 +66,11 @@ class Matched(OneMetric):
             reason = f"the flows did not match the frames of trials {wrong}, by their own counts"
             outcome = without_number(outcome, reason)
         return Answered(outcomes=(outcome,), error=found.error)
+
+    def changed(self, spec: TrialSpec) -> TrialSpec:
+        """Return a trial beside the flows; its frames have the tag that they match, if any."""
+        vlan_id = spec.vlan_id if self.one.vlan_id is None else self.one.vlan_id
+        return replace(spec, modifier=self.one.modifier, vlan_id=vlan_id)
 
     def matched(self, trial: JudgedTrial) -> bool:
         """Whether the flows counted the frames that match: all of a trial without loss, exactly.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.answers import throughput
+from bmwg.methodology.benchmarks import of_n
 from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
@@ -29,6 +30,20 @@ class Beside:
     outcome: Outcome
     trials: tuple[JudgedTrial, ...]
     error: Exception | None
+
+
+def mean_latency(found: Beside) -> tuple[Quantity, ...]:
+    """Return the mean latency of all frames that came in the trials of the bound; nothing without a number.
+
+    That is the average latency that VSPERF's tests report beside a rate (LTP 3.2.5.3.2).
+    """
+    outcome = found.outcome
+    if outcome.type is not OutcomeType.MEASURED or outcome.lower is None:
+        return ()
+    number = of_n.mean_ns([trial for trial in found.trials if trial.seq in outcome.lower.trials])
+    if number is None:
+        return ()
+    return (Quantity(metric=f"{outcome.metric}.{of_n.LATENCY}", number=number, unit="ns"),)
 
 
 def named(modifier: str) -> Callable[[TrialSpec], TrialSpec]:

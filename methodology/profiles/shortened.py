@@ -25,6 +25,10 @@ _DELAY_VARIATION_S = 60.0  # rfc8219-7.3
 _BURST_SEARCHES = 50  # rfc2544-26.4
 _AFTER_BURST_S = 2.0  # rfc9004-6.2
 _OVERLOAD_S = 60.0  # rfc2544-26.5
+_LEAST_SWITCH_TRIAL_S, _SWITCH_TRIAL_S = 1.0, 30.0  # rfc2889-5.1.2
+_SWITCH_TESTS = ("forwarding_rate", "congestion_control", "illegal_frames")
+_BROADCAST = ("broadcast-",)
+_LOADED = ("full-mesh-", "one-to-many-", "many-to-one-", "one-way-mesh-")  # patterns with a throughput
 _MS = 1_000_000
 
 
@@ -277,6 +281,57 @@ def _recovery(data: Data) -> str:
     return f"{said}; the average is of {count}" if count else said
 
 
+def _patterns(data: Data) -> dict[str, set[int]]:
+    """Return the frame sizes of each pattern of ports that the profile names (RFC 2889)."""
+    found: dict[str, set[int]] = {}
+    for line in _lines(data):
+        for pattern in line.get("axes", {}).get("pattern", ()):
+            found.setdefault(str(pattern), set()).update(map(int, line["frame_octets"]))
+    return found
+
+
+def _switch_trials(data: Data) -> str:
+    if not _patterns(data):
+        return ""
+    goals, own_s = _durations(data)
+    named = [_setting(data, name, "trial_s", _SWITCH_TRIAL_S) for name in _SWITCH_TESTS]
+    short = sorted({one for one in (*goals, own_s, *named) if one < _LEAST_SWITCH_TRIAL_S})
+    return f"trials between several ports send for {_range(short)} s, not for at least 1 s" if short else ""
+
+
+def _switch_throughput(data: Data) -> str:
+    """Say by which goals a throughput of patterns is found that RFC 2889 does not know: trials may lose."""
+    search = data["search"]
+    if not _patterns(data) or search.get("algorithm") != "mlrsearch":
+        return ""
+    lossy = [goal["name"] for goal in search.get("goals", ()) if _forgiving(goal)]
+    said = f"a throughput of several ports by the goal {_worded(lossy)} of RFC 9971 is one at which trials"
+    return f"{said} may lose frames, not one without loss" if lossy else ""
+
+
+def _forgiving(goal: Data) -> bool:
+    return bool(goal["goal_loss_ratio"] or goal["goal_exceed_ratio"])
+
+
+def _one_size(data: Data, *, broadcast: bool) -> str:
+    mine = _BROADCAST if broadcast else _LOADED
+    found = _patterns(data).items()
+    single = sorted(name for name, sizes in found if name.startswith(mine) and len(sizes) == 1)
+    return f"one frame size of {_worded(single)}, so no graph over the sizes" if single else ""
+
+
+def _switch_graphs(data: Data) -> str:
+    return _one_size(data, broadcast=False)
+
+
+def _broadcast_graphs(data: Data) -> str:
+    return _one_size(data, broadcast=True)
+
+
+def _worded(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def _setting(data: Data, measurement: str, name: str, otherwise: float) -> float:
     """Return a setting of a measurement; without one it is as its document has it."""
     return float(data.get("benchmarks", {}).get(measurement, {}).get(name, otherwise))
@@ -288,8 +343,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    words = [str(number) for number in numbers]
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+    return _worded([str(number) for number in numbers])
 
 
 SHORTENED = (
@@ -315,4 +369,8 @@ SHORTENED = (
     Shortened(requirement="RFC2544-26.4-03", words=_burst_searches),
     Shortened(requirement="RFC9004-6.2-02", words=_after_burst),
     Shortened(requirement="RFC2544-26.5-01", words=_recovery),
+    Shortened(requirement="RFC2889-5.1.4.1", words=_switch_throughput),
+    Shortened(requirement="RFC2889-5.1.2-05", words=_switch_trials),
+    Shortened(requirement="RFC2889-5.1.5-01", words=_switch_graphs),
+    Shortened(requirement="RFC2889-5.10.5", words=_broadcast_graphs),
 )

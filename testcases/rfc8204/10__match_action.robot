@@ -47,3 +47,7 @@ Flows That Set The Source MAC Address
 Flows That Decrement The Hop Limit Of Half Of The Frames
     [Tags]    id:LTD-MATCH-1.10
     Measure Its Cells
+
+Flows That Change The VLAN Of Tagged Frames
+    [Tags]    id:LTD-MATCH-1.11    req:LTP-3.3.2
+    Measure Its Cells

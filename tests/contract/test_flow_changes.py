@@ -1,6 +1,7 @@
 """Idle flows of a real Open vSwitch, and their changes at a rate; frames go through meanwhile."""
 
 import os
+import re
 import signal
 import time
 from dataclasses import replace
@@ -10,7 +11,7 @@ from tests.contract.trials_support import lossless, whole
 
 from bmwg.drivers.actuators.acting import ActingTraffic, settle
 from bmwg.drivers.actuators.place import Place
-from bmwg.drivers.network import ovs_flows, ovs_parts
+from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_tools
 from bmwg.drivers.nodes import process
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
@@ -161,7 +162,8 @@ def test_each_first_frame_of_a_flow_is_an_upcall_and_no_later_one_is(switch, tmp
 
 @pytest.mark.quiet
 @pytest.mark.parametrize(
-    "codes", [("macs", "dec_ttl_half"), pytest.param(tuple(match_action.KNOWN), marks=pytest.mark.slow)]
+    "codes",
+    [("macs", "dec_ttl_half", "set_vlan"), pytest.param(tuple(match_action.KNOWN), marks=pytest.mark.slow)],
 )
 def test_flows_count_the_frames_that_match_them(switch, tmp_path, codes):
     """Known truth: every frame of a trial without loss, or every other one, by the flows' own counts."""
@@ -170,8 +172,8 @@ def test_flows_count_the_frames_that_match_them(switch, tmp_path, codes):
     with EmbeddedTraffic(config) as tester, ActingTraffic(tester, place) as acting:
         acting.attach(deployment.ports)
         for one in map(match_action.KNOWN.__getitem__, codes):
-            spec = TrialSpec(
-                frame_octets=64, load_fps=1_000, duration_s=0.256, flows=256, modifier=one.modifier
+            spec = Matched(one=one).changed(
+                TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.256, flows=256)
             )
             acting.learn(spec)
             result = whole(acting, spec, lossless)
@@ -180,6 +182,9 @@ def test_flows_count_the_frames_that_match_them(switch, tmp_path, codes):
             assert told[match_action.FRAMES] == result.sent_frames * one.share, one.code
             matched = Matched(one=one).matched(JudgedTrial(seq=1, result=result, validity=Validity.VALID))
             assert matched, one.code
+            if one.vlan_id is not None:  # what the caches did to these frames
+                done = place.node.call(ovs_tools.asked, words=["dpctl/dump-flows"])
+                assert re.search(r"vlan\(vid=100\b.*actions:.*vid=200\b", done), done
         settle(acting)
         (flow,) = place.node.call(ovs_flows.standing, bridge="bmwg-swo0")
         assert "NORMAL" in flow

@@ -26,6 +26,13 @@ def processes(group: Group) -> dict[str, str]:
     return {pid: name for pid, name in names.items() if name}
 
 
+def ends(group: Group, pid: str) -> bool:
+    """Whether a process begins or ends: it has no words, or only its parent has not collected it."""
+    words = text_or_none(group.source, f"/proc/{pid}/cmdline")
+    state = (text_or_none(group.source, f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
+    return words == "" or state[:1] in (["Z"], ["X"])
+
+
 def _of_this_network(group: Group, pid: str) -> bool:
     """Whether a process is in the network namespace of whoever asks, or nobody can tell.
 
@@ -149,20 +156,12 @@ def container(group: Group) -> None:
     def daemons() -> list[str]:
         named = [(pid, name) for pid, name in processes(group).items() if name in _DAEMONS]
         mine = [(pid, name) for pid, name in named if _of_this_network(group, pid)]
-        return sorted({name for pid, name in mine if not (tells(pid) or ended(pid))})
+        return sorted({name for pid, name in mine if not (ends(group, pid) or tells(pid))})
 
     def tells(pid: str) -> bool:
-        """Whether a process only tells its version, as for another record that is taken at this moment.
-
-        While a process begins or ends it has a name and no words. A daemon has words.
-        """
+        """Whether a process only tells its version, as for another record that is taken at this moment."""
         words = text_or_none(group.source, f"/proc/{pid}/cmdline")
-        return words is not None and (not words or "--version" in words.split("\0"))
-
-    def ended(pid: str) -> bool:
-        """Whether only its parent has not collected a process yet."""
-        state = (text_or_none(group.source, f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
-        return state[:1] in (["Z"], ["X"])
+        return words is not None and "--version" in words.split("\0")
 
     group.take("daemons", "file", "/proc/*/comm", daemons)
 

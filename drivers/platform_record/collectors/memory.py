@@ -27,6 +27,15 @@ _TYPES = {
     0x23: "LPDDR5",
     0x07: "RAM",
 }
+_USAGE = {  # ltp-3.2.8
+    "free": "MemFree",
+    "active": "Active",
+    "inactive": "Inactive",
+    "buffers": "Buffers",
+    "cached": "Cached",
+    "swap_cached": "SwapCached",
+    "swap_free": "SwapFree",
+}
 _HUGE = "/sys/kernel/mm/hugepages"
 _NODES = "/sys/devices/system/node"
 
@@ -36,6 +45,7 @@ def memory(group: Group) -> None:
     group.file("total_octets", "/proc/meminfo", lambda text: _kib(text, "MemTotal") * 1024)
     group.file("available_octets", "/proc/meminfo", lambda text: _kib(text, "MemAvailable") * 1024)
     group.file("swap_octets", "/proc/meminfo", lambda text: _kib(text, "SwapTotal") * 1024)
+    group.file("usage_octets", "/proc/meminfo", _usage)
     group.take("modules", "file", _TABLES, lambda: _modules(group))
     group.take("type", "file", _TABLES, lambda: sorted({str(module["type"]) for module in _modules(group)}))
     group.take("channels", "file", _TABLES, lambda: _channels(_modules(group)))
@@ -55,6 +65,16 @@ def memory(group: Group) -> None:
         absent="the kernel has no transparent hugepages",
     )
     group.file("same_page_merging", "/sys/kernel/mm/ksm/run", integer, absent="the kernel has no KSM")
+
+
+def _usage(text: str) -> dict[str, int]:
+    """How memory and swap were in use, octets; used is what could not be given out."""
+    usage = {name: _kib(text, key) * 1024 for name, key in _USAGE.items()}
+    used = {
+        "used": (_kib(text, "MemTotal") - _kib(text, "MemAvailable")) * 1024,
+        "swap_used": (_kib(text, "SwapTotal") - _kib(text, "SwapFree")) * 1024,
+    }
+    return usage | used
 
 
 def _kib(text: str, key: str) -> int:

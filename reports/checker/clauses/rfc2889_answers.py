@@ -40,6 +40,7 @@ from bmwg.reports.checker.verdicts import (
 )
 
 _OFFERED = "the forwarding rate of a trial, and the load that was offered in it"
+_BOTH = (rates.METRIC, frame_loss.METRIC)
 _LEAST_LOADS = 2  # rfc2889-5.9.2: several
 
 
@@ -86,21 +87,25 @@ def both_loads(scope: Scope) -> Answer:
 @clause("RFC2889-5.10.4")
 def broadcast_results(scope: Scope) -> Answer:
     """Of broadcast frames there are a forwarding rate with its load, and a loss rate at the trial's end."""
-    cells = {
-        one.cell.cell_id
-        for one in scope.outcomes
-        if patterns.kind_of(one.cell.axes) == "broadcast" and one.metric in (rates.METRIC, frame_loss.METRIC)
-    }
-    if not cells:
+    tried: dict[str, dict[str, Outcome]] = {}
+    for one in scope.outcomes:
+        if patterns.kind_of(one.cell.axes) == "broadcast" and one.metric in _BOTH:
+            tried.setdefault(one.cell.cell_id, {})[one.metric] = one
+    if not tried:
         return not_applicable("no forwarding rate and no loss rate of broadcast frames")
-    lost = {one.cell.cell_id for one in measured(scope, frame_loss.METRIC) if one.values}
-    rated = {
-        one.cell.cell_id
-        for one in measured(scope, rates.METRIC)
-        if _at_its_load(one, [t for t in taken(scope, one) if t.trial.valid], intended=False)
-    }
-    wrong = sorted(cells - (lost & rated))
-    return none_wrong(wrong, len(cells), f"{_OFFERED}; loss at its end", "cells")
+    numbers = {outcome.outcome_id for name in _BOTH for outcome in measured(scope, name)}
+    if not numbers & {one.outcome_id for found in tried.values() for one in found.values()}:
+        return not_applicable("the run has no number of it")
+
+    def told(one: Outcome | None) -> bool:
+        if one is None or one.outcome_id not in numbers:
+            return one is not None  # why there is no number is no matter of the report
+        if one.metric == frame_loss.METRIC:
+            return bool(one.values)
+        return _at_its_load(one, [t for t in taken(scope, one) if t.trial.valid], intended=False)
+
+    wrong = sorted(cell for cell, found in tried.items() if not all(told(found.get(name)) for name in _BOTH))
+    return none_wrong(wrong, len(tried), f"{_OFFERED}; loss at its end", "cells")
 
 
 @clause("RFC2889-5.6.2")
@@ -109,7 +114,8 @@ def rate_parameters(scope: Scope) -> Answer:
     mine = of_metric(scope, rates.METRIC)
     answer = stated(scope, mine, burst=False, without="no trial of a forwarding rate")
     uneven = []
-    for cell in dict.fromkeys(one.cell_id for one in mine):
+    cells = dict.fromkeys(one.cell_id for one in mine)
+    for cell in cells:
         specs = [one.trial.result.spec for one in mine if one.cell_id == cell]
         loads = sorted({spec.load_fps for spec in specs})
         steps = {high - low for low, high in pairwise(loads[:-1])}
@@ -117,7 +123,7 @@ def rate_parameters(scope: Scope) -> Answer:
         same = len({(spec.frame_octets, spec.duration_s) for spec in specs}) == 1
         if not same or len(steps) > 1 or any(last > step for step in steps):
             uneven.append(cell)
-    return none_wrong(uneven, len(mine), "one size and duration, even steps", "cells") if uneven else answer
+    return none_wrong(uneven, len(cells), "one size and duration, even steps", "cells") if uneven else answer
 
 
 def _table_parameters(scope: Scope, metric: str) -> Answer:

@@ -21,6 +21,7 @@ from bmwg.reports.render.sections import (
     soak_table,
     switch_tables,
     switch_turns,
+    vsperf_defaults,
     vsperf_tables,
 )
 
@@ -48,6 +49,7 @@ SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
     vsperf_tables.matched,
     vsperf_tables.first,
     vsperf_tables.soaks,
+    vsperf_defaults.departures,
     switch_turns.of_all_senders,
     neighbour_table.beside,
     switch_tables.forwarding_rates,
@@ -57,6 +59,7 @@ SECTIONS: tuple[Callable[[Facts], list[Block]], ...] = (
     switch_tables.learning_rates,
     switch_turns.rate_turns,
     switch_tables.illegal,
+    switch_tables.broadcast_latencies,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bmwg.methodology.benchmarks import (
+    broadcast_latency,
     caching_capacity,
     congestion,
     forwarding_rate,
@@ -54,6 +55,28 @@ SWITCHES = {
         )
         for name, of in _OF.items()
         for part, words in (("offered", "load offered to"), ("forwarded", "rate at which frames came to"))
+    },
+    broadcast_latency.METRIC: Definition(
+        unit=broadcast_latency.UNIT,
+        clause="RFC 2889 section 5.10.3",
+        meaning="time from sending one broadcast frame to its reception, both by the tester's software: mean"
+        " over the receiving ports of their means over the repetitions",
+    ),
+    **{
+        name: Definition(
+            unit=broadcast_latency.UNIT,
+            clause="RFC 2889 section 5.10.3",
+            meaning=f"{which} latency of a single broadcast frame at any port, of all repetitions",
+        )
+        for name, which in ((broadcast_latency.LEAST, "least"), (broadcast_latency.MOST, "largest"))
+    },
+    **{
+        name: Definition(
+            unit=broadcast_latency.UNIT,
+            clause="RFC 2889 section 5.10.3",
+            meaning=f"mean latency of single broadcast frames at port {port}, over the repetitions",
+        )
+        for port, name in enumerate(broadcast_latency.PORTS)
     },
     caching_capacity.METRIC: Definition(
         unit="addresses",

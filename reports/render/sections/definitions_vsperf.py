@@ -121,6 +121,18 @@ VSPERF = {
         meaning="throughput while so many idle flows stand in the switch's table as the name says, and so"
         " many are added or removed each second",
     ),
+    **{
+        f"{metric}.{of_n.LATENCY}": Definition(
+            unit="ns",
+            clause=f"{clause}, LTP 3.2.5.3.2",
+            meaning="mean latency of all frames that came in the trials of the throughput's lower bound",
+        )
+        for clause, metrics in (
+            ("LTD 3.2.2.1.15", [one.metric for one in match_action.KNOWN.values()]),
+            ("LTD 3.2.2.5.1", [one.metric for one in flow_changes.couplings()]),
+        )
+        for metric in metrics
+    },
     **_of_n(of_n.WORST, "each"),
     **_of_n(of_n.BEST, "one"),
     **{

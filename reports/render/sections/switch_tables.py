@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.methodology.benchmarks import (
+    broadcast_latency,
     caching_capacity,
     congestion,
     forwarding_rate,
@@ -16,7 +17,7 @@ from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, value
 from bmwg.reports.render.sections.results import answer, remarks
-from bmwg.reports.render.text import NONE, unit
+from bmwg.reports.render.text import NONE, nanoseconds, unit
 
 _FPS = "frames/s"
 
@@ -92,6 +93,29 @@ def illegal(facts: Facts) -> list[Block]:
             ("changed", illegal_frames.CHANGED, illegal_frames.UNIT),
         ],
     )
+
+
+def broadcast_latencies(facts: Facts) -> list[Block]:
+    """Return the latency of single broadcast frames, and its mean at each port that has one."""
+    outcomes = facts.of_metric(broadcast_latency.METRIC)
+    if not outcomes:
+        return []
+    rows = []
+    for one in outcomes:
+        names = (broadcast_latency.METRIC, broadcast_latency.LEAST, broadcast_latency.MOST)
+        numbers = [value(one, name) for name in names]
+        told = [NONE if number is None else nanoseconds(number) for number in numbers]
+        if numbers[0] is None:
+            told[0] = answer(one)
+        ports = [(port, value(one, name)) for port, name in enumerate(broadcast_latency.PORTS)]
+        each = ", ".join(f"port {port}: {nanoseconds(mean)}" for port, mean in ports if mean is not None)
+        rows.append([*front(one), *told, each or NONE, *back(one)])
+    head = ("mean latency of a broadcast frame", "least", "most", "mean at each port")
+    return [
+        *title("Latency of broadcast frames (RFC 2889 section 5.10.3)"),
+        *table([*HEAD, *head, *TAIL], rows, f"Metric {broadcast_latency.METRIC}"),
+        *remarks(outcomes),
+    ]
 
 
 def _section(

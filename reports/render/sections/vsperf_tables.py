@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bmwg.methodology.benchmarks import (
     alarmed_soak,
     first_frames,
@@ -18,6 +20,7 @@ from bmwg.reports.render.sections.results import answer, remarks
 from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
 
 SOAKS = (alarmed_soak.METRIC, alarmed_soak.MODIFIED_METRIC)
+_BOUNDED = ("mean latency at the lower bound", "lower bound", "upper bound")
 _DECIDES = {of_n.WORST: "the worst", of_n.BEST: "the best"}
 
 
@@ -62,20 +65,15 @@ def coupled(facts: Facts) -> list[Block]:
             *front(one),
             f"{coupling.entries:,}",
             f"{coupling.changes_per_s:,}",
-            answer(one),
+            _rate(one),
+            _told(one, f".{of_n.LATENCY}", "ns"),
             bound(one.lower),
             bound(one.upper),
             *back(one),
         ]
         for one, coupling in known
     ]
-    head = [
-        "idle flows",
-        "changes per second",
-        "throughput per port and direction",
-        "lower bound",
-        "upper bound",
-    ]
+    head = ["idle flows", "changes per second", "throughput per port and direction", *_BOUNDED]
     return [
         *title("Throughput beside changes of idle flows (RFC 8204 5.2, LTD 3.2.2.5.1)"),
         *table([*HEAD, *head, *TAIL], rows, f"Metric {flow_changes.METRIC}"),
@@ -107,10 +105,19 @@ def matched(facts: Facts) -> list[Block]:
     if not known:
         return []
     rows = [
-        [*front(one), said.code, said.words, answer(one), bound(one.lower), bound(one.upper), *back(one)]
+        [
+            *front(one),
+            said.code,
+            said.words,
+            _rate(one),
+            _told(one, f".{of_n.LATENCY}", "ns"),
+            bound(one.lower),
+            bound(one.upper),
+            *back(one),
+        ]
         for one, said in known
     ]
-    head = ["name", "flows", "throughput per port and direction", "lower bound", "upper bound"]
+    head = ["name", "flows", "throughput per port and direction", *_BOUNDED]
     return [
         *title("Throughput by what flows match and do (LTD 3.2.2.1.15)"),
         *table([*HEAD, *head, *TAIL], rows, f"Metric {match_action.METRIC}"),
@@ -169,6 +176,11 @@ def soaks(facts: Facts) -> list[Block]:
         *table([*HEAD, *head, *rates, *TAIL], rows, f"Metrics {' and '.join(SOAKS)}"),
         *remarks(outcomes),
     ]
+
+
+def _rate(one: Outcome) -> str:
+    """Return the throughput alone, as `answer` has it."""
+    return answer(replace(one, values=one.values[:1]))
 
 
 def _told(one: Outcome, part: str, unit_name: str = "") -> str:

@@ -7,10 +7,11 @@ from tests.contract.trials_support import whole
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
 from bmwg.drivers.traffic.embedded.protocol import RefusalError
+from bmwg.methodology.benchmarks import broadcast_latency
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
+from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Direction, FrameFormat, TrialSpec
 from bmwg.methodology.trial.capabilities import LackingError
-from bmwg.methodology.trial.judging import TrialPolicy, assess
+from bmwg.methodology.trial.judging import JudgedTrial, TrialPolicy, assess
 from bmwg.methodology.trial.pattern import FIRST_SENT, PHASE_SEED, Pattern, between, full_mesh
 
 pytestmark = pytest.mark.quiet
@@ -103,6 +104,32 @@ def test_a_late_frame_is_reordered(four):
     for number in range(1, stream.sent_frames + 1):
         after, waits = (after + 1, False) if waits else (after, number % 7 == 0)
     assert (stream.reordered_frames, stream.lost_frames) == (after, int(waits))
+
+
+def test_one_broadcast_frame_has_a_latency_at_each_port(four):
+    """One copy comes to each of three ports, and takes no longer than the trial was listened to."""
+    axes = (("pattern", "broadcast-4"),)
+    cell = Cell(
+        path="switch",
+        hosting=BAREMETAL,
+        function="linux-bridge",
+        network=NOTHING,
+        frame_octets=64,
+        axes=axes,
+    )
+    spec = broadcast_latency.BroadcastLatencyGoal(cell=cell).spec()
+    with bed.switch("af_packet", 4) as (ports, _):
+        four.attach(ports)
+        four.learn(spec)
+        result = whole(four, spec)
+        four.detach()
+    agrees(result, ports)
+    judged = JudgedTrial(seq=1, result=result, validity=assess(result, TrialPolicy()).validity)
+    assert judged.valid
+    assert broadcast_latency.contradiction(judged) == ""
+    took = broadcast_latency.latencies_ns(judged)
+    assert set(took) == {1, 2, 3}
+    assert all(0 < one < result.wall_time_ns for one in took.values())
 
 
 @pytest.mark.parametrize(("io", "name"), [*(("af_packet", name) for name in PATTERNS), ("af_xdp", "mesh")])

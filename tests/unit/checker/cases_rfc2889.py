@@ -11,10 +11,12 @@ from runs import MEDIUM, TPUT, Tester, run
 from three import Make, Three
 
 from bmwg.methodology.records import TrialResult, TrialSpec
+from bmwg.methodology.trial.frame_times import LatencyHistogram
 from bmwg.methodology.trial.pattern import FIRST_SENT, KNOWN_BEFORE
 
 THROUGHPUT, RATES, BUSY = "R2889-TPUT-1.1", "R2889-FR-1.1", "R2889-CONG-1.1"
 CAPACITY, RATE = "R2889-CACHE-1.1", "R2889-LEARN-1.1"
+NO_LATENCY = LatencyHistogram()  # of counts that a tester here changes
 BED = {
     "links": [{"a": f"tester/p{n}", "b": f"dut1/nic{n}"} for n in range(4)],
     "tester": {"ports": [f"tester/p{n}" for n in range(4)]},
@@ -66,7 +68,7 @@ class OneOnly(Tester):
             if to:
                 wanted[(to[0] + 1) % len(wanted) if len(to) == 1 else min(to)] += spec.intended_frames
         streams = tuple(
-            replace(one, intended_frames=count, sent_frames=count, received_frames=count)
+            replace(one, intended_frames=count, sent_frames=count, received_frames=count, latency=NO_LATENCY)
             for one, count in zip(result.streams, wanted, strict=True)
         )
         return replace(result, streams=streams)
@@ -83,8 +85,11 @@ class LosesSometimes(Tester):
             return result
         self.trials += 1
         lost = int(self.trials % 4 == 0)
-        streams = (replace(one, received_frames=max(0, one.received_frames - lost)) for one in result.streams)
-        return replace(result, streams=tuple(streams))
+        streams = tuple(
+            replace(one, received_frames=max(0, one.received_frames - lost), latency=NO_LATENCY)
+            for one in result.streams
+        )
+        return replace(result, streams=streams)
 
 
 def ageing(seconds: int) -> Change:

@@ -82,6 +82,19 @@ def test_a_narrowed_profile_declares_the_frame_sizes_that_are_left():
     assert part.data["deviations"][-1]["requirement"] in whats(part)
 
 
+def test_a_profile_of_patterns_says_what_rfc_2889_has_otherwise():
+    quick = whats(load_profile("rfc2889-quick"))
+    assert "may lose frames, not one without loss" in quick["RFC2889-5.1.4.1"]
+    assert quick["RFC2889-5.1.2-05"].startswith("trials between several ports send for 0.2 to 0.5 s")
+    assert "full-mesh-4" in quick["RFC2889-5.1.5-01"]
+    assert "broadcast" not in quick["RFC2889-5.1.5-01"]
+    assert quick["RFC2889-5.10.5"].startswith("one frame size of broadcast-4,")
+    for other in ("rfc2889", "quick"):  # its own numbers; no patterns
+        assert not [row for row in whats(load_profile(other)) if row.startswith("RFC2889")]
+    part = narrowed(load_profile("rfc2889"), Narrowing(frame_octets=(64,)), [])
+    assert "full-mesh-4" in whats(part)["RFC2889-5.1.5-01"]
+
+
 @pytest.mark.parametrize("name", builtin_names())
 def test_each_deviation_that_numbers_give_is_declared_with_these_numbers(name):
     data = load_profile(name).data

@@ -46,6 +46,7 @@ def test_the_throughput_beside_each_coupling_is_found(entries, rate):
     device = Switch()
     outcome, told = answer(device, entries, rate)
     assert outcome.type is OutcomeType.MEASURED
+    assert told.pop(f"{outcome.metric}.latency_mean") == device.delay_ns
     (metric,) = told
     assert flow_changes.of_metric(metric) == Coupling(entries=entries, changes_per_s=rate)
     truth = 100_000 - 5 * rate

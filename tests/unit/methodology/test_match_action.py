@@ -27,6 +27,7 @@ class Table(Device):
     def trial(self, spec, phase):
         one = match_action.of_modifier(spec.modifier)
         self.seen.add(one.code)
+        assert spec.vlan_id == one.vlan_id  # the flow matches no other frames
         self.rate_fps = 100_000 - COST_FPS.get(one.code, 0)
         judged = super().trial(spec, phase)
         counted = int(judged.result.sent_frames * one.share) - self.short_of + self.more
@@ -46,6 +47,7 @@ def test_the_throughput_with_each_action_is_found(code):
     outcome, told = answer(device, code)
     assert outcome.type is OutcomeType.MEASURED
     truth = 100_000 - COST_FPS.get(code, 0)
+    assert told.pop(f"{outcome.metric}.latency_mean") == device.delay_ns
     (fps,) = told.values()
     assert 0.96 * truth <= fps <= truth < outcome.upper.load_fps
     assert device.seen == {code}

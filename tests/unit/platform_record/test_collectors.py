@@ -75,6 +75,17 @@ def test_bare_metal(sample_source):
             "count": 3,
         },
         "memory/hugepages": {"1048576KiB": {"all": 16, "node0": 16, "node1": 0}},
+        "memory/usage_octets": {
+            "free": 1_000 << 10,
+            "active": 600 << 10,
+            "inactive": 400 << 10,
+            "buffers": 10 << 10,
+            "cached": 2_000 << 10,
+            "swap_cached": 0,
+            "swap_free": 0,
+            "used": 11_072_000 << 10,
+            "swap_used": 0,
+        },
         "nic/ens1f0/driver": "ice",
         "nic/ens1f0/firmware": "4.40 0x8001c7d4 1.3534.0",
         "nic/ens1f0/sriov": {"total": 128, "configured": 2},
@@ -401,3 +412,16 @@ def test_what_this_process_holds_is_told_and_nothing_where_it_was_not_asked(samp
     with kept_awake(KeepAwake.NONE, (0,)):
         told = _value(_record(sample_source, "container"), "power/kept_awake")
     assert told == {"asked": "none", "held": "none", "reason": "", "cpus": []}
+
+
+def test_a_switch_that_has_ended_is_none_of_the_machine(sample_source):
+    """So for a moment after a run was killed: what is left of its switch is no switch of the machine."""
+    before = assemble(sample_source("bare-metal-two-sockets"), "machine")
+    source = sample_source("bare-metal-two-sockets")
+    source.data["files"] |= {"/proc/900/comm": "ovs-vswitchd\n", "/proc/900/cmdline": ""}
+    assert drift(before, assemble(source, "machine")) == ()
+    source.data["files"]["/proc/900/cmdline"] = "ovs-vswitchd\0"
+    source.data["files"]["/proc/900/stat"] = "900 (ovs-vswitchd) Z 1 900 900 0"
+    assert drift(before, assemble(source, "machine")) == ()
+    source.data["files"]["/proc/900/stat"] = "900 (ovs-vswitchd) S 1 900 900 0"
+    assert "vswitch/name" in {change.path for change in drift(before, assemble(source, "machine"))}
