@@ -20,7 +20,6 @@ from bmwg.drivers.workload.lost_frames import fared, loss, until
 from bmwg.drivers.workload.migrations import forwarded
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
-from bmwg.drivers.workload.offered_frames import Seen
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.acts.experiments import MOVING_PATH
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
@@ -77,27 +76,16 @@ def _life(
     counted = forwarded(guest)
     first = until(lambda: frames.first_since(ready_ns), spec.first_frame_s)
     until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
-    counted_ns, out = frames.outage(change.asked_ns, time.monotonic_ns())
+    by_frames = frames.outage(change.asked_ns, time.monotonic_ns())
     change.told["forwarded_frames"] = forwarded(guest) - counted
-    first_ns, not_before_ns = (None, None) if first is None else first
-    came_odd = frames.oddities
-    seen = Seen(
-        offered=out.offered,
-        received=out.received,
-        reordered=came_odd[0] - odd[0],
-        bypassed=came_odd[1] - odd[1],
-        not_before_ns=not_before_ns,
-        first_ns=first_ns,
-        last_ns=frames.last_before(ready_ns, change.asked_ns),
-    )
     life = life_of(
-        seen,
+        frames.amid(by_frames, first, frames.last_before(ready_ns, change.asked_ns), odd),
         began_ns,
         asked_ns=change.asked_ns,
-        steps={**change.steps, **loss(out, change.asked_ns)},
+        steps={**change.steps, **loss(by_frames[1], change.asked_ns)},
         moments={"ready_ns": ready_ns},
     )
-    load = {} if beside is None else beside.told(change.asked_ns, counted_ns)
+    load = {} if beside is None else beside.told(change.asked_ns, by_frames[0])
     return replace(life, told={**change.told, **load})
 
 

@@ -34,29 +34,12 @@ _STALE = "by the old one after the exchange was confirmed"
 
 def exchanges(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
     """Return times and losses, and the counts that show which configuration let frames through."""
-    rows, counted = [], []
-    for answer in answers:
-        results = answer.results if answer.measured else ()
-        lives = [life for result in results for life in result.lives]
-        rows.append(
-            [
-                place(answer),
-                answer.type_cell,
-                _mean(answer) if lives else NONE,
-                median(each(results, lambda life: life.start_ns)),
-                median(each(results, lambda life: life.outage_ns)),
-                ", ".join(str(life.lost_frames) for life in lives) or NONE,
-                ", ".join(str(life.told["stale_frames"]) for life in lives) or NONE,
-                nanoseconds(max(_apart_ns(life) for life in lives)) if lives else NONE,
-                sequence(answer.outcome.trials),
-                answer.remarks,
-            ]
-        )
-        if lives:
-            counted.append([place(answer), *_counted(lives)])
-    head = ["path and option", "type", "executions", "request to first frame by the new one", "outage"]
-    head += ["frames lost in each", f"frames {_STALE}", "resolution, worst", "trials", "remarks"]
-    lines = table(head, rows, f"Metric {answers[0].outcome.metric}")
+
+    def stale(lives: Sequence[Life]) -> str:
+        return ", ".join(str(life.told["stale_frames"]) for life in lives)
+
+    lines = _timed(answers, place, "by the new one", f"frames {_STALE}", stale)
+    counted = [[place(answer), *_counted(lives)] for answer in answers if (lives := _lives(answer))]
     if counted:
         head = ["path and option", "came before, of these counted by the old one"]
         head += ["came after, of these counted by the new one", "counted by the wrong one"]
@@ -69,10 +52,25 @@ def exchanges(answers: Sequence[Answered], place: Callable[[Answered], str]) -> 
 
 def resizes(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
     """Return times and losses of changed sizes, with the sizes that were read back."""
+
+    def sizes(lives: Sequence[Life]) -> str:
+        return "; ".join(dict.fromkeys(map(_sizes, lives)))
+
+    return _timed(answers, place, "with the new size", "octets before, asked for, read back", sizes)
+
+
+def _timed(
+    answers: Sequence[Answered],
+    place: Callable[[Answered], str],
+    first: str,
+    column: str,
+    told: Callable[[Sequence[Life]], str],
+) -> list[Block]:
+    """Return until when the first frame came, outage and loss, and in one column what is told beside them."""
     rows = []
     for answer in answers:
         results = answer.results if answer.measured else ()
-        lives = [life for result in results for life in result.lives]
+        lives = _lives(answer)
         rows.append(
             [
                 place(answer),
@@ -81,21 +79,19 @@ def resizes(answers: Sequence[Answered], place: Callable[[Answered], str]) -> li
                 median(each(results, lambda life: life.start_ns)),
                 median(each(results, lambda life: life.outage_ns)),
                 ", ".join(str(life.lost_frames) for life in lives) or NONE,
-                "; ".join(dict.fromkeys(map(_sizes, lives))) or NONE,
+                told(lives) or NONE,
                 nanoseconds(max(_apart_ns(life) for life in lives)) if lives else NONE,
                 sequence(answer.outcome.trials),
                 answer.remarks,
             ]
         )
-    head = ["path and option", "type", "executions", "request to first frame with the new size", "outage"]
-    head += [
-        "frames lost in each",
-        "octets before, asked for, read back",
-        "resolution, worst",
-        "trials",
-        "remarks",
-    ]
+    head = ["path and option", "type", "executions", f"request to first frame {first}", "outage"]
+    head += ["frames lost in each", column, "resolution, worst", "trials", "remarks"]
     return table(head, rows, f"Metric {answers[0].outcome.metric}")
+
+
+def _lives(answer: Answered) -> list[Life]:
+    return [life for result in answer.results for life in result.lives] if answer.measured else []
 
 
 def _sizes(life: Life) -> str:
