@@ -66,6 +66,17 @@ def start(
     return {"pid": first, "start_ticks": process.start_ticks(first), "cgroup": cgroup}
 
 
+def update(*, token: str, container: str, quota_us: int = 0, memory_octets: int = 0) -> None:
+    """Node function: change limits of a container that runs: CPU time of each period, memory; of 0 it stays.
+
+    Raises DriverError DOCK-02 where the daemon or the kernel refuses.
+    """
+    wanted: dict[str, int] = {"cpu_period": bundle.PERIOD_US, "cpu_quota": quota_us} if quota_us else {}
+    wanted |= {"mem_limit": memory_octets, "memswap_limit": -1} if memory_octets else {}
+    with client(token) as docker, refusals(f"container {container[:12]}: its limits"):
+        docker.api.update_container(container, **wanted)
+
+
 def prepare(*, token: str) -> None:
     """Node function: make the image of all pods. Raises DriverError DOCK-02."""
     with client(token) as docker, refusals("the image of pods"):

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.workload.lost_frames import loss, until
+from bmwg.drivers.workload.lost_frames import loss, offered, steady, until
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.methodology.kinds.acts.experiments import DRAIN_PATH
@@ -41,23 +41,14 @@ class Drains(OfActs):
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         path: Any = path_driver(ground.cell, ground.bed)
         home = ground.bed.sides()[0].node
-        with path.standing() as stands:
-            frames = MovingFrames(
-                stands.ports,
-                frame_octets=spec.frame_octets,
-                interval_us=spec.interval_us,
-                ways=(_HERE, _THERE),
-            )
-            with frames.offering():
-                frames.begin()
-                if not frames.wait(spec.first_frame_s):
+        with path.standing() as stands, offered(stands.ports, spec, _HERE, _THERE) as ways:
+            if ways is None:
+                return
+            frames, _ = ways
+            while len(lives) < spec.cycles and steady(frames, spec):
+                lives.append(_life(stands.moving, frames, spec, began_ns, home))
+                if lives[-1].first_frame_ns is None:
                     return
-                while len(lives) < spec.cycles:
-                    if not until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s):
-                        return  # frames are lost before anything is done
-                    lives.append(_life(stands.moving, frames, spec, began_ns, home))
-                    if lives[-1].first_frame_ns is None:
-                        return
 
 
 def _life(moving: Any, frames: MovingFrames, spec: ActsSpec, began_ns: int, home: str) -> Life:

@@ -17,8 +17,8 @@ from bmwg.drivers.paths import path_driver
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.workload import announcements
 from bmwg.drivers.workload.announcements import Announcements
-from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
-from bmwg.drivers.workload.lost_frames import fared, loss, until
+from bmwg.drivers.workload.beside_frames import HalfLoad
+from bmwg.drivers.workload.lost_frames import fared, loss, offered, steady, until
 from bmwg.drivers.workload.moving_frames import MovingFrames, Outage
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.methodology.errors import DriverError, ToolkitError
@@ -43,22 +43,13 @@ class Migrations(OfActs):
         path: Any = path_driver(ground.cell, ground.bed)
         with ExitStack() as stack:
             stands = stack.enter_context(path.standing(writes=spec.beside == MEMORY_WRITES))
-            frames = MovingFrames(
-                stands.ports,
-                frame_octets=spec.frame_octets,
-                interval_us=spec.interval_us,
-                ways=(_ROUTERS,),
-            )
             guest: MovingGuest = stands.guest
             heard = stack.enter_context(announcements.heard(stands.ports[0], guest.intent.macs[0]))
-            stack.enter_context(frames.offering())
-            frames.begin()
-            if not frames.wait(spec.first_frame_s):
+            ways = stack.enter_context(offered(stands.ports, spec, _ROUTERS))
+            if ways is None:
                 return
-            beside = stack.enter_context(half_load(stands.ports, spec, routers=_ROUTERS))
-            while len(lives) < spec.cycles:
-                if not until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s):
-                    return  # frames are lost before anything is done
+            frames, beside = ways
+            while len(lives) < spec.cycles and steady(frames, spec):
                 lives.append(_Moved(guest, frames, heard, beside, spec, began_ns).life())
 
     def _left_behind(self, ground: Ground) -> tuple[str, ...]:

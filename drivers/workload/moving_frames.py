@@ -36,11 +36,14 @@ class MovingFrames(OfferedFrames):
         frame_octets: int,
         interval_us: int,
         ways: tuple[int, ...],
+        answers: bool = False,
     ) -> None:
-        """`ways` are the numbers of routers that may have forwarded a frame."""
+        """`ways` are the numbers of routers that may have forwarded a frame; `answers` as its base has it."""
         self._left_of = {HOP_LIMIT - routers: routers for routers in ways}
         self._way: dict[int, int] = {}
-        super().__init__(ports, frame_octets=frame_octets, interval_us=interval_us, routers=ways[0])
+        super().__init__(
+            ports, frame_octets=frame_octets, interval_us=interval_us, routers=ways[0], answers=answers
+        )
 
     def _forget(self) -> None:
         super()._forget()

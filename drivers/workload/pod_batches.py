@@ -8,7 +8,7 @@ forwards as soon as the cluster has made it: nothing of the toolkit takes part i
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
@@ -113,15 +113,19 @@ def ports_to(ground: Ground, at: int) -> tuple[TesterPort, TesterPort]:
 
 def _addresses(side: int, at: int) -> tuple[str, ...]:
     """The pod's addresses on that side, in prefix notation; IPv4 alone beside the first."""
-    router = OUTER[side].router_ipv4
-    if at == 0:
-        return (router,)
-    network, _, length = router.partition("/")
-    return (f"{network.rpartition('.')[0]}.{_FIRST_BESIDE + at}/{length}",)
+    return address_beside(OUTER[side].router_ipv4, at)
 
 
-def pod_wanted(ground: Ground, at: int) -> tuple[PodSpec, Sequence[PodNetwork]]:
-    """Return the pod of that number with its networks."""
+def address_beside(first: str, at: int) -> tuple[str, ...]:
+    """Return the address of that number, of which the first is given, in prefix notation."""
+    network, _, length = first.partition("/")
+    return (f"{network.rpartition('.')[0]}.{_FIRST_BESIDE + at}/{length}",) if at else (first,)
+
+
+def pod_wanted(
+    ground: Ground, at: int, addresses: Callable[[int, int], tuple[str, ...]] = _addresses
+) -> tuple[PodSpec, Sequence[PodNetwork]]:
+    """Return the pod of that number with its networks; `addresses` tells those of a side and a number."""
     bed = ground.bed
     network = bed.network(ground.cell.network)
     limits = bed.testbed.pods
@@ -143,7 +147,7 @@ def pod_wanted(ground: Ground, at: int) -> tuple[PodSpec, Sequence[PodNetwork]]:
                 interface=f"net{side.number}",
                 side=side.number,
                 uplink=side.nic,
-                addresses=_addresses(side.number, at),
+                addresses=addresses(side.number, at),
             ),
             bridge=bridge_of(side),
         )
@@ -152,10 +156,15 @@ def pod_wanted(ground: Ground, at: int) -> tuple[PodSpec, Sequence[PodNetwork]]:
     return spec, networks
 
 
-def pod_made(stack: ExitStack, ground: Ground, at: int) -> Pod:
+def pod_made(
+    stack: ExitStack,
+    ground: Ground,
+    at: int,
+    addresses: Callable[[int, int], tuple[str, ...]] = _addresses,
+) -> Pod:
     """Make the pod of that number and start it; it is removed with the stack."""
     node = ground.bed.node(ground.bed.sides()[0].node)
-    spec, networks = pod_wanted(ground, at)
+    spec, networks = pod_wanted(ground, at, addresses)
     pod: Pod = stack.enter_context(ground.bed.runtime.made(node, spec, networks))
     pod.start()
     return pod
