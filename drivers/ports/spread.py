@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.ports import sysctl
 from bmwg.drivers.ports.interfaces import index, rtnetlink
@@ -28,7 +30,9 @@ def spread_over(*, destination: str) -> list[str]:
     """Node function: the next hops of a prefix, as the kernel has them; none without a route."""
     with rtnetlink(f"routes to {destination}") as kernel:
         found: list[str] = []
-        for route in kernel.get_routes(dst=destination):
+        for route in kernel.route("dump", family=socket.AF_INET, table=254):
+            if f"{route.get_attr('RTA_DST')}/{route['dst_len']}" != destination:
+                continue
             hops: list[JsonValue] = route.get_attr("RTA_MULTIPATH") or [route]
             found += [gateway for hop in hops if (gateway := hop.get_attr("RTA_GATEWAY"))]
     return sorted(found)

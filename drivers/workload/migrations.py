@@ -88,14 +88,14 @@ class _Moved:
         # what is steady is told of half a second that lies wholly after the move
         until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
         now_ns = time.monotonic_ns()
-        counted = frames.outage(asked_ns, now_ns)
+        by_frames = frames.outage(asked_ns, now_ns)
         move.told["forwarded_there_frames"] = forwarded(self._guest) - counted
         if self._beside is not None:
-            move.told |= self._beside.told(asked_ns, counted[0])
+            move.told |= self._beside.told(asked_ns, by_frames[0])
         leave_ns = time.monotonic_ns()
         self._guest.leave()
         left_ns = time.monotonic_ns()
-        return self._told(move, counted, before, ready_ns, leave_ns, left_ns)
+        return self._told(move, by_frames, before, ready_ns, leave_ns, left_ns)
 
     def _told(
         self,

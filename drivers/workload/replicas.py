@@ -153,11 +153,11 @@ class Group:
 
     def _sent(self) -> dict[str, int]:
         """What the second interface of each has sent."""
-        name = self._ground.bed.sides()[1].number
-        return {
-            pod.pod_id: int(pod.inside(interfaces.counters, interface=f"net{name}")["tx_packets"])
-            for pod, _ in self.pods
-        }
+        counted = {}
+        for pod, _ in self.pods:
+            name = pod.attached[1].attachment.interface
+            counted[pod.pod_id] = int(pod.inside(interfaces.counters, interface=name)["tx_packets"])
+        return counted
 
 
 def _hops(size: int) -> list[str]:

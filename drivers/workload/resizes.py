@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -92,7 +91,7 @@ def _life(
     odd = frames.oddities
     asked_ns = time.monotonic_ns()
     try:
-        steps, actual = _resized(what, had, asked, spec.first_frame_s)
+        steps = _resized(what, had, asked, spec.first_frame_s)
     except ToolkitError as error:
         raise fared(error, frames, asked_ns, spec.first_frame_s) from error
     ready_ns = steps[SIZE_REACHED]
@@ -100,7 +99,7 @@ def _life(
     first = until(lambda: frames.first_since(ready_ns), spec.first_frame_s)
     until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
     by_frames = frames.outage(asked_ns, time.monotonic_ns())
-    sizes = {"had": had, "asked": asked, "actual": actual}
+    sizes = {"had": had, "asked": asked, "actual": what.size()}  # it is in force still
     told = {f"{name}_{spec.size_unit}": size for name, size in sizes.items()}
     told["forwarded_frames"] = what.forwarded() - counted
     told |= {} if beside is None else beside.told(asked_ns, by_frames[0])
@@ -116,8 +115,8 @@ def _life(
     return replace(life, told=told | figures)
 
 
-def _resized(what: Resizable, had: int, asked: int, within_s: float) -> tuple[dict[str, int], int]:
-    """Ask for a size and wait for it; returns the moments, and the size in force.
+def _resized(what: Resizable, had: int, asked: int, within_s: float) -> dict[str, int]:
+    """Ask for a size and wait for it; returns the moments.
 
     Raises TestbedError RESIZE-01, RESIZE-02; it is asked to have what it had before.
     """
@@ -134,8 +133,7 @@ def _resized(what: Resizable, had: int, asked: int, within_s: float) -> tuple[di
             hint=error.hint,
         ) from error
     steps = {SIZE_ASKED: time.monotonic_ns()}
-    actual = until(_equal(what.size, asked), end_s - time.monotonic())
-    if actual is None:
+    if until(lambda: (what.size() == asked) or None, end_s - time.monotonic()) is None:
         found = what.size()
         _as_before(what, had)
         raise TestbedError(
@@ -144,14 +142,7 @@ def _resized(what: Resizable, had: int, asked: int, within_s: float) -> tuple[di
             expected=f"{asked} within {within_s:g} s",
             found=f"{found}, of {had} before",
         )
-    return {**steps, SIZE_REACHED: time.monotonic_ns()}, actual
-
-
-def _equal(size: Callable[[], int], wanted: int) -> Callable[[], int | None]:
-    def look() -> int | None:
-        return found if (found := size()) == wanted else None
-
-    return look
+    return {**steps, SIZE_REACHED: time.monotonic_ns()}
 
 
 def _as_before(what: Resizable, had: int) -> None:

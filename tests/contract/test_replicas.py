@@ -82,6 +82,7 @@ def test_a_second_replica_gets_flows_and_gives_them_back_and_both_counts_agree(c
     assert more.bypassed_frames == less.bypassed_frames == 0
 
 
+@pytest.mark.slow
 def test_a_replica_without_a_share_is_seen(changed, monkeypatch) -> None:
     """Both flows and the number would look right if the route were believed and not the frames."""
     monkeypatch.setattr(replicas, "FLOWS", 1)  # all frames are of one flow: one replica has none of them
@@ -93,6 +94,7 @@ def test_a_replica_without_a_share_is_seen(changed, monkeypatch) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_replica_that_cannot_be_made_is_refused_and_the_other_goes_on(changed, monkeypatch) -> None:
     real = replicas.pod_made
 
@@ -110,6 +112,7 @@ def test_a_replica_that_cannot_be_made_is_refused_and_the_other_goes_on(changed,
     assert found.lives == ()
 
 
+@pytest.mark.slow
 def test_a_route_that_is_not_taken_is_no_change(changed, monkeypatch) -> None:
     real = Group.size
     monkeypatch.setattr(Group, "size", lambda self: 0 if len(self.pods) == 2 else real(self))

@@ -171,8 +171,8 @@ def _impossible_resize(spec: ActsSpec, which: str, life: Life) -> list[str]:
         found.append(f"{which}: {told['used_octets']} octets are used, of {actual}")
     if spec.workload == REPLICAS:
         found += _impossible_shares(which, told)
-    if "spun_us" in told:
-        periods = told["spun_window_us"] // told["period_us"] + _MORE_PERIODS
+    if all(name in told for name in _SPUN):
+        periods = told["spun_window_us"] // max(1, told["period_us"]) + _MORE_PERIODS
         if told["spun_us"] > periods * (actual or 0):
             found.append(f"{which}: a program had {told['spun_us']} us of {periods} periods of {actual} us")
     return found
@@ -278,7 +278,8 @@ def _unclear_exchange(spec: ActsSpec, which: str, life: Life) -> list[str]:
     if spec.workload == REPLICAS:
         idle = [one for one in _replicas(life.told) if not life.told.get(f"replica_{one}_came_frames")]
         found += [f"{which}: no frame came by replica {one}" for one in idle]
-    if not life.told.get("throttled_periods", 1) and life.told["asked_quota_us"] < life.told["had_quota_us"]:
+    had, asked = (life.told.get(f"{name}_quota_us", 0) for name in ("had", "asked"))
+    if asked < had and not life.told.get("throttled_periods", 1):
         found.append(f"{which}: its program never wanted more than its new limit")
     if life.outage_ns is None:
         found.append(f"{which}: {life.lost_frames} frames were lost, and it was not seen until when")

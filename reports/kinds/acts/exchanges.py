@@ -42,7 +42,6 @@ _STALE = "by the old one after the exchange was confirmed"
 
 def exchanges(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
     """Return times and losses, and the counts that show which configuration let frames through."""
-
     rows = []
     for answer in answers:
         lives = _lives(answer)
@@ -136,9 +135,7 @@ def _lives(answer: Answered) -> list[Life]:
 
 
 def _sizes(life: Life, unit: str) -> str:
-    words = {"octets": "octets", "cpus": "CPUs", "quota_us": "us of each 100 ms", "replicas": "replicas"}[
-        unit
-    ]
+    words = {"cpus": "CPUs", "quota_us": "us of each 100 ms"}.get(unit, unit)
     return f"{', '.join(whole(life.told[f'{name}_{unit}']) for name in ('had', 'asked', 'actual'))} {words}"
 
 

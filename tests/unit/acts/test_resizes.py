@@ -12,6 +12,7 @@ from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import ActsResult, Life
 from bmwg.methodology.records import Validity
 from bmwg.resources.kinds.acts.bench import ActsBench
+from bmwg.schemas.validation import problems
 
 MS = 1_000_000
 PLAN = profile.PROFILES.load("resize").plan()
@@ -204,3 +205,10 @@ def test_each_replica_has_frames_and_sent_them_and_no_other_did(told, validity, 
     lives = (resized(told=SHARES | told), resized(at_ms=3000, told=ONE))
     found = ACTS.assessed(replace(REPLICAS.spec, number=1), ActsResult(lives=lives, wall_ns=10_000 * MS))
     assert (found.validity, said in found.reason) == (validity, True), found.reason
+
+
+@pytest.mark.parametrize("name", profile.PROFILES.names())
+def test_the_journal_takes_each_execution_that_a_profile_of_ours_plans(name) -> None:
+    for planned in profile.PROFILES.load(name).plan():
+        body = ACTS.body_of(planned.spec, there_and_back(), {})
+        assert problems({"spec": body.spec, "result": body.result}, ACTS.name) == [], planned.cell.cell_id

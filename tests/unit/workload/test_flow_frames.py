@@ -15,6 +15,8 @@ HOPS = 62 << 48  # of two routers
 @pytest.fixture
 def frames() -> FlowFrames:
     port = TesterPort(
+        name="p0",
+        io="af_packet",
         device="p0",
         netns="/x",
         ipv4="198.18.0.2/24",
