@@ -139,6 +139,7 @@ class EngineRuntime(SleepingRuntime):
             engine_pods.update,
             token=by["token"],
             container=by["container"],
+            engine=self.name,
             quota_us=quota_us,
             memory_octets=memory_octets,
         )

@@ -210,5 +210,5 @@ def test_each_replica_has_frames_and_sent_them_and_no_other_did(told, validity, 
 @pytest.mark.parametrize("name", profile.PROFILES.names())
 def test_the_journal_takes_each_execution_that_a_profile_of_ours_plans(name) -> None:
     for planned in profile.PROFILES.load(name).plan():
-        body = ACTS.body_of(planned.spec, there_and_back(), {})
+        body = ACTS.body_of(replace(planned.spec, number=1), there_and_back(), {})
         assert problems({"spec": body.spec, "result": body.result}, ACTS.name) == [], planned.cell.cell_id
