@@ -108,7 +108,7 @@ def x_axis(scope: Scope) -> Answer:
         return not_applicable("no curve to plot")
     axes = frame_loss.axes(scope.evidence.line_rate_bps)
     if axes is not frame_loss.OF_THEORETICAL:
-        return held(False, frame_loss.OF_THEORETICAL.x, f"{axes.x}: the medium has no theoretical rate")
+        return held(False, frame_loss.OF_THEORETICAL.x, axes.x)
     return by_construction(frame_loss.OF_THEORETICAL.x, axes.x)
 
 
