@@ -48,6 +48,9 @@ class GuestMemory:
         """Nothing more."""
         return {}, {}
 
+    def complete(self) -> None:
+        """Nothing is left of the other size."""
+
     def forwarded(self) -> int:
         """How many frames have left the guest."""
         return forwarded(self._guest)

@@ -36,6 +36,9 @@ class _PodLimit:
         self._runtime, self.pod, self.sizes = runtime, pod, sizes
         self.name = f"the {what} of pod {pod.pod_id}"
 
+    def complete(self) -> None:
+        """Nothing is left of the other size."""
+
     def forwarded(self) -> int:
         """How many frames have left the pod by its second interface."""
         name = self.pod.attached[1].attachment.interface

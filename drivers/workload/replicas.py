@@ -101,10 +101,11 @@ class Group:
         self._ground, self._node, self._bridge = ground, node, bridge
         self.pods: list[tuple[Pod, ExitStack]] = []
         self._steps: dict[str, int] = {}
+        self._wanted = 0
 
     def ask(self, size: int) -> None:
-        """Have so many: a pod has its share from when it stands until before it goes."""
-        self._steps = {}
+        """Have flows spread over so many: a pod has its share from when it stands."""
+        self._steps, self._wanted = {}, size
         while len(self.pods) < size:
             stack = ExitStack()
             with stack:
@@ -112,16 +113,18 @@ class Group:
                 self.pods.append((pod, stack.pop_all()))
             self._steps |= pod.start_steps_ns
         self._node.call(spread.spread, destination=_SUBNET, via=_hops(size), interface=self._bridge)
-        self._steps["share_given"] = time.monotonic_ns()
-        while len(self.pods) > size:
+
+    def size(self) -> int:
+        """Over how many the node spreads flows; 0 where these are others."""
+        over = self._node.call(spread.spread_over, destination=_SUBNET)
+        return len(over) if over == sorted(_hops(len(over))) else 0
+
+    def complete(self) -> None:
+        """Have pods go that have no share."""
+        while len(self.pods) > self._wanted:
             pod, stack = self.pods.pop()
             stack.close()
             self._steps |= pod.end_steps_ns
-
-    def size(self) -> int:
-        """How many the node spreads flows over and stand; 0 while these are not the same."""
-        over = self._node.call(spread.spread_over, destination=_SUBNET)
-        return len(self.pods) if over == sorted(_hops(len(self.pods))) else 0
 
     def forwarded(self) -> int:
         """How many frames have left the replicas that stand."""
@@ -148,8 +151,8 @@ class Group:
 
     def end(self) -> None:
         """Remove all of them."""
-        while self.pods:
-            self.pods.pop()[1].close()
+        self._wanted = 0
+        self.complete()
 
     def _sent(self) -> dict[str, int]:
         """What the second interface of each has sent."""

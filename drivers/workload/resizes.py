@@ -43,6 +43,10 @@ class Resizable(Protocol):
         """Show what the size in force is worth: return further steps of the change, and figures."""
         ...
 
+    def complete(self) -> None:
+        """Have what is no longer wanted go, once the new size is in force."""
+        ...
+
     def forwarded(self) -> int:
         """Count the frames that have left it."""
         ...
@@ -97,7 +101,9 @@ def _life(
     ready_ns = steps[SIZE_REACHED]
     counted = what.forwarded()
     first = until(lambda: frames.first_since(ready_ns), spec.first_frame_s)
-    until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
+    what.complete()
+    done_ns = time.monotonic_ns()
+    until(lambda: frames.settled_since(done_ns, time.monotonic_ns()) or None, spec.first_frame_s)
     by_frames = frames.outage(asked_ns, time.monotonic_ns())
     sizes = {"had": had, "asked": asked, "actual": what.size()}  # it is in force still
     told = {f"{name}_{spec.size_unit}": size for name, size in sizes.items()}

@@ -21,7 +21,7 @@ from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.proofs import contradictions, shortcomings
-from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
+from bmwg.methodology.kinds.acts.records import SHARES_SETTLED, SIZE_REACHED, ActsResult, ActsSpec
 from bmwg.methodology.records import Validity
 
 pytestmark = [
@@ -77,8 +77,9 @@ def test_a_second_replica_gets_flows_and_gives_them_back_and_both_counts_agree(c
     for number in (1, 2):  # of 64 flows each has some, whatever the kernel's hash
         assert 0 < more.told[f"replica_{number}_came_frames"] <= more.told[f"replica_{number}_sent_frames"]
     assert less.told["replica_1_came_frames"] == less.told["window_came_frames"] > 0
-    assert more.steps["container_running"] <= more.steps["share_given"] <= more.steps["shares_settled"]
-    assert less.steps["share_given"] <= less.steps["container_removed"]
+    assert more.steps["container_running"] <= more.steps[SIZE_REACHED] <= less.asked_ns
+    assert more.asked_ns <= more.steps[SHARES_SETTLED] <= less.asked_ns
+    assert less.first_frame_ns <= less.steps["container_removed"]  # its share was taken before
     assert more.bypassed_frames == less.bypassed_frames == 0
 
 
@@ -115,7 +116,7 @@ def test_a_replica_that_cannot_be_made_is_refused_and_the_other_goes_on(changed,
 @pytest.mark.slow
 def test_a_route_that_is_not_taken_is_no_change(changed, monkeypatch) -> None:
     real = Group.size
-    monkeypatch.setattr(Group, "size", lambda self: 0 if len(self.pods) == 2 else real(self))
+    monkeypatch.setattr(Group, "size", lambda self: 0 if self._wanted == 2 else real(self))
     _, found = changed(first_frame_s=3.0)
     (fault,) = found.faults
     assert "RESIZE-01" in fault

@@ -136,7 +136,7 @@ def _lives(answer: Answered) -> list[Life]:
 
 def _sizes(life: Life, unit: str) -> str:
     words = {"cpus": "CPUs", "quota_us": "us of each 100 ms"}.get(unit, unit)
-    return f"{', '.join(whole(life.told[f'{name}_{unit}']) for name in ('had', 'asked', 'actual'))} {words}"
+    return f"{' / '.join(whole(life.told[f'{name}_{unit}']) for name in ('had', 'asked', 'actual'))} {words}"
 
 
 def _counted(lives: Sequence[Life]) -> list[str]:

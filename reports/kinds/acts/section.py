@@ -73,7 +73,6 @@ _STEPS = {
     "move_completed": "QEMU has sent all of it",
     "size_asked": "the request is taken, by QEMU or the pod's runtime",
     "size_reached": "the new size is read back",
-    "share_given": "the node spreads flows over the new number of replicas",
     "shares_settled": "the last flow came by the replica that forwards it in the end",
     "table_flushed": "the old configuration is flushed, as the function confirms",
     "table_loading": "the function is told the new configuration",
