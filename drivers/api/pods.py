@@ -144,6 +144,16 @@ class PodRuntime(Protocol):
 
 
 @runtime_checkable
+class ResizingRuntime(PodRuntime, Protocol):
+    """A runtime that changes the limits of a pod while it runs.
+
+    `quota_us` is CPU time of each period of 100 ms, `memory_octets` of memory; what is 0 stays as it was.
+    """
+
+    def resize(self, pod: Pod, *, quota_us: int = 0, memory_octets: int = 0) -> None: ...
+
+
+@runtime_checkable
 class ClusterRuntime(PodRuntime, Protocol):
     """A runtime whose pods are a cluster's, which places them, finds them by Services and polices them.
 

@@ -30,6 +30,7 @@ from bmwg.drivers.api.pods import PodNetwork as PodNetwork
 from bmwg.drivers.api.pods import PodParts as PodParts
 from bmwg.drivers.api.pods import PodRuntime as PodRuntime
 from bmwg.drivers.api.pods import ProgramPlace as ProgramPlace
+from bmwg.drivers.api.pods import ResizingRuntime as ResizingRuntime
 from bmwg.drivers.api.pods import ServingPlace as ServingPlace
 from bmwg.drivers.api.workload import WorkloadDriver as WorkloadDriver
 

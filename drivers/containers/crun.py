@@ -16,7 +16,7 @@ from bmwg.drivers.api.protocols import (
     PlacedNode,
     Pod,
     PodNetwork,
-    PodRuntime,
+    ResizingRuntime,
     UndoLog,
 )
 from bmwg.drivers.containers import oci
@@ -138,6 +138,16 @@ class CrunRuntime(PlainRuntime):
             pod.start_steps_ns["networks_attached"] = time.monotonic_ns()
             yield pod
 
+    def resize(self, pod: Pod, *, quota_us: int = 0, memory_octets: int = 0) -> None:
+        """Have crun change the pod's limits."""
+        pod.node.call(
+            oci.update,
+            pod_id=pod.pod_id,
+            state_dir=self._state_dir,
+            quota_us=quota_us,
+            memory_octets=memory_octets,
+        )
+
     @contextmanager
     def _removed(self, node: PlacedNode, undo: dict[str, JsonValue]) -> Iterator[None]:
         entry = self._undo.before(UNDO_KIND, node.place, **undo)
@@ -164,4 +174,4 @@ def _noted(steps: dict[str, int], name: str) -> None:
     steps[name] = time.monotonic_ns()
 
 
-_: type[PodRuntime] = CrunRuntime
+_: type[ResizingRuntime] = CrunRuntime

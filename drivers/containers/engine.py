@@ -19,7 +19,7 @@ from bmwg.drivers.api.protocols import (
     PlacedNode,
     Pod,
     PodNetwork,
-    PodRuntime,
+    ResizingRuntime,
     UndoLog,
 )
 from bmwg.drivers.containers import docker_daemon, engine_pods
@@ -131,6 +131,19 @@ class EngineRuntime(SleepingRuntime):
             pod.stand_up(stack, networks, asked_ns)
             yield pod
 
+    def resize(self, pod: Pod, *, quota_us: int = 0, memory_octets: int = 0) -> None:
+        """Have the daemon change the pod's limits."""
+        by = pod.entry["entered_by"]
+        pod.node.call_within(
+            _CALL_S,
+            engine_pods.update,
+            token=by["token"],
+            container=by["container"],
+            engine=self.name,
+            quota_us=quota_us,
+            memory_octets=memory_octets,
+        )
+
     @contextmanager
     def _daemon(self, node: PlacedNode, token: str) -> Iterator[None]:
         root = f"{self._run_dir}/{self.name}-{token}"
@@ -156,4 +169,4 @@ class PodmanRuntime(EngineRuntime):
     name = "podman"
 
 
-_: tuple[type[PodRuntime], ...] = (DockerRuntime, PodmanRuntime)
+_: tuple[type[ResizingRuntime], ...] = (DockerRuntime, PodmanRuntime)

@@ -20,7 +20,7 @@ from typing import Any
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.containers import bundle
 from bmwg.drivers.containers.bundle import PodSpec
-from bmwg.drivers.containers.docker_daemon import cgroup_of, client, refusals
+from bmwg.drivers.containers.docker_daemon import PODMAN, cgroup_of, client, refusals
 from bmwg.drivers.nodes import cgroups, process, programs
 from bmwg.methodology.errors import DriverError
 
@@ -64,6 +64,23 @@ def start(
     cgroup = _cgroup(token, container)
     _limit_hugepages(cgroup, pod)
     return {"pid": first, "start_ticks": process.start_ticks(first), "cgroup": cgroup}
+
+
+def update(*, token: str, container: str, engine: str, quota_us: int = 0, memory_octets: int = 0) -> None:
+    """Node function: change limits of a container that runs: CPU time of each period, memory; of 0 it stays.
+
+    Raises DriverError DOCK-02 where the daemon or the kernel refuses.
+    """
+    with client(token) as docker, refusals(f"container {container[:12]}: its limits"):
+        if engine == PODMAN:  # 4.3 has no such call among those of Docker's API
+            cpu = {"cpu": {"period": bundle.PERIOD_US, "quota": quota_us}} if quota_us else {}
+            memory = {"memory": {"limit": memory_octets}} if memory_octets else {}
+            path = f"{docker.api.base_url}/v4.0.0/libpod/containers/{container}/update"
+            docker.api.post(path, json={**cpu, **memory}).raise_for_status()
+            return
+        wanted: dict[str, int] = {"cpu_period": bundle.PERIOD_US, "cpu_quota": quota_us} if quota_us else {}
+        wanted |= {"mem_limit": memory_octets, "memswap_limit": -1} if memory_octets else {}
+        docker.api.update_container(container, **wanted)
 
 
 def prepare(*, token: str) -> None:

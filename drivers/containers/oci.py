@@ -148,6 +148,18 @@ def restart(*, pod_id: str, state_dir: str, pid: int, within_s: float = 10.0) ->
     }
 
 
+def update(
+    *, pod_id: str, state_dir: str, quota_us: int = 0, memory_octets: int = 0, within_s: float = 10.0
+) -> None:
+    """Node function: change limits of a pod that runs: CPU time of each period, memory; of 0 it stays.
+
+    Raises DriverError POD-03 where crun or the kernel refuses.
+    """
+    words = ["--cpu-period", str(bundle.PERIOD_US), "--cpu-quota", str(quota_us)] if quota_us else []
+    words += ["--memory", str(memory_octets)] if memory_octets else []
+    _crun(state_dir, "update", *words, pod_id, deadline_s=within_s)
+
+
 def state(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> dict[str, JsonValue]:
     """Node function: `{"status", "pid"}`; status is created, running, stopped or absent."""
     if not Path(state_dir, pod_id).exists():

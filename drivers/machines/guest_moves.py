@@ -3,7 +3,6 @@
 By pre-copy the guest runs at its first place until what is left of its memory can be sent within the time
 limit; by post-copy it goes on at the second place at once, and its memory follows. Ids: MOVE-01 the second
 place did not take it, MOVE-02 the move was cancelled, MOVE-03 it did not end in time or tells no moments.
-Where it stands it can be given less memory by a balloon: RESIZE-01 it does not come to the size.
 """
 
 from __future__ import annotations
@@ -82,18 +81,19 @@ class MovingGuest:
         """Boot it at its first place. Raises TestbedError VM-04, VM-05."""
         self.start()
         end_s = time.monotonic() + _BOOT_S
-        while not any(_ROUTES in line for line in self._console()):
+        while not any(_ROUTES in line for line in self.console()):
             fault = self.here.node.call(moving_machine.fault, name=self.intent.name)
             if fault is not None or time.monotonic() > end_s:
                 raise TestbedError(
                     "VM-05",
                     f"guest {self.intent.name} did not boot",
                     expected=f"that it routes within {_BOOT_S:g} s",
-                    found=fault or " | ".join(self._console()[-5:]) or "silence",
+                    found=fault or " | ".join(self.console()[-5:]) or "silence",
                 )
             time.sleep(_LOOK_S)
 
-    def _console(self) -> list[str]:
+    def console(self) -> list[str]:
+        """Return the last lines that it wrote where it is."""
         return self.here.node.call(moving_machine.console, name=self.intent.name)
 
     def _start(self, place: MovePlace, *, incoming: bool) -> Mapping[str, JsonValue]:
@@ -104,6 +104,10 @@ class MovingGuest:
             incoming=incoming,
             **self.intent.as_arguments(),
         )
+
+    def ask(self, command: str, **arguments: JsonValue) -> JsonValue:
+        """Run a command of QEMU's monitor where it is. Raises DriverError VM-07, VM-08."""
+        return self._ask(self.here, command, **arguments)
 
     def _ask(self, place: MovePlace, command: str, **arguments: JsonValue) -> JsonValue:
         return place.node.call(
@@ -134,29 +138,6 @@ class MovingGuest:
                 self._goes_on(error)
             raise
         self.here, self.there = self.there, self.here
-        return move
-
-    def resized(self, octets: int, *, within_s: float) -> Move:
-        """Have the guest give memory back to its host, or take it again, until it has so much.
-
-        Raises TestbedError RESIZE-01 where it does not in time, and asks it to have what it had before.
-        """
-        had = int(self._ask(self.here, "query-balloon")["actual"])
-        move = Move(asked_ns=time.monotonic_ns())
-        self._ask(self.here, "balloon", value=octets)
-        move.steps["size_asked"] = time.monotonic_ns()
-        while (actual := int(self._ask(self.here, "query-balloon")["actual"])) != octets:
-            if time.monotonic_ns() > move.asked_ns + within_s * 1e9:
-                self._ask(self.here, "balloon", value=had)
-                raise TestbedError(
-                    "RESIZE-01",
-                    f"the memory of guest {self.intent.name}",
-                    expected=f"{octets} octets within {within_s:g} s",
-                    found=f"{actual} octets, of {had} before",
-                )
-            time.sleep(_LOOK_S)
-        move.steps["size_reached"] = time.monotonic_ns()
-        move.told = {"had_octets": had, "asked_octets": octets, "actual_octets": actual}
         return move
 
     def _prepare(self, post_copy: bool) -> None:

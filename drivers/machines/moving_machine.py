@@ -19,6 +19,7 @@ from bmwg.drivers.watch import wall_clock
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 _KERNEL_WORDS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off net.ifnames=0"
+MOST_CPUS = 2  # choice: one that it begins with, and one that it may be given while it runs
 _machines: dict[str, MovingMachine] = {}
 
 
@@ -52,6 +53,7 @@ class MovingMachine(Machine):
             "name": self.spec.name,
             "agent": "none: it routes and is not spoken to",
             **qemu.describe(self.spec),
+            "most_cpus": MOST_CPUS,
             **self._running,
             "accelerator_reason": why,
             "guest_kernel": self._kernel_release,
@@ -65,7 +67,7 @@ def command(spec: MachineSpec, *, kernel: guest_kernel.GuestKernel, words: str, 
     argv += ["-machine", f"pc,accel={spec.accelerator}"]
     model = ",+".join((qemu.TCG_MODEL, *qemu.TCG_FEATURES))
     argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else model]
-    argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
+    argv += ["-smp", f"{spec.cpus},maxcpus={MOST_CPUS}", "-m", f"{spec.memory_octets >> 20}M"]
     argv += ["-kernel", str(kernel.unpacked_image()), "-initrd", str(router_initramfs.build(kernel))]
     clock = " tsc=nowatchdog" if spec.accelerator is Accelerator.TCG else ""
     argv += ["-append", f"{_KERNEL_WORDS}{clock} {words}"]

@@ -18,6 +18,7 @@ from bmwg.drivers.machines.guest_kernel import CACHE, GuestKernel
 
 MODULES = ("virtio_pci", "virtio_net", "virtio_balloon")
 SAY = "bmwg-router:"  # how the script's lines begin on the console
+HAS_CPUS = "has CPUs"  # what it says before their list
 _KEPT = 4  # choice: archives of several kernels, some MiB each
 
 _INIT = """#!/bin/busybox sh
@@ -46,6 +47,8 @@ EOF
     mebioctets=${{word#bmwg.holds=}} ;;
   bmwg.writes)
     writes=yes ;;
+  bmwg.cpus)
+    cpus=yes ;;
   esac
 done
 echo 1 > /proc/sys/net/ipv4/ip_forward
@@ -61,6 +64,18 @@ if [ -n "$writes" ]; then
   while :; do dd if=/tmp/seed of=/tmp/written bs=1M conv=notrunc 2>/dev/null || die written; done
 fi
 say routes
+if [ -n "$cpus" ]; then
+  # a CPU that is plugged in is off until somebody has it on; which are on is told when it changes
+  while :; do
+    for file in /sys/devices/system/cpu/cpu[1-9]*/online; do
+      if read -r on <$file && [ "$on" = 0 ]; then echo 1 >$file; fi 2>/dev/null
+    done
+    read -r now </sys/devices/system/cpu/online
+    [ "$now" = "$told" ] || say "{has} $now"
+    told=$now
+    sleep 0.1
+  done
+fi
 while :; do sleep 1000; done
 """
 
@@ -74,19 +89,21 @@ class Leg:
     far_mac: str
 
 
-def words(legs: Sequence[Leg], *, holds_mebioctets: int, writes: bool) -> str:
+def words(legs: Sequence[Leg], *, holds_mebioctets: int, writes: bool, tells_cpus: bool = False) -> str:
     """Return what the guest reads of its kernel's command line.
 
-    It holds so much twice, and with `writes` copies the one over the other all the time.
+    It holds so much twice, and with `writes` copies the one over the other all the time. With `tells_cpus`
+    it has every CPU on, and says on its console which are.
     """
     told = [f"bmwg.route=eth{n},{leg.address},{leg.far},{leg.far_mac}" for n, leg in enumerate(legs)]
-    return " ".join([*told, f"bmwg.holds={holds_mebioctets}", *(["bmwg.writes"] if writes else [])])
+    told += [f"bmwg.holds={holds_mebioctets}", *(["bmwg.writes"] if writes else [])]
+    return " ".join([*told, *(["bmwg.cpus"] if tells_cpus else [])])
 
 
 def build(kernel: GuestKernel, *, cache: Path = CACHE) -> Path:
     """Write the archive for this kernel, once, and return it. Raises TestbedError VM-01, VM-03."""
     modules = kernel.modules_for(MODULES)
-    script = _INIT.format(say=SAY, modules=" ".join(path.name for path in modules))
+    script = _INIT.format(say=SAY, has=HAS_CPUS, modules=" ".join(path.name for path in modules))
     folder, program = stat.S_IFDIR | 0o755, stat.S_IFREG | 0o755
     entries = dict.fromkeys(("bin", "modules", "dev"), (folder, b""))
     entries |= {

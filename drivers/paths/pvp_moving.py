@@ -94,8 +94,11 @@ class MovingPath:
             yield Deployment(ports=stands.ports, evidence=stands.evidence)
 
     @contextmanager
-    def standing(self, *, writes: bool = False) -> Iterator[Standing]:
-        """The same for who moves the guest; with `writes` a program in it writes its memory all the time."""
+    def standing(self, *, writes: bool = False, tells_cpus: bool = False) -> Iterator[Standing]:
+        """The same for who moves or resizes the guest.
+
+        With `writes` a program in it writes its memory all the time, with `tells_cpus` one says what it has.
+        """
         refuse(self.probe())
         bed = self._bed
         sides = bed.sides()
@@ -120,8 +123,8 @@ class MovingPath:
                 )
                 for node in (home, away)
             ]
-            guest = MovingGuest(self._intent(sides, 0, writes=writes), places)
-            another = MovingGuest(self._intent(sides, 1, writes=False), places)
+            guest = MovingGuest(self._intent(sides, 0, writes=writes, tells_cpus=tells_cpus), places)
+            another = MovingGuest(self._intent(sides, 1), places)
             stack.callback(another.end)
             stack.callback(guest.end)
             guest.begin()
@@ -132,7 +135,9 @@ class MovingPath:
                 evidence=self._evidence(guest, sides, home, away, device_queues),
             )
 
-    def _intent(self, sides: tuple[Side, Side], at: int, *, writes: bool) -> GuestIntent:
+    def _intent(
+        self, sides: tuple[Side, Side], at: int, *, writes: bool = False, tells_cpus: bool = False
+    ) -> GuestIntent:
         name = f"moving-{self._bed.next_id()}"
         legs = [
             Leg(
@@ -147,7 +152,9 @@ class MovingPath:
             taps=(f"bmwg-tap{2 * at}", f"bmwg-tap{2 * at + 1}"),
             macs=(links.mac_of(f"moving{at}", "eth0"), links.mac_of(f"moving{at}", "eth1")),
             memory_octets=MEMORY_OCTETS,
-            words=router_initramfs.words(legs, holds_mebioctets=HOLDS_MEBIOCTETS, writes=writes),
+            words=router_initramfs.words(
+                legs, holds_mebioctets=HOLDS_MEBIOCTETS, writes=writes, tells_cpus=tells_cpus
+            ),
         )
 
     def _evidence(

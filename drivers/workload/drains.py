@@ -8,21 +8,18 @@ relayed a frame is told by the number of routers that it passed. Then the node t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, cast
 
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.paths import path_driver
+from bmwg.drivers.workload.lost_frames import loss, offered, steady, until
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
-from bmwg.drivers.workload.offered_frames import Seen
 from bmwg.methodology.kinds.acts.experiments import DRAIN_PATH
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 from bmwg.methodology.records import NOTHING
 
-_LOOK_S = 0.01
 _HERE, _THERE = 1, 2  # routers that forward what a pod has relayed: on the node of the ports, on another
-_ValueT = TypeVar("_ValueT")
 
 
 class Drains(OfActs):
@@ -44,23 +41,14 @@ class Drains(OfActs):
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         path: Any = path_driver(ground.cell, ground.bed)
         home = ground.bed.sides()[0].node
-        with path.standing() as stands:
-            frames = MovingFrames(
-                stands.ports,
-                frame_octets=spec.frame_octets,
-                interval_us=spec.interval_us,
-                ways=(_HERE, _THERE),
-            )
-            with frames.offering():
-                frames.begin()
-                if not frames.wait(spec.first_frame_s):
+        with path.standing() as stands, offered(stands.ports, spec, _HERE, _THERE) as ways:
+            if ways is None:
+                return
+            frames, _ = ways
+            while len(lives) < spec.cycles and steady(frames, spec):
+                lives.append(_life(stands.moving, frames, spec, began_ns, home))
+                if lives[-1].first_frame_ns is None:
                     return
-                while len(lives) < spec.cycles:
-                    if not _until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s):
-                        return  # frames are lost before anything is done
-                    lives.append(_life(stands.moving, frames, spec, began_ns, home))
-                    if lives[-1].first_frame_ns is None:
-                        return
 
 
 def _life(moving: Any, frames: MovingFrames, spec: ActsSpec, began_ns: int, home: str) -> Life:
@@ -69,39 +57,16 @@ def _life(moving: Any, frames: MovingFrames, spec: ActsSpec, began_ns: int, home
         ready_ns = time.monotonic_ns()
         old, new = (_HERE if node == home else _THERE for node in (moved.from_node, moved.to_node))
         asked_ns = moved.asked_ns
-        first = _until(lambda: frames.first_by(new, asked_ns), spec.first_frame_s)
-        _until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s)
+        first = until(lambda: frames.first_by(new, asked_ns), spec.first_frame_s)
+        until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s)
         last_ns = frames.last_by(old, asked_ns)
-        counted_ns, out = frames.outage(asked_ns, time.monotonic_ns())
+        counted = frames.outage(asked_ns, time.monotonic_ns())
         lift_ns = time.monotonic_ns()
     lifted_ns = time.monotonic_ns()
-    after = frames.oddities
-    steps = {name: at for name, at in moved.steps.items() if at >= asked_ns}
-    if out.stopped_ns is not None and out.again_ns is not None:
-        steps |= {
-            "last_before_loss": max(asked_ns, out.before_ns or asked_ns),
-            "frames_stopped": out.stopped_ns,
-            "frames_again": out.again_ns,
-        }
-    first_ns, not_before_ns = first if first is not None and first[0] <= counted_ns else (None, None)
-    seen = Seen(
-        offered=out.offered,
-        received=out.received,
-        reordered=after[0] - oddities[0],
-        bypassed=after[1] - oddities[1],
-        not_before_ns=not_before_ns,
-        first_ns=first_ns,
-        last_ns=last_ns,
-    )
+    steps = {name: at for name, at in moved.steps.items() if at >= asked_ns} | loss(counted[1], asked_ns)
+    seen = frames.amid(counted, first, last_ns, oddities)
     moments = {"ready_ns": ready_ns, "remove_asked_ns": lift_ns, "removed_ns": lifted_ns}
     return life_of(seen, began_ns, asked_ns=asked_ns, steps=steps, moments=moments)
-
-
-def _until(look: Callable[[], _ValueT | None], within_s: float) -> _ValueT | None:
-    end_s = time.monotonic() + within_s
-    while (found := look()) is None and time.monotonic() < end_s:
-        time.sleep(_LOOK_S)
-    return found
 
 
 _: type[ActsWorkload] = cast("type[ActsWorkload]", Drains)

@@ -24,7 +24,6 @@ from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
 from bmwg.drivers.workload.lost_frames import fared, loss, until
 from bmwg.drivers.workload.marked_frames import MARKS, ByMark, MarkedBeside, MarkedFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
-from bmwg.drivers.workload.offered_frames import Seen
 from bmwg.methodology.errors import DriverError, ToolkitError
 from bmwg.methodology.kinds.acts.experiments import NODE_PATH, PATH, SWITCH_PATH
 from bmwg.methodology.kinds.acts.records import (
@@ -167,8 +166,8 @@ class _Exchange:
         ready_ns = time.monotonic_ns()
         first = until(lambda: frames.first_by(new, asked_ns), spec.first_frame_s)
         until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
-        counted_ns, out = frames.outage(asked_ns, time.monotonic_ns())
-        beside = {} if self._beside is None else self._beside.told(asked_ns, counted_ns)
+        by_frames = frames.outage(asked_ns, time.monotonic_ns())
+        beside = {} if self._beside is None else self._beside.told(asked_ns, by_frames[0])
         until_ns = time.monotonic_ns()
         after = self._side(new)
         counted = {name: self._first[name] - count for name, count in before.counts.items()}
@@ -189,22 +188,11 @@ class _Exchange:
         if TABLE_FLUSHED in steps:
             flushed = steps[TABLE_FLUSHED], steps[TABLE_LOADING]
             told["came_when_flushed_frames"] = sum(one.came(old, *flushed) for one in self._senders)
-        first_ns, not_before_ns = (None, None) if first is None else first
-        came_odd = frames.oddities
-        seen = Seen(
-            offered=out.offered,
-            received=out.received,
-            reordered=came_odd[0] - odd[0],
-            bypassed=came_odd[1] - odd[1],
-            not_before_ns=not_before_ns,
-            first_ns=first_ns,
-            last_ns=frames.last_by(old, asked_ns),
-        )
         life = life_of(
-            seen,
+            frames.amid(by_frames, first, frames.last_by(old, asked_ns), odd),
             self._began_ns,
             asked_ns=asked_ns,
-            steps={**steps, **loss(out, asked_ns)},
+            steps={**steps, **loss(by_frames[1], asked_ns)},
             moments={"ready_ns": ready_ns},
         )
         return replace(life, told={**told, **beside})

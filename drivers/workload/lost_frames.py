@@ -1,17 +1,43 @@
-"""What came of frames around an act: waiting for them, how they fared when it failed, when they were lost."""
+"""The frames around an act: offered, waited for, how they fared when it failed, when they were lost."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
+from bmwg.drivers.api.protocols import TesterPort
+from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
 from bmwg.drivers.workload.moving_frames import MovingFrames, Outage
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
-from bmwg.methodology.kinds.acts.records import AGAIN, BEFORE_LOSS, STOPPED
+from bmwg.methodology.kinds.acts.records import AGAIN, BEFORE_LOSS, STOPPED, ActsSpec
 
 _LOOK_S = 0.01
 _ValueT = TypeVar("_ValueT")
+
+
+@contextmanager
+def offered(
+    ports: tuple[TesterPort, TesterPort], spec: ActsSpec, *ways: int, by: type[MovingFrames] = MovingFrames
+) -> Iterator[tuple[MovingFrames, HalfLoad | None] | None]:
+    """Offer the timed frames, and the load beside them, to what stands; None where no frame comes.
+
+    `ways` are the numbers of routers that may have forwarded a frame, `by` are the timed frames.
+    """
+    frames = by(ports, frame_octets=spec.frame_octets, interval_us=spec.interval_us, ways=ways)
+    with ExitStack() as stack:
+        stack.enter_context(frames.offering())
+        frames.begin()
+        if not frames.wait(spec.first_frame_s):
+            yield None
+            return
+        yield frames, stack.enter_context(half_load(ports, spec, routers=ways[0]))
+
+
+def steady(frames: MovingFrames, spec: ActsSpec) -> bool:
+    """Wait until no frame is lost before anything is done; tells whether that came about."""
+    return until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s) is not None
 
 
 def until(look: Callable[[], _ValueT | None], within_s: float) -> _ValueT | None:

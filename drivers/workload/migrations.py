@@ -17,11 +17,10 @@ from bmwg.drivers.paths import path_driver
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.workload import announcements
 from bmwg.drivers.workload.announcements import Announcements
-from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
-from bmwg.drivers.workload.lost_frames import fared, loss, until
+from bmwg.drivers.workload.beside_frames import HalfLoad
+from bmwg.drivers.workload.lost_frames import fared, loss, offered, steady, until
 from bmwg.drivers.workload.moving_frames import MovingFrames, Outage
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
-from bmwg.drivers.workload.offered_frames import Seen
 from bmwg.methodology.errors import DriverError, ToolkitError
 from bmwg.methodology.kinds.acts.experiments import MOVING_PATH
 from bmwg.methodology.kinds.acts.records import (
@@ -44,22 +43,13 @@ class Migrations(OfActs):
         path: Any = path_driver(ground.cell, ground.bed)
         with ExitStack() as stack:
             stands = stack.enter_context(path.standing(writes=spec.beside == MEMORY_WRITES))
-            frames = MovingFrames(
-                stands.ports,
-                frame_octets=spec.frame_octets,
-                interval_us=spec.interval_us,
-                ways=(_ROUTERS,),
-            )
             guest: MovingGuest = stands.guest
             heard = stack.enter_context(announcements.heard(stands.ports[0], guest.intent.macs[0]))
-            stack.enter_context(frames.offering())
-            frames.begin()
-            if not frames.wait(spec.first_frame_s):
+            ways = stack.enter_context(offered(stands.ports, spec, _ROUTERS))
+            if ways is None:
                 return
-            beside = stack.enter_context(half_load(stands.ports, spec, routers=_ROUTERS))
-            while len(lives) < spec.cycles:
-                if not until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s):
-                    return  # frames are lost before anything is done
+            frames, beside = ways
+            while len(lives) < spec.cycles and steady(frames, spec):
                 lives.append(_Moved(guest, frames, heard, beside, spec, began_ns).life())
 
     def _left_behind(self, ground: Ground) -> tuple[str, ...]:
@@ -98,21 +88,20 @@ class _Moved:
         # what is steady is told of half a second that lies wholly after the move
         until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
         now_ns = time.monotonic_ns()
-        counted_ns, out = frames.outage(asked_ns, now_ns)
+        by_frames = frames.outage(asked_ns, now_ns)
         move.told["forwarded_there_frames"] = forwarded(self._guest) - counted
         if self._beside is not None:
-            move.told |= self._beside.told(asked_ns, counted_ns)
+            move.told |= self._beside.told(asked_ns, by_frames[0])
         leave_ns = time.monotonic_ns()
         self._guest.leave()
         left_ns = time.monotonic_ns()
-        return self._told(move, out, before, counted_ns, ready_ns, leave_ns, left_ns)
+        return self._told(move, by_frames, before, ready_ns, leave_ns, left_ns)
 
     def _told(
         self,
         move: Move,
-        out: Outage,
+        counted: tuple[int, Outage],
         before: tuple[int, int],
-        counted_ns: int,
         ready_ns: int,
         leave_ns: int,
         left_ns: int,
@@ -123,25 +112,16 @@ class _Moved:
         if announced_ns is not None:
             steps[ANNOUNCED] = announced_ns
         first = frames.first_since(resumed_ns)
-        steps |= loss(out, move.asked_ns)
-        first_ns, not_before_ns = first if first is not None and first[0] <= counted_ns else (None, None)
-        if first_ns is not None and not move.told["forwarded_there_frames"]:
+        steps |= loss(counted[1], move.asked_ns)
+        last_ns = frames.last_before(move.steps["guest_stopped"], move.asked_ns)
+        seen = frames.amid(counted, first, last_ns, before)
+        if seen.first_ns is not None and not move.told["forwarded_there_frames"]:
             raise DriverError(
                 "MOVE-04",
                 "a move of a guest",
                 expected="frames that the other place's interface has carried",
                 found="frames that came, and none that it carried",
             )
-        after = frames.oddities
-        seen = Seen(
-            offered=out.offered,
-            received=out.received,
-            reordered=after[0] - before[0],
-            bypassed=after[1] - before[1],
-            not_before_ns=not_before_ns,
-            first_ns=first_ns,
-            last_ns=frames.last_before(move.steps["guest_stopped"], move.asked_ns),
-        )
         moments = {"ready_ns": ready_ns, "remove_asked_ns": leave_ns, "removed_ns": left_ns}
         life = life_of(seen, self._began_ns, asked_ns=move.asked_ns, steps=steps, moments=moments)
         return replace(life, told=move.told)

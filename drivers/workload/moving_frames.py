@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bmwg.drivers.api.protocols import TesterPort
-from bmwg.drivers.workload.offered_frames import HOP_LIMIT, OfferedFrames
+from bmwg.drivers.workload.offered_frames import HOP_LIMIT, OfferedFrames, Seen
 
 _MARGIN_NS = 100_000_000  # choice: a frame may be on its way so long before it is counted as lost
 _STEADY_NS = 500_000_000  # choice: so long every frame comes before a way is believed to stand
@@ -36,11 +36,14 @@ class MovingFrames(OfferedFrames):
         frame_octets: int,
         interval_us: int,
         ways: tuple[int, ...],
+        answers: bool = False,
     ) -> None:
-        """`ways` are the numbers of routers that may have forwarded a frame."""
+        """`ways` are the numbers of routers that may have forwarded a frame; `answers` as its base has it."""
         self._left_of = {HOP_LIMIT - routers: routers for routers in ways}
         self._way: dict[int, int] = {}
-        super().__init__(ports, frame_octets=frame_octets, interval_us=interval_us, routers=ways[0])
+        super().__init__(
+            ports, frame_octets=frame_octets, interval_us=interval_us, routers=ways[0], answers=answers
+        )
 
     def _forget(self) -> None:
         super()._forget()
@@ -119,4 +122,28 @@ class MovingFrames(OfferedFrames):
             before_ns=before,
             stopped_ns=stopped,
             again_ns=again,
+        )
+
+    def amid(
+        self,
+        counted: tuple[int, Outage],
+        first: tuple[int, int | None] | None,
+        last_ns: int | None,
+        odd: tuple[int, int],
+    ) -> Seen:
+        """Return what came of an act: its counted outage, and its first frame if that came by then.
+
+        `odd` are the oddities as they were before it.
+        """
+        until_ns, out = counted
+        now = self.oddities
+        first_ns, not_before_ns = first if first is not None and first[0] <= until_ns else (None, None)
+        return Seen(
+            offered=out.offered,
+            received=out.received,
+            reordered=now[0] - odd[0],
+            bypassed=now[1] - odd[1],
+            not_before_ns=not_before_ns,
+            first_ns=first_ns,
+            last_ns=last_ns,
         )

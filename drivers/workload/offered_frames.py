@@ -265,7 +265,7 @@ class OfferedFrames:
                 self._peer = frame[22:28]
             elif side == 1 and (at := frame.find(self._token)) > 0:
                 (number,) = struct.unpack_from("!Q", frame, at + len(self._token))
-                self._count(number, now_ns, told=frame[self.tells_at])
+                self._count(number, now_ns, told=self._told(frame))
             elif side == 1 and self._answers and self._is_asked_for(frame):
                 with suppress(OSError):
                     ready.send(self._answer(frame))
@@ -286,6 +286,10 @@ class OfferedFrames:
         self._reordered += number < self._highest
         self._highest = max(self._highest, number)
         self._at = (self._at[0], now_ns)
+
+    def _told(self, frame: bytes) -> int:
+        """Return what a frame tells of its way."""
+        return frame[self.tells_at]
 
     def _passed(self, number: int, told: int) -> bool:
         """Whether a frame passed all routers of the path, by what they left of its hop limit."""

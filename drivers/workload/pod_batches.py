@@ -8,12 +8,12 @@ forwards as soon as the cluster has made it: nothing of the toolkit takes part i
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from bmwg.drivers.api.pods import of_cluster
-from bmwg.drivers.api.protocols import Attachment, ClusterRuntime, Missing, PodNetwork, TesterPort
+from bmwg.drivers.api.protocols import Attachment, ClusterRuntime, Missing, Pod, PodNetwork, TesterPort
 from bmwg.drivers.containers.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.drivers.paths.addresses import OUTER, host
@@ -41,7 +41,7 @@ class PodBatches(OfActs):
 
     def probe(self) -> Missing | None:
         """Return what is missing: a runtime that makes pods at once, an option with room for many."""
-        bed, name = self._ground.bed, self._ground.cell.network
+        bed = self._ground.bed
         if found := super().probe():
             return found
         if not isinstance(bed.runtime, ClusterRuntime):
@@ -51,13 +51,7 @@ class PodBatches(OfActs):
                 "calls would be timed",
                 mend="pods.runtime: kubernetes",
             )
-        if bed.network(name).spec.uplink != uplinks.BRIDGE_PORT:
-            return Missing(
-                what=f"pods beside each other on network option {name}",
-                reason="the node would send the frames of all of them to one, or its NIC has room for one",
-                mend="a network option with `uplink: bridge_port`",
-            )
-        return None
+        return no_room(self._ground)
 
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         with ExitStack() as stack:
@@ -67,6 +61,18 @@ class PodBatches(OfActs):
                 lives += _lives(ground, offered, spec, began_ns)
                 if any(live.first_frame_ns is None and not live.failed for live in lives):
                     return
+
+
+def no_room(ground: Ground) -> Missing | None:
+    """Return what is missing: a network option with room for several pods."""
+    name = ground.cell.network
+    if ground.bed.network(name).spec.uplink == uplinks.BRIDGE_PORT:
+        return None
+    return Missing(
+        what=f"pods beside each other on network option {name}",
+        reason="the node would send the frames of all of them to one, or its NIC has room for one",
+        mend="a network option with `uplink: bridge_port`",
+    )
 
 
 @contextmanager
@@ -107,15 +113,19 @@ def ports_to(ground: Ground, at: int) -> tuple[TesterPort, TesterPort]:
 
 def _addresses(side: int, at: int) -> tuple[str, ...]:
     """The pod's addresses on that side, in prefix notation; IPv4 alone beside the first."""
-    router = OUTER[side].router_ipv4
-    if at == 0:
-        return (router,)
-    network, _, length = router.partition("/")
-    return (f"{network.rpartition('.')[0]}.{_FIRST_BESIDE + at}/{length}",)
+    return address_beside(OUTER[side].router_ipv4, at)
 
 
-def pod_wanted(ground: Ground, at: int) -> tuple[PodSpec, Sequence[PodNetwork]]:
-    """Return the pod of that number with its networks."""
+def address_beside(first: str, at: int) -> tuple[str, ...]:
+    """Return the address of that number, of which the first is given, in prefix notation."""
+    network, _, length = first.partition("/")
+    return (f"{network.rpartition('.')[0]}.{_FIRST_BESIDE + at}/{length}",) if at else (first,)
+
+
+def pod_wanted(
+    ground: Ground, at: int, addresses: Callable[[int, int], tuple[str, ...]] = _addresses
+) -> tuple[PodSpec, Sequence[PodNetwork]]:
+    """Return the pod of that number with its networks; `addresses` tells those of a side and a number."""
     bed = ground.bed
     network = bed.network(ground.cell.network)
     limits = bed.testbed.pods
@@ -137,13 +147,27 @@ def pod_wanted(ground: Ground, at: int) -> tuple[PodSpec, Sequence[PodNetwork]]:
                 interface=f"net{side.number}",
                 side=side.number,
                 uplink=side.nic,
-                addresses=_addresses(side.number, at),
+                addresses=addresses(side.number, at),
             ),
             bridge=bridge_of(side),
         )
         for side in bed.sides()
     ]
     return spec, networks
+
+
+def pod_made(
+    stack: ExitStack,
+    ground: Ground,
+    at: int,
+    addresses: Callable[[int, int], tuple[str, ...]] = _addresses,
+) -> Pod:
+    """Make the pod of that number and start it; it is removed with the stack."""
+    node = ground.bed.node(ground.bed.sides()[0].node)
+    spec, networks = pod_wanted(ground, at, addresses)
+    pod: Pod = stack.enter_context(ground.bed.runtime.made(node, spec, networks))
+    pod.start()
+    return pod
 
 
 def _lives(ground: Ground, offered: Sequence[OfferedFrames], spec: ActsSpec, began_ns: int) -> list[Life]:

@@ -10,12 +10,11 @@ import time
 from contextlib import ExitStack
 from dataclasses import replace
 
-from bmwg.drivers.api.protocols import Missing, Pod
-from bmwg.drivers.paths import uplinks
+from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames
-from bmwg.drivers.workload.pod_batches import frames_to, joined, pod_wanted, ports_to
+from bmwg.drivers.workload.pod_batches import frames_to, joined, no_room, pod_made, ports_to
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
@@ -27,23 +26,14 @@ class PodsBeside(OfActs):
 
     def probe(self) -> Missing | None:
         """Return what is missing: an option with room for two."""
-        name = self._ground.cell.network
-        if found := super().probe():
-            return found
-        if self._ground.bed.network(name).spec.uplink != uplinks.BRIDGE_PORT:
-            return Missing(
-                what=f"a pod beside another on network option {name}",
-                reason="the node would send the frames of both to one, or its NIC has room for one",
-                mend="a network option with `uplink: bridge_port`",
-            )
-        return None
+        return super().probe() or no_room(self._ground)
 
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         with ExitStack() as stack:
             stack.enter_context(joined(ground.bed, ground.bed.sides()))
             frames = stack.enter_context(frames_to(ground, spec, _SECOND))
             with ExitStack() as stands:
-                _made(stands, ground, _STANDS)
+                pod_made(stands, ground, _STANDS)
                 _require_forwarding(ground, spec)
                 ports = ports_to(ground, _STANDS)
                 beside = stands.enter_context(half_load(ports, spec, routers=ground.routers))
@@ -51,14 +41,6 @@ class PodsBeside(OfActs):
                     lives.append(_life(ground, frames, beside, spec, began_ns))
                     if lives[-1].first_frame_ns is None:
                         return
-
-
-def _made(stack: ExitStack, ground: Ground, at: int) -> Pod:
-    node = ground.bed.node(ground.bed.sides()[0].node)
-    spec, networks = pod_wanted(ground, at)
-    pod: Pod = stack.enter_context(ground.bed.runtime.made(node, spec, networks))
-    pod.start()
-    return pod
 
 
 def _require_forwarding(ground: Ground, spec: ActsSpec) -> None:
@@ -80,7 +62,7 @@ def _life(
 ) -> Life:
     asked_ns = frames.begin()
     with ExitStack() as made:
-        pod = _made(made, ground, _SECOND)
+        pod = pod_made(made, ground, _SECOND)
         ready_ns = time.monotonic_ns()
         frames.wait(spec.first_frame_s)
         remove_asked_ns = time.monotonic_ns()

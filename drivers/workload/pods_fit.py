@@ -12,7 +12,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from bmwg.drivers.api.protocols import Missing, Pod
-from bmwg.drivers.paths import uplinks
 from bmwg.drivers.watch.host_room import host_room
 from bmwg.drivers.workload.failed_starts import failure_of
 from bmwg.drivers.workload.of_acts import (
@@ -24,7 +23,7 @@ from bmwg.drivers.workload.of_acts import (
     without_frame,
 )
 from bmwg.drivers.workload.offered_frames import OfferedFrames
-from bmwg.drivers.workload.pod_batches import frames_to, joined, pod_wanted
+from bmwg.drivers.workload.pod_batches import frames_to, joined, no_room, pod_made
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
@@ -48,16 +47,7 @@ class PodsFit(OfActs):
 
     def probe(self) -> Missing | None:
         """Return what is missing: an option with room for many."""
-        name = self._ground.cell.network
-        if found := super().probe():
-            return found
-        if self._ground.bed.network(name).spec.uplink != uplinks.BRIDGE_PORT:
-            return Missing(
-                what=f"pods beside each other on network option {name}",
-                reason="the node would send the frames of all of them to one, or its NIC has room for one",
-                mend="a network option with `uplink: bridge_port`",
-            )
-        return None
+        return super().probe() or no_room(self._ground)
 
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         standing: list[_Standing] = []
@@ -69,7 +59,7 @@ class PodsFit(OfActs):
                     frames = ends.enter_context(frames_to(ground, spec, len(standing)))
                     asked_ns = frames.begin()
                     try:
-                        pod = self._made(pods, ground, len(standing))
+                        pod = pod_made(pods, ground, len(standing))
                     except ToolkitError as error:
                         if failure_of(error) is None:
                             raise
@@ -82,13 +72,6 @@ class PodsFit(OfActs):
             removed_ns = time.monotonic_ns()
             lives += [_life(one, began_ns, remove_asked_ns, removed_ns) for one in standing]
         lives += last
-
-    def _made(self, pods: ExitStack, ground: Ground, at: int) -> Pod:
-        node = ground.bed.node(ground.bed.sides()[0].node)
-        spec, networks = pod_wanted(ground, at)
-        pod: Pod = pods.enter_context(ground.bed.runtime.made(node, spec, networks))
-        pod.start()
-        return pod
 
     def _seen(
         self,

@@ -32,6 +32,14 @@ From Request To First Forwarded Frame Beside A Pod That Runs
     [Tags]    id:LC-START-4    metric:pod_start_beside    clause:rfc8172-3.3    req:RFC8172-3.3-04    req:RFC8172-4.3-03
     Measure Its Cells
 
+From The Request To Change A Pod's Limit To Frames With It
+    [Tags]    id:LC-RESIZE-2    metric:pod_resize    clause:rfc8172-3.3    req:RFC8172-3.3-04
+    Measure Its Cells
+
+From The Request For One Replica More Or Less To Frames With It
+    [Tags]    id:LC-REPLICA-1    metric:replica_change    clause:rfc8172-3.3    req:RFC8172-3.3-04
+    Measure Its Cells
+
 From Request To A Policy In Force
     [Tags]    id:LC-POLICY-1    metric:policy_programming    req:RFC8172-4.3-03
     Measure Its Cells

@@ -13,7 +13,7 @@ From The Request To Move A Guest To Frames At Its Other Place
     [Tags]    id:LC-MIGRATE-1    metric:guest_move    req:RFC8172-4.3-02
     Measure Its Cells
 
-From The Request To Change A Guest's Memory To Frames With It
+From The Request To Change A Guest's Memory Or CPUs To Frames With It
     [Tags]    id:LC-RESIZE-1    metric:guest_resize    clause:rfc8172-3.3    req:RFC8172-3.3-04
     Measure Its Cells
 

@@ -1,4 +1,4 @@
-"""A guest is given less memory while it routes, and its memory back: by real QEMU and real frames."""
+"""A guest has less memory or a second CPU while it routes, and then not: by real QEMU and real frames."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from bmwg.drivers.machines import guest_kernel, qemu
+from bmwg.drivers.machines import guest_kernel, moving_machine, qemu
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.pvp_moving import MEMORY_OCTETS
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import guest_resizes
-from bmwg.drivers.workload.guest_resizes import LESS_OCTETS, GuestResizes
+from bmwg.drivers.workload.guest_resizes import LESS_OCTETS, GuestCpus, GuestResizes
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.proofs import contradictions
-from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
+from bmwg.methodology.kinds.acts.records import CPUS, MEMORY, SIZE_REACHED, ActsResult, ActsSpec
 from bmwg.methodology.records import Validity
 
 pytestmark = [
@@ -30,17 +30,22 @@ pytestmark = [
         reason="needs sh setup/guest.sh",
     ),
 ]
-PLAN = profile.PROFILES.load("resize").plan()
+PLAN = {
+    (one.spec.mode, one.spec.beside): one
+    for one in profile.PROFILES.load("resize").plan()
+    if one.test_id == "LC-RESIZE-1"
+}
 
 
 @pytest.fixture
 def resized(tmp_path):
-    def run(**changes) -> tuple[ActsSpec, ActsResult]:
-        spec = replace(PLAN[0].spec, number=1, **changes)
+    def run(mode: str = MEMORY, **changes) -> tuple[ActsSpec, ActsResult]:
+        planned = PLAN[mode, ""]
+        spec = replace(planned.spec, number=1, **changes)
         with open_bed(
             load_testbed(None), Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path), tmp_path
         ) as bed:
-            ground = Ground(bed=bed, cell=profile.of_frames(PLAN[0]))
+            ground = Ground(bed=bed, cell=profile.of_frames(planned))
             workload = GuestResizes(ground)
             assert workload.probe() is None
             workload.attach((ground,))
@@ -64,7 +69,7 @@ def test_a_guest_hands_memory_back_and_takes_it_again_and_frames_go_on(resized) 
     assert (back.told["had_octets"], back.told["actual_octets"]) == (LESS_OCTETS, MEMORY_OCTETS)
     for life in found.lives:
         assert life.told["forwarded_frames"] > 0
-        assert life.first_frame_ns >= life.steps["size_reached"] >= life.steps["size_asked"]
+        assert life.first_frame_ns >= life.steps[SIZE_REACHED] >= life.steps["size_asked"]
 
 
 def test_a_size_with_which_no_guest_lives_is_not_reached_and_named(resized, monkeypatch) -> None:
@@ -74,4 +79,28 @@ def test_a_size_with_which_no_guest_lives_is_not_reached_and_named(resized, monk
     assert "RESIZE-01" in fault
     assert f"of {MEMORY_OCTETS} before" in fault
     assert "frames were lost meanwhile, all come again" in fault
+    assert found.lives == ()
+
+
+def test_a_guest_gets_a_second_cpu_and_lets_it_go_and_frames_go_on(resized) -> None:
+    spec, found = resized(CPUS)
+    assert found.faults == ()
+    assert ACTS.assessed(spec, found).validity in (Validity.VALID, Validity.INCOMPLETE)
+    more, back = found.lives
+    print([(one.start_ns, dict(one.steps), dict(one.told), one.lost_frames) for one in found.lives])
+    assert (more.told["had_cpus"], more.told["actual_cpus"]) == (1, 2)
+    assert (back.told["had_cpus"], back.told["actual_cpus"]) == (2, 1)
+    assert all(life.told["forwarded_frames"] > 0 for life in found.lives)
+
+
+def test_more_cpus_than_the_machine_may_have_are_refused_and_the_guest_routes_on(
+    resized, monkeypatch
+) -> None:
+    real = GuestCpus.ask
+    monkeypatch.setattr(GuestCpus, "ask", lambda self, size: real(self, size if size == 1 else 3))
+    _, found = resized(CPUS)
+    (fault,) = found.faults
+    assert "RESIZE-02" in fault
+    assert f"room for {moving_machine.MOST_CPUS}" in fault
+    assert "all come again" in fault
     assert found.lives == ()

@@ -14,7 +14,7 @@ from tests.contract.paths_support import traces
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.undo.ledger import Ledger
-from bmwg.drivers.workload import pods_beside
+from bmwg.drivers.workload import pod_batches, pods_beside
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.drivers.workload.pods_beside import PodsBeside
 from bmwg.methodology.kinds.acts import profile
@@ -60,7 +60,7 @@ def lived(tmp_path):
 
 
 def test_a_start_made_slower_beside_a_load_is_seen_and_the_other_pod_goes_on(lived, monkeypatch) -> None:
-    real, number = pods_beside._made, []
+    real, number = pods_beside.pod_made, []
 
     def made(stack, ground, at):
         number.append(at)
@@ -68,7 +68,7 @@ def test_a_start_made_slower_beside_a_load_is_seen_and_the_other_pod_goes_on(liv
             time.sleep(SLEEP_S)
         return real(stack, ground, at)
 
-    monkeypatch.setattr(pods_beside, "_made", made)
+    monkeypatch.setattr(pods_beside, "pod_made", made)
     spec, found = lived(HALF_LOAD)
     assert found.faults == ()
     assert number == [1, 0]
@@ -91,9 +91,9 @@ def test_beside_an_idle_pod_no_load_is_told_and_each_start_is_one_of_its_own(liv
 
 @pytest.mark.slow
 def test_a_pod_that_does_not_forward_is_no_pod_to_start_beside(lived, monkeypatch) -> None:
-    real = pods_beside.pod_wanted
+    real = pod_batches.pod_wanted
     monkeypatch.setattr(
-        pods_beside,
+        pod_batches,
         "pod_wanted",
         lambda ground, at: (replace(real(ground, at)[0], forwarding=False), real(ground, at)[1]),
     )

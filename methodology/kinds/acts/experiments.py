@@ -30,7 +30,7 @@ class Answer(StrEnum):
     OUTAGES = "outages"  # the time of each without frames
     ATTEMPTS = "attempts"  # the share of starts that came to forward, and why others did not
     EXCHANGES = "exchanges"  # the time of each until frames come by the new configuration, and what it lost
-    RESIZES = "resizes"  # the same of a size
+    RESIZES = "resizes"  # the same of a size, there and back
     FIT = "fit"  # how many forward beside each other before one fails
 
 
@@ -154,6 +154,17 @@ RESIZE = Experiment(
     hosting=VM,
     answer=Answer.RESIZES,
 )
+REPLICATE = Experiment(
+    test_id="LC-REPLICA-1",
+    metric="replica_change",
+    places=(
+        Place(stage=Stage.OPERATION, criterion=Criterion.SPEED),
+        Place(stage=Stage.OPERATION, criterion=Criterion.RELIABILITY, part="lost_frames"),
+        Place(stage=Stage.OPERATION, criterion=Criterion.SCALE),
+    ),
+    answer=Answer.RESIZES,
+)
+RESIZE_POD = replace(RESIZE, test_id="LC-RESIZE-2", metric="pod_resize", path=PATH, hosting=POD)
 
 
 @cache

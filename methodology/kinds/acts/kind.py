@@ -70,8 +70,10 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
             )
         if answer is Answer.OUTAGES:
             return _drained(metric, results)
-        if answer in (Answer.EXCHANGES, Answer.RESIZES):
+        if answer is Answer.EXCHANGES:
             return _exchanged(metric, results)
+        if answer is Answer.RESIZES:
+            return _resized(metric, results)
         if answer is Answer.ATTEMPTS:
             return _attempted(metric, results)
         if answer is Answer.FIT:
@@ -181,13 +183,37 @@ def _drained(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]
 
 def _exchanged(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
     """Return the times until frames came by what is new, what was lost, steps and counts."""
+    told = (*_steps(metric, results), *_figures(metric, results), *_astray(metric, results))
+    return (*_passed(metric, results), *told)
+
+
+def _resized(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
+    """Return the same of sizes, with times and figures of the way there and the way back apart."""
+    values = _passed(metric, results)
+    for name, first in WAYS.items():
+        mine = one_way(results, first)
+        values += repeated.medians(f"{metric}.{name}", each(mine, _start))
+        values += (*_steps(f"{metric}.{name}", mine), *_figures(f"{metric}.{name}", mine))
+    return (*values, *_astray(metric, results))
+
+
+WAYS = {"there": 0, "back": 1}  # of acts that are done there and back, in turn: which is the first of each
+
+
+def one_way(results: Sequence[ActsResult], first: int) -> list[ActsResult]:
+    """Return executions with every second life alone, from that one on."""
+    return [replace(result, lives=result.lives[first::2]) for result in results]
+
+
+def _passed(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
+    """Return the times until frames came by what is new, and what was lost."""
     starts = each(results, _start)
     values = (*repeated.quantities(metric, interval(starts), "ns"), *repeated.medians(metric, starts))
     values += repeated.medians(f"{metric}.outage", each(results, lambda life: life.outage_ns))
     values += repeated.medians(
         f"{metric}.lost_frames", each(results, lambda life: life.lost_frames), "frames"
     )
-    return (*values, *_steps(metric, results), *_figures(metric, results), *_astray(metric, results))
+    return values
 
 
 def _figures(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
@@ -199,7 +225,7 @@ def _figures(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]
     return values
 
 
-_UNITS = {"ns": "ns", "octets": "octets", "frames": "frames", "fps": "1/s"}
+_UNITS = {"ns": "ns", "us": "us", "octets": "octets", "frames": "frames", "fps": "1/s"}
 
 
 def figure(name: str) -> Callable[[Life], int]:

@@ -9,7 +9,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bmwg.methodology.kinds.acts.experiments import Answer, Experiment, experiments, hostings
-from bmwg.methodology.kinds.acts.records import ATOMIC, FILTERS, FITTING, FLUSH_FIRST, KIND, ActsSpec
+from bmwg.methodology.kinds.acts.records import (
+    ATOMIC,
+    CPUS,
+    FILTERS,
+    FITTING,
+    FLUSH_FIRST,
+    KIND,
+    MEMORY,
+    ActsSpec,
+)
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
 from bmwg.methodology.records import Cell
 from bmwg.schemas.validation import near_name
@@ -22,7 +31,7 @@ _AT_ONCE = "at_once"  # an axis where more than one is made at the same time
 _MOST_AT_ONCE = 200  # each has an address of its own on both sides, of one network with 254
 _POLICIES = "policies"  # an axis where others stand already
 _ENTRIES = "entries"  # an axis where configurations are exchanged
-_MOVES = ("mode", "beside")  # axes of moves and exchanges
+_MOVES = ("mode", "beside")  # axes of moves, exchanges and resizes
 _RULES = "functions.firewall.rules"
 _EXCHANGED = (ATOMIC, FLUSH_FIRST)
 _FOLDER = "bmwg.methodology.kinds.acts.profiles"
@@ -55,6 +64,11 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterato
         raise ValueError(
             f"{experiment['id']}: expected entries and mode {' or '.join(_EXCHANGED)} of exchanges "
             f"alone, found {found}"
+        )
+    if bool(spec.size_unit) != (known.answer is Answer.RESIZES):
+        found = f"workload {spec.workload}, mode {spec.mode or 'none'}"
+        raise ValueError(
+            f"{experiment['id']}: expected mode {MEMORY} or {CPUS} of resizes alone, found {found}"
         )
     if spec.at_once > _MOST_AT_ONCE:
         found = f"{spec.at_once} at once"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from bmwg.methodology.kinds.acts.records import (
     AGAIN,
     BEFORE_LOSS,
+    CPUS,
     EXCHANGES,
     FILTERS,
     FITTING,
@@ -14,10 +15,13 @@ from bmwg.methodology.kinds.acts.records import (
     GUEST_RESUMED,
     GUEST_STOPPED,
     HALF_LOAD,
+    MEMORY,
     MIGRATIONS,
     OUTAGES,
+    POD_RESIZES,
     POLICY,
     PRE_COPY,
+    REPLICAS,
     RESIZES,
     STOPPED,
     TABLE_FLUSHED,
@@ -37,7 +41,8 @@ _COUNTED = (  # of an exchange: what came, or was counted, is not more than was 
     ("came_frames", "counted_frames"),
     ("counted_frames", "sent_frames"),
 )
-_OF_RESIZES = ("had_octets", "asked_octets", "actual_octets", "forwarded_frames")
+_SPUN = ("spun_us", "spun_window_us", "period_us", "throttled_periods")  # by a program that wants all
+_MORE_PERIODS = 3  # choice: the window begins and ends amid one, and a CPU may keep a slice of another
 _OF_EXCHANGES = (
     "stale_frames",
     "wrong_rule_frames",
@@ -68,15 +73,15 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
         if life.received_frames + life.bypassed_frames > life.offered_frames:
             came, offered = life.received_frames + life.bypassed_frames, life.offered_frames
             found.append(f"{spec.noun} {number}: {came} frames came, {offered} were offered")
-        stopped = spec.workload in (POLICY, RESIZES, *OUTAGES, *EXCHANGES)
-        if spec.workload in (RESIZES, *OUTAGES, *EXCHANGES):
+        stopped = spec.workload in (POLICY, *RESIZES, *OUTAGES, *EXCHANGES)
+        if spec.workload in (*RESIZES, *OUTAGES, *EXCHANGES):
             found += _impossible_outage(f"{spec.noun} {number}", life)
         if spec.workload == MIGRATIONS:
             found += _impossible_move(spec, f"{spec.noun} {number}", life)
         if spec.workload in EXCHANGES:
             found += _impossible_exchange(spec, f"{spec.noun} {number}", life)
-        if spec.workload == RESIZES:
-            found += _impossible_resize(f"{spec.noun} {number}", life)
+        if spec.workload in RESIZES:
+            found += _impossible_resize(spec, f"{spec.noun} {number}", life)
         found += _impossible_figures(spec, f"{spec.noun} {number}", life)
         if not stopped and (first_ns is None) != (life.received_frames == 0):
             found.append(
@@ -154,14 +159,39 @@ def _impossible_exchange(spec: ActsSpec, which: str, life: Life) -> list[str]:
     return found
 
 
-def _impossible_resize(which: str, life: Life) -> list[str]:
-    """Say what of a resize cannot be: a size that nobody asked for, frames that nothing forwarded."""
+def _impossible_resize(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say what of a resize cannot be: a size that nobody asked for, more than it used, frames by nothing."""
     told, found = life.told, []
-    if told.get("actual_octets") != told.get("asked_octets"):
-        found.append(f"{which}: {told.get('actual_octets')} octets, asked for {told.get('asked_octets')}")
+    asked, actual = (told.get(f"{name}_{spec.size_unit}") for name in ("asked", "actual"))
+    if actual != asked:
+        found.append(f"{which}: {actual} {spec.size_unit}, asked for {asked}")
     if life.first_frame_ns is not None and not told.get("forwarded_frames", 0):
-        found.append(f"{which}: a frame came, and the guest forwarded none with its new size")
+        found.append(f"{which}: a frame came, and what was resized forwarded none with its new size")
+    if told.get("used_octets", 0) > (actual or 0):
+        found.append(f"{which}: {told['used_octets']} octets are used, of {actual}")
+    if spec.workload == REPLICAS:
+        found += _impossible_shares(which, told)
+    if all(name in told for name in _SPUN):
+        periods = told["spun_window_us"] // max(1, told["period_us"]) + _MORE_PERIODS
+        if told["spun_us"] > periods * (actual or 0):
+            found.append(f"{which}: a program had {told['spun_us']} us of {periods} periods of {actual} us")
     return found
+
+
+def _impossible_shares(which: str, told: Mapping[str, int]) -> Iterator[str]:
+    """Say what cannot be of the frames by replicas: more than they sent, or other frames than all."""
+    shares = {one: told.get(f"replica_{one}_came_frames", 0) for one in _replicas(told)}
+    for one, came in shares.items():
+        sent = told.get(f"replica_{one}_sent_frames", 0)
+        if came > sent:
+            yield f"{which}: {came} frames came by replica {one}, which sent {sent}"
+    whole = told.get("window_came_frames", 0)
+    if sum(shares.values()) != whole:
+        yield f"{which}: {whole} frames came, {sum(shares.values())} of them by the replicas"
+
+
+def _replicas(told: Mapping[str, int]) -> range:
+    return range(1, told.get("actual_replicas", 0) + 1)
 
 
 def _impossible_figures(spec: ActsSpec, which: str, life: Life) -> list[str]:
@@ -218,7 +248,7 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             what = "no frame was stopped" if spec.workload == POLICY else "no frame came out"
             found.append(f"{spec.noun} {number}: {what} within {spec.first_frame_s:g} s")
             continue
-        if spec.workload in (*EXCHANGES, RESIZES):
+        if spec.workload in (*EXCHANGES, *RESIZES):
             found += _unclear_exchange(spec, f"{spec.noun} {number}", life)
         elif life.removal_ns is None:
             found.append(f"{spec.noun} {number} was not removed")
@@ -243,11 +273,24 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
 
 def _unclear_exchange(spec: ActsSpec, which: str, life: Life) -> list[str]:
     """Say what of an exchange or a resize was not seen to its end, or is not told."""
-    wanted = _OF_EXCHANGES if spec.workload in EXCHANGES else _OF_RESIZES
+    wanted = _OF_EXCHANGES if spec.workload in EXCHANGES else _of_resizes(spec)
     found = [f"{which}: {name} is not told" for name in wanted if name not in life.told]
+    if spec.workload == REPLICAS:
+        idle = [one for one in _replicas(life.told) if not life.told.get(f"replica_{one}_came_frames")]
+        found += [f"{which}: no frame came by replica {one}" for one in idle]
+    had, asked = (life.told.get(f"{name}_quota_us", 0) for name in ("had", "asked"))
+    if asked < had and not life.told.get("throttled_periods", 1):
+        found.append(f"{which}: its program never wanted more than its new limit")
     if life.outage_ns is None:
         found.append(f"{which}: {life.lost_frames} frames were lost, and it was not seen until when")
     return found
+
+
+def _of_resizes(spec: ActsSpec) -> tuple[str, ...]:
+    sizes = (f"{name}_{spec.size_unit}" for name in ("had", "asked", "actual"))
+    more = {(POD_RESIZES, CPUS): _SPUN, (POD_RESIZES, MEMORY): ("used_octets",)}
+    more |= {(REPLICAS, ""): ("window_came_frames",)}
+    return (*sizes, "forwarded_frames", *more.get((spec.workload, spec.mode), ()))
 
 
 def _unclear_outage(which: str, life: Life) -> list[str]:

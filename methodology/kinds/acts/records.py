@@ -17,12 +17,24 @@ MIGRATIONS, GUESTS = "migrations", "guests"  # whose lives are moves of a guest,
 OUTAGES = (DRAINS, MIGRATIONS)  # whose lives are times without frames
 FILTERS, FLOWS = "filter_exchanges", "flow_exchanges"  # whose lives are exchanges of a configuration
 EXCHANGES = (FILTERS, FLOWS)
-RESIZES = "guest_resizes"  # whose lives are changes of a guest's memory
+GUEST_RESIZES, POD_RESIZES = "guest_resizes", "pod_resizes"  # whose lives are changes of a size
+REPLICAS = "replicas"  # whose lives are changes of how many there are of a function
+RESIZES = (GUEST_RESIZES, POD_RESIZES, REPLICAS)
 FITTING = "pods_fit"  # whose lives go on until the last was asked for
 BEFORE_LOSS, STOPPED, AGAIN = "last_before_loss", "frames_stopped", "frames_again"  # steps of a drain
 PRE_COPY, POST_COPY = "pre-copy", "post-copy"  # modes of a move
 ATOMIC, FLUSH_FIRST = "atomic", "flush-first"  # modes of an exchange
 TABLE_FLUSHED, TABLE_LOADING, TABLE_LOADED = "table_flushed", "table_loading", "table_loaded"  # its steps
+MEMORY, CPUS = "memory", "cpus"  # modes of a resize: of what
+SIZE_ASKED, SIZE_REACHED = "size_asked", "size_reached"  # its steps
+SHARES_SETTLED = "shares_settled"  # when the last flow came by the replica that has it in the end
+_SIZE_UNITS = {  # of a pod's CPUs it is their time in each period of 100 ms
+    (GUEST_RESIZES, MEMORY): "octets",
+    (GUEST_RESIZES, CPUS): "cpus",
+    (POD_RESIZES, MEMORY): "octets",
+    (POD_RESIZES, CPUS): "quota_us",
+    (REPLICAS, ""): "replicas",
+}
 HALF_LOAD, MEMORY_WRITES = "half-load", "memory-writes"  # beside a move
 GUEST_STOPPED, GUEST_RESUMED = "guest_stopped", "guest_resumed"  # steps of a move, as its maker tells them
 ANNOUNCED = "guest_announced"  # when the tester heard the guest at its other place
@@ -45,9 +57,9 @@ class ActsSpec:
     each request until after the removal a frame of `frame_octets` (FCS included) is offered to it every
     `interval_us` at the first of the tester's ports. `first_frame_s` is within what a frame must come out at
     the other. `policies` others stand where one is made. `mode` says how a guest moves or a configuration
-    is exchanged, and `beside` what goes on besides; both are empty of others. `entries` are the rules or
-    flows of each configuration that is exchanged. With `counts_failures` a start that fails is an
-    answer, and does not end the execution. `number` counts the executions of a cell.
+    is exchanged, or what is resized, and `beside` what goes on besides; both are empty of others. `entries`
+    are the rules or flows of each configuration that is exchanged. With `counts_failures` a start that fails
+    is an answer, and does not end the execution. `number` counts the executions of a cell.
     """
 
     workload: str
@@ -74,13 +86,20 @@ class ActsSpec:
             GUESTS: "guest",
             FILTERS: "exchange",
             FLOWS: "exchange",
-            RESIZES: "resize",
+            GUEST_RESIZES: "resize",
+            POD_RESIZES: "resize",
+            REPLICAS: "resize",
         }.get(self.workload, "pod")
 
     @property
     def nouns(self) -> str:
         """The same of several."""
         return "policies" if self.workload == POLICY else f"{self.noun}s"
+
+    @property
+    def size_unit(self) -> str:
+        """The unit of what is resized, which ends the names of its sizes; empty of others."""
+        return _SIZE_UNITS.get((self.workload, self.mode), "")
 
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds."""
@@ -124,7 +143,7 @@ class Life:
     that the old one did. A frame tells by a mark by which one it came; without a mark it went round both.
     Nothing is removed: the next exchange is the way back.
 
-    The resize of a guest is told alike: `first_frame_ns` is when the first frame came of those offered after
+    A resize is told alike: `first_frame_ns` is when the first frame came of those offered after
     the new size was read back, `last_frame_ns` when the last of those before did.
     """
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from bmwg.methodology.answers.repeated import of_repetitions
-from bmwg.methodology.kinds.acts.kind import each
+from bmwg.methodology.kinds.acts.kind import WAYS, each, figure, one_way
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
 from bmwg.reports.kinds.acts.medians import median
 from bmwg.reports.kinds.repeated.answers import Answered as AnsweredBy
-from bmwg.reports.render.blocks import Block, table
+from bmwg.reports.render.blocks import Block, paragraph, table
 from bmwg.reports.render.text import NONE, nanoseconds, sequence, whole
 
 Answered = AnsweredBy[ActsSpec, ActsResult]
@@ -24,39 +24,33 @@ HOW = (
     "goes on beside, its frames are in those counts."
 )
 HOW_RESIZED = (
-    "A guest that routes is given less memory while it runs, and its memory back, by the balloon of "
-    "virtio: the guest hands pages to its host. The new size is in force when QEMU reads it back. The time "
-    "lasts from the request to the first frame that came of those offered after that, and the guest's "
-    "interface has counted frames that it forwarded since."
+    "What routes is given another size while it runs, and the one that it had. A guest hands memory to its "
+    "host by the balloon of virtio, or has a second CPU plugged in and out: QEMU and the guest itself say "
+    "how many it has. A pod's limit of CPU time or memory is changed by its runtime, and read back from its "
+    "cgroup. Replicas are pods over which a node spreads 64 flows by a route with several next hops: one "
+    "more is made and given its share, and then taken away; the node's route is read back. The time lasts "
+    "from the request to the first frame that came of those offered after the new "
+    "size was read back, and the interface of what routes has counted frames that it forwarded since."
 )
+_HOW_SPUN = (
+    "With each limit of CPU time a program in the pod wanted a whole CPU for a second, after the frames of "
+    "the change were counted. Frames that the kernel forwards are not in that limit."
+)
+_TO = {"there": ", to the other size", "back": ", back"}
 _STALE = "by the old one after the exchange was confirmed"
 
 
 def exchanges(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
     """Return times and losses, and the counts that show which configuration let frames through."""
-    rows, counted = [], []
+    rows = []
     for answer in answers:
-        results = answer.results if answer.measured else ()
-        lives = [life for result in results for life in result.lives]
-        rows.append(
-            [
-                place(answer),
-                answer.type_cell,
-                _mean(answer) if lives else NONE,
-                median(each(results, lambda life: life.start_ns)),
-                median(each(results, lambda life: life.outage_ns)),
-                ", ".join(str(life.lost_frames) for life in lives) or NONE,
-                ", ".join(str(life.told["stale_frames"]) for life in lives) or NONE,
-                nanoseconds(max(_apart_ns(life) for life in lives)) if lives else NONE,
-                sequence(answer.outcome.trials),
-                answer.remarks,
-            ]
-        )
-        if lives:
-            counted.append([place(answer), *_counted(lives)])
-    head = ["path and option", "type", "executions", "request to first frame by the new one", "outage"]
-    head += ["frames lost in each", f"frames {_STALE}", "resolution, worst", "trials", "remarks"]
-    lines = table(head, rows, f"Metric {answers[0].outcome.metric}")
+        lives = _lives(answer)
+        stale = ", ".join(str(life.told["stale_frames"]) for life in lives)
+        row = _row(answer, answer.results if answer.measured else (), lives, stale)
+        row[1] = _mean(answer) if lives else NONE
+        rows.append([place(answer), *row])
+    lines = table(_head("by the new one", f"frames {_STALE}"), rows, _caption(answers))
+    counted = [[place(answer), *_counted(lives)] for answer in answers if (lives := _lives(answer))]
     if counted:
         head = ["path and option", "came before, of these counted by the old one"]
         head += ["came after, of these counted by the new one", "counted by the wrong one"]
@@ -68,38 +62,81 @@ def exchanges(answers: Sequence[Answered], place: Callable[[Answered], str]) -> 
 
 
 def resizes(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
-    """Return times and losses of changed sizes, with the sizes that were read back."""
-    rows = []
+    """Return times and losses of changed sizes, each way apart, with the sizes that were read back."""
+    rows, spun, shares = [], [], []
     for answer in answers:
-        results = answer.results if answer.measured else ()
-        lives = [life for result in results for life in result.lives]
-        rows.append(
-            [
-                place(answer),
-                answer.type_cell,
-                _mean(answer) if lives else NONE,
-                median(each(results, lambda life: life.start_ns)),
-                median(each(results, lambda life: life.outage_ns)),
-                ", ".join(str(life.lost_frames) for life in lives) or NONE,
-                "; ".join(dict.fromkeys(map(_sizes, lives))) or NONE,
-                nanoseconds(max(_apart_ns(life) for life in lives)) if lives else NONE,
-                sequence(answer.outcome.trials),
-                answer.remarks,
-            ]
+        for way, mine in each_way(answer.results if answer.measured else ()):
+            lives = [life for result in mine for life in result.lives]
+            unit = answer.planned.spec.size_unit
+            sizes = "; ".join(dict.fromkeys(_sizes(life, unit) for life in lives))
+            rows.append([f"{place(answer)}{way}", *_row(answer, mine, lives, sizes)])
+            if lives and "spun_us" in lives[0].told:
+                spun.append([f"{place(answer)}{way}", *_got(mine)])
+            shares += [[f"{place(answer)}{way}", *row] for row in _shares(lives)]
+    lines = table(_head("with the new size", "size before, asked for, read back"), rows, _caption(answers))
+    if spun:
+        head = ["path and option", "limit, us of each 100 ms", "CPU time, us", "within, us"]
+        head += ["periods in which it was held back"]
+        lines += [*paragraph(_HOW_SPUN), *table(head, spun, "What a program got of the CPU, medians")]
+    if shares:
+        head = ["path and option", "replica", "frames that came by it", "frames that it sent", "share"]
+        lines += table(head, shares, "Frames by replica while nothing changes, all executions together")
+    return lines
+
+
+def each_way(results: Sequence[ActsResult]) -> list[tuple[str, list[ActsResult]]]:
+    """Return the acts there and those back, each with the words for them."""
+    return [(_TO[name], one_way(results, first)) for name, first in WAYS.items()]
+
+
+def _shares(lives: Sequence[Life]) -> list[list[str]]:
+    """Return a row a replica that stood after a change: how many frames came by it, and how many it sent."""
+    rows = []
+    for one in range(1, 1 + max((life.told.get("actual_replicas", 0) for life in lives), default=0)):
+        came, sent = (
+            sum(life.told[f"replica_{one}_{what}_frames"] for life in lives) for what in ("came", "sent")
         )
-    head = ["path and option", "type", "executions", "request to first frame with the new size", "outage"]
-    head += [
-        "frames lost in each",
-        "octets before, asked for, read back",
-        "resolution, worst",
-        "trials",
-        "remarks",
+        whole_came = sum(life.told["window_came_frames"] for life in lives)
+        rows.append([str(one), whole(came), whole(sent), f"{came / whole_came:.1%}" if whole_came else NONE])
+    return rows
+
+
+def _got(results: Sequence[ActsResult]) -> list[str]:
+    names = ("actual_quota_us", "spun_us", "spun_window_us", "throttled_periods")
+    return [median(each(results, figure(name)), whole) for name in names]
+
+
+def _head(first: str, column: str) -> list[str]:
+    head = ["path and option", "type", "executions", f"request to first frame {first}", "outage"]
+    return [*head, "frames lost in each", column, "resolution, worst", "trials", "remarks"]
+
+
+def _caption(answers: Sequence[Answered]) -> str:
+    return f"Metric {answers[0].outcome.metric}"
+
+
+def _row(answer: Answered, results: Sequence[ActsResult], lives: Sequence[Life], told: str) -> list[str]:
+    """Return until when the first frame came, outage and loss, and what is told beside them."""
+    return [
+        answer.type_cell,
+        of_repetitions(answer.values) if lives else NONE,
+        median(each(results, lambda life: life.start_ns)),
+        median(each(results, lambda life: life.outage_ns)),
+        ", ".join(str(life.lost_frames) for life in lives) or NONE,
+        told or NONE,
+        nanoseconds(max(_apart_ns(life) for life in lives)) if lives else NONE,
+        sequence(answer.outcome.trials),
+        answer.remarks,
     ]
-    return table(head, rows, f"Metric {answers[0].outcome.metric}")
 
 
-def _sizes(life: Life) -> str:
-    return ", ".join(whole(life.told[f"{name}_octets"]) for name in ("had", "asked", "actual"))
+def _lives(answer: Answered) -> list[Life]:
+    return [life for result in answer.results for life in result.lives] if answer.measured else []
+
+
+def _sizes(life: Life, unit: str) -> str:
+    words = {"cpus": "CPUs", "quota_us": "us of each 100 ms"}.get(unit, unit)
+    return f"{' / '.join(whole(life.told[f'{name}_{unit}']) for name in ('had', 'asked', 'actual'))} {words}"
 
 
 def _counted(lives: Sequence[Life]) -> list[str]:

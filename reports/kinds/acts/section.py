@@ -11,7 +11,9 @@ from bmwg.methodology.kinds.acts.experiments import (
     EXCHANGE_FLOWS,
     MIGRATE,
     POLICY,
+    REPLICATE,
     RESIZE,
+    RESIZE_POD,
     SCALE,
     Answer,
     experiments,
@@ -69,8 +71,9 @@ _STEPS = {
     "guest_resumed": "the guest runs at the other place, by QEMU's event",
     "guest_announced": "its ARP or RARP from there is heard at the tester's port",
     "move_completed": "QEMU has sent all of it",
-    "size_asked": "QEMU has taken the request",
-    "size_reached": "QEMU reads the new size back",
+    "size_asked": "the request is taken, by QEMU or the pod's runtime",
+    "size_reached": "the new size is read back",
+    "shares_settled": "the last flow came by the replica that forwards it in the end",
     "table_flushed": "the old configuration is flushed, as the function confirms",
     "table_loading": "the function is told the new configuration",
     "table_loaded": "it confirms the new configuration",
@@ -86,6 +89,8 @@ _FIRST = {
     MIGRATE.metric: "first frame at the other place",
     EXCHANGE_FILTERS.metric: "first frame by the new configuration",
     RESIZE.metric: "first frame with the new size",
+    RESIZE_POD.metric: "first frame with the new size",
+    REPLICATE.metric: "first frame with the new number",
     EXCHANGE_FLOWS.metric: "first frame by the new configuration",
 }
 _OF_POLICIES = (
@@ -150,7 +155,11 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
                 lines += [*moves.moves(mine, _place), *_steps(mine)]
                 continue
             if _answer(mine[0]) is Answer.RESIZES:
-                lines += [*exchanges.resizes(mine, _place), *_steps(mine), *moves.loads(mine, _place)]
+                lines += [
+                    *exchanges.resizes(mine, _place),
+                    *_steps(mine, each_way=True),
+                    *moves.loads(mine, _place),
+                ]
                 continue
             if _answer(mine[0]) is Answer.EXCHANGES:
                 lines += [*exchanges.exchanges(mine, _place), *_steps(mine), *moves.loads(mine, _place)]
@@ -295,23 +304,19 @@ def _most(values: Sequence[int]) -> str:
     return nanoseconds(max(values)) if values else NONE
 
 
-def _steps(answers: Sequence[Answered]) -> list[Block]:
-    """Return when a start came to each step, from the request: median and interval."""
+def _steps(answers: Sequence[Answered], *, each_way: bool = False) -> list[Block]:
+    """Return when a start came to each step, from the request; of acts there and back each way apart."""
     rows = []
     for answer in answers:
-        lives = _lives(answer) if answer.outcome.type is OutcomeType.MEASURED else []
-        results = answer.results if lives else ()
-        for step in steps_of(lives):
-            at = each(results, since_asked(step))
-            rows.append([_place(answer), _STEPS.get(step, step), median(at)])
-        if lives:
-            rows.append(
-                [
-                    _place(answer),
-                    _FIRST.get(answer.outcome.metric, "first forwarded frame"),
-                    median(each(results, lambda life: life.start_ns)),
-                ]
-            )
+        results = answer.results if answer.outcome.type is OutcomeType.MEASURED else ()
+        for way, mine in exchanges.each_way(results) if each_way else [("", results)]:
+            lives = [life for result in mine for life in result.lives]
+            place = f"{_place(answer)}{way}"
+            for step in steps_of(lives):
+                rows.append([place, _STEPS.get(step, step), median(each(mine, since_asked(step)))])
+            if lives:
+                first = _FIRST.get(answer.outcome.metric, "first forwarded frame")
+                rows.append([place, first, median(each(mine, lambda life: life.start_ns))])
     return table(["path and option", "step", "time since the request"], rows, "A start by its steps")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bmwg.methodology.answers.order_statistics import CONFIDENCE
 from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.acts.experiments import MIGRATE, POLICY, Answer, of_cell
+from bmwg.methodology.kinds.acts.kind import WAYS
 from bmwg.methodology.kinds.acts.records import Failure
 from bmwg.methodology.records import Outcome
 
@@ -32,8 +33,10 @@ def figures_of(outcome: Outcome, told: Mapping[str, float]) -> str:
     if answer in (Answer.EXCHANGES, Answer.RESIZES):
         force, out = (_ms(told, name) for name in ("", "outage."))
         lost = f"{told['lost_frames.median']:.0f} frames lost"
-        what = "with the new size" if answer is Answer.RESIZES else "by the new configuration"
-        return f"{what} after {force}, median; outage {out}, {lost} {count}"
+        if answer is Answer.EXCHANGES:
+            return f"by the new configuration after {force}, median; outage {out}, {lost} {count}"
+        there, back = (_ms(told, f"{way}.") for way in WAYS)
+        return f"with the other size after {there}, median, with its own again after {back}; {lost} {count}"
     if outcome.metric == POLICY.metric:
         stopped, again = (_ms(told, name) for name in ("", "removal."))
         return f"in force after {stopped}, median; lifted after {again} {count}"

@@ -1,7 +1,8 @@
-"""What the resize of a guest proves, and what an answer of resizes says."""
+"""What the resize of a guest or a pod proves, and what an answer of resizes says."""
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import pytest
@@ -11,9 +12,11 @@ from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import ActsResult, Life
 from bmwg.methodology.records import Validity
 from bmwg.resources.kinds.acts.bench import ActsBench
+from bmwg.schemas.validation import problems
 
 MS = 1_000_000
-IDLE, HALF = profile.PROFILES.load("resize").plan()
+PLAN = profile.PROFILES.load("resize").plan()
+IDLE, HALF, CPU, POD, POD_MEMORY, REPLICAS = (PLAN[at] for at in (0, 1, 2, 4, -2, -1))
 FULL, LESS = 128 << 20, 96 << 20
 TOLD = {"had_octets": FULL, "asked_octets": LESS, "actual_octets": LESS, "forwarded_frames": 500}
 
@@ -53,7 +56,11 @@ def there_and_back(lost: int = 0, **changes) -> ActsResult:
     [
         ({}, Validity.VALID, ""),
         ({"told": TOLD | {"actual_octets": FULL}}, Validity.INCONSISTENT, f"{FULL} octets, asked for {LESS}"),
-        ({"told": TOLD | {"forwarded_frames": 0}}, Validity.INCONSISTENT, "the guest forwarded none with"),
+        (
+            {"told": TOLD | {"forwarded_frames": 0}},
+            Validity.INCONSISTENT,
+            "resized forwarded none with",
+        ),
         (
             {"told": {k: v for k, v in TOLD.items() if k != "had_octets"}},
             Validity.INCOMPLETE,
@@ -69,9 +76,16 @@ def test_a_resize_has_the_size_that_was_asked_for_and_frames_with_it(changes, va
 
 
 def test_its_cells_are_named_and_its_answer_has_time_loss_and_sizes() -> None:
-    assert [one.cell.cell_id for one in (IDLE, HALF)] == [
-        "pvp-moving/kernel-l3/none/resize/2x",
-        "pvp-moving/kernel-l3/none/resize/2x/half-load",
+    assert [one.cell.cell_id for one in PLAN] == [
+        "pvp-moving/kernel-l3/none/resize/2x/memory",
+        "pvp-moving/kernel-l3/none/resize/2x/memory/half-load",
+        "pvp-moving/kernel-l3/none/resize/2x/cpus",
+        "pvp-moving/kernel-l3/none/resize/2x/cpus/half-load",
+        "pvp/kernel-l3/bridge/resize_pod/2x/cpus",
+        "pvp/kernel-l3/ptp/resize_pod/2x/cpus",
+        "pvp/kernel-l3/bridge/resize_pod/2x/cpus/half-load",
+        "pvp/kernel-l3/bridge/resize_pod/2x/memory",
+        "pvp/kernel-l3/bridge/replicate/2x",
     ]
     done = [ACTS.tried(seq, replace(IDLE.spec, number=seq), there_and_back(20 + seq)) for seq in range(1, 8)]
     outcome = ACTS.answered(IDLE, done)
@@ -79,7 +93,122 @@ def test_its_cells_are_named_and_its_answer_has_time_loss_and_sizes() -> None:
     assert found["guest_resize.mean"] == 302 * MS
     assert found["guest_resize.outage.median"] == 24 * MS
     assert found["guest_resize.lost_frames.median"] == 24
-    assert found["guest_resize.size_reached.median"] == 300 * MS
+    assert found["guest_resize.there.size_reached.median"] == 300 * MS
     line = ActsBench.__new__(ActsBench).line(outcome)
-    assert "with the new size after 302.0 ms" in line
+    assert "with the other size after 302.0 ms" in line
+    assert "with its own again after 302.0 ms" in line
+    # what differs by the way is told of each way, and not of both together
+    assert found["guest_resize.there.actual_octets.median"] == LESS
+    assert found["guest_resize.back.actual_octets.median"] == FULL
+    assert "guest_resize.actual_octets.median" not in found
     assert "24 frames lost" in line
+
+
+SPUN = {
+    "had_quota_us": 100_000,
+    "asked_quota_us": 5_000,
+    "actual_quota_us": 5_000,
+    "forwarded_frames": 500,
+    "period_us": 100_000,
+    "spun_us": 55_000,
+    "spun_window_us": 1_050_000,
+    "throttled_periods": 10,
+    "throttled_us": 900_000,
+}
+
+
+@pytest.mark.parametrize(
+    ("told", "validity", "said"),
+    [
+        ({}, Validity.VALID, ""),
+        ({"spun_us": 65_000}, Validity.VALID, ""),  # 13 periods, as of ten and the ends of the window
+        ({"spun_us": 65_001}, Validity.INCONSISTENT, "a program had 65001 us of 13 periods of 5000 us"),
+        ({"actual_quota_us": 100_000}, Validity.INCONSISTENT, "100000 quota_us, asked for 5000"),
+        ({"throttled_periods": 0}, Validity.INCOMPLETE, "never wanted more than its new limit"),
+        ({"spun_us": None}, Validity.INCOMPLETE, "spun_us is not told"),
+        ({"throttled_periods": None}, Validity.INCOMPLETE, "throttled_periods is not told"),
+    ],
+)
+def test_a_limit_of_cpu_time_is_shown_by_a_program_that_wants_more(told, validity, said) -> None:
+    there = {name: value for name, value in {**SPUN, **told}.items() if value is not None}
+    back = SPUN | {"had_quota_us": 5_000, "asked_quota_us": 100_000, "actual_quota_us": 100_000}
+    back |= {"throttled_periods": 0, "spun_us": 990_000}
+    result = ActsResult(lives=(resized(told=there), resized(at_ms=3000, told=back)), wall_ns=10_000 * MS)
+    found = ACTS.assessed(replace(POD.spec, number=1), result)
+    assert (found.validity, said in found.reason) == (validity, True), found.reason
+
+
+def test_memory_in_use_is_not_more_than_the_limit_and_cpus_are_counted() -> None:
+    spec = replace(POD_MEMORY.spec, number=1)
+    for used, validity in ((LESS, Validity.VALID), (LESS + 1, Validity.INCONSISTENT)):
+        lives = (
+            resized(told=TOLD | {"used_octets": used}),
+            resized(at_ms=3000, told=TOLD | {"used_octets": 9}),
+        )
+        assert ACTS.assessed(spec, ActsResult(lives=lives, wall_ns=10_000 * MS)).validity is validity
+    told = {"had_cpus": 1, "asked_cpus": 2, "actual_cpus": 2, "forwarded_frames": 5}
+    lives = (resized(told=told), resized(at_ms=3000, told=told | {"asked_cpus": 1}))
+    found = ACTS.assessed(replace(CPU.spec, number=1), ActsResult(lives=lives, wall_ns=10_000 * MS))
+    assert found.reason == "resize 2: 2 cpus, asked for 1"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"workload": "guest_resizes", "mode": "pre-copy"},
+        {"workload": "guest_resizes", "mode": ""},
+        {"workload": "migrations", "mode": "memory"},
+    ],
+)
+def test_a_profile_says_what_is_resized_and_of_nothing_else(changed) -> None:
+    odd = copy.deepcopy(dict(profile.PROFILES.load("resize").data))
+    odd["experiments"] = [{**odd["experiments"][0], **changed}]
+    if not changed["mode"]:
+        del odd["experiments"][0]["mode"]
+    assert "mode memory or cpus of resizes alone" in profile.PROFILES.wrong(odd)
+
+
+SHARES = {
+    "had_replicas": 1,
+    "asked_replicas": 2,
+    "actual_replicas": 2,
+    "forwarded_frames": 500,
+    "window_came_frames": 900,
+    "replica_1_came_frames": 500,
+    "replica_1_sent_frames": 501,  # it asked for an address as well
+    "replica_2_came_frames": 400,
+    "replica_2_sent_frames": 400,
+}
+ONE = {"had_replicas": 2, "asked_replicas": 1, "actual_replicas": 1, "forwarded_frames": 9}
+ONE |= {"window_came_frames": 9, "replica_1_came_frames": 9, "replica_1_sent_frames": 9}
+
+
+@pytest.mark.parametrize(
+    ("told", "validity", "said"),
+    [
+        ({}, Validity.VALID, ""),
+        (
+            {"replica_2_sent_frames": 399},
+            Validity.INCONSISTENT,
+            "400 frames came by replica 2, which sent 399",
+        ),
+        ({"window_came_frames": 901}, Validity.INCONSISTENT, "901 frames came, 900 of them by the replicas"),
+        ({"actual_replicas": 1}, Validity.INCONSISTENT, "1 replicas, asked for 2"),
+        (
+            {"replica_1_came_frames": 0, "window_came_frames": 400},
+            Validity.INCOMPLETE,
+            "no frame came by replica 1",
+        ),
+    ],
+)
+def test_each_replica_has_frames_and_sent_them_and_no_other_did(told, validity, said) -> None:
+    lives = (resized(told=SHARES | told), resized(at_ms=3000, told=ONE))
+    found = ACTS.assessed(replace(REPLICAS.spec, number=1), ActsResult(lives=lives, wall_ns=10_000 * MS))
+    assert (found.validity, said in found.reason) == (validity, True), found.reason
+
+
+@pytest.mark.parametrize("name", profile.PROFILES.names())
+def test_the_journal_takes_each_execution_that_a_profile_of_ours_plans(name) -> None:
+    for planned in profile.PROFILES.load(name).plan():
+        body = ACTS.body_of(replace(planned.spec, number=1), there_and_back(), {})
+        assert problems({"spec": body.spec, "result": body.result}, ACTS.name) == [], planned.cell.cell_id

@@ -1,0 +1,123 @@
+"""One replica more and one less while frames pass: by real pods, a real route, real frames."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.contract.paths_support import traces
+
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.ports import interfaces, sysctl
+from bmwg.drivers.testbed.file import load_testbed
+from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.workload import replicas
+from bmwg.drivers.workload.of_acts import Ground
+from bmwg.drivers.workload.replicas import FLOWS, Group, Replicas
+from bmwg.methodology.errors import DriverError
+from bmwg.methodology.kinds.acts import profile
+from bmwg.methodology.kinds.acts.kind import ACTS
+from bmwg.methodology.kinds.acts.proofs import contradictions, shortcomings
+from bmwg.methodology.kinds.acts.records import SHARES_SETTLED, SIZE_REACHED, ActsResult, ActsSpec
+from bmwg.methodology.records import Validity
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
+    pytest.mark.skipif(
+        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
+    ),
+    pytest.mark.skipif(shutil.which("crun") is None, reason="needs apt-get install crun"),
+]
+(PLANNED,) = (one for one in profile.PROFILES.load("resize").plan() if one.test_id == "LC-REPLICA-1")
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """Run one execution; nothing of it may be left."""
+
+    def run(**changes) -> tuple[ActsSpec, ActsResult]:
+        spec = replace(PLANNED.spec, number=1, **changes)
+        with open_bed(
+            load_testbed(None), Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path), tmp_path
+        ) as bed:
+            ground = Ground(bed=bed, cell=profile.of_frames(PLANNED))
+            workload = Replicas(ground)
+            assert workload.probe() is None
+            node = bed.node(bed.sides()[0].node)
+
+            def standing() -> tuple[object, ...]:
+                names = {one["name"] for one in node.call(interfaces.listing)}
+                policy = node.call(sysctl.read, key="net.ipv4.fib_multipath_hash_policy")
+                return names, policy, traces(bed.run_dir, bed.token)
+
+            before = standing()
+            workload.attach((ground,))
+            found = workload.run(spec)
+            workload.detach()
+            assert standing() == before
+        assert bed.undo.pending == ()
+        return spec, found
+
+    return run
+
+
+def test_a_second_replica_gets_flows_and_gives_them_back_and_both_counts_agree(changed) -> None:
+    spec, found = changed()
+    print([(one.start_ns, dict(one.steps), dict(one.told), one.lost_frames) for one in found.lives])
+    assert found.faults == ()
+    assert contradictions(spec, found) == ()
+    # on a machine that took the runner's CPU away frames were not offered all the time: said, no wrong time
+    assert ACTS.assessed(spec, found).validity in (Validity.VALID, Validity.INCOMPLETE)
+    more, less = found.lives
+    assert (more.told["actual_replicas"], less.told["actual_replicas"]) == (2, 1)
+    for number in (1, 2):  # of 64 flows each has some, whatever the kernel's hash
+        assert 0 < more.told[f"replica_{number}_came_frames"] <= more.told[f"replica_{number}_sent_frames"]
+    assert less.told["replica_1_came_frames"] == less.told["window_came_frames"] > 0
+    assert more.steps["container_running"] <= more.steps[SIZE_REACHED] <= less.asked_ns
+    assert more.asked_ns <= more.steps[SHARES_SETTLED] <= less.asked_ns
+    assert less.first_frame_ns <= less.steps["container_removed"]  # its share was taken before
+    assert more.bypassed_frames == less.bypassed_frames == 0
+
+
+@pytest.mark.slow
+def test_a_replica_without_a_share_is_seen(changed, monkeypatch) -> None:
+    """Both flows and the number would look right if the route were believed and not the frames."""
+    monkeypatch.setattr(replicas, "FLOWS", 1)  # all frames are of one flow: one replica has none of them
+    spec, found = changed(cycles=1)
+    assert found.faults == ()
+    assert FLOWS == 64
+    assert [one.rpartition(" ")[0] for one in shortcomings(spec, found)][:1] == [
+        "resize 1: no frame came by replica"
+    ]
+
+
+@pytest.mark.slow
+def test_a_replica_that_cannot_be_made_is_refused_and_the_other_goes_on(changed, monkeypatch) -> None:
+    real = replicas.pod_made
+
+    def made(stack, ground, at, addresses):
+        if at:
+            raise DriverError("POD-03", "a pod", expected="room", found="none")
+        return real(stack, ground, at, addresses)
+
+    monkeypatch.setattr(replicas, "pod_made", made)
+    _, found = changed()
+    (fault,) = found.faults
+    assert "RESIZE-02" in fault
+    assert "POD-03" in fault
+    assert "all come again" in fault
+    assert found.lives == ()
+
+
+@pytest.mark.slow
+def test_a_route_that_is_not_taken_is_no_change(changed, monkeypatch) -> None:
+    real = Group.size
+    monkeypatch.setattr(Group, "size", lambda self: 0 if self._wanted == 2 else real(self))
+    _, found = changed(first_frame_s=3.0)
+    (fault,) = found.faults
+    assert "RESIZE-01" in fault
+    assert "0, of 1 before" in fault

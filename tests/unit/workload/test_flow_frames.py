@@ -1,0 +1,75 @@
+"""Which replica forwarded a frame, and when the last flow had moved: by frames that a test makes."""
+
+from __future__ import annotations
+
+import pytest
+
+from bmwg.drivers.api.protocols import TesterPort
+from bmwg.drivers.workload.replicas import FLOWS, FlowFrames
+
+MS = 1_000_000
+ONE, TWO = 0x0200_0000_0001, 0x0200_0000_0002
+HOPS = 62 << 48  # of two routers
+
+
+@pytest.fixture
+def frames() -> FlowFrames:
+    port = TesterPort(
+        name="p0",
+        io="af_packet",
+        device="p0",
+        netns="/x",
+        ipv4="198.18.0.2/24",
+        gateway_ipv4="198.18.0.1",
+        mac="02:00:00:00:00:aa",
+        peer_mac="02:00:00:00:00:bb",
+    )
+    made = FlowFrames((port, port), frame_octets=64, interval_us=1000, ways=(2,))
+    made.begin()
+    return made
+
+
+def offer(frames: FlowFrames, at_ms: int, by: int | None) -> None:
+    number = frames._number
+    frames._sent[number] = at_ms * MS
+    frames._number += 1
+    if by is not None:
+        frames._count(number, at_ms * MS + MS // 2, told=HOPS | by)
+
+
+def test_flows_differ_by_source_port_and_come_again_in_turn(frames) -> None:
+    whole = [frames._frame(number) for number in range(FLOWS + 1)]
+    assert len({one[34:36] for one in whole}) == FLOWS
+    assert whole[0][34:36] == whole[FLOWS][34:36]
+    assert {len(one) for one in whole} == {60}
+    assert {one[36:38] for one in whole} == {b"\0\x07"}
+
+
+def test_frames_are_counted_by_who_forwarded_them_last(frames) -> None:
+    for at in range(10):
+        offer(frames, at, ONE if at < 6 else TWO)
+    offer(frames, 10, None)
+    frames._count(99, MS, told=HOPS | TWO)  # none of ours
+    assert frames.came_by(0, 20 * MS) == {ONE: 6, TWO: 4}
+    assert frames.came_by(5 * MS, 7 * MS) == {ONE: 1, TWO: 2}
+
+
+def test_a_frame_that_passed_another_number_of_routers_is_none_of_a_replica(frames) -> None:
+    frames._sent[0] = 0
+    frames._number = 1
+    frames._count(0, MS, told=63 << 48 | ONE)
+    assert frames.came_by(0, MS) == {}
+    assert frames.oddities == (0, 1)
+
+
+def test_shares_are_settled_when_the_last_flow_has_moved_for_good(frames) -> None:
+    asked = FLOWS
+    for at in range(FLOWS):
+        offer(frames, at, ONE)
+    assert frames.settled_ns(asked * MS) is None
+    for at in range(FLOWS, 2 * FLOWS):  # flow 3 moves at once, flow 5 is lost for one turn
+        offer(frames, at, {3: TWO, 5: None}.get(at % FLOWS, ONE))
+    assert frames.settled_ns(asked * MS) == (FLOWS + 3) * MS + MS // 2
+    for at in range(2 * FLOWS, 3 * FLOWS):
+        offer(frames, at, TWO if at % FLOWS in (3, 5) else ONE)
+    assert frames.settled_ns(asked * MS) == (2 * FLOWS + 5) * MS + MS // 2
