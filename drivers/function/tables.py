@@ -94,10 +94,10 @@ def change(lines: Iterable[str]) -> None:
 
 def remove() -> bool:
     """Node function: remove the table of this network namespace; `False` when there was none. Idempotent."""
-    if not _there():
-        return False
-    _nft("delete", "table", "ip", TABLE)
-    return True
+    families = [one["family"] for one in listed() if one["name"] == TABLE]
+    for family in families:
+        _nft("delete", "table", family, TABLE)
+    return bool(families)
 
 
 def listed() -> list[dict[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
+from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program, bracketed
 from bmwg.drivers.workload import own_counts
 from bmwg.drivers.workload.apache import MODULES, PACKAGES, WORKERS, answered
 from bmwg.drivers.workload.encrypted_origin import CERTIFICATE, KEY, tls_lines
@@ -53,7 +53,7 @@ class ApacheProxy:
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
         """Return Apache as it is started in an instance; it keeps nothing, whatever `cache` says."""
-        where = f"{origin[0]}:{origin[1]}"
+        where = f"{bracketed(origin[0])}:{origin[1]}"
         modules = [*_MODULES, *(["ssl", "http2"] if tls else [])]
         config = _CONFIG.format(
             folder=FOLDER,

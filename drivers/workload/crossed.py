@@ -12,8 +12,10 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from bmwg.drivers.api.instance import Crossing
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.function import request_rules
+from bmwg.methodology.kinds.requests import ip
 from bmwg.methodology.kinds.requests.profile import DIRECT
 
+_EITHER = frozenset({ip.V4, ip.V6})
 FIRST_PORT, LAST_PORT = 1024, 65535  # choice: all that a client may have
 
 
@@ -28,9 +30,13 @@ class Table:
 
 @runtime_checkable
 class CrossedFunction(Protocol):
-    """One kind of function that forwards, as data. The class is made without arguments."""
+    """One kind of function that forwards, as data. The class is made without arguments.
+
+    `ips` names the versions of IP between which it stands (`methodology.kinds.requests.ip`).
+    """
 
     name: ClassVar[str]
+    ips: ClassVar[frozenset[str]]
 
     def table(self, place: Crossing, origin: str, ports: list[int]) -> Table:
         """Return its table in a place, for connections to these ports of the origin."""
@@ -40,6 +46,7 @@ class _Firewall:
     """A firewall with state: a new connection is held against so many rules; the last lets it through."""
 
     name: ClassVar[str]
+    ips: ClassVar[frozenset[str]] = _EITHER
     rules: ClassVar[int]
 
     def table(self, place: Crossing, origin: str, ports: list[int]) -> Table:
@@ -76,6 +83,7 @@ class RequestsNat44:
     """A NAT44: each connection gets the outer address of its place and a port that is drawn."""
 
     name: ClassVar[str] = "nat44"
+    ips: ClassVar[frozenset[str]] = frozenset({ip.V4})
 
     def table(self, place: Crossing, origin: str, ports: list[int]) -> Table:
         """Return its rules."""
@@ -96,6 +104,7 @@ class Direct:
     """No function: clients and origin alone, with a kernel that routes and counts between them."""
 
     name: ClassVar[str] = DIRECT
+    ips: ClassVar[frozenset[str]] = _EITHER
 
     def table(self, place: Crossing, origin: str, ports: list[int]) -> Table:
         """Return counters alone."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from typing import ClassVar
 
-from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
+from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program, bracketed
 from bmwg.drivers.workload import own_counts
 from bmwg.drivers.workload.proxied import BACKLOG, ProxyFunction
 from bmwg.drivers.workload.run_authority import Terminated
@@ -59,7 +59,7 @@ class Haproxy:
             status=own_counts.PATH,
             backlog=BACKLOG,
             ssl=_tls(tls) if tls else "",
-            origin=f"{origin[0]}:{origin[1]}",
+            origin=f"{bracketed(origin[0])}:{origin[1]}",
         )
         files = {"haproxy.cfg": config} | ({PEM: tls.certificate + tls.key} if tls else {})
         return Program(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
+from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program, bracketed
 from bmwg.drivers.workload import own_counts
 from bmwg.drivers.workload.proxied import BACKLOG, ProxyFunction
 from bmwg.drivers.workload.run_authority import Terminated
@@ -73,7 +73,7 @@ class Nginx:
                 status=own_counts.PATH,
                 backlog=BACKLOG,
                 ssl=f" ssl{' http2' if tls.http2 else ''}" if tls else "",
-                origin=f"{origin[0]}:{origin[1]}",
+                origin=f"{bracketed(origin[0])}:{origin[1]}",
                 temporary="\n".join(f"    {name}_temp_path {FOLDER}/{name};" for name in _TEMPORARY),
                 tls=tls_lines(tls) if tls else "",
             )

@@ -11,11 +11,10 @@ from bmwg.drivers.api.instance import Crossing, Hosting, InPath
 from bmwg.drivers.function import request_rules, tables
 from bmwg.drivers.places.instances import AgentsProgram
 from bmwg.drivers.ports import routing
-from bmwg.drivers.testbed.row import CLIENT, SERVER
 from bmwg.drivers.workload import encrypted_origin
 from bmwg.drivers.workload.crossed import CrossedFunction
 from bmwg.drivers.workload.of_requests import Served
-from bmwg.drivers.workload.row import NETWORK_OF, ORIGIN, SERVER_ADDRESS, Row
+from bmwg.drivers.workload.row import Row
 from bmwg.drivers.workload.run_authority import Terminated
 from bmwg.resources.kinds.requests.deployment import look, wait_serving
 
@@ -53,14 +52,15 @@ class Crossed:
     def served(self) -> list[Served]:
         """The origin, by TLS where there is some."""
         if self._tls is None:
-            return [Served(address=SERVER_ADDRESS, port=ORIGIN[1], forward=False)]
+            address, port = self.row.origin_endpoint
+            return [Served(address=address, port=port, forward=False)]
         return [
             Served(
-                address=SERVER_ADDRESS,
+                address=self.row.origin_endpoint[0],
                 port=encrypted_origin.PORT_NUMBER,
                 forward=False,
                 trust=self._tls.trust,
-                plain_port=ORIGIN[1],
+                plain_port=self.row.origin_endpoint[1],
             )
         ]
 
@@ -81,8 +81,8 @@ class Crossed:
             node.call(routing.forget_neighbours)
         began = time.monotonic_ns()
         place = self._place = stack.enter_context(self._hosting.crossing())
-        ports = [ORIGIN[1], encrypted_origin.PORT_NUMBER]
-        wanted = self._function.table(place, SERVER_ADDRESS, ports)
+        address, port = self.row.origin_endpoint
+        wanted = self._function.table(place, address, [port, encrypted_origin.PORT_NUMBER])
         loaded = place.run(tables.LOAD_S, wanted.install, **wanted.arguments)
         self._evidence = {"words": wanted.words, **loaded}
         stack.enter_context(self._routed(place))
@@ -92,16 +92,17 @@ class Crossed:
     def _start_tls(self, tls: Terminated, stack: ExitStack) -> None:
         server, folder = self.row.server, f"/run/bmwg-origin-tls-{self.row.place.token}"
         program = encrypted_origin.program(tls, f"{self.row.origin_folder}/objects")
-        placed = program.at(folder, SERVER_ADDRESS, program.port)
+        placed = program.at(folder, self.row.origin_endpoint[0], program.port)
         self._origin = AgentsProgram(server, placed, folder)
         stack.callback(self._origin.stop)
 
     @contextmanager
     def _routed(self, place: Crossing) -> Iterator[None]:
         """Have clients and origin route to each other through the place, and as before on leaving."""
+        of = self.row.addresses
         ways = (
-            (self.row.client, NETWORK_OF[SERVER], place.addresses[0], self.row.place.client_address),
-            (self.row.server, NETWORK_OF[CLIENT], place.addresses[1], self.row.place.server_address),
+            (self.row.client, of.servers.network, place.addresses[0], of.clients.proxy),
+            (self.row.server, of.clients.network, place.addresses[1], of.servers.proxy),
         )
         try:
             for node, network, through, _ in ways:
@@ -153,6 +154,7 @@ class Crossed:
             **({"tls": self._tls_told(self._tls)} if self._tls else {}),
             "own_counts": "read before and after each trial",
             "links": [dict(link) for link in self.row.links],
+            "addresses": self.row.addresses.told(),
             "server": "apache2 on the server node",
         }
 

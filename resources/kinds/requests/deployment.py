@@ -17,7 +17,7 @@ from bmwg.drivers.ports import routing
 from bmwg.drivers.workload import own_counts, probe, squid, tls_client
 from bmwg.drivers.workload.of_requests import Served
 from bmwg.drivers.workload.proxied import ProxyFunction
-from bmwg.drivers.workload.row import ORIGIN, Row
+from bmwg.drivers.workload.row import Row
 from bmwg.drivers.workload.run_authority import Terminated
 from bmwg.methodology.errors import DriverError, ToolkitError
 
@@ -124,7 +124,7 @@ class Deployment:
         self.hosting = hosting
         self._function = function or squid.Squid()
         self._tls = tls
-        self.program = self._function.program(cache=cache, origin=ORIGIN, tls=tls)
+        self.program = self._function.program(cache=cache, origin=row.origin_endpoint, tls=tls)
         self.instances: list[Instance] = []
         self._group: Group | None = None
         self.start_ns: list[int] = []
@@ -284,6 +284,7 @@ class Deployment:
             **({"tls": self._tls_told()} if self._tls else {}),
             "own_counts": self._silent or "read before and after each trial",
             "links": [dict(link) for link in self.row.links],
+            "addresses": self.row.addresses.told(),
             "server": "apache2 on the server node",
         }
 

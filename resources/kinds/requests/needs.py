@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bmwg.drivers.api.instance import Hosting, InPath
+from bmwg.drivers.api.instance import AlsoIpv6, Hosting, InPath
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.nodes import programs as hosting_programs
 from bmwg.drivers.places.machine import VmHosting
 from bmwg.drivers.workload import proxied
 from bmwg.drivers.workload.crossed import CrossedFunction
 from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology.kinds.requests import ip
 from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, RequestsSpec, Workload
 from bmwg.resources.kinds.requests.stage import Stage
 
@@ -36,6 +37,8 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
         return Missing(what=f"hosting form {form}", reason=error.found, mend="")
     if probed is not None:
         return probed
+    if lack := _other_ip(hosting, form, group[0]):
+        return lack
     # of an image, into which only its machine can look
     own_programs = isinstance(hosting, VmHosting) and hosting.root == "image"
     function = proxied.function(group[0].function)
@@ -56,6 +59,23 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
         if workload is not Workload.START and (lack := stage.clients(workload.value).probe()):
             return lack
     return None
+
+
+def _other_ip(hosting: Hosting, form: str, spec: RequestsSpec) -> Missing | None:
+    """Say that a form or a function does not stand between the versions of IP that a cell names."""
+    function = proxied.function(spec.function)
+    if isinstance(function, CrossedFunction) and spec.ip not in function.ips:
+        return Missing(
+            what=f"function {function.name} between {ip.words(spec.ip)}",
+            reason=f"it stands between {' or '.join(sorted(map(ip.words, function.ips)))}",
+            mend="",
+        )
+    if spec.ip == ip.V4:
+        return None
+    if isinstance(hosting, AlsoIpv6):
+        return hosting.no_ipv6()
+    reason = "its instances have addresses of IPv4 alone"
+    return Missing(what=f"{ip.words(spec.ip)} on hosting form {form}", reason=reason, mend="")
 
 
 def _no_way(hosting: Hosting, form: str) -> Missing | None:

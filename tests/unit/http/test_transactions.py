@@ -576,6 +576,28 @@ def test_http2_makes_a_cell_and_a_deployment_of_its_own() -> None:
     assert {each.key for each in other} == {f"{each.key}/h2" for each in one}
 
 
+def test_a_version_of_ip_makes_a_cell_and_a_deployment_of_its_own() -> None:
+    data = profile.load("rfc9411-quick").data
+    first = {**data["experiments"][1], "ip": ["v4", "v6", "v6-v4"]}
+    plan = profile.PROFILES.of({**data, "experiments": [first]}).plan()
+    nginx = [one for one in plan if (one.spec.function, one.spec.form) == ("nginx", "native")]
+    assert [one.spec.ip for one in nginx] == ["", "v6", "v6-v4"]
+    assert [one.key for one in nginx] == [f"{nginx[0].key}{end}" for end in ("", "/v6", "/v6-v4")]
+    assert len({one.deployment for one in nginx}) == len({one.block for one in nginx}) == 3
+    assert [dict(one.cell.axes).get("ip") for one in nginx] == [None, "v6", "v6-v4"]
+    for one in nginx:
+        assert profile.cell_of_axes({**_as_axes(one.cell)}) == one.cell
+
+
+def _as_axes(cell: Any) -> dict[str, Any]:
+    return {
+        "axes": dict(cell.axes),
+        "hosting": cell.hosting,
+        "network": cell.network,
+        "function": cell.function,
+    }
+
+
 def test_a_profile_of_the_document_has_its_lengths_and_sizes() -> None:
     for one in profile.load("rfc9411").plan():
         assert (one.spec.search or {})["sustain_s"] >= 300  # rfc9411-4.3.4
