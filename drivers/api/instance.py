@@ -170,13 +170,15 @@ class Crossing:
 
     `sides` are its interfaces towards the clients and towards the origin, `addresses` those by which clients
     and origin route through it. `run` runs a node function in its network namespace within so many seconds,
-    `fault` says why it no longer stands, `told` is evidence.
+    `node` starts programs there (None: functions alone can enter it), `fault` says why it no longer stands,
+    `told` is evidence.
     """
 
     name: str
     sides: tuple[str, str]
     addresses: tuple[str, str]
     run: Callable[..., JsonValue]
+    node: Node | None
     fault: Callable[[], str | None]
     told: Callable[[], Mapping[str, JsonValue]]
 
@@ -195,10 +197,10 @@ class AlsoIpv6(Protocol):
 class InPath(Protocol):
     """A hosting form that has a place between clients and origin, in which a table of nftables can be loaded.
 
-    `no_way` says why it has none here. What is loaded is removed on leaving.
+    `no_way` says why it has none here, or none with a `program` in it. What is loaded is removed on leaving.
     """
 
-    def no_way(self) -> Missing | None: ...
+    def no_way(self, *, program: bool) -> Missing | None: ...
     def crossing(self) -> AbstractContextManager[Crossing]: ...
 
 

@@ -15,8 +15,8 @@ from bmwg.drivers.ports import sysctl
 
 CONNECTIONS, TO_ORIGIN, TO_CLIENTS, DROPPED = "connections", "to_origin", "to_clients", "dropped"
 _FIRST_SOURCE = {  # choice: of the benchmark ranges, and nobody's in a row
-    4: ipaddress.ip_address("198.18.64.0"),
-    6: ipaddress.ip_address("2001:2:0:1064::"),
+    "ip": ipaddress.ip_address("198.18.64.0"),
+    "ip6": ipaddress.ip_address("2001:2:0:1064::"),
 }
 _SOURCES = 1 << 14
 _FIRST_PORT = 1024
@@ -36,7 +36,8 @@ def firewall(rules: int, origin: str, ports: Sequence[int], sides: Sequence[str]
     any firewall with state; a new one is held against each, in their order.
     """
     inside, outside = sides
-    of, first = _family(origin), _FIRST_SOURCE[ipaddress.ip_address(origin).version]
+    of = _family(origin)
+    first = _FIRST_SOURCE[of]
     yield from _begin(of)
     yield " chain rules {"
     yield "  type filter hook forward priority 0; policy accept;"

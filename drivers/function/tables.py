@@ -139,7 +139,7 @@ def _counters() -> dict[str, tuple[int, int]]:
     """Return packets and octets by the name of each counter."""
     wanted = _Object()
     wanted["attrs"] = [("NFTA_OBJ_TABLE", TABLE)]
-    with NFTSocket() as kernel:
+    with NFTSocket(nfgen_family=0) as kernel:
         kernel.asyncore.register_policy({NFT_MSG_NEWOBJ | (NFNL_SUBSYS_NFTABLES << 8): _Object})
         return {
             one.get_attr("NFTA_OBJ_NAME"): (

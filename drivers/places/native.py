@@ -152,8 +152,8 @@ class NativeHosting:
     def no_ipv6(self) -> Missing | None:
         """Nothing: instances have the node's own address."""
 
-    def no_way(self) -> Missing | None:
-        """Nothing: the node forwards."""
+    def no_way(self, *, program: bool) -> Missing | None:
+        """Nothing: the node forwards, and has programs."""
 
     @contextmanager
     def crossing(self) -> Iterator[Crossing]:
@@ -166,6 +166,7 @@ class NativeHosting:
                 sides=(place.client_interface, place.server_interface),
                 addresses=(place.client_address, place.server_address),
                 run=self._node.call_within,
+                node=self._node,
                 fault=lambda: None,
                 told=lambda: {"runs_in": "the node's network namespace, by its kernel"},
             )

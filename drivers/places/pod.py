@@ -237,19 +237,20 @@ class PodHosting:
 
     def no_ipv6(self) -> Missing | None:
         """Say that the networks beyond the node, by which pods are reached by routes, are of IPv4."""
-        reason = "the node routes to its pods, and the networks for that are of IPv4"
-        return self._of_own_networks("addresses of IPv6 for", reason)
+        return self._of_own_networks("addresses of IPv6 for", "the networks to them are of IPv4")
 
-    def no_way(self) -> Missing | None:
+    def no_way(self, *, program: bool) -> Missing | None:
         """Say that clients and origin cannot route through a pod that is itself reached by routes."""
-        reason = "the node routes to its pods, so clients and origin have no next hop in one"
-        return self._of_own_networks("a way through", reason)
+        if program:
+            return Missing(what="a program in such a pod", reason="its kernel forwards", mend="form native")
+        return self._of_own_networks("a way through", "clients and origin have no next hop in one")
 
     def _of_own_networks(self, what: str, reason: str) -> Missing | None:
         if not self._routed:
             return None
         mend = "a network option whose pods are in the clients' and the server's own networks"
-        return Missing(what=f"{what} a pod of network option {self._option}", reason=reason, mend=mend)
+        what += f" a pod of network option {self._option}"
+        return Missing(what=what, reason=f"the node routes to its pods: {reason}", mend=mend)
 
     @contextmanager
     def crossing(self) -> Iterator[Crossing]:
@@ -274,6 +275,7 @@ class PodHosting:
                 sides=(self._sides[0].interface, self._sides[1].interface),
                 addresses=(inside, outside),
                 run=sandbox.inside_within,
+                node=None,
                 fault=sandbox.fault,
                 told=told,
             )

@@ -45,9 +45,11 @@ class ApacheProxy:
     name: ClassVar[str] = "apache"
     packages: ClassVar[tuple[str, ...]] = PACKAGES
     forward: ClassVar[bool] = False
+    inspects: ClassVar[bool] = False
     counts: ClassVar[bool] = False
     plain_port: ClassVar[int] = PLAIN_PORT
     status_path: ClassVar[str] = f"{own_counts.PATH}?auto"
+    counts_looks: ClassVar[bool] = True
     counts_http2: ClassVar[bool] = False  # choice: 2.4.71 left a part of them out
     executable: ClassVar[str] = "apache2"
 
@@ -78,7 +80,7 @@ class ApacheProxy:
             secrets=frozenset({KEY}) if tls else frozenset(),
         )
 
-    def counted(self, text: str) -> dict[str, int]:
+    def counted(self, text: str, *, tunnels: bool = False) -> dict[str, int]:
         """Read its status page."""
         return {own_counts.REQUESTS: answered(text)}
 

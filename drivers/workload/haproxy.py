@@ -44,10 +44,12 @@ class Haproxy:
     name: ClassVar[str] = "haproxy"
     packages: ClassVar[tuple[str, ...]] = ("haproxy",)
     forward: ClassVar[bool] = False
+    inspects: ClassVar[bool] = False
     counts: ClassVar[bool] = False
     plain_port: ClassVar[int] = PLAIN_PORT
     executable: ClassVar[str] = "haproxy"
     status_path: ClassVar[str] = f"{own_counts.PATH};csv"
+    counts_looks: ClassVar[bool] = True
     counts_http2: ClassVar[bool] = True
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
@@ -71,7 +73,7 @@ class Haproxy:
             secrets=frozenset({PEM}) if tls else frozenset(),
         )
 
-    def counted(self, text: str) -> dict[str, int]:
+    def counted(self, text: str, *, tunnels: bool = False) -> dict[str, int]:
         """Read its table of statistics: the line of the frontend."""
         rows = csv.DictReader(text.removeprefix("# ").splitlines())
         mine = next((row for row in rows if row["svname"] == "FRONTEND"), None)

@@ -56,10 +56,12 @@ class Nginx:
     name: ClassVar[str] = "nginx"
     packages: ClassVar[tuple[str, ...]] = ("nginx",)
     forward: ClassVar[bool] = False
+    inspects: ClassVar[bool] = False
     counts: ClassVar[bool] = False
     plain_port: ClassVar[int] = PLAIN_PORT
     executable: ClassVar[str] = "nginx"
     status_path: ClassVar[str] = own_counts.PATH
+    counts_looks: ClassVar[bool] = True
     counts_http2: ClassVar[bool] = True
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
@@ -89,7 +91,7 @@ class Nginx:
             secrets=frozenset({KEY}) if tls else frozenset(),
         )
 
-    def counted(self, text: str) -> dict[str, int]:
+    def counted(self, text: str, *, tunnels: bool = False) -> dict[str, int]:
         """Read its status: the line of numbers is accepted, handled, requests."""
         accepted, handled, requests = map(int, text.splitlines()[2].split())
         return {own_counts.REQUESTS: requests, "accepted": accepted, "handled": handled}

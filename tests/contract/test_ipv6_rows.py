@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.http_support import needs_docker, needs_http, needs_pods, row_with_ledger
+from tests.contract.http_support import needs_docker, needs_http, needs_pods, row_with_ledger, soon
 from tests.contract.test_crossed_functions import ABSENT, OF_THE_MIX, SPEC, TLS, _Stage, offer, standing
 
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.function import tables
+from bmwg.drivers.nodes import process
+from bmwg.drivers.ports import interfaces, routing
 from bmwg.drivers.testbed.file import load_testbed, network_spec
 from bmwg.drivers.workload import probe
 from bmwg.drivers.workload.apache_proxy import ApacheProxy
 from bmwg.drivers.workload.crossed import Direct, Firewall10
 from bmwg.drivers.workload.haproxy import Haproxy
+from bmwg.drivers.workload.nat64 import Nat64
 from bmwg.drivers.workload.nginx import Nginx
 from bmwg.drivers.workload.run_authority import RunAuthority
 from bmwg.drivers.workload.transactions import TransactionClients
@@ -98,6 +104,41 @@ def test_what_forwards_counts_each_connection_of_ipv6(
     assert bench[0].proxy.call(tables.listed) == []
 
 
+@pytest.mark.skipif(shutil.which("tayga") is None, reason="needs tayga: sh setup/install.sh http")
+def test_a_nat64_gives_clients_of_ipv6_an_origin_of_ipv4(bench: Any, authority: RunAuthority) -> None:
+    row, _, _ = bench
+    version = row.addresses.ip
+    spec = replace(OF_THE_MIX, function="nat64", ip=version)
+    if version != ip.V6_V4:
+        assert "function nat64 between " in lacking(_Stage(bench, "native"), [spec]).what  # type: ignore[arg-type,union-attr]
+        return
+    before = row.client.call(routing.routes, ipv6=True)
+    with standing(bench, Nat64(), authority.terminated(TLS)) as deployment:
+        trial, _ = offer(bench, deployment, spec)
+        told = deployment.describe()
+        assert deployment.served[0].address == "2001:2:0:6464::c612:202"
+    assert (trial.faults, trial.sustain.failures) == ((), {})
+    assert trial.function_counts["connections"] >= trial.whole["connections"] > 0
+    assert trial.memory_octets > 0
+    require_versions(bench, trial)
+    assert trial.ip_packets["origin_ipv4"] > trial.whole["connections"]
+    assert set(told["function"]["program"]["packages"]) == {"tayga"}
+    assert row.proxy.call(tables.listed) == []
+    assert row.client.call(routing.routes, ipv6=True) == before
+    assert "nat64" not in {one["name"] for one in row.proxy.call(interfaces.listing)}
+
+
+@pytest.mark.skipif(shutil.which("tayga") is None, reason="needs tayga: sh setup/install.sh http")
+def test_a_nat64_that_ends_is_a_fault_of_the_deployment(bench: Any) -> None:
+    if bench[0].addresses.ip != ip.V6_V4:
+        pytest.skip("between other versions it does not stand")
+    with standing(bench, Nat64()) as deployment:
+        assert deployment.fault() is None
+        (pid,) = [pid for pid, words in process.each("cmdline") if words[0] == b"tayga"]
+        os.kill(pid, signal.SIGKILL)
+        assert soon(deployment.fault).startswith("nat64: the program has ended")
+
+
 class _Astray(TransactionClients):
     """Clients on whose node something speaks IPv4 during the load."""
 
@@ -122,9 +163,7 @@ def test_a_packet_of_the_other_version_is_a_fault_of_the_trial(
     ("form", "function", "what"),
     [
         ("native", "nat44", "function nat44 between "),
-        pytest.param(
-            "pod_ptp", "nginx", "IPv6 for a pod of network option ptp", marks=needs_pods
-        ),
+        pytest.param("pod_ptp", "nginx", "IPv6 for a pod of network option ptp", marks=needs_pods),
         pytest.param("docker_routed", "nginx", " on hosting form docker_routed", marks=needs_docker),
     ],
 )

@@ -34,7 +34,7 @@ def measured(deployment: Standing, clients: RequestsWorkload, spec: RequestsSpec
     first = deployment.counters() if deployment.grouped else []
     counted = deployment.counters()
     passes_all = spec.workload is Workload.TRANSACTIONS and not spec.cache
-    own = deployment.counted()
+    own = deployment.counted() if passes_all else {}
     origin = deployment.answered_by_origin() if passes_all else {}
     packets = _packets(deployment, spec)
     used_before = deployment.usage()
@@ -42,8 +42,9 @@ def measured(deployment: Standing, clients: RequestsWorkload, spec: RequestsSpec
     used_after = deployment.usage()
     after_it = _packets(deployment, spec)
     packets = {name: after_it[name] - count for name, count in packets.items()}
-    own = _gained(deployment.counted, own, found.whole)
-    origin = _gained(deployment.answered_by_origin, origin, found.whole) if passes_all else {}
+    if passes_all:
+        own = _gained(deployment.counted, own, found.whole, looks=deployment.counts_looks)
+        origin = _gained(deployment.answered_by_origin, origin, found.whole, looks=True)
     counted_after = deployment.counters()
     after = _probes(deployment, spec.sizes_octets)
     hits = squid.gained("client_http.hits", counted, counted_after)
@@ -67,16 +68,16 @@ def measured(deployment: Standing, clients: RequestsWorkload, spec: RequestsSpec
 
 
 def _gained(
-    read: Callable[[], dict[str, int]], before: Mapping[str, int], clients: Mapping[str, int]
+    read: Callable[[], dict[str, int]], before: Mapping[str, int], clients: Mapping[str, int], *, looks: bool
 ) -> dict[str, int]:
-    """Return what was counted since `before`, less what asking for it added.
+    """Return what was counted since `before`, less what asking for it added where `looks` count.
 
     A program may count a request some time after its last octet: where the clients counted more it is asked
     again for a while.
     """
-    looks, found = 0, {}
-    for looks in range(1, _LOOKS + 1):
-        own = looks if own_counts.REQUESTS in before else 0
+    found: dict[str, int] = {}
+    for look in range(1, _LOOKS + 1):
+        own = look if looks else 0
         found = {name: max(0, count - before.get(name, 0) - own) for name, count in read().items()}
         if all(found.get(name, count) >= count for name, count in clients.items()):
             break
