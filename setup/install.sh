@@ -176,9 +176,9 @@ packages_step() {
     esac
     if [ -d /run/systemd/system ]; then
         # installed for their programs: the suites start their own; what ran before stays as it was
-        for service in squid nginx haproxy docker containerd iperf3 snmpd frr; do
+        for service in squid nginx haproxy tayga docker containerd iperf3 snmpd frr; do
             case " $missing" in
-            *" $service "* | *" $service.io "*) systemctl -q disable "$service.service" 2>/dev/null || true ;;
+            *" $service "* | *" $service.io "* | *" $service-openssl "*) systemctl -q disable "$service.service" 2>/dev/null || true ;;
             esac
         done
     fi

@@ -40,12 +40,18 @@ FORM_NETWORKS = {  # each form's part of it
 }
 
 
+def bracketed(address: str) -> str:
+    """Return an address as it stands before a port: one of IPv6 in brackets."""
+    return f"[{address}]" if ":" in address else address
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """What runs in an instance, as data.
 
     `command` is an argument vector (the first word is found in PATH) and `files` are texts by name within the
-    program's folder; `{folder}`, `{address}` and `{port}` in either are replaced by what the instance gives.
+    program's folder; `{folder}`, `{address}` (before a port: in brackets where it is of IPv6) and `{port}` in
+    either are replaced by what the instance gives.
     The folder is writable for everybody (the program may change its user). `packages` are the Debian packages
     that hold the program, `port` the TCP port that it listens on (forms that share the node's address count
     up from it). `secrets` names the files whose text is told nowhere.
@@ -67,7 +73,7 @@ class Program:
         """Return the program with what an instance gives in its command and its files."""
 
         def filled(text: str) -> str:
-            return text.replace(FOLDER, folder).replace(ADDRESS, address).replace(PORT, str(port))
+            return text.replace(FOLDER, folder).replace(ADDRESS, bracketed(address)).replace(PORT, str(port))
 
         return replace(
             self,
@@ -164,25 +170,37 @@ class Crossing:
 
     `sides` are its interfaces towards the clients and towards the origin, `addresses` those by which clients
     and origin route through it. `run` runs a node function in its network namespace within so many seconds,
-    `fault` says why it no longer stands, `told` is evidence.
+    `node` starts programs there (None: functions alone can enter it), `fault` says why it no longer stands,
+    `told` is evidence.
     """
 
     name: str
     sides: tuple[str, str]
     addresses: tuple[str, str]
     run: Callable[..., JsonValue]
+    node: Node | None
     fault: Callable[[], str | None]
     told: Callable[[], Mapping[str, JsonValue]]
+
+
+@runtime_checkable
+class AlsoIpv6(Protocol):
+    """A hosting form whose instances get addresses of the version of IP that its node's own are of.
+
+    `no_ipv6` says why not here.
+    """
+
+    def no_ipv6(self) -> Missing | None: ...
 
 
 @runtime_checkable
 class InPath(Protocol):
     """A hosting form that has a place between clients and origin, in which a table of nftables can be loaded.
 
-    `no_way` says why it has none here. What is loaded is removed on leaving.
+    `no_way` says why it has none here, or none with a `program` in it. What is loaded is removed on leaving.
     """
 
-    def no_way(self) -> Missing | None: ...
+    def no_way(self, *, program: bool) -> Missing | None: ...
     def crossing(self) -> AbstractContextManager[Crossing]: ...
 
 
@@ -207,13 +225,13 @@ class Place:
 
     `client_address` is the node's own address towards the clients (published ports are reached there);
     `client_interface` and `server_interface` are the node's two NICs; all of these are empty where there are
-    no clients. The clients and the servers route `INSTANCE_NETWORK` to this node; the node forwards IPv4.
-    `token` is unique to the run (names of daemons, cgroups, taps); `owner` labels processes; `run_dir` is the
-    run's folder on the node. `prefix_length` is of both networks that the node's own addresses lie in;
-    `networks` are the options by which pods can be attached, `runtime` names what makes pods. `cabled` are
-    the node's NICs that machines forward between: the machines' host is then the node itself, and what it
-    runs keeps to `cpus` (none: to any). `hosts` are the nodes that are to be machines' hosts, the first of
-    them with what commands all, where that is not the node alone.
+    no clients. The clients and the servers route `INSTANCE_NETWORK` to this node where they speak IPv4; the
+    node forwards. `token` is unique to the run (names of daemons, cgroups, taps); `owner` labels processes;
+    `run_dir` is the run's folder on the node. `prefix_lengths` are of the networks that the node's own
+    addresses lie in, towards clients and servers; `networks` are the options by which pods can be attached,
+    `runtime` names what makes pods. `cabled` are the node's NICs that machines forward between: the machines'
+    host is then the node itself, and what it runs keeps to `cpus` (none: to any). `hosts` are the nodes that
+    are to be machines' hosts, the first of them with what commands all, where that is not the node alone.
     """
 
     token: str
@@ -223,7 +241,7 @@ class Place:
     client_interface: str = ""
     server_address: str = ""
     server_interface: str = ""
-    prefix_length: int = 24
+    prefix_lengths: tuple[int, int] = (24, 24)
     networks: Mapping[str, NetworkSpec] = field(default_factory=dict)
     vms: VmDriver = QEMU_ITSELF
     runtime: str = CRUN

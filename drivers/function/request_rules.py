@@ -14,7 +14,10 @@ from bmwg.drivers.function import tables
 from bmwg.drivers.ports import sysctl
 
 CONNECTIONS, TO_ORIGIN, TO_CLIENTS, DROPPED = "connections", "to_origin", "to_clients", "dropped"
-_FIRST_SOURCE = ipaddress.IPv4Address("198.18.64.0")  # choice: of the benchmark range, and nobody's in a row
+_FIRST_SOURCE = {  # choice: of the benchmark ranges, and nobody's in a row
+    "ip": ipaddress.ip_address("198.18.64.0"),
+    "ip6": ipaddress.ip_address("2001:2:0:1064::"),
+}
 _SOURCES = 1 << 14
 _FIRST_PORT = 1024
 _BEHIND_SRCNAT = 110  # nftables translates sources at priority 100
@@ -28,18 +31,21 @@ _SETTINGS = {
 def firewall(rules: int, origin: str, ports: Sequence[int], sides: Sequence[str]) -> Iterator[str]:
     """Yield a rule set of so many rules: the last lets connections to the origin through, others match none.
 
-    `sides` are the interfaces towards clients and origin. Packets of a connection that was let through pass
-    before all of them, as in any firewall with state; a new one is held against each, in their order.
+    It is of the origin's version of IP, and lets nothing of the other one through. `sides` are the interfaces
+    towards clients and origin. Packets of a connection that was let through pass before all of them, as in
+    any firewall with state; a new one is held against each, in their order.
     """
     inside, outside = sides
-    yield from _begin()
+    of = _family(origin)
+    first = _FIRST_SOURCE[of]
+    yield from _begin(of)
     yield " chain rules {"
     yield "  type filter hook forward priority 0; policy accept;"
     yield f'  iifname "{outside}" ct state established counter name {TO_CLIENTS} accept'
     yield f'  iifname "{inside}" ct state established counter name {TO_ORIGIN} accept'
     for number in range(rules - 1):
-        source, port = _FIRST_SOURCE + number % _SOURCES, _FIRST_PORT + number // _SOURCES
-        yield f"  ip saddr {source} ip daddr {origin} tcp dport {port} drop"
+        source, port = first + number % _SOURCES, _FIRST_PORT + number // _SOURCES
+        yield f"  {of} saddr {source} {of} daddr {origin} tcp dport {port} drop"
     yield f'  iifname "{inside}" {_first(origin, ports)} counter name {TO_ORIGIN} accept'
     yield f"  counter name {DROPPED} drop"
     yield " }"
@@ -55,7 +61,7 @@ def nat44(
     """
     _, outside = sides
     first, last = drawn
-    yield from _begin()
+    yield from _begin(_family(origin))
     yield " chain translate {"
     yield "  type nat hook postrouting priority srcnat; policy accept;"
     yield f'  oifname "{outside}" ip daddr {origin} meta l4proto tcp snat to {address}:{first}-{last}'
@@ -78,18 +84,25 @@ def nat44(
 def counted(origin: str, sides: Sequence[str]) -> Iterator[str]:
     """Yield a rule set that lets everything pass and keeps no state: what crosses is counted."""
     inside, outside = sides
-    yield from _begin()
+    of = _family(origin)
+    yield from _begin(of)
     yield " chain count {"
     yield "  type filter hook forward priority 0; policy accept;"
-    yield f'  iifname "{inside}" ip daddr {origin} tcp flags & (syn | ack) == syn counter name {CONNECTIONS}'
-    yield f'  iifname "{inside}" ip daddr {origin} counter name {TO_ORIGIN}'
-    yield f'  iifname "{outside}" ip saddr {origin} counter name {TO_CLIENTS}'
+    to_it = f'iifname "{inside}" {of} daddr {origin}'
+    yield f"  {to_it} tcp flags & (syn | ack) == syn counter name {CONNECTIONS}"
+    yield f"  {to_it} counter name {TO_ORIGIN}"
+    yield f'  iifname "{outside}" {of} saddr {origin} counter name {TO_CLIENTS}'
     yield " }"
     yield "}"
 
 
-def _begin() -> Iterator[str]:
-    yield f"table ip {tables.TABLE} {{"
+def _family(address: str) -> str:
+    """Return the family of nftables that an address is of, which is its word in a rule as well."""
+    return "ip6" if ":" in address else "ip"
+
+
+def _begin(family: str) -> Iterator[str]:
+    yield f"table {family} {tables.TABLE} {{"
     for name in (CONNECTIONS, TO_ORIGIN, TO_CLIENTS, DROPPED):
         yield f" counter {name} {{ }}"
 
@@ -97,7 +110,8 @@ def _begin() -> Iterator[str]:
 def _first(origin: str, ports: Sequence[int]) -> str:
     wanted = ", ".join(map(str, ports))
     syn = "tcp flags & (syn | ack) == syn"
-    return f"ip daddr {origin} tcp dport {{ {wanted} }} {syn} ct state new counter name {CONNECTIONS}"
+    to_it = f"{_family(origin)} daddr {origin} tcp dport {{ {wanted} }}"
+    return f"{to_it} {syn} ct state new counter name {CONNECTIONS}"
 
 
 def load_firewall(*, rules: int, origin: str, ports: list[int], sides: list[str]) -> dict[str, JsonValue]:

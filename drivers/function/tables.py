@@ -94,10 +94,10 @@ def change(lines: Iterable[str]) -> None:
 
 def remove() -> bool:
     """Node function: remove the table of this network namespace; `False` when there was none. Idempotent."""
-    if not _there():
-        return False
-    _nft("delete", "table", "ip", TABLE)
-    return True
+    families = [one["family"] for one in listed() if one["name"] == TABLE]
+    for family in families:
+        _nft("delete", "table", family, TABLE)
+    return bool(families)
 
 
 def listed() -> list[dict[str, str]]:
@@ -139,7 +139,7 @@ def _counters() -> dict[str, tuple[int, int]]:
     """Return packets and octets by the name of each counter."""
     wanted = _Object()
     wanted["attrs"] = [("NFTA_OBJ_TABLE", TABLE)]
-    with NFTSocket() as kernel:
+    with NFTSocket(nfgen_family=0) as kernel:
         kernel.asyncore.register_policy({NFT_MSG_NEWOBJ | (NFNL_SUBSYS_NFTABLES << 8): _Object})
         return {
             one.get_attr("NFTA_OBJ_NAME"): (

@@ -39,10 +39,11 @@ class Pair:
 
 
 class Authority:
-    """A certificate authority that exists for one run; it signs servers and clients."""
+    """A certificate authority that exists for one run; it signs servers and clients, by `key` or one of
+    P-256."""
 
-    def __init__(self, name: str = "bmwg-run") -> None:
-        self._key = ec.generate_private_key(ec.SECP256R1())
+    def __init__(self, name: str = "bmwg-run", key: PrivateKey | None = None) -> None:
+        self._key = key or ec.generate_private_key(ec.SECP256R1())
         self._subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         self._certificate = self._signed(self._subject, self._key, authority=True)
         self.pair = _pair(self._certificate, self._key)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from bmwg.drivers.api.calls import WITHIN_S, CallsInside
-from bmwg.drivers.api.instance import Crossing, Hosting, InPath, Instance, Limits, Place, Program
+from bmwg.drivers.api.instance import AlsoIpv6, Crossing, Hosting, InPath, Instance, Limits, Place, Program
 from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, PlacedNode, ProgramPlace
 from bmwg.drivers.containers import native_cgroup
 from bmwg.drivers.function import tables
@@ -149,8 +149,11 @@ class NativeHosting:
                 undo=stack.pop_all(),
             )
 
-    def no_way(self) -> Missing | None:
-        """Nothing: the node forwards."""
+    def no_ipv6(self) -> Missing | None:
+        """Nothing: instances have the node's own address."""
+
+    def no_way(self, *, program: bool) -> Missing | None:
+        """Nothing: the node forwards, and has programs."""
 
     @contextmanager
     def crossing(self) -> Iterator[Crossing]:
@@ -163,6 +166,7 @@ class NativeHosting:
                 sides=(place.client_interface, place.server_interface),
                 addresses=(place.client_address, place.server_address),
                 run=self._node.call_within,
+                node=self._node,
                 fault=lambda: None,
                 told=lambda: {"runs_in": "the node's network namespace, by its kernel"},
             )
@@ -178,3 +182,4 @@ class NativeHosting:
 _place: type[ProgramPlace] = HostPlace
 _hosting: type[Hosting] = NativeHosting
 _in_path: type[InPath] = NativeHosting
+_also_ipv6: type[AlsoIpv6] = NativeHosting

@@ -23,6 +23,7 @@ from bmwg.drivers import registry
 from bmwg.drivers.api.instance import (
     CRUN,
     FORM_NETWORKS,
+    AlsoIpv6,
     Crossing,
     Hosting,
     InPath,
@@ -234,15 +235,22 @@ class PodHosting:
             sandbox.start()
             yield sandbox, netns, attached
 
-    def no_way(self) -> Missing | None:
+    def no_ipv6(self) -> Missing | None:
+        """Say that the networks beyond the node, by which pods are reached by routes, are of IPv4."""
+        return self._of_own_networks("addresses of IPv6 for", "the networks to them are of IPv4")
+
+    def no_way(self, *, program: bool) -> Missing | None:
         """Say that clients and origin cannot route through a pod that is itself reached by routes."""
+        if program:
+            return Missing(what="a program in such a pod", reason="its kernel forwards", mend="form native")
+        return self._of_own_networks("a way through", "clients and origin have no next hop in one")
+
+    def _of_own_networks(self, what: str, reason: str) -> Missing | None:
         if not self._routed:
             return None
-        return Missing(
-            what=f"a way through a pod of network option {self._option}",
-            reason="the node routes to its pods, so clients and origin have no next hop in one",
-            mend="a network option whose pods are in the clients' and the server's own networks",
-        )
+        mend = "a network option whose pods are in the clients' and the server's own networks"
+        what += f" a pod of network option {self._option}"
+        return Missing(what=what, reason=f"the node routes to its pods: {reason}", mend=mend)
 
     @contextmanager
     def crossing(self) -> Iterator[Crossing]:
@@ -267,6 +275,7 @@ class PodHosting:
                 sides=(self._sides[0].interface, self._sides[1].interface),
                 addresses=(inside, outside),
                 run=sandbox.inside_within,
+                node=None,
                 fault=sandbox.fault,
                 told=told,
             )
@@ -310,7 +319,8 @@ class PodHosting:
 
     def _attachment(self, side: _Side, host: int) -> Attachment:
         """Return the intent of one side: an address of its own network, or of the network beyond it."""
-        outside = ipaddress.IPv4Interface(f"{side.address}/{self._place.prefix_length}").network
+        length = self._place.prefix_lengths[side.number]
+        outside = ipaddress.ip_interface(f"{side.address}/{length}").network
         own = outside
         if self._routed:
             own = ipaddress.IPv4Network(FORM_NETWORKS[f"{POD_PREFIX}{side.interface}"])
@@ -387,3 +397,4 @@ def conflist_sha256(conflist: Mapping[str, Any]) -> str:
 
 _: type[Hosting] = PodHosting
 _in_path: type[InPath] = PodHosting
+_also_ipv6: type[AlsoIpv6] = PodHosting

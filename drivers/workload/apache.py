@@ -6,6 +6,7 @@ import hashlib
 import random
 from pathlib import Path
 
+from bmwg.drivers.api.instance import bracketed
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes import programs
 from bmwg.drivers.workload import own_counts
@@ -70,7 +71,7 @@ def start(*, folder: str, address: str, port: int, sizes_octets: list[int]) -> d
     programs.require_free(address=address, port=port)
     config = _CONFIG.format(
         folder=folder,
-        address=address,
+        address=bracketed(address),
         port=port,
         modules=MODULES,
         workers=WORKERS,

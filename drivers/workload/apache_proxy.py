@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
+from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program, bracketed
 from bmwg.drivers.workload import own_counts
 from bmwg.drivers.workload.apache import MODULES, PACKAGES, WORKERS, answered
 from bmwg.drivers.workload.encrypted_origin import CERTIFICATE, KEY, tls_lines
@@ -45,15 +45,17 @@ class ApacheProxy:
     name: ClassVar[str] = "apache"
     packages: ClassVar[tuple[str, ...]] = PACKAGES
     forward: ClassVar[bool] = False
+    inspects: ClassVar[bool] = False
     counts: ClassVar[bool] = False
     plain_port: ClassVar[int] = PLAIN_PORT
     status_path: ClassVar[str] = f"{own_counts.PATH}?auto"
+    counts_looks: ClassVar[bool] = True
     counts_http2: ClassVar[bool] = False  # choice: 2.4.71 left a part of them out
     executable: ClassVar[str] = "apache2"
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
         """Return Apache as it is started in an instance; it keeps nothing, whatever `cache` says."""
-        where = f"{origin[0]}:{origin[1]}"
+        where = f"{bracketed(origin[0])}:{origin[1]}"
         modules = [*_MODULES, *(["ssl", "http2"] if tls else [])]
         config = _CONFIG.format(
             folder=FOLDER,
@@ -78,7 +80,7 @@ class ApacheProxy:
             secrets=frozenset({KEY}) if tls else frozenset(),
         )
 
-    def counted(self, text: str) -> dict[str, int]:
+    def counted(self, text: str, *, tunnels: bool = False) -> dict[str, int]:
         """Read its status page."""
         return {own_counts.REQUESTS: answered(text)}
 

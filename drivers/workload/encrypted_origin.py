@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
+from bmwg.drivers.places.instances import AgentsProgram
 from bmwg.drivers.workload.apache import MODULES, PACKAGES, WORKERS
 from bmwg.drivers.workload.run_authority import Terminated
+
+if TYPE_CHECKING:
+    from bmwg.drivers.workload.row import Row
 
 PORT_NUMBER = 8443
 CERTIFICATE, KEY = "server.crt", "server.key"
@@ -64,3 +72,20 @@ def program(tls: Terminated, objects: str) -> Program:
         packages=PACKAGES,
         secrets=frozenset({KEY}),
     )
+
+
+@contextmanager
+def serving(row: Row, tls: Terminated) -> Iterator[AgentsProgram]:
+    """Have it run on the servers' node of a row, beside the origin without TLS; end it on leaving."""
+    folder = f"/run/bmwg-origin-tls-{row.place.token}"
+    made = program(tls, f"{row.origin_folder}/objects")
+    running = AgentsProgram(row.server, made.at(folder, row.addresses.servers.end, made.port), folder)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+def endpoint(tls: Terminated) -> str:
+    """Return its name with its port, as CONNECT and then each request have it."""
+    return f"{tls.trust.name}:{PORT_NUMBER}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from typing import ClassVar
 
-from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
+from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program, bracketed
 from bmwg.drivers.workload import own_counts
 from bmwg.drivers.workload.proxied import BACKLOG, ProxyFunction
 from bmwg.drivers.workload.run_authority import Terminated
@@ -44,10 +44,12 @@ class Haproxy:
     name: ClassVar[str] = "haproxy"
     packages: ClassVar[tuple[str, ...]] = ("haproxy",)
     forward: ClassVar[bool] = False
+    inspects: ClassVar[bool] = False
     counts: ClassVar[bool] = False
     plain_port: ClassVar[int] = PLAIN_PORT
     executable: ClassVar[str] = "haproxy"
     status_path: ClassVar[str] = f"{own_counts.PATH};csv"
+    counts_looks: ClassVar[bool] = True
     counts_http2: ClassVar[bool] = True
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
@@ -59,7 +61,7 @@ class Haproxy:
             status=own_counts.PATH,
             backlog=BACKLOG,
             ssl=_tls(tls) if tls else "",
-            origin=f"{origin[0]}:{origin[1]}",
+            origin=f"{bracketed(origin[0])}:{origin[1]}",
         )
         files = {"haproxy.cfg": config} | ({PEM: tls.certificate + tls.key} if tls else {})
         return Program(
@@ -71,7 +73,7 @@ class Haproxy:
             secrets=frozenset({PEM}) if tls else frozenset(),
         )
 
-    def counted(self, text: str) -> dict[str, int]:
+    def counted(self, text: str, *, tunnels: bool = False) -> dict[str, int]:
         """Read its table of statistics: the line of the frontend."""
         rows = csv.DictReader(text.removeprefix("# ").splitlines())
         mine = next((row for row in rows if row["svname"] == "FRONTEND"), None)

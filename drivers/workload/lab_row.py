@@ -21,8 +21,10 @@ from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.drivers.testbed.hosts import HostSpec
 from bmwg.drivers.testbed.row import CLIENT, PROXY, SERVER
 from bmwg.drivers.undo.ledger import Ledger
-from bmwg.drivers.workload.row import SERVER_ADDRESS, Ends, Row, serving_row
+from bmwg.drivers.workload import row_addresses
+from bmwg.drivers.workload.row import Ends, Row, serving_row
 from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.kinds.requests.ip import V4
 
 _FOLDER = "/var/lib/bmwg/row-"  # on the proxies' host: what daemons keep, removed with the run
 
@@ -39,6 +41,7 @@ def open_lab_row(
     networks: Sequence[NetworkSpec] = (),
     vms: VmDriver = QEMU_ITSELF,
     runtime: str = CRUN,
+    ip: str = V4,
 ) -> Iterator[Row]:
     """Borrow the ports and start the server; all is given back and removed on leaving.
 
@@ -89,12 +92,16 @@ def open_lab_row(
             run_dir=folder,
             owner=f"{owner}-{PROXY}",
             hosts={one.name: hosts[one.name] for one in row},
+            addresses=row_addresses.of(ip),
         )
         made = stack.enter_context(
             serving_row(ends, token, sizes_octets, networks=networks, vms=vms, runtime=runtime)
         )
         made.client.call_within(
-            LINK_DEADLINE_S + 10, lab_port.require_answer, address=SERVER_ADDRESS, within_s=LINK_DEADLINE_S
+            LINK_DEADLINE_S + 10,
+            lab_port.require_answer,
+            address=ends.addresses.servers.end,
+            within_s=LINK_DEADLINE_S,
         )
         yield made
 

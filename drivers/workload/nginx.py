@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program
+from bmwg.drivers.api.instance import ADDRESS, FOLDER, PORT, Program, bracketed
 from bmwg.drivers.workload import own_counts
 from bmwg.drivers.workload.proxied import BACKLOG, ProxyFunction
 from bmwg.drivers.workload.run_authority import Terminated
@@ -56,10 +56,12 @@ class Nginx:
     name: ClassVar[str] = "nginx"
     packages: ClassVar[tuple[str, ...]] = ("nginx",)
     forward: ClassVar[bool] = False
+    inspects: ClassVar[bool] = False
     counts: ClassVar[bool] = False
     plain_port: ClassVar[int] = PLAIN_PORT
     executable: ClassVar[str] = "nginx"
     status_path: ClassVar[str] = own_counts.PATH
+    counts_looks: ClassVar[bool] = True
     counts_http2: ClassVar[bool] = True
 
     def program(self, *, cache: bool, origin: tuple[str, int], tls: Terminated | None) -> Program:
@@ -73,7 +75,7 @@ class Nginx:
                 status=own_counts.PATH,
                 backlog=BACKLOG,
                 ssl=f" ssl{' http2' if tls.http2 else ''}" if tls else "",
-                origin=f"{origin[0]}:{origin[1]}",
+                origin=f"{bracketed(origin[0])}:{origin[1]}",
                 temporary="\n".join(f"    {name}_temp_path {FOLDER}/{name};" for name in _TEMPORARY),
                 tls=tls_lines(tls) if tls else "",
             )
@@ -89,7 +91,7 @@ class Nginx:
             secrets=frozenset({KEY}) if tls else frozenset(),
         )
 
-    def counted(self, text: str) -> dict[str, int]:
+    def counted(self, text: str, *, tunnels: bool = False) -> dict[str, int]:
         """Read its status: the line of numbers is accepted, handled, requests."""
         accepted, handled, requests = map(int, text.splitlines()[2].split())
         return {own_counts.REQUESTS: requests, "accepted": accepted, "handled": handled}

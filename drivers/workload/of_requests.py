@@ -21,8 +21,8 @@ if TYPE_CHECKING:  # the drivers' modules are imported on the clients' node, for
 class Served:
     """An endpoint of requests: where something answers them, and how it is asked.
 
-    A `forward` one is asked for a whole URL, another for a path. With `trust` it is asked by TLS, and where
-    there is a `plain_port` it answers there without.
+    A `forward` one is asked for a whole URL, another for a path. With `trust` it is asked by TLS (a `forward`
+    one for a tunnel first, and for a path in it), and where there is a `plain_port` it answers there without.
     """
 
     address: str
@@ -33,7 +33,7 @@ class Served:
 
     def target(self, row: Row, octets: int) -> str:
         """Return what stands in the request line for the object of a size."""
-        return row.url(octets) if self.forward else row.path(octets)
+        return row.url(octets) if self.forward and self.trust is None else row.path(octets)
 
 
 class RequestsWorkload(WorkloadDriver[Sequence[Served], RequestsSpec, RequestsResult], Protocol):

@@ -19,17 +19,21 @@ _MARGIN_S = 15.0
 
 @runtime_checkable
 class CountsRequests(Protocol):
-    """A function that tells the requests that it answered, those for this among them.
+    """A function that tells the requests that it answered.
 
-    `counts_http2`: those of HTTP/2 as well.
+    `counts_looks`: those for this are among them. `counts_http2`: those of HTTP/2 as well.
     """
 
     plain_port: ClassVar[int]
     status_path: ClassVar[str]
+    counts_looks: ClassVar[bool]
     counts_http2: ClassVar[bool]
 
-    def counted(self, text: str) -> dict[str, int]:
-        """Read what it tells; raises LookupError or ValueError where that is something else."""
+    def counted(self, text: str, *, tunnels: bool = False) -> dict[str, int]:
+        """Read what it tells, where its clients ask it for `tunnels` or not.
+
+        Raises LookupError or ValueError where that is something else.
+        """
 
 
 def fetch(*, address: str, port: int, path: str) -> str:
@@ -49,13 +53,13 @@ def fetch(*, address: str, port: int, path: str) -> str:
     raise _silent(f"{address}:{port}", found)
 
 
-def read(node: Calls, function: CountsRequests, address: str) -> dict[str, int]:
+def read(node: Calls, function: CountsRequests, address: str, *, tunnels: bool = False) -> dict[str, int]:
     """Return what a function has counted, asked from a node. Raises DriverError COUNT-01."""
     text = node.call_within(
         _WITHIN_S + _MARGIN_S, fetch, address=address, port=function.plain_port, path=function.status_path
     )
     try:
-        return function.counted(text)
+        return function.counted(text, tunnels=tunnels)
     except (LookupError, ValueError) as error:
         raise _silent(f"{address}:{function.plain_port}", f"{text[:200]!r}: {error}") from error
 

@@ -38,8 +38,8 @@ def fetch(
     try:
         if trust is not None:
             wanted = Trust(**trust)
-            headers["Host"] = wanted.name
-            plain = socket.create_connection((address, port), timeout=within_s)
+            headers["Host"] = wanted.tunnel or wanted.name
+            plain = wanted.connected(address, port, within_s)
             connection.sock = wanted.context().wrap_socket(plain, server_hostname=wanted.name)
         connection.request("GET", url, headers=headers)
         response = connection.getresponse()

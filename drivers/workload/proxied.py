@@ -19,14 +19,17 @@ BACKLOG = 1024  # choice: connections that may wait to be accepted
 class ProxyFunction(Protocol):
     """One kind of function, as data: how it is started for an origin, and how it is asked.
 
-    `forward` says that clients ask it for a whole URL; else it stands for its origin, and may end TLS.
-    `counts` says that `squid.counters` reads it. `executable` is its program in PATH, `plain_port` where it
-    answers without TLS beside its own port (0: nowhere). The class is made without arguments.
+    `forward` says that clients ask it for a whole URL, and with TLS for a tunnel to the origin; where it
+    `inspects` it ends the TLS in that tunnel by certificates of its own making, and asks the origin by TLS.
+    Another one stands for its origin, and may end TLS. `counts` says that `squid.counters` reads it.
+    `executable` is its program in PATH, `plain_port` where it answers without TLS beside its own port (0:
+    nowhere). The class is made without arguments.
     """
 
     name: ClassVar[str]
     packages: ClassVar[tuple[str, ...]]
     forward: ClassVar[bool]
+    inspects: ClassVar[bool]
     counts: ClassVar[bool]
     plain_port: ClassVar[int]
     executable: ClassVar[str]

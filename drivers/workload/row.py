@@ -1,8 +1,8 @@
 """The documents' topology: clients, the proxies' machine and the server in a row.
 
-Here as three namespace nodes of this machine; `lab_row` has it on three hosts. Addresses are of the range for
-benchmarks (RFC 2544 appendix C.2.2). Clients and server route the instances' network to the machine between
-them, which forwards.
+Here as three namespace nodes of this machine; `lab_row` has it on three hosts. Addresses are of the ranges
+for benchmarks (RFC 2544 appendix C.2.2, RFC 5180 section 8), on each side of one version of IP. Clients and
+server route the instances' network to the machine between them, which forwards.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bmwg.drivers.api.instance import CRUN, INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver
+from bmwg.drivers.api.instance import CRUN, INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver, bracketed
 from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.nodes import links, programs
 from bmwg.drivers.nodes.namespace import NamespaceNode
@@ -21,12 +21,10 @@ from bmwg.drivers.ports import interfaces, routing, sysctl
 from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.drivers.testbed.row import CLIENT, PROXY, SERVER
 from bmwg.drivers.undo.ledger import Ledger
-from bmwg.drivers.workload import apache, own_counts
+from bmwg.drivers.workload import apache, own_counts, row_addresses
+from bmwg.drivers.workload.row_addresses import RowAddresses
+from bmwg.methodology.kinds.requests.ip import V4
 
-_CLIENT_ADDRESS, _PROXY_TO_CLIENT = "198.18.1.2", "198.18.1.1"
-SERVER_ADDRESS, _PROXY_TO_SERVER = "198.18.2.2", "198.18.2.1"
-ORIGIN = (SERVER_ADDRESS, apache.PORT_NUMBER)
-_PREFIX = 24
 _NIC = "nic0"
 INTERFACES = (_NIC, "nic1")  # the nodes' own, that stand as long as they do
 
@@ -35,12 +33,12 @@ INTERFACES = (_NIC, "nic1")  # the nodes' own, that stand as long as they do
 class Row:
     """The three nodes while they stand. `sha256` is of each object by its size in octets.
 
-    `client_address` is that of the clients' interface, `client_netns` the path of its network namespace on
-    this machine. `hosts` are the hosts by node where these are others than this machine.
+    `addresses` are those of both sides, `client_netns` is the path of the clients' network namespace on this
+    machine. `hosts` are the hosts by node where these are others than this machine.
     """
 
     client: Node
-    client_address: str
+    addresses: RowAddresses
     client_netns: str | None
     proxy: Node
     server: Node
@@ -53,7 +51,7 @@ class Row:
 
     def url(self, octets: int) -> str:
         """The object of this size at the server."""
-        return f"http://{SERVER_ADDRESS}:{apache.PORT_NUMBER}/{apache.object_name(octets)}"
+        return f"http://{self.origin_host}/{apache.object_name(octets)}"
 
     def path(self, octets: int) -> str:
         """The object of this size at a function that stands for the server."""
@@ -62,7 +60,17 @@ class Row:
     @property
     def origin_host(self) -> str:
         """The server as the Host of a request names it."""
-        return f"{SERVER_ADDRESS}:{apache.PORT_NUMBER}"
+        return f"{bracketed(self.addresses.servers.end)}:{apache.PORT_NUMBER}"
+
+    @property
+    def client_address(self) -> str:
+        """That of the clients' interface."""
+        return self.addresses.clients.end
+
+    @property
+    def origin_endpoint(self) -> tuple[str, int]:
+        """Address and port of the server."""
+        return self.addresses.servers.end, apache.PORT_NUMBER
 
     def answered(self) -> int:
         """Requests that the server has answered, by its own count, those for this count among them.
@@ -70,7 +78,8 @@ class Row:
         Raises DriverError COUNT-01.
         """
         path = f"{own_counts.PATH}?auto"
-        text = self.server.call(own_counts.fetch, address=SERVER_ADDRESS, port=ORIGIN[1], path=path)
+        address, port = self.origin_endpoint
+        text = self.server.call(own_counts.fetch, address=address, port=port, path=path)
         return apache.answered(text)
 
     def fault(self) -> str | None:
@@ -90,13 +99,14 @@ def open_row(
     vms: VmDriver = QEMU_ITSELF,
     runtime: str = CRUN,
     token: str | None = None,
+    ip: str = V4,
 ) -> Iterator[Row]:
     """Make the nodes and links and start the server; everything is removed on leaving.
 
     `networks` are the options by which pods on the proxies' machine can be attached, `runtime` makes them,
     and `vms` says what starts virtual machines there; none is touched here. `token` stands in the names of
-    bridges, taps and cgroups; drawn unless given. Raises TestbedError when the machine cannot (NODE-10 no
-    root, PROG-01 no apache2), DriverError PROG-02.
+    bridges, taps and cgroups; drawn unless given. `ip` says which versions of IP both sides speak. Raises
+    TestbedError when the machine cannot (NODE-10 no root, PROG-01 no apache2), DriverError PROG-02.
     """
     token = token or secrets.token_hex(3)
     with ExitStack() as stack:
@@ -116,6 +126,7 @@ def open_row(
             run_dir=str(run_dir),
             owner=owner,
             client_netns=f"/proc/{client.pid}/ns/net",
+            addresses=row_addresses.of(ip),
         )
         yield stack.enter_context(
             serving_row(ends, token, sizes_octets, networks=networks, vms=vms, runtime=runtime)
@@ -136,22 +147,25 @@ class Ends:
     cables: tuple[Mapping[str, JsonValue], ...]
     run_dir: str
     owner: str
+    addresses: RowAddresses
     client_netns: str | None = None
     hosts: Mapping[str, Node] = field(default_factory=dict)
 
     def give_addresses(self) -> None:
         """Give addresses, routes and ports, and have the proxies' machine forward."""
-        for node, interface, address in (
-            (self.client, self.ports[0], _CLIENT_ADDRESS),
-            (self.proxy, self.ports[1], _PROXY_TO_CLIENT),
-            (self.proxy, self.ports[2], _PROXY_TO_SERVER),
-            (self.server, self.ports[3], SERVER_ADDRESS),
+        clients, servers = self.addresses.clients, self.addresses.servers
+        for node, interface, address, side in (
+            (self.client, self.ports[0], clients.end, clients),
+            (self.proxy, self.ports[1], clients.proxy, clients),
+            (self.proxy, self.ports[2], servers.proxy, servers),
+            (self.server, self.ports[3], servers.end, servers),
         ):
-            node.call(interfaces.add_address, interface=interface, address=f"{address}/{_PREFIX}")
-        for node, via in ((self.client, _PROXY_TO_CLIENT), (self.server, _PROXY_TO_SERVER)):
-            for destination in (INSTANCE_NETWORK, "198.18.1.0/24", "198.18.2.0/24"):
-                if NETWORK_OF[node.name] != destination:
-                    node.call(routing.add_route, destination=destination, via=via)
+            node.call(interfaces.add_address, interface=interface, address=f"{address}/{side.prefix_length}")
+        for node, own, other in ((self.client, clients, servers), (self.server, servers, clients)):
+            beyond = [INSTANCE_NETWORK] if own.version == 4 else []
+            beyond += [other.network] if own.version == other.version else []
+            for destination in beyond:
+                node.call(routing.add_route, destination=destination, via=own.proxy)
         # a client that closes its connections keeps their ports for a minute
         self.client.call(sysctl.write, key="net/ipv4/tcp_tw_reuse", value="1")
         self.client.call(
@@ -159,6 +173,8 @@ class Ends:
         )  # rfc9411-4.3.1.1
         # before any daemon: Docker closes forwarding when it is the one to switch it on
         self.proxy.call(sysctl.write, key="net/ipv4/ip_forward", value="1")
+        if 6 in (clients.version, servers.version):
+            self.proxy.call(sysctl.write, key="net/ipv6/conf/all/forwarding", value="1")
 
 
 @contextmanager
@@ -178,26 +194,29 @@ def serving_row(
         60.0,
         apache.start,
         folder=folder,
-        address=SERVER_ADDRESS,
+        address=ends.addresses.servers.end,
         port=apache.PORT_NUMBER,
         sizes_octets=sizes_octets,
     )
     try:
         yield Row(
             client=ends.client,
-            client_address=_CLIENT_ADDRESS,
+            addresses=ends.addresses,
             client_netns=ends.client_netns,
             proxy=ends.proxy,
             server=ends.server,
             place=Place(
-                client_address=_PROXY_TO_CLIENT,
+                client_address=ends.addresses.clients.proxy,
                 client_interface=ends.ports[1],
-                server_address=_PROXY_TO_SERVER,
+                server_address=ends.addresses.servers.proxy,
                 server_interface=ends.ports[2],
                 token=token,
                 owner=ends.owner,
                 run_dir=ends.run_dir,
-                prefix_length=_PREFIX,
+                prefix_lengths=(
+                    ends.addresses.clients.prefix_length,
+                    ends.addresses.servers.prefix_length,
+                ),
                 networks={option.name: option for option in networks},
                 vms=vms,
                 runtime=runtime,
@@ -210,6 +229,3 @@ def serving_row(
         )
     finally:
         ends.server.call(programs.stop, folder=folder, **started["process"])
-
-
-NETWORK_OF = {CLIENT: "198.18.1.0/24", SERVER: "198.18.2.0/24"}

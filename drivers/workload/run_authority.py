@@ -16,6 +16,7 @@ from bmwg.drivers.workload.tls_client import Trust
 from bmwg.methodology.kinds.requests.tls import SETS, TlsSet
 
 NAME = "proxy.bmwg.invalid"  # cannot be resolved: clients are told the address
+INSPECTOR = "bmwg-run-inspector"
 _CURVES: dict[str, ec.EllipticCurve] = {"prime256v1": ec.SECP256R1(), "secp521r1": ec.SECP521R1()}
 _PUBLIC_EXPONENT = 65537
 _VALID = datetime.timedelta(days=7)  # choice: longer than any run
@@ -23,12 +24,19 @@ _VALID = datetime.timedelta(days=7)  # choice: longer than any run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminated:
-    """How a proxy ends TLS: certificate and key (PEM), whom clients trust, whether it has HTTP/2 as well."""
+    """How a proxy or the origin ends TLS: certificate and key (PEM), whom clients trust, whether it has
+    HTTP/2.
+
+    `inspector` is an authority of its own (PEM, with its key): a proxy that looks into what is encrypted
+    signs by it, and clients that trust it alone see that it did.
+    """
 
     of: TlsSet
     certificate: str
     trust: Trust
+    inspector: str
     key: str = field(repr=False)
+    inspector_key: str = field(repr=False)
     http2: bool = False
 
 
@@ -48,8 +56,11 @@ class RunAuthority:
     def issued(self, of: TlsSet, *, server: str = NAME, valid: datetime.timedelta = _VALID) -> Terminated:
         """Return a new one, for another name or time where a test asks for it."""
         pair = self._authority.server(server, [server], valid=valid, key=_key(of.key))
+        inspector = Authority(INSPECTOR, _key(of.key)).pair
         return Terminated(
             of=of,
+            inspector=inspector.certificate.decode(),
+            inspector_key=inspector.key.decode(),
             certificate=pair.certificate.decode(),
             key=pair.key.decode(),
             trust=Trust(

@@ -7,6 +7,8 @@ cipher than asked for.
 
 from __future__ import annotations
 
+import errno
+import re
 import socket
 import ssl
 import time
@@ -20,6 +22,9 @@ from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.errors import DriverError
 
 _PAUSE_S = 0.02
+# no errno: no tunnel; EHOSTUNREACH: an address of IPv6 that a pod has had for less than a second or so
+_NOT_YET = (None, errno.ECONNREFUSED, errno.EHOSTUNREACH)
+_HEAD_OCTETS = 65536  # choice: a longer head is no answer
 _OUT_OF_TIME = (9, 10)  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
 _OTHER_NAME = (62, 63, 64)  # X509_V_ERR_HOSTNAME_MISMATCH and its kin
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -27,13 +32,17 @@ _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """What is asked of a server: a certificate by `authority` (PEM) for `name`, version, cipher and group."""
+    """What is asked of a server: a certificate by `authority` (PEM) for `name`, version, cipher and group.
+
+    It is reached through a `tunnel` where a proxy is asked for one: a name with its port, as in CONNECT.
+    """
 
     authority: str
     name: str
     version: str
     cipher: str
     group: str
+    tunnel: str = ""
 
     def context(self) -> ssl.SSLContext:
         """Return a context that offers this version, and of TLS 1.2 this cipher alone.
@@ -52,6 +61,30 @@ class Trust:
         """Return what crosses to a node; it holds no key."""
         return asdict(self)
 
+    def connected(self, address: str, port: int, within_s: float) -> socket.socket:
+        """Return a connection over which TLS may begin: to the server, or the tunnel of a proxy.
+
+        Raises OSError; ConnectionAbortedError where a proxy makes no tunnel.
+        """
+        made = socket.create_connection((address, port), timeout=within_s)
+        if not self.tunnel:
+            return made
+        try:
+            made.sendall(f"CONNECT {self.tunnel} HTTP/1.1\r\nHost: {self.tunnel}\r\n\r\n".encode())
+            told = b""
+            while b"\r\n\r\n" not in told and len(told) < _HEAD_OCTETS:
+                if not (block := made.recv(1024)):
+                    raise ConnectionAbortedError("the proxy closed before its tunnel stood")
+                told += block
+            if re.match(rb"HTTP/1\.[01] 200 ", told) is None:
+                raise ConnectionAbortedError(
+                    f"no tunnel: {told.splitlines()[0][:80].decode(errors='replace')}"
+                )
+        except BaseException:
+            made.close()
+            raise
+        return made
+
 
 def look(*, address: str, port: int, trust: dict[str, JsonValue], within_s: float) -> dict[str, JsonValue]:
     """Node function: wait until something listens, shake hands once, and tell what was agreed on.
@@ -63,11 +96,14 @@ def look(*, address: str, port: int, trust: dict[str, JsonValue], within_s: floa
     end_s = time.monotonic() + within_s
     while True:
         try:
-            plain = socket.create_connection((address, port), timeout=max(0.2, end_s - time.monotonic()))
+            plain = wanted.connected(address, port, max(0.2, end_s - time.monotonic()))
             break
-        except (ConnectionRefusedError, TimeoutError) as error:
+        except OSError as error:
+            if not isinstance(error, TimeoutError) and error.errno not in _NOT_YET:
+                raise _no_handshake(str(error), f"{address}:{port}", wanted) from error
             if time.monotonic() > end_s:
-                raise _no_handshake(f"nothing listens: {error}", f"{address}:{port}", wanted) from error
+                why = str(error) if isinstance(error, ConnectionAbortedError) else f"nothing listens: {error}"
+                raise _no_handshake(why, f"{address}:{port}", wanted) from error
             time.sleep(_PAUSE_S)
     with plain:
         try:

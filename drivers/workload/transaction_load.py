@@ -85,7 +85,9 @@ class Load:
             "pause_ns": (ramp_ns + self.sustain_ns) // HELD_TRANSACTIONS,  # rfc9411-7.5.3.2
         }
         if self.trust:
-            told |= {key: value for key, value in self.trust.as_builtins().items() if key != "authority"}
+            told |= {
+                key: value for key, value in self.trust.as_builtins().items() if value and key != "authority"
+            }
         objects = [f"object={octets} {target}" for octets, target in self.objects]
         turns = [f"turn={' '.join(map(str, turn))}" for turn in self.turns]
         return [*(f"{key}={value}" for key, value in told.items()), *objects, *turns]

@@ -35,7 +35,7 @@ class TransactionClients(OfRequests):
             "objects": [(octets, served.target(self._row, octets)) for octets in spec.sizes_octets],
             "turns": [(turn.first, turn.count, int(turn.encrypted)) for turn in spec.turns],
             "plain_port": served.plain_port,
-            "host": trust.name if trust else self._row.origin_host,
+            "host": (trust.tunnel or trust.name) if trust else self._row.origin_host,
             "ramp_s": spec.ramp_s,
             "sustain_s": spec.duration_s,
             "timeout_s": spec.late_ms / 1000,

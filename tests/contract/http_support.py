@@ -48,12 +48,20 @@ SIZES = [1000, 200_000]
 
 @contextmanager
 def row_with_ledger(
-    tmp_path: Path, networks: Sequence[NetworkSpec] = (), more_octets: Sequence[int] = ()
+    tmp_path: Path,
+    networks: Sequence[NetworkSpec] = (),
+    more_octets: Sequence[int] = (),
+    ip: str = "",
 ) -> Iterator[tuple[Row, Ledger]]:
     """A row of three nodes with a server, and the ledger of what else is made."""
     ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
     with open_row(
-        tmp_path, ledger, f"test-{os.getpid()}", sizes_octets=[*SIZES, *more_octets], networks=networks
+        tmp_path,
+        ledger,
+        f"test-{os.getpid()}",
+        sizes_octets=[*SIZES, *more_octets],
+        networks=networks,
+        ip=ip,
     ) as row:
         yield row, ledger
     assert not ledger.pending

@@ -23,7 +23,7 @@ from bmwg.drivers.workload.crossed import CrossedFunction, Direct, Firewall10, F
 from bmwg.drivers.workload.haproxy import Haproxy
 from bmwg.drivers.workload.nginx import Nginx
 from bmwg.drivers.workload.of_requests import Served
-from bmwg.drivers.workload.row import ORIGIN, Row
+from bmwg.drivers.workload.row import Row
 from bmwg.drivers.workload.run_authority import RunAuthority, Terminated
 from bmwg.drivers.workload.transactions import TransactionClients
 from bmwg.methodology.errors import DriverError
@@ -175,7 +175,7 @@ def test_a_function_without_http2_fails_by_name(bench: Any, authority: RunAuthor
 
 def test_requests_that_go_past_a_function_are_no_measurement_of_it(bench: Any) -> None:
     with standing(bench, Nginx()) as deployment:
-        address, port = ORIGIN
+        address, port = bench[0].origin_endpoint
         _, judged = offer(bench, deployment, SPEC, [Served(address=address, port=port, forward=False)])
     assert judged.validity is Validity.INCONSISTENT
     assert "the function itself counted 0 requests" in judged.reason

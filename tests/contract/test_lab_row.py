@@ -24,7 +24,6 @@ from bmwg.drivers.testbed.row import row_hosts
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import apache, probe
 from bmwg.drivers.workload.lab_row import open_lab_row
-from bmwg.drivers.workload.row import SERVER_ADDRESS
 from bmwg.methodology.errors import TestbedError
 
 pytestmark = [*needs_http, needs_sshd]
@@ -52,7 +51,7 @@ def test_the_row_serves_and_gives_everything_back(lab: LabHosts, tmp_path: Path)
         assert "eth7" not in lab.interfaces("one")
         assert {"eth7", "eth8"} & lab.interfaces("two").keys() == set()
         found = made.client.call(
-            probe.fetch, address=SERVER_ADDRESS, port=apache.PORT_NUMBER, url=made.url(1000)
+            probe.fetch, address=made.addresses.servers.end, port=apache.PORT_NUMBER, url=made.url(1000)
         )
         assert made.fault() is None
         assert [link["kind"] for link in made.links] == ["cable", "cable"]

@@ -12,6 +12,7 @@ from typing import Any
 
 from bmwg.methodology.answers.repeated import Repetitions
 from bmwg.methodology.kinds.repeated.profile import Planned, Profile, Profiles
+from bmwg.methodology.kinds.requests.ip import NAMED_V4, V4
 from bmwg.methodology.kinds.requests.mixes import APPLICATIONS, mean_octets
 from bmwg.methodology.kinds.requests.records import (
     CLUSTER_FORMS,
@@ -59,7 +60,7 @@ PROCESSING, START, RATE = "processing_time", "start_time", "transaction_rate"
 CONNECTION_RATE, CONCURRENT = "connection_rate", "concurrent_connections"
 METRICS = (PROCESSING, START, RATE, CONNECTION_RATE, CONCURRENT)
 RATES = (RATE, CONNECTION_RATE, CONCURRENT)  # answered by a search
-_OPTIONAL = ("tls", "mix", "http")  # axes of cells that have them
+_OPTIONAL = ("tls", "mix", "http", "ip")  # axes of cells that have them
 _AXES = ("experiment", "workload", "proxies", "object_octets", "clients", "cache", "stress_cpus")
 TEST_IDS = "HP-"  # how the id of every test of the suites of proxies begins
 RFC9411_IDS = "R9411-"  # and that of RFC 9411
@@ -119,6 +120,7 @@ def cell_of(spec: RequestsSpec) -> Cell:
                 *((spec.tls,) if spec.tls else ()),
                 *((spec.mix,) if spec.mix else ()),
                 *((spec.http,) if spec.http else ()),
+                *((spec.ip,) if spec.ip else ()),
             )
         ),
     )
@@ -197,8 +199,12 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[RequestsSpec]]:
                 for item in experiment["objects"]:
                     requests = item.get("slow_requests", item["requests"]) if slow else item["requests"]
                     if requests and (form not in pods or item.get("octets") in experiment["pod_octets"]):
-                        each = product(_functions(experiment, form), experiment.get("http", (HTTP_1,)))
-                        for (function, tls), http in each:
+                        each = product(
+                            _functions(experiment, form),
+                            experiment.get("http", (HTTP_1,)),
+                            experiment.get("ip", (NAMED_V4,)),
+                        )
+                        for (function, tls), http, version in each:
                             yield _planned(
                                 profile,
                                 experiment,
@@ -209,6 +215,7 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[RequestsSpec]]:
                                 function=function,
                                 tls=tls,
                                 http="" if http == HTTP_1 else http,
+                                ip=V4 if version == NAMED_V4 else version,
                             )
 
 
@@ -236,6 +243,7 @@ def _planned(
     function: str,
     tls: str,
     http: str,
+    ip: str,
 ) -> Planned[RequestsSpec]:
     slow = form in SLOW_FORMS
     search = _rate(profile, experiment, item, slow=slow)
@@ -257,13 +265,14 @@ def _planned(
         function=function,
         tls=tls,
         http=http,
+        ip=ip,
         ramp_s=float((search or {}).get("ramp_s", 0)),
         search=search,
     )
     repetitions = experiment.get("repetitions", profile["repetitions"])
     if slow:
         repetitions = min(repetitions, profile.get("slow_repetitions", repetitions))
-    stands = (proxies, spec.cache, spec.stress_cpus, function, tls, http)
+    stands = (proxies, spec.cache, spec.stress_cpus, function, tls, http, ip)
     return Planned(
         test_id=test_id(experiment["id"], form),
         metric=metric_of(spec.workload, spec.experiment, holds=bool((search or {}).get("holds"))),

@@ -48,8 +48,9 @@ class RequestsSpec:
     a connection. The client program has `within_s` for all of it. Transactions are offered in phases: over
     `ramp_s` more and more, for `duration_s` at the rate; or `held_connections` are opened in place of a rate.
 
-    By `http` h2 connections with TLS speak HTTP/2, a request at a time (empty: HTTP/1.1). Where there is a
-    `mix`, transactions ask for its objects by turns, and `object_octets` is their mean.
+    By `http` h2 connections with TLS speak HTTP/2, a request at a time (empty: HTTP/1.1). `ip` says which
+    versions of IP both sides of the row speak (empty: IPv4). Where there is a `mix`, transactions ask for its
+    objects by turns, and `object_octets` is their mean.
 
     `search` says how the highest rate is looked for, in a plan alone: the loads of such a cell follow from
     each other. What stands for it: so many `proxies` of `function` in hosting form `form`, which end TLS as
@@ -80,6 +81,7 @@ class RequestsSpec:
     held_connections: int = 0
     mix: str = ""
     http: str = ""
+    ip: str = ""
     search: Mapping[str, Any] | None = None
 
     @property
@@ -148,7 +150,9 @@ class RequestsResult:
     `whole`, what its client counted (`connections` established, `requests` answered rightly), and
     `function_counts`, what the function counted by itself (the first of these is packets that open a
     connection); empty where nobody told. `origin_requests` are those that the origin answered (None: not
-    asked, or it may be asked less, for there is a cache).
+    asked, or it may be asked less, for there is a cache). `ip_packets` are those that the kernels of the
+    clients' and of the origin's node counted by version of IP, where a cell names one: `clients_ipv4` and so
+    on.
     """
 
     asked_requests: int = 0
@@ -177,12 +181,13 @@ class RequestsResult:
     whole: Mapping[str, int] = field(default_factory=dict)
     function_counts: Mapping[str, int] = field(default_factory=dict)
     origin_requests: int | None = None
+    ip_packets: Mapping[str, int] = field(default_factory=dict)
 
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds of it beside faults and what was asked for."""
         told = asdict(self)
         absent = [name for name in ("shares", "sustain", "origin_requests") if told[name] is None]
-        absent += [name for name in ("whole", "function_counts") if not told[name]]
+        absent += [name for name in ("whole", "function_counts", "ip_packets") if not told[name]]
         for name in ("faults", "asked_requests", *absent):
             del told[name]
         lists = {name: list(told[name]) for name in ("shares",) if name in told}

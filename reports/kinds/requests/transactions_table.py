@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bmwg.methodology.kinds.requests import alone, tls
+from bmwg.methodology.kinds.requests import alone, ip, tls
 from bmwg.methodology.kinds.requests.mixes import APPLICATIONS
 from bmwg.methodology.kinds.requests.phase_search import HALF, MET, UNMET
 from bmwg.methodology.kinds.requests.profile import DIRECT, RFC9411
@@ -95,7 +95,7 @@ def transactions_section(run: Run, answers: Sequence[Answered]) -> list[Block]:
 
 def _same(spec: RequestsSpec) -> tuple[object, ...]:
     """What cells have in common with the one of clients and origin alone that stands for them."""
-    return spec.tls, spec.http, spec.object_octets, spec.mix, spec.clients
+    return spec.tls, spec.http, spec.ip, spec.object_octets, spec.mix, spec.clients
 
 
 def _mix(name: str) -> list[Block]:
@@ -117,7 +117,7 @@ def _mix(name: str) -> list[Block]:
 
 def _cell(run: Run, one: Answered) -> list[str]:
     return [
-        form_words(run)[one.spec.form],
+        f"{form_words(run)[one.spec.form]}{f', {ip.words(one.spec.ip)}' if one.spec.ip else ''}",
         _NO_FUNCTION if one.spec.function == DIRECT else one.spec.function,
         f"{tls.words(one.spec.tls)}{', HTTP/2' if one.spec.http else ''}",
         _object(one.spec),

@@ -98,7 +98,7 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
     def measure(self, group: list[Planned[RequestsSpec]]) -> None:
         """Measure cells of one deployment; one that breaks is made anew for what is left."""
         form = group[0].spec.form
-        self._stage.set(form)
+        self._stage.set(form, group[0].spec.ip)
         if lack := lacking(self._stage, [planned.spec for planned in group]):
             for planned in group:
                 self.keep_lacking(planned, lack)
@@ -125,7 +125,7 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
         """Measure what is left on one deployment, in order, taking each away when it is done."""
         spec = left[0].planned.spec
         cache = "cache" if spec.cache else "plain"
-        of = [word for word in (spec.function, spec.tls, spec.http) if word and word != SQUID]
+        of = [word for word in (spec.function, spec.tls, spec.http, spec.ip) if word and word != SQUID]
         deployment_id = self.new_deployment(spec.form, str(spec.proxies), cache, *of)
         row = self._stage.row()
         with self._standing(row, spec) as deployment:
@@ -212,13 +212,14 @@ class RequestsBench(RepeatedBench[RequestsSpec, RequestsResult]):
     def _taken(self, row: Row) -> Records:
         return take_row(row)
 
-    def _row_of_this_run(self) -> AbstractContextManager[Row]:
+    def _row_of_this_run(self, ip: str) -> AbstractContextManager[Row]:
         run = self.run
         folder = run.store.folder
         testbed = read_run(folder).of_load(self.kind.name).testbed
         common: dict[str, Any] = {
             "sizes_octets": sorted({PROBE_OCTETS, *sizes_octets(self._profile)}),
             "token": self._token,
+            "ip": ip,
             "vms": self._vms,
             "networks": networks_of_header(testbed),
             "runtime": runtime_of_header(testbed),

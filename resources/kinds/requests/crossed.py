@@ -9,17 +9,18 @@ from typing import Any
 
 from bmwg.drivers.api.instance import Crossing, Hosting, InPath
 from bmwg.drivers.function import request_rules, tables
+from bmwg.drivers.nodes import program_files
 from bmwg.drivers.places.instances import AgentsProgram
-from bmwg.drivers.ports import routing
-from bmwg.drivers.testbed.row import CLIENT, SERVER
+from bmwg.drivers.ports import interfaces, routing
 from bmwg.drivers.workload import encrypted_origin
-from bmwg.drivers.workload.crossed import CrossedFunction
+from bmwg.drivers.workload.crossed import CarriedByProgram, CrossedFunction
 from bmwg.drivers.workload.of_requests import Served
-from bmwg.drivers.workload.row import NETWORK_OF, ORIGIN, SERVER_ADDRESS, Row
+from bmwg.drivers.workload.row import Row
 from bmwg.drivers.workload.run_authority import Terminated
 from bmwg.resources.kinds.requests.deployment import look, wait_serving
 
 _CALL_S = 30.0
+_LINK_LOCAL = "fe80::1/64"  # by which a kernel that forwards IPv6 asks for neighbours; else it asks none
 
 
 class Crossed:
@@ -29,6 +30,7 @@ class Crossed:
     """
 
     grouped = False
+    counts_looks = False
 
     def __init__(
         self,
@@ -46,6 +48,7 @@ class Crossed:
         self._deadline_s = deadline_s
         self._place: Crossing | None = None
         self._origin: AgentsProgram | None = None
+        self._program: AgentsProgram | None = None
         self._evidence: dict[str, Any] = {}
         self._start_ns = 0
 
@@ -53,16 +56,20 @@ class Crossed:
     def served(self) -> list[Served]:
         """The origin, by TLS where there is some."""
         if self._tls is None:
-            return [Served(address=SERVER_ADDRESS, port=ORIGIN[1], forward=False)]
+            return [Served(address=self._asked_for, port=self.row.origin_endpoint[1], forward=False)]
         return [
             Served(
-                address=SERVER_ADDRESS,
+                address=self._asked_for,
                 port=encrypted_origin.PORT_NUMBER,
                 forward=False,
                 trust=self._tls.trust,
-                plain_port=ORIGIN[1],
+                plain_port=self.row.origin_endpoint[1],
             )
         ]
+
+    @property
+    def _asked_for(self) -> str:
+        return self._function.asked_for(self.row.origin_endpoint[0])
 
     @property
     def looked_at(self) -> list[Served]:
@@ -76,32 +83,51 @@ class Crossed:
         """
         assert isinstance(self._hosting, InPath)  # of a form that has no place the cell is not assessed
         if self._tls is not None:
-            self._start_tls(self._tls, stack)
+            self._origin = stack.enter_context(encrypted_origin.serving(self.row, self._tls))
         for node in (self.row.client, self.row.server):
             node.call(routing.forget_neighbours)
         began = time.monotonic_ns()
         place = self._place = stack.enter_context(self._hosting.crossing())
-        ports = [ORIGIN[1], encrypted_origin.PORT_NUMBER]
-        wanted = self._function.table(place, SERVER_ADDRESS, ports)
-        loaded = place.run(tables.LOAD_S, wanted.install, **wanted.arguments)
-        self._evidence = {"words": wanted.words, **loaded}
+        for side, own in zip(place.sides, place.addresses, strict=True):
+            if ":" in own:
+                place.run(_CALL_S, interfaces.add_address, interface=side, address=_LINK_LOCAL)
+        address, port = self.row.origin_endpoint
+        if isinstance(self._function, CarriedByProgram):
+            self._start_program(self._function, place, stack)
+        wanted = self._function.table(place, address, [port, encrypted_origin.PORT_NUMBER])
+        loaded = place.run(tables.LOAD_S, wanted.run, **wanted.arguments)
+        self._evidence |= {"words": wanted.words, **loaded}
         stack.enter_context(self._routed(place))
         wait_serving(self.row, self.served[0], self._deadline_s)
         self._start_ns = time.monotonic_ns() - began
 
-    def _start_tls(self, tls: Terminated, stack: ExitStack) -> None:
-        server, folder = self.row.server, f"/run/bmwg-origin-tls-{self.row.place.token}"
-        program = encrypted_origin.program(tls, f"{self.row.origin_folder}/objects")
-        placed = program.at(folder, SERVER_ADDRESS, program.port)
-        self._origin = AgentsProgram(server, placed, folder)
-        stack.callback(self._origin.stop)
+    def _start_program(self, function: CarriedByProgram, place: Crossing, stack: ExitStack) -> None:
+        """Start the program of a function in its place, and have packets reach it."""
+        assert place.node is not None  # of a place without one the cell is not assessed
+        program = function.program(place)
+        folder = f"/run/bmwg-crossed-{self.row.place.token}"
+        placed = program.at(folder, place.addresses[0], program.port)
+        self._program = AgentsProgram(place.node, placed, folder)
+        stack.callback(self._program.stop)
+        step = function.carries(place)
+        begun = place.run(_CALL_S, step.run, **step.arguments)
+        self._evidence = {
+            "program": {
+                "command": list(program.command),
+                "files": program.told_files,
+                "packages": place.node.call(program_files.versions, packages=list(program.packages)),
+            },
+            "begun": {"words": step.words, **begun},
+        }
 
     @contextmanager
     def _routed(self, place: Crossing) -> Iterator[None]:
         """Have clients and origin route to each other through the place, and as before on leaving."""
+        of = self.row.addresses
+        to_origin, to_clients = self._function.networks(of)
         ways = (
-            (self.row.client, NETWORK_OF[SERVER], place.addresses[0], self.row.place.client_address),
-            (self.row.server, NETWORK_OF[CLIENT], place.addresses[1], self.row.place.server_address),
+            (self.row.client, to_origin, place.addresses[0], of.clients.proxy),
+            (self.row.server, to_clients, place.addresses[1], of.servers.proxy),
         )
         try:
             for node, network, through, _ in ways:
@@ -109,19 +135,28 @@ class Crossed:
             yield
         finally:
             for node, network, _, before in ways:
-                node.call(routing.add_route, destination=network, via=before)
+                if network in (of.servers.network, of.clients.network):
+                    node.call(routing.add_route, destination=network, via=before)
+                else:
+                    node.call(routing.remove_route, destination=network)
 
     def fault(self) -> str | None:
         """Say what of it no longer stands: the place, the origin, its TLS."""
         if self._place is not None and (found := self._place.fault()):
             return f"{self._place.name}: {found}"
+        if self._program is not None and (found := self._program.fault()):
+            return f"{self._function.name}: {found}"
         if found := self.row.fault():
             return found
         ended = self._origin.fault() if self._origin else None
         return f"the origin's TLS: {ended}" if ended else None
 
-    def usage(self) -> None:
-        """Nothing: a kernel that forwards is no process."""
+    def usage(self) -> tuple[int, int] | None:
+        """CPU time (ns) and memory (octets) of its program; nothing of a kernel that forwards."""
+        if self._program is None:
+            return None
+        sample = self._program.sample()
+        return sample.cpu_ns, sample.memory_octets
 
     def counters(self) -> list[dict[str, int]]:
         """Nothing: it is no Squid."""
@@ -153,6 +188,7 @@ class Crossed:
             **({"tls": self._tls_told(self._tls)} if self._tls else {}),
             "own_counts": "read before and after each trial",
             "links": [dict(link) for link in self.row.links],
+            "addresses": self.row.addresses.told(),
             "server": "apache2 on the server node",
         }
 

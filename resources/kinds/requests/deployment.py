@@ -9,16 +9,18 @@ import contextlib
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 from bmwg.drivers.api.instance import Group, Grouping, Hosting, Instance, Limits, Program
 from bmwg.drivers.places.instances import AgentsProgram
 from bmwg.drivers.ports import routing
-from bmwg.drivers.workload import own_counts, probe, squid, tls_client
+from bmwg.drivers.workload import encrypted_origin, own_counts, probe, squid, tls_client
 from bmwg.drivers.workload.of_requests import Served
 from bmwg.drivers.workload.proxied import ProxyFunction
-from bmwg.drivers.workload.row import ORIGIN, Row
+from bmwg.drivers.workload.row import Row
 from bmwg.drivers.workload.run_authority import Terminated
+from bmwg.drivers.workload.tls_client import Trust
 from bmwg.methodology.errors import DriverError, ToolkitError
 
 _TOGETHER = 4  # choice: instances that are made together have at least the time of so many
@@ -33,13 +35,13 @@ def start_serving(
     deadline_s: float,
     *,
     forward: bool = True,
-    tls: Terminated | None = None,
+    trust: Trust | None = None,
 ) -> tuple[Instance, int]:
     """Start one instance and wait until it serves the right body; returns it and the time that took, ns.
 
-    The time runs from the request to start it to the end of the first right answer at the client; with `tls`
-    a handshake comes before that, and names what is wrong with certificate or cipher. Raises DriverError
-    INST-02 past the deadline; the instance is then removed.
+    The time runs from the request to start it to the end of the first right answer at the client; with
+    `trust` a handshake comes before that, and names what is wrong with certificate or cipher. Raises
+    DriverError INST-02 past the deadline; the instance is then removed.
     """
     hosting.prepare(program)
     for node in (row.client, row.server):  # a pod has the address of the pod before it, and another MAC
@@ -47,7 +49,7 @@ def start_serving(
     began = time.monotonic_ns()
     instance = hosting.start(program, number, Limits())
     try:
-        wait_serving(row, as_served(instance.endpoint, forward=forward, tls=tls), deadline_s)
+        wait_serving(row, as_served(instance.endpoint, forward=forward, trust=trust), deadline_s)
         return instance, time.monotonic_ns() - began
     except BaseException as error:
         fault = None
@@ -63,11 +65,10 @@ def start_serving(
 
 
 def as_served(
-    endpoint: tuple[str, int], *, forward: bool, tls: Terminated | None, plain_port: int = 0
+    endpoint: tuple[str, int], *, forward: bool, trust: Trust | None, plain_port: int = 0
 ) -> Served:
     """Return an endpoint as clients ask it."""
     address, port = endpoint
-    trust = tls.trust if tls else None
     return Served(address=address, port=port, forward=forward, trust=trust, plain_port=plain_port)
 
 
@@ -124,13 +125,14 @@ class Deployment:
         self.hosting = hosting
         self._function = function or squid.Squid()
         self._tls = tls
-        self.program = self._function.program(cache=cache, origin=ORIGIN, tls=tls)
+        self.program = self._function.program(cache=cache, origin=row.origin_endpoint, tls=tls)
         self.instances: list[Instance] = []
         self._group: Group | None = None
         self.start_ns: list[int] = []
         self._proxies = proxies
         self._deadline_s = deadline_s
         self._stress: AgentsProgram | None = None
+        self._origin: AgentsProgram | None = None
         self._silent = ""  # why the function tells nothing of itself
 
     @property
@@ -155,7 +157,15 @@ class Deployment:
 
     def _as_endpoint(self, endpoint: tuple[str, int]) -> Served:
         of = self._function
-        return as_served(endpoint, forward=of.forward, tls=self._tls, plain_port=of.plain_port)
+        return as_served(endpoint, forward=of.forward, trust=self._trust, plain_port=of.plain_port)
+
+    @property
+    def _trust(self) -> Trust | None:
+        """What clients ask of TLS: of a forward proxy through a tunnel, where one that inspects signs."""
+        if self._tls is None or not self._function.forward:
+            return self._tls.trust if self._tls else None
+        signer = self._tls.inspector if self._function.inspects else self._tls.trust.authority
+        return replace(self._tls.trust, authority=signer, tunnel=encrypted_origin.endpoint(self._tls))
 
     @property
     def grouped(self) -> bool:
@@ -165,8 +175,10 @@ class Deployment:
     def start(self, stack: ExitStack) -> None:
         """Start all instances: one after the other, or together where they stand behind one address.
 
-        `stack` ends and removes them.
+        The origin has TLS as well where a forward proxy is asked by TLS. `stack` ends and removes all of it.
         """
+        if self._function.forward and self._tls is not None:
+            self._origin = stack.enter_context(encrypted_origin.serving(self.row, self._tls))
         if isinstance(self.hosting, Grouping):
             self._start_group(self.hosting, stack)
             return
@@ -178,7 +190,7 @@ class Deployment:
                 number,
                 self._deadline_s,
                 forward=self._function.forward,
-                tls=self._tls,
+                trust=self._trust,
             )
             stack.callback(instance.stop)
             self.instances.append(instance)
@@ -218,8 +230,10 @@ class Deployment:
                     return f"{instance.name}: {found}"
         if found := self.row.fault():
             return found
-        ended = self._stress.fault() if self._stress else None
-        return f"stress: {ended}" if ended else None
+        for name, running in (("stress", self._stress), ("the origin's TLS", self._origin)):
+            if running is not None and (ended := running.fault()):
+                return f"{name}: {ended}"
+        return None
 
     def usage(self) -> tuple[int, int]:
         """CPU time (ns) and memory (octets) of all instances together."""
@@ -245,7 +259,15 @@ class Deployment:
         function = self._function
         if self._silent or not isinstance(function, own_counts.CountsRequests):
             return {}
-        return own_counts.read(self.row.client, function, self.endpoints[0][0])
+        return own_counts.read(
+            self.row.client, function, self.endpoints[0][0], tunnels=bool(self._trust and self._trust.tunnel)
+        )
+
+    @property
+    def counts_looks(self) -> bool:
+        """Whether asking for these counts is one of them."""
+        function = self._function
+        return isinstance(function, own_counts.CountsRequests) and function.counts_looks
 
     def look_for_counts(self) -> None:
         """Find out, before anything is measured, whether the function tells what it counts."""
@@ -284,6 +306,7 @@ class Deployment:
             **({"tls": self._tls_told()} if self._tls else {}),
             "own_counts": self._silent or "read before and after each trial",
             "links": [dict(link) for link in self.row.links],
+            "addresses": self.row.addresses.told(),
             "server": "apache2 on the server node",
         }
 
@@ -292,7 +315,11 @@ class Deployment:
         assert self._tls is not None  # of one that ends TLS
         of = self._tls.of
         asked = {"set": of.name, "words": of.words, "session_resumption": "none", "http2": self._tls.http2}
-        return {"asked": asked, "agreed": look(self.row, self.served[0], self._deadline_s)}
+        ends_at = "the function"
+        if self._function.forward:
+            ends_at = "the function, and the origin" if self._function.inspects else "the origin"
+        agreed = look(self.row, self.served[0], self._deadline_s)
+        return {"ends_at": ends_at, "asked": asked, "agreed": agreed}
 
 
 @contextmanager

@@ -10,13 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
+from bmwg.drivers.ports import ip_packets
 from bmwg.drivers.workload import own_counts, probe, squid
 from bmwg.drivers.workload.of_requests import RequestsWorkload, Served
 from bmwg.methodology.errors import DriverError
+from bmwg.methodology.kinds.requests import ip
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.kinds.requests.tls import SETS
 from bmwg.resources.kinds.requests.standing import Standing
 
+CLIENTS, ORIGIN = "clients", "origin"  # whose node
 _LOOKS, _LOOK_AGAIN_S = 10, 0.2  # choice: a busy machine's programs count within that
 
 
@@ -31,20 +34,24 @@ def measured(deployment: Standing, clients: RequestsWorkload, spec: RequestsSpec
     first = deployment.counters() if deployment.grouped else []
     counted = deployment.counters()
     passes_all = spec.workload is Workload.TRANSACTIONS and not spec.cache
-    own = deployment.counted()
+    own = deployment.counted() if passes_all else {}
     origin = deployment.answered_by_origin() if passes_all else {}
+    packets = _packets(deployment, spec)
     used_before = deployment.usage()
     found = clients.run(spec)
     used_after = deployment.usage()
-    own = _gained(deployment.counted, own, found.whole)
-    origin = _gained(deployment.answered_by_origin, origin, found.whole) if passes_all else {}
+    after_it = _packets(deployment, spec)
+    packets = {name: after_it[name] - count for name, count in packets.items()}
+    if passes_all:
+        own = _gained(deployment.counted, own, found.whole, looks=deployment.counts_looks)
+        origin = _gained(deployment.answered_by_origin, origin, found.whole, looks=True)
     counted_after = deployment.counters()
     after = _probes(deployment, spec.sizes_octets)
     hits = squid.gained("client_http.hits", counted, counted_after)
     used = None
     if used_before is not None and used_after is not None:
         used = max(0, used_after[0] - used_before[0]) / max(1, found.elapsed_ns)
-    faults = found.faults + _other_tls(spec, found)
+    faults = found.faults + _other_tls(spec, found) + _other_ip(spec, packets)
     return replace(
         found,
         faults=faults,
@@ -52,6 +59,7 @@ def measured(deployment: Standing, clients: RequestsWorkload, spec: RequestsSpec
         cpu_share=used if clients.begins_soon else None,
         memory_octets=used_after[1] if used_after is not None else 0,
         function_counts=own,
+        ip_packets=packets,
         origin_requests=origin.get(own_counts.REQUESTS),
         hits=sum(hits) if hits is not None else None,
         shares=_shares(first, counted, counted_after) if deployment.grouped else None,
@@ -60,16 +68,16 @@ def measured(deployment: Standing, clients: RequestsWorkload, spec: RequestsSpec
 
 
 def _gained(
-    read: Callable[[], dict[str, int]], before: Mapping[str, int], clients: Mapping[str, int]
+    read: Callable[[], dict[str, int]], before: Mapping[str, int], clients: Mapping[str, int], *, looks: bool
 ) -> dict[str, int]:
-    """Return what was counted since `before`, less what asking for it added.
+    """Return what was counted since `before`, less what asking for it added where `looks` count.
 
     A program may count a request some time after its last octet: where the clients counted more it is asked
     again for a while.
     """
-    looks, found = 0, {}
-    for looks in range(1, _LOOKS + 1):
-        own = looks if own_counts.REQUESTS in before else 0
+    found: dict[str, int] = {}
+    for look in range(1, _LOOKS + 1):
+        own = look if looks else 0
         found = {name: max(0, count - before.get(name, 0) - own) for name, count in read().items()}
         if all(found.get(name, count) >= count for name, count in clients.items()):
             break
@@ -87,6 +95,31 @@ def _other_tls(spec: RequestsSpec, found: RequestsResult) -> tuple[str, ...]:
     told = (f"{other} connections agreed on other TLS than {name}",) if other else ()
     resumed = found.sustain.resumed
     return (*told, f"{resumed} connections resumed a TLS session") if resumed else told
+
+
+def _packets(deployment: Standing, spec: RequestsSpec) -> dict[str, int]:
+    """Return what the kernels of clients and origin counted by version of IP; nothing where none is named."""
+    if spec.ip == ip.V4:
+        return {}
+    row = deployment.row
+    return {
+        f"{side}_{version}": count
+        for side, node in ((CLIENTS, row.client), (ORIGIN, row.server))
+        for version, count in node.call(ip_packets.counts).items()
+    }
+
+
+def _other_ip(spec: RequestsSpec, packets: Mapping[str, int]) -> tuple[str, ...]:
+    """Say that packets of a version of IP passed that a side is not to speak, or none of the other one."""
+    if not packets:
+        return ()
+    named = {4: (ip_packets.IPV4, ip_packets.IPV6), 6: (ip_packets.IPV6, ip_packets.IPV4)}
+    found = []
+    for side, version in zip((CLIENTS, ORIGIN), ip.versions(spec.ip), strict=True):
+        spoken, other = (packets[f"{side}_{name}"] for name in named[version])
+        if other or not spoken:
+            found.append(f"{side}: {spoken} packets of IPv{version}, {other} of the other version of IP")
+    return tuple(found)
 
 
 def _probes(deployment: Standing, sizes_octets: Sequence[int]) -> tuple[int, bool]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bmwg.drivers.api.instance import Hosting, InPath
+from bmwg.drivers.api.instance import AlsoIpv6, Hosting, InPath
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.nodes import programs as hosting_programs
 from bmwg.drivers.places.machine import VmHosting
 from bmwg.drivers.workload import proxied
-from bmwg.drivers.workload.crossed import CrossedFunction
+from bmwg.drivers.workload.crossed import CarriedByProgram, CrossedFunction
 from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology.kinds.requests import ip
 from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, RequestsSpec, Workload
 from bmwg.resources.kinds.requests.stage import Stage
 
@@ -36,13 +37,21 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
         return Missing(what=f"hosting form {form}", reason=error.found, mend="")
     if probed is not None:
         return probed
+    if lack := _other_ip(hosting, form, group[0]):
+        return lack
     # of an image, into which only its machine can look
     own_programs = isinstance(hosting, VmHosting) and hosting.root == "image"
     function = proxied.function(group[0].function)
     if isinstance(function, CrossedFunction):
-        if lack := _no_way(hosting, form):
+        program = isinstance(function, CarriedByProgram)
+        if lack := _no_way(hosting, form, program=program):
             return lack
         asked = [(row.proxy, {"nft": "nftables"})]
+        if isinstance(function, CarriedByProgram):
+            asked.append((row.proxy, {function.executable: function.packages[0]}))
+    elif function.forward and group[0].turns:
+        reason = "it counts tunnels and requests apart, and nothing holds these against a mix of both"
+        return Missing(what=f"function {function.name} for a mix of HTTP and HTTPS", reason=reason, mend="")
     else:
         asked = [] if own_programs else [(row.proxy, {function.executable: function.packages[0]})]
     if any(spec.stress_cpus for spec in group):
@@ -58,10 +67,27 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
     return None
 
 
-def _no_way(hosting: Hosting, form: str) -> Missing | None:
-    """Say that a form has no place between clients and origin."""
+def _other_ip(hosting: Hosting, form: str, spec: RequestsSpec) -> Missing | None:
+    """Say that a form or a function does not stand between the versions of IP that a cell names."""
+    function = proxied.function(spec.function)
+    if isinstance(function, CrossedFunction) and spec.ip not in function.ips:
+        return Missing(
+            what=f"function {function.name} between {ip.words(spec.ip)}",
+            reason=f"it stands between {' or '.join(sorted(map(ip.words, function.ips)))}",
+            mend="",
+        )
+    if spec.ip == ip.V4:
+        return None
+    if isinstance(hosting, AlsoIpv6):
+        return hosting.no_ipv6()
+    reason = "its instances have addresses of IPv4 alone"
+    return Missing(what=f"{ip.words(spec.ip)} on hosting form {form}", reason=reason, mend="")
+
+
+def _no_way(hosting: Hosting, form: str, *, program: bool) -> Missing | None:
+    """Say that a form has no place between clients and origin, or none with a program in it."""
     if isinstance(hosting, InPath):
-        return hosting.no_way()
+        return hosting.no_way(program=program)
     reason = "it stands beside the way between clients and origin, and not in it"
     return Missing(
         what=f"a way through hosting form {form}", reason=reason, mend="forms native and pod_<option>"

@@ -17,18 +17,20 @@ from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.of_requests import RequestsWorkload
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ToolkitBug
+from bmwg.methodology.kinds.requests.ip import V4
 from bmwg.methodology.kinds.requests.records import KIND
 
 
 class Stage:
     """The nodes of one form at a time. Each part is made when it is first asked for and kept until `close`.
 
-    `open_row` makes the nodes, `made` is told when it has. Ids: HBENCH-03 no form was set.
+    `open_row` makes the nodes that speak some versions of IP, `made` is told when it has. Ids: HBENCH-03 no
+    form was set.
     """
 
     def __init__(
         self,
-        open_row: Callable[[], AbstractContextManager[Row]],
+        open_row: Callable[[str], AbstractContextManager[Row]],
         ledger: Ledger,
         run_dir: Path,
         made: Callable[[], None],
@@ -37,22 +39,24 @@ class Stage:
         self._ledger = ledger
         self._run_dir = run_dir
         self._made = made
-        self._form = ""
+        self._form, self._ip = "", V4
         self._stack = ExitStack()
         self._row: Row | None = None
         self._hosting: Hosting | None = None
         self._clients: dict[str, RequestsWorkload] = {}
 
-    def set(self, form: str) -> None:
-        """Have this form stand on nodes that no other was on: those of another form are removed."""
-        if form != self._form:
+    def set(self, form: str, ip: str = V4) -> None:
+        """Have this form stand on nodes that no other was on: those of another form or of another version
+        of IP are removed.
+        """
+        if (form, ip) != (self._form, self._ip):
             self.close()
-            self._form = form
+            self._form, self._ip = form, ip
 
     def row(self) -> Row:
         """The nodes. Raises what making them raises; nothing stays then."""
         if self._row is None:
-            self._row = self._stack.enter_context(self._open_row())
+            self._row = self._stack.enter_context(self._open_row(self._ip))
             self._made()
         return self._row
 

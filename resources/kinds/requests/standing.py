@@ -34,6 +34,10 @@ class Standing(Protocol):
     def counted(self) -> dict[str, int]:
         """What the function counts by itself; nothing where it does not tell."""
 
+    @property
+    def counts_looks(self) -> bool:
+        """Whether asking for these counts is one of them."""
+
     def answered_by_origin(self) -> dict[str, int]:
         """Requests that the origin counted; nothing where it is not asked."""
 

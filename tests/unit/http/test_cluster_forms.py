@@ -15,7 +15,7 @@ from tests.unit.http import made
 from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.api.instance import Grouping, Sample
 from bmwg.drivers.places import forms
-from bmwg.drivers.workload import squid
+from bmwg.drivers.workload import row_addresses, squid
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.requests import judge, profile
 from bmwg.methodology.kinds.requests.kind import REQUESTS
@@ -175,6 +175,8 @@ def grouped(proxies: int) -> tuple[Deployment, Grouped, Node]:
         server=node,
         proxy=node,
         url=lambda octets: "http://o/",
+        origin_endpoint=("198.18.2.2", 8080),
+        addresses=row_addresses.of(""),
         sha256={1000: "x"},
         links=(),
         fault=lambda: None,

@@ -562,7 +562,8 @@ def test_clients_and_origin_alone_are_measured_once_for_what_they_stand_beside()
     plan = profile.load("rfc9411-quick").plan()
     assert {one.spec.form for one in plan if one.spec.function == profile.DIRECT} == {"native"}
     assert {one.spec.form for one in plan if one.spec.function == "nginx"} == {"native", "pod_bridge"}
-    assert len(plan) == 7 * (4 * 2 + 1)
+    of_ipv6, of_forward_proxies, of_nat64 = 3, 2, 1
+    assert len(plan) == 7 * (4 * 2 + 1) + of_ipv6 + of_forward_proxies + of_nat64
 
 
 def test_http2_makes_a_cell_and_a_deployment_of_its_own() -> None:
@@ -574,6 +575,28 @@ def test_http2_makes_a_cell_and_a_deployment_of_its_own() -> None:
     assert len(one) == len(other) > 0
     assert not {each.deployment for each in one} & {each.deployment for each in other}
     assert {each.key for each in other} == {f"{each.key}/h2" for each in one}
+
+
+def test_a_version_of_ip_makes_a_cell_and_a_deployment_of_its_own() -> None:
+    data = profile.load("rfc9411-quick").data
+    first = {**data["experiments"][1], "ip": ["v4", "v6", "v6-v4"]}
+    plan = profile.PROFILES.of({**data, "experiments": [first]}).plan()
+    nginx = [one for one in plan if (one.spec.function, one.spec.form) == ("nginx", "native")]
+    assert [one.spec.ip for one in nginx] == ["", "v6", "v6-v4"]
+    assert [one.key for one in nginx] == [f"{nginx[0].key}{end}" for end in ("", "/v6", "/v6-v4")]
+    assert len({one.deployment for one in nginx}) == len({one.block for one in nginx}) == 3
+    assert [dict(one.cell.axes).get("ip") for one in nginx] == [None, "v6", "v6-v4"]
+    for one in nginx:
+        assert profile.cell_of_axes({**_as_axes(one.cell)}) == one.cell
+
+
+def _as_axes(cell: Any) -> dict[str, Any]:
+    return {
+        "axes": dict(cell.axes),
+        "hosting": cell.hosting,
+        "network": cell.network,
+        "function": cell.function,
+    }
 
 
 def test_a_profile_of_the_document_has_its_lengths_and_sizes() -> None:

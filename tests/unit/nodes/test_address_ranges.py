@@ -10,7 +10,8 @@ from bmwg.drivers.kubernetes import cilium, flannel, settings
 from bmwg.drivers.openstack.embedded import MANAGEMENT_NETWORK
 from bmwg.drivers.paths import addresses
 from bmwg.drivers.traffic.embedded import extras
-from bmwg.drivers.workload import row, trex_astf
+from bmwg.drivers.workload import nat64, trex_astf
+from bmwg.drivers.workload.row_addresses import CLIENTS_SIDE, SERVERS_SIDE
 
 NETWORKS = 256  # RFC2544-12-03
 SEGMENTS = {
@@ -29,6 +30,9 @@ def used(version):
         for one in addresses.consecutive(first[version], NETWORKS):
             yield f"behind port {side}", ip_network(one)
     yield "management of pods", ip_interface(addresses.management(0)[version]).network
+    for name, sides in (("clients", CLIENTS_SIDE), ("origin", SERVERS_SIDE)):
+        yield name, ip_network(sides[(4, 6)[version]].network)
+    yield "through a NAT64", ip_network((nat64.POOL, nat64.PREFIX)[version])
     if version == 0:
         yield "services", ip_network(settings.SERVICE_NETWORK)
         own = flannel.of_node(0, backend="vxlan", interface="eth0", subnet="")
@@ -37,8 +41,6 @@ def used(version):
         yield "Cilium's underlay", ip_interface(agents.address).network
         yield "management", ip_network(MANAGEMENT_NETWORK)
         for name, subnet in instance.FORM_NETWORKS.items():
-            yield name, ip_network(subnet)
-        for name, subnet in row.NETWORK_OF.items():
             yield name, ip_network(subnet)
         yield "clients that are TRex's", ip_network(trex_astf._CLIENT_NETWORK)
 

@@ -20,7 +20,7 @@ static const int64_t LOOK_NS = 50000000; /* choice: how late a missing answer is
 
 struct load load;
 SSL_CTX *context;
-struct request requests[OBJECTS];
+struct request requests[OBJECTS], tunnel;
 _Atomic int64_t still_opening, all_stand_ns;
 
 static int64_t time_of(clockid_t clock) {
@@ -52,12 +52,16 @@ static void step(struct connection *one, uint32_t events) {
             ask(one);
             return;
         }
-        one->tls = tls_begin(context, &load, one->socket);
-        if (one->tls == NULL) {
-            fail_by(one, ENOMEM);
+        if (tunnel.text != NULL) {
+            ask_for_tunnel(one);
             return;
         }
         one->state = SHAKING;
+    }
+    if (one->state == TUNNELLING && !tunnelled(one)) return;
+    if (one->state == SHAKING && one->tls == NULL && (one->tls = tls_begin(context, &load, one->socket)) == NULL) {
+        fail_by(one, ENOMEM);
+        return;
     }
     if (one->state == SHAKING) shake(one);
     else receive(one);

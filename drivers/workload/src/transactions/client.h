@@ -22,7 +22,7 @@ extern SSL_CTX *context; /* NULL: no TLS */
 extern struct request {
     char *text;
     size_t octets;
-} requests[OBJECTS];
+} requests[OBJECTS], tunnel; /* the second without a text: none is asked for */
 extern _Atomic int64_t still_opening, all_stand_ns; /* threads whose held ones do not stand yet; when all did, or 0 */
 
 /* Offer a `struct share` of the load, and count it there. */

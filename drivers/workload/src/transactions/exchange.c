@@ -85,6 +85,33 @@ static bool said(struct connection *one) {
     return true;
 }
 
+/* Send as it is what fits the empty buffer of a new connection or of one between two requests; false: it has ended. */
+static bool sent(struct connection *one, const struct request *request) {
+    ssize_t octets = send(one->socket, request->text, request->octets, MSG_NOSIGNAL);
+    if (octets == (ssize_t)request->octets) return true;
+    fail_by(one, octets >= 0 || errno == EAGAIN ? ENOBUFS : errno);
+    return false;
+}
+
+void ask_for_tunnel(struct connection *one) {
+    one->state = TUNNELLING;
+    if (sent(one, &tunnel)) look_for(one, EPOLLIN);
+}
+
+bool tunnelled(struct connection *one) {
+    ssize_t got = recv(one->socket, block, BLOCK, 0);
+    if (got < 0) {
+        if (errno != EAGAIN) fail_by(one, errno);
+        return false;
+    }
+    const char *wrong = "closed before its tunnel stood";
+    bool whole = false;
+    if (got > 0) wrong = tunnel_taken(&one->head, block, (size_t)got, &whole);
+    if (wrong != NULL) fail(one, wrong);
+    else if (whole) one->state = SHAKING;
+    return whole;
+}
+
 void ask(struct connection *one) {
     if (one->state != ASKING) opening--;
     one->state = ASKING;
@@ -101,17 +128,13 @@ void ask(struct connection *one) {
         }
         if (!said(one)) return;
     } else if (one->tls == NULL) {
-        ssize_t sent = send(one->socket, request->text, request->octets, MSG_NOSIGNAL);
-        if (sent != (ssize_t)request->octets) {
-            fail_by(one, sent >= 0 || errno == EAGAIN ? ENOBUFS : errno);
-            return;
-        }
+        if (!sent(one, request)) return;
     } else {
-        int sent = SSL_write(one->tls, request->text, (int)request->octets);
-        if (sent <= 0) {
-            int kind = SSL_get_error(one->tls, sent);
+        int octets = SSL_write(one->tls, request->text, (int)request->octets);
+        if (octets <= 0) {
+            int kind = SSL_get_error(one->tls, octets);
             if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) fail_by(one, ENOBUFS);
-            else go_on_or_fail(one, sent);
+            else go_on_or_fail(one, octets);
             return;
         }
     }

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum state { CONNECTING, SHAKING, ASKING };
+enum state { CONNECTING, TUNNELLING, SHAKING, ASKING };
 
 struct connection {
     struct link link; /* in `waiting` or `pausing`; the first member */
@@ -41,6 +41,10 @@ void fail_by(struct connection *one, int error);
 
 /* Have epoll tell of these events of a connection. */
 void look_for(struct connection *one, uint32_t interest);
+
+/* Ask a proxy for a tunnel; take its answer, and say whether TLS may begin in it. */
+void ask_for_tunnel(struct connection *one);
+bool tunnelled(struct connection *one);
 
 /* Ask for the next object; take what came; go on with a handshake. */
 void ask(struct connection *one);

@@ -79,6 +79,7 @@ struct load load_of(int count, char **words) {
         {"version", offsetof(struct load, version)},
         {"cipher", offsetof(struct load, cipher)},
         {"group", offsetof(struct load, group)},
+        {"tunnel", offsetof(struct load, tunnel)},
     };
     enum { NUMBERS = sizeof numbers / sizeof *numbers, TEXTS = sizeof texts / sizeof *texts };
     struct load load = {0};
@@ -110,7 +111,7 @@ struct load load_of(int count, char **words) {
         if (turn->first + turn->count > load.used || (turn->encrypted ? !load.name : load.name && !plain_port)) refuse("a turn");
     }
     if (!load.used || !load.host || !load.interval_ns || load.sustain_ns < load.interval_ns ||
-        !load.rate == !load.held || !load.per_connection || !load.threads || (load.http2 && !load.name) || (load.name && (!load.version || !load.cipher || !load.group)))
+        !load.rate == !load.held || !load.per_connection || !load.threads || (load.http2 && !load.name) || (load.tunnel && !load.name) || (load.name && (!load.version || !load.cipher || !load.group)))
         refuse("these words");
     return load;
 }

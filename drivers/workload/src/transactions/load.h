@@ -19,6 +19,7 @@ struct load { /* `rate` transactions a second in phases, or `held` connections; 
     struct turn turns[TURNS]; /* taken in their order, connection by connection */
     int64_t used, turned; /* of `objects`, of `turns` (0: each connection asks for all objects) */
     const char *host, *name, *version, *cipher, *group; /* name: of the certificate, NULL: no TLS */
+    const char *tunnel; /* what a proxy is asked to connect to before TLS, NULL: nothing */
     struct sockaddr_storage address, plain_address; /* the second: of connections without TLS among others */
     socklen_t address_size;
     int64_t ramp_ns, sustain_ns, interval_ns, timeout_ns, late_ns, pause_ns;

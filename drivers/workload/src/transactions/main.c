@@ -33,6 +33,11 @@ int main(int count, char **words) {
         if (octets < 0) return 1;
         requests[at].octets = (size_t)octets;
     }
+    if (load.tunnel) {
+        int octets = asprintf(&tunnel.text, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bmwg\r\n\r\n", load.tunnel, load.tunnel);
+        if (octets < 0) return 1;
+        tunnel.octets = (size_t)octets;
+    }
     still_opening = load.threads;
     size_t threads = (size_t)load.threads;
     struct share *shares = calloc(threads, sizeof *shares);
