@@ -6,11 +6,10 @@ Found by their names among `bmwg.drivers.proxy`, as those that answer in place o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from bmwg.drivers.api.instance import Crossing, Program
-from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.function import request_rules
 from bmwg.drivers.workload.row_addresses import RowAddresses
 from bmwg.methodology.kinds.requests import ip
@@ -22,11 +21,16 @@ FIRST_PORT, LAST_PORT = 1024, 65535  # choice: all that a client may have
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What is done where requests cross: a node function with its arguments, and what it is in words."""
+    """What is done where requests cross: a node function with its arguments, and what it is in words.
 
-    run: Callable[..., dict[str, JsonValue]]
+    `undo` takes it back, where it does not go with what it was done for.
+    """
+
+    run: Callable[..., dict[str, Any]]
     arguments: Mapping[str, Any]
     words: str
+    undo: Callable[..., None] | None = None
+    undo_arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -51,8 +55,9 @@ class CrossedFunction(Protocol):
 
 @runtime_checkable
 class CarriedByProgram(Protocol):
-    """A function that forwards by a program in its place. `executable` is it in PATH."""
+    """A function that forwards by a program in its place. `executable` is it in PATH, `mend` installs it."""
 
+    mend: ClassVar[str]
     executable: ClassVar[str]
     packages: ClassVar[tuple[str, ...]]
 
@@ -60,7 +65,10 @@ class CarriedByProgram(Protocol):
         """Return it as it is started, before the table is loaded."""
 
     def carries(self, place: Crossing) -> Step:
-        """Return what has packets reach it, once it was started; that goes with it."""
+        """Return what has packets reach it, once it was started."""
+
+    def counts(self, folder: str) -> Step | None:
+        """Return what reads its own counters, since its start, in its folder; None of one without."""
 
 
 class OfOneVersion:

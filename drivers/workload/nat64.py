@@ -35,6 +35,7 @@ class Nat64:
     ips: ClassVar[frozenset[str]] = frozenset({ip.V6_V4})
     executable: ClassVar[str] = "tayga"
     packages: ClassVar[tuple[str, ...]] = ("tayga",)
+    mend: ClassVar[str] = "sh setup/install.sh http"
 
     def asked_for(self, origin: str) -> str:
         """Return the address of IPv6 that stands for the origin's."""
@@ -62,6 +63,9 @@ class Nat64:
             arguments={"interface": DEVICE, "networks": [PREFIX, POOL], "within_s": _STARTS_S},
             words=f"routes of {PREFIX} and {POOL} into {DEVICE}",
         )
+
+    def counts(self, folder: str) -> None:
+        """Nothing: tayga tells none."""
 
     def table(self, place: Crossing, origin: str, ports: list[int]) -> Step:
         """Return counters of what it has translated, between its device and the origin."""

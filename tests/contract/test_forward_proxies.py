@@ -21,6 +21,7 @@ from bmwg.drivers.workload.squid_inspecting import InspectingSquid
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.requests import ip, mixes
 from bmwg.methodology.kinds.requests.tls import SETS
+from bmwg.methodology.records import Validity
 from bmwg.resources.kinds.requests.deployment import look
 from bmwg.resources.kinds.requests.needs import lacking
 
@@ -49,9 +50,11 @@ def authority() -> RunAuthority:
 
 def test_a_tunnel_passes_what_squid_does_not_see(bench: Any, authority: RunAuthority) -> None:
     with standing(bench, Squid(), authority.terminated(TLS)) as deployment:
-        found, _ = offer(bench, deployment, replace(OF_TLS, function="squid", ip=bench[0].addresses.ip))
+        spec = replace(OF_TLS, function="squid", ip=bench[0].addresses.ip)
+        found, judged = offer(bench, deployment, spec)
         told = deployment.describe()
     assert (found.faults, found.sustain.failures, found.sustain.resets) == ((), {}, 0)
+    assert judged.validity in (Validity.VALID, Validity.SENT_SHORT)  # of a machine that others share
     assert found.whole["requests"] == 10 * found.whole["connections"] > 0
     assert found.function_counts == {"connections": found.whole["connections"], "seen_requests": 0}
     assert told["tls"]["ends_at"] == "the origin"
@@ -65,8 +68,9 @@ def test_squid_that_inspects_sees_each_request_and_signs_by_itself(
 ) -> None:
     with standing(bench, InspectingSquid(), authority.terminated(name)) as deployment:
         spec = replace(OF_TLS, function="squid-inspecting", tls=name, ip=bench[0].addresses.ip)
-        found, _ = offer(bench, deployment, spec)
+        found, judged = offer(bench, deployment, spec)
         told = deployment.describe()
+    assert judged.validity in (Validity.VALID, Validity.SENT_SHORT)
     phase, of = found.sustain, SETS[name]
     assert (found.faults, phase.failures, phase.resets) == ((), {}, 0)
     assert phase.negotiated == {f"{of.version} {of.cipher} {of.group}": phase.opened}

@@ -288,7 +288,9 @@ class Deployment:
         return ""
 
     def answered_by_origin(self) -> dict[str, int]:
-        """Requests that the origin has answered, by its own count."""
+        """Requests that the origin has answered, by its own count; that of its TLS is not asked."""
+        if self._origin is not None:
+            return {}
         return {own_counts.REQUESTS: self.row.answered()}
 
     def describe(self) -> dict[str, Any]:

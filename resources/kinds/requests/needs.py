@@ -10,6 +10,7 @@ from bmwg.drivers.nodes import programs as hosting_programs
 from bmwg.drivers.places.machine import VmHosting
 from bmwg.drivers.workload import proxied
 from bmwg.drivers.workload.crossed import CarriedByProgram, CrossedFunction
+from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds.requests import ip
 from bmwg.methodology.kinds.requests.records import CLUSTER_FORMS, RequestsSpec, Workload
@@ -43,12 +44,11 @@ def lacking(stage: Stage, group: Sequence[RequestsSpec]) -> Missing | None:
     own_programs = isinstance(hosting, VmHosting) and hosting.root == "image"
     function = proxied.function(group[0].function)
     if isinstance(function, CrossedFunction):
-        program = isinstance(function, CarriedByProgram)
-        if lack := _no_way(hosting, form, program=program):
+        if lack := _no_way(hosting, form, program=isinstance(function, CarriedByProgram)):
             return lack
         asked = [(row.proxy, {"nft": "nftables"})]
-        if isinstance(function, CarriedByProgram):
-            asked.append((row.proxy, {function.executable: function.packages[0]}))
+        if isinstance(function, CarriedByProgram) and (lack := _no_program(row, function)):
+            return lack
     elif function.forward and group[0].turns:
         reason = "it counts tunnels and requests apart, and nothing holds these against a mix of both"
         return Missing(what=f"function {function.name} for a mix of HTTP and HTTPS", reason=reason, mend="")
@@ -82,6 +82,14 @@ def _other_ip(hosting: Hosting, form: str, spec: RequestsSpec) -> Missing | None
         return hosting.no_ipv6()
     reason = "its instances have addresses of IPv4 alone"
     return Missing(what=f"{ip.words(spec.ip)} on hosting form {form}", reason=reason, mend="")
+
+
+def _no_program(row: Row, function: CarriedByProgram) -> Missing | None:
+    """Say that the proxies' machine has no program of a function that needs one."""
+    if not row.proxy.call(hosting_programs.available, programs={function.executable: ""}):
+        return None
+    reason = f"no `{function.executable}` in PATH"
+    return Missing(what=function.executable, reason=reason, mend=function.mend)
 
 
 def _no_way(hosting: Hosting, form: str, *, program: bool) -> Missing | None:

@@ -562,8 +562,8 @@ def test_clients_and_origin_alone_are_measured_once_for_what_they_stand_beside()
     plan = profile.load("rfc9411-quick").plan()
     assert {one.spec.form for one in plan if one.spec.function == profile.DIRECT} == {"native"}
     assert {one.spec.form for one in plan if one.spec.function == "nginx"} == {"native", "pod_bridge"}
-    of_ipv6, of_forward_proxies, of_nat64 = 3, 2, 1
-    assert len(plan) == 7 * (4 * 2 + 1) + of_ipv6 + of_forward_proxies + of_nat64
+    of_ipv6, of_forward_proxies, of_programs = 3, 2, 2
+    assert len(plan) == 7 * (4 * 2 + 1) + of_ipv6 + of_forward_proxies + of_programs
 
 
 def test_http2_makes_a_cell_and_a_deployment_of_its_own() -> None:
