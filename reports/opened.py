@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
+from bmwg.reports import rooms
 from bmwg.reports.render.facts import Facts, facts
 from bmwg.reports.render.plots.extent import extent
 from bmwg.reports.store import Run, read_run
@@ -25,7 +26,9 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One metric of one cell. `number` (in `unit`) is None unless `type` is `measured`; `reason` says why.
+    """One metric of one cell. `number` (in `unit`) is None unless `type` is `measured`.
+
+    `reason` says why there is none, or what may bound a number beside the device (`tester limited`).
 
     `low_fps` and `high_fps` are the interval that a search found, frames/s per port and direction, as report
     and console have it: up to `low_fps` it holds, at `high_fps` it no longer does.
@@ -153,6 +156,7 @@ def opened(run: Run) -> OpenedRun:
 
 def _answers(run: Run, told: Facts) -> Iterator[Answer]:
     searched = {found.outcome_id for first in told.of_search() for found in (first, *told.beside(first))}
+    marks = rooms.marks(run)
     for outcome in run.outcomes:
         ends = extent(told, outcome) if outcome.outcome_id in searched else None
         low_fps = high_fps = None
@@ -168,7 +172,7 @@ def _answers(run: Run, told: Facts) -> Iterator[Answer]:
                 unit=unit,
                 low_fps=low_fps,
                 high_fps=high_fps,
-                reason=outcome.reason,
+                reason=outcome.reason or marks.get(outcome.outcome_id, ""),
                 load=outcome.cell.kind,
                 cell_id=outcome.cell.cell_id,
                 path=outcome.cell.path,

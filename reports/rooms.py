@@ -6,7 +6,7 @@ with the testbed, profile and medium of that kind. Ids: KIND-01 what is offered 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -28,7 +28,8 @@ class Room:
 
     `holds` tells whether the run has answers of it, or planned any. `section` are blocks of the report, with
     figures; `summary` says in some words what the run holds; `plots` are the figures. `rules` are what
-    `verify` asks of its trials, `questions` what a reader should ask.
+    `verify` asks of its trials, `questions` what a reader should ask. `marks` are words that stand beside the
+    number of an answer, by its id, where other answers of the run say what it is worth.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Room:
     plots: Callable[[Run], tuple[Plot, ...]]
     rules: tuple[Rule[Evidence], ...]
     questions: Callable[[Evidence], tuple[str, ...]]
+    marks: Callable[[Run], Mapping[str, str]] = lambda run: {}
 
 
 def _among(kinds: Iterable[str]) -> tuple[Room, ...]:
@@ -70,6 +72,15 @@ def sections(run: Run, figure: Figure) -> list[Block]:
 def summaries(run: Run) -> str:
     """Say in some words what a run holds of them; empty when nothing."""
     return "; ".join(filter(None, (room.summary(run.of_load(room.kind)) for room in _of_run(run))))
+
+
+def marks(run: Run) -> dict[str, str]:
+    """Return the words that stand beside numbers of a run, by the ids of the answers."""
+    return {
+        outcome_id: words
+        for room in _of_run(run)
+        for outcome_id, words in room.marks(run.of_load(room.kind)).items()
+    }
 
 
 def plots(run: Run) -> tuple[Plot, ...]:

@@ -14,6 +14,7 @@ from bmwg.methodology.kinds.requests.profile import DIRECT, RFC9411
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.reports.kinds.requests.answers import Answered, at_rate
+from bmwg.reports.kinds.requests.beside_alone import beside, mark
 from bmwg.reports.kinds.requests.words import form_words
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.text import NONE, nanoseconds, number_of, sequence
@@ -81,8 +82,7 @@ def transactions_section(run: Run, answers: Sequence[Answered]) -> list[Block]:
             else f"{transactions} a connection"
         )
         name = entry.get("title", experiment)
-        bare = {_same(one.spec): one for one in mine if one.spec.function == DIRECT}
-        rows = [_row(run, answered, bare.get(_same(answered.spec))) for answered in mine]
+        rows = [_row(run, answered, bare) for answered, bare in beside(mine)]
         lines += table(list(_HEAD), rows, f"{name}. After {entry.get('source', 'RFC 9411')}; {held}")
         section = "7.8" if mine[0].spec.tls else "7.4"
         rows = [_at_half(run, one) for one in mine if (one.spec.search or {}).get("latency_s")]
@@ -91,11 +91,6 @@ def transactions_section(run: Run, answers: Sequence[Answered]) -> list[Block]:
         for mix in dict.fromkeys(one.spec.mix for one in mine if one.spec.turns):
             lines += _mix(mix)
     return lines
-
-
-def _same(spec: RequestsSpec) -> tuple[object, ...]:
-    """What cells have in common with the one of clients and origin alone that stands for them."""
-    return spec.tls, spec.http, spec.ip, spec.object_octets, spec.mix, spec.clients
 
 
 def _mix(name: str) -> list[Block]:
@@ -149,7 +144,9 @@ def _row(run: Run, one: Answered, bare: Answered | None) -> list[str]:
     return [
         *_cell(run, one),
         one.type_cell,
-        f"{met} {unit}{_limited(one, bare)}" if met is not None else one.outcome.reason,
+        ", ".join(filter(None, (f"{met} {unit}", mark(one, bare))))
+        if met is not None
+        else one.outcome.reason,
         f"{unmet} {unit}" if unmet is not None else NONE,
         _beside_alone(one, bare),
         *(_kpis(phase) if phase is not None else [NONE] * 7),
@@ -158,6 +155,10 @@ def _row(run: Run, one: Answered, bare: Answered | None) -> list[str]:
         sequence(one.outcome.trials),
         "; ".join(one.outcome.quality) or NONE,
     ]
+
+
+def _met(figure: str, marked: str) -> str:
+    return f"{figure}, {marked}" if marked else figure
 
 
 def _kpis(phase: Sustained) -> list[str]:
@@ -172,13 +173,6 @@ def _kpis(phase: Sustained) -> list[str]:
         " / ".join(nanoseconds(phase.last_octet_ns[name]) for name in _SPREAD if name in phase.last_octet_ns),
         f"{phase.failed} of {phase.tried}",
     ]
-
-
-def _limited(one: Answered, bare: Answered | None) -> str:
-    """Mark a figure that clients and origin may have limited, beside the figure."""
-    if one is bare or bare is None or (most := bare.values.get(MET)) is None:
-        return ""
-    return ", tester limited" if alone.limits(int(one.values[MET]), int(most)) else ""
 
 
 def _beside_alone(one: Answered, bare: Answered | None) -> str:

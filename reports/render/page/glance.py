@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
+from bmwg.reports import rooms
 from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, Group, Part, Repeat, Rich, paragraph, table, title
 from bmwg.reports.render.facts import GLANCE_ROWS, Facts, other_loads, short_words
 from bmwg.reports.render.sections.common_columns import type_badge
 from bmwg.reports.render.sections.data_plane import brief
-from bmwg.reports.render.sections.results import central, found, tail
+from bmwg.reports.render.sections.results import found, marked, tail
 from bmwg.reports.render.sections.unanswered import Unanswered, unanswered
 from bmwg.reports.render.text import NONE, number_of, told_apart
 
@@ -78,11 +79,12 @@ def _others(facts: Facts, outcomes: Sequence[Outcome]) -> list[Block]:
     """Return one row an answer of another kind of load; what their cells have in common is said once."""
     shown = outcomes[:GLANCE_ROWS]
     common, names = told_apart([outcome.cell.cell_id for outcome in shown])
+    marks = rooms.marks(facts.run)
     rows = [
         [
             name,
             outcome.metric,
-            central(outcome) if outcome.type is OutcomeType.MEASURED else type_badge(outcome),
+            marked(outcome, marks) if outcome.type is OutcomeType.MEASURED else type_badge(outcome),
         ]
         for name, outcome in zip(names, shown, strict=True)
     ]

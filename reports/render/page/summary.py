@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.methodology.trial.disturbed import HINT, hardly_usable
+from bmwg.reports import rooms
 from bmwg.reports.render import searches
 from bmwg.reports.render.facts import Facts, facts, short_words
 from bmwg.reports.render.plots.extent import extent
 from bmwg.reports.render.sections.common_columns import TYPE_WORDS
-from bmwg.reports.render.sections.results import banner, central, tail
+from bmwg.reports.render.sections.results import banner, marked, tail
 from bmwg.reports.render.sections.unanswered import unanswered
 from bmwg.reports.render.text import plain
 from bmwg.reports.store import Run
@@ -24,10 +25,11 @@ def summary_lines(run: Run) -> list[str]:
     if lacking := len(told.not_assessed()):
         lines.append(f"Not assessed: {lacking} of {len(told.outcomes)} answers, reasons below.")
     lines += _throughputs(told)
+    marks = rooms.marks(run)
     lines += _aligned(
         [("cell", "metric", "answer, with what bounds it")]
         + [
-            (plain(outcome.cell.cell_id), plain(outcome.metric), plain(central(outcome)))
+            (plain(outcome.cell.cell_id), plain(outcome.metric), plain(marked(outcome, marks)))
             for outcome in run.outcomes
             if outcome.cell.kind != FRAMES and outcome.type is OutcomeType.MEASURED
         ]

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
+from bmwg.reports import rooms
 from bmwg.reports.render.facts import Facts, other_loads
 from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label
-from bmwg.reports.render.sections.results import Central, central, central_value
+from bmwg.reports.render.sections.results import Central, central_value, marked
 from bmwg.reports.render.text import nanoseconds, told_apart
 from bmwg.reports.store import Run
 
@@ -21,6 +22,7 @@ _ROWS = 24  # choice: more is no glance
 _PANELS = 6
 _KVM = "kvm"
 _BAR = 0.6
+_WIDTH, _MARK = 6.4, 2.0  # inches; what a mark beside a number takes
 Row = tuple[Outcome, Central]
 
 
@@ -35,12 +37,13 @@ def headline_plot(facts: Facts) -> Plot | None:
     if not shown:
         return None
     drawn = sum(map(len, shown.values()))
+    marks = rooms.marks(facts.run)
 
     def draw(figure: Any) -> None:
         heights = [len(rows) + 1.2 for rows in shown.values()]
         every_axes = figure.subplots(len(shown), 1, squeeze=False, height_ratios=heights)[:, 0]
         for number, (axes, (key, rows)) in enumerate(zip(every_axes, shown.items(), strict=True)):
-            _draw(axes, key, rows, SERIES[number % len(SERIES)])
+            _draw(axes, key, rows, SERIES[number % len(SERIES)], marks)
 
     left = len(every) - drawn
     return draw_plot(
@@ -49,12 +52,14 @@ def headline_plot(facts: Facts) -> Plot | None:
         "Bars begin at zero; a stroke is the 95 % interval of a mean, and a pale end reaches to the lowest"
         " load of a search that did not meet its criteria."
         + (f" {left} further answers are in the tables only." if left else ""),
-        (6.4, 0.6 + 0.26 * drawn + 0.55 * len(shown)),
+        (_WIDTH + (_MARK if marks else 0), 0.6 + 0.26 * drawn + 0.55 * len(shown)),
         draw,
     )
 
 
-def _draw(axes: Any, key: tuple[str, str, str], rows: Sequence[Row], colour: str) -> None:
+def _draw(
+    axes: Any, key: tuple[str, str, str], rows: Sequence[Row], colour: str, marks: Mapping[str, str]
+) -> None:
     from matplotlib.ticker import MaxNLocator
 
     kind, metric, unit_name = key
@@ -67,13 +72,13 @@ def _draw(axes: Any, key: tuple[str, str, str], rows: Sequence[Row], colour: str
             ends = [found.number - found.half, found.number + found.half]
             axes.plot(ends, [place, place], color=INK, linewidth=1.4, zorder=3)
         across = axes.get_yaxis_transform()
-        axes.text(1.015, place, central(outcome), transform=across, va="center", size=8, color=INK)
+        axes.text(1.015, place, marked(outcome, marks), transform=across, va="center", size=8, color=INK)
     longest = max(max(found.number + (found.half or 0), found.unmet or 0) for _, found in rows)
     axes.set_xlim(0, longest * 1.03 if longest > 0 else 1)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     common, names = told_apart([outcome.cell.cell_id for outcome, _ in rows])
     axes.set_yticks(range(len(rows)), [label(name, 36, lines=2) for name in names], size=8, linespacing=0.9)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=3))
     if unit_name == "ns":
         axes.xaxis.set_major_formatter(lambda value, _: nanoseconds(value))
     else:

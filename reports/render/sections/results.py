@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.answers.ladder import Rung, ladder, stands_on
@@ -69,6 +69,11 @@ def central_value(outcome: Outcome) -> Central | None:
         half=half.number / scale if scale != 1.0 else half.number,
         within=within(count.number, deployments.number) if count and deployments else "",
     )
+
+
+def marked(outcome: Outcome, marks: Mapping[str, str]) -> str:
+    """Return the number of a measured outcome with what bounds it, and its mark (`rooms.marks`) beside it."""
+    return ", ".join(filter(None, (central(outcome), marks.get(outcome.outcome_id, ""))))
 
 
 def central(outcome: Outcome) -> str:

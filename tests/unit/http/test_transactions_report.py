@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,10 +16,14 @@ from bmwg.methodology.kinds.requests.mixes import APPLICATIONS, BMWG_WEB, RFC941
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.methodology.records import OutcomeType
+from bmwg.reports import rooms
 from bmwg.reports.kinds.requests import physics
+from bmwg.reports.kinds.requests.beside_alone import mark
 from bmwg.reports.kinds.requests.section import http_section, http_summary
+from bmwg.reports.opened import open_run
 from bmwg.reports.render.blocks import Grid, Paragraph, flat
 from bmwg.reports.render.facts import facts
+from bmwg.reports.render.page.summary import summary_lines
 from bmwg.reports.render.sections.results import central
 from bmwg.reports.render.sections.unanswered import unanswered
 from bmwg.reports.store import RunStore, read_run
@@ -69,6 +74,11 @@ def test_an_answer_stands_with_its_function_tls_object_and_kpis(tmp_path: Path) 
     (plain,) = [row for row in rows if any(cell.endswith(" connections") for cell in row)]
     assert plain[2] == "none"
     assert "3 answers" in http_summary(run)
+    first, bound = run.outcomes[0], "tester limited"
+    assert rooms.marks(run) == {first.outcome_id: bound}
+    assert any(bound in line for line in summary_lines(run))
+    told_by = {answer.reason for answer in open_run(run.folder).answers if answer.number is not None}
+    assert told_by == {"", bound}
     moved = replace(run.outcomes[0], type=OutcomeType.UNSTABLE, values=(), reason="contradicted")
     (line,) = unanswered(facts(replace(run, outcomes=[moved])))
     assert line.why == "unstable, contradicted"
@@ -102,6 +112,26 @@ def shown(tmp_path: Path, used: Any, of: Any, limit: int) -> list[Grid]:
         store.add_outcome(cells.REQUESTS.answered(of, told))
         store.close(None, "complete")
     return [block for block in flat(http_section(read_run(tmp_path / "r"))) if isinstance(block, Grid)]
+
+
+@pytest.mark.parametrize(
+    ("carried", "alone", "kind", "marked"),
+    [
+        (900, 1900, OutcomeType.MEASURED, "tester limited"),
+        (600, 1900, OutcomeType.MEASURED, ""),  # three times as much
+        (900, None, OutcomeType.TESTER_LIMITED, "tester limited"),
+        (900, None, OutcomeType.UNSTABLE, "tester's limit not known"),
+        (900, None, OutcomeType.AT_CEILING, "tester's limit not known"),
+    ],
+)
+def test_a_figure_is_marked_unless_it_is_shown_to_be_the_functions_own(carried, alone, kind, marked):
+    def answered(function: str, number: int | None, type_: OutcomeType) -> Any:
+        values = {"met": number} if number is not None else {}
+        return SimpleNamespace(values=values, outcome=SimpleNamespace(type=type_), function=function)
+
+    one, bare = answered("nginx", carried, OutcomeType.MEASURED), answered("none", alone, kind)
+    assert mark(one, bare) == marked
+    assert mark(one, None) == mark(bare, bare) == ""
 
 
 def test_a_mix_is_told_by_its_sizes(tmp_path: Path) -> None:
