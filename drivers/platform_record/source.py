@@ -17,6 +17,7 @@ from bmwg.drivers.platform_record.translation import maybe_translated
 from bmwg.drivers.platform_record.values import JsonValue, Unread
 
 BUDGET_S = 15.0  # choice: two versions told at their limit, and all else; a quiet machine takes one second
+SPENT = "the time for commands of this record is spent"  # why one was not run on a machine that is busy
 _FILE_OCTETS = 8 << 20  # choice: no file that a collector reads comes near
 _OUTPUT_OCTETS = 8 << 20
 SLOW_BUDGET_S = 45.0  # choice: a translated machine took 10 to 30 s for its whole record
@@ -96,7 +97,7 @@ class LocalSource:
             return str(kept)
         left_s = self._ends - time.monotonic()
         if left_s <= 0:
-            raise Unread(f"{said}: not run, the time for commands of this record is spent")
+            raise Unread(f"{said}: not run, {SPENT}")
         environment = {"PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/bin:/bin", "LC_ALL": "C"}
         try:
             process = subprocess.Popen(

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from bmwg.drivers.platform_record.source import SPENT
 from bmwg.drivers.undo.ledger import FILE_NAME, Ledger
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.record.drift import drift
@@ -96,13 +97,16 @@ def check_platform(run: Run, now: Mapping[str, Any]) -> None:
         return
     changes = drift(run.platform_before, now)
     if changes:
+        busy = any(SPENT in change.after for change in changes)
         more = f"; and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
         raise TestbedError(
             "RES-04",
             f"run {run.run_id}: the machine is not what it was; nothing was started",
             expected="the platform of the run's beginning",
             found="; ".join(str(change) for change in changes[:_SHOWN]) + more,
-            hint="put it back, or begin a new run: trials of two platforms make no answer",
+            hint="this machine was too busy to be asked: resume again when it is less so"
+            if busy
+            else "put it back, or begin a new run: trials of two platforms make no answer",
         )
 
 

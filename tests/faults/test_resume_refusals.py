@@ -15,6 +15,7 @@ from tests.faults.support import (
     write_testbed,
 )
 
+from bmwg.drivers.platform_record.source import SPENT
 from bmwg.drivers.undo.ledger import cleanup
 from bmwg.methodology.errors import ConfigError, TestbedError, TrialInvalid
 from bmwg.methodology.records import TrialSpec
@@ -77,6 +78,20 @@ def test_another_machine_is_refused_by_what_differs(cut_off):
     with pytest.raises(TestbedError, match="RES-04") as caught:
         check_platform(run, other)
     assert f"kernel/{name}" in caught.value.found
+    assert "two platforms" in caught.value.hint
+
+
+def test_a_machine_that_was_too_busy_to_be_asked_is_said_to_be(cut_off):
+    """Nothing shows that a fact stayed which could not be asked; but that is no other machine."""
+    run = read_run(cut_off)
+    busy = json.loads(json.dumps(run.platform_before))
+    kernel = busy["fields"]["kernel"]
+    name = next(key for key, fact in kernel.items() if isinstance(fact.get("value"), str))
+    kernel[name]["unknown"] = f"uname -a: not run, {SPENT}"
+    del kernel[name]["value"]
+    with pytest.raises(TestbedError, match="RES-04") as caught:
+        check_platform(run, busy)
+    assert "resume again" in caught.value.hint
 
 
 def test_a_recorded_trial_that_does_not_follow_is_refused(cut_off):

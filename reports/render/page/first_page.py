@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from bmwg.methodology.cells import patterns
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.trial.disturbed import hardly_usable
 from bmwg.reports import rooms
@@ -23,6 +24,8 @@ from bmwg.reports.render.text import number_of, percent
 from bmwg.reports.store.run import CABLES
 
 _BANNERS = ("simulated:", "dirty:", "indicative:")  # states of a run that a banner tells
+_LONGER = "--profile hour"
+_LONGER_BETWEEN_PORTS = "testcases/rfc2889 --testbed FILE --profile rfc2889"
 _GIBI = 1 << 30
 
 
@@ -84,7 +87,7 @@ def _how(facts: Facts) -> str:
     durations = sorted({trial.spec.duration_s for trial in run.trials})
     lasted = ""
     if durations:
-        ends = f"{durations[0]:g}" if len(durations) == 1 else f"{durations[0]:g} to {durations[-1]:g}"
+        ends = " to ".join(dict.fromkeys(f"{one:.3g}" for one in (durations[0], durations[-1])))
         lasted = f"trials of {ends}\u00a0s"
     return ", ".join(filter(None, (f"profile {names or run.profile['name']}", lasted)))
 
@@ -197,7 +200,8 @@ def following(facts: Facts) -> list[Block]:
     if hardly_usable(facts.outcomes, (trial.validity for trial in run.trials)):
         said.insert(0, ("See what disturbs this machine: ", "bmwg doctor"))
     if facts.indicative:
-        said.append(("Measure longer: ", "bmwg run --profile hour"))
+        several = any(patterns.of(one.cell.axes) for one in facts.outcomes)
+        said.append(("Measure longer: ", f"bmwg run {_LONGER_BETWEEN_PORTS if several else _LONGER}"))
     return [
         *title("What next"),
         *items(Rich(Part(text=words), Part(text=command, role="command")) for words, command in said),

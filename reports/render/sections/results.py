@@ -173,10 +173,12 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
 
 def _short_trials(facts: Facts, load: str) -> str:
     """Say how long trials of frames lasted, where that is less than RFC 2544 asks for."""
-    longest = max((trial.spec.duration_s for trial in facts.run.trials), default=FULL_TRIAL_S)
+    durations = {trial.spec.duration_s for trial in facts.run.trials}
+    longest = max(durations, default=FULL_TRIAL_S)
     if load != FRAMES or longest >= FULL_TRIAL_S:
         return ""
-    return f": its trials last {longest:g}\u00a0s where RFC 2544 asks for {FULL_TRIAL_S:g}\u00a0s"
+    most = "at most " if len(durations) > 1 else ""
+    return f": its trials last {most}{longest:g}\u00a0s where RFC 2544 asks for {FULL_TRIAL_S:g}\u00a0s"
 
 
 def summary(facts: Facts) -> list[Block]:

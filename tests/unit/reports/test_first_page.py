@@ -14,6 +14,7 @@ from bmwg.methodology.records import Bound, OutcomeType, Quantity
 from bmwg.methodology.search.sustained import FILLS
 from bmwg.reports.render import searches
 from bmwg.reports.render.facts import Facts, facts
+from bmwg.reports.render.page.first_page import following
 from bmwg.reports.render.page.report import PAGES, write_report
 from bmwg.reports.render.page.summary import summary_lines
 from bmwg.reports.render.plots.extent import Known, measured_extent
@@ -152,3 +153,28 @@ def test_who_called_root_by_sudo_reads_the_pages_and_nothing_else(
     others = [file for file in page.parent.iterdir() if file.is_file() and file not in pages]
     assert others
     assert all(file.stat().st_mode & 0o077 == 0 for file in others)
+
+
+@pytest.mark.parametrize(
+    ("axes", "longer"), [((), "--profile hour"), ((("pattern", "full-mesh-4"),), "--profile rfc2889")]
+)
+def test_what_measures_longer_is_a_profile_that_has_the_cells(
+    tmp_path: Path, axes: tuple, longer: str
+) -> None:
+    with RunStore.create(tmp_path, "run", header()) as store:
+        maker = Maker(store)
+        one = cell("switch", axes=axes)
+        seqs, low, high = maker.search(one, 400_000, 1_000_000)
+        value = Quantity(metric=THROUGHPUT, number=low.load_fps, unit="frames/s")
+        maker.outcome(
+            one,
+            THROUGHPUT,
+            OutcomeType.MEASURED,
+            values=(value,),
+            lower=low,
+            upper=high,
+            trials=tuple(seqs),
+        )
+    said = str(following(facts(read_run(store.folder))))
+    assert longer in said
+    assert "Measure longer" in said
