@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.workload.offered_frames import HOP_LIMIT, OfferedFrames, Seen
@@ -27,7 +28,12 @@ class Outage:
 
 
 class MovingFrames(OfferedFrames):
-    """Offers frames to what may be at one of several distances, each known by its number of routers."""
+    """Offers frames to what may be at one of several distances, each known by its number of routers.
+
+    `answers`: say at the second port that its address is there, to whoever asks.
+    """
+
+    answers: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -36,13 +42,16 @@ class MovingFrames(OfferedFrames):
         frame_octets: int,
         interval_us: int,
         ways: tuple[int, ...],
-        answers: bool = False,
     ) -> None:
-        """`ways` are the numbers of routers that may have forwarded a frame; `answers` as its base has it."""
+        """`ways` are the numbers of routers that may have forwarded a frame."""
         self._left_of = {HOP_LIMIT - routers: routers for routers in ways}
         self._way: dict[int, int] = {}
         super().__init__(
-            ports, frame_octets=frame_octets, interval_us=interval_us, routers=ways[0], answers=answers
+            ports,
+            frame_octets=frame_octets,
+            interval_us=interval_us,
+            routers=ways[0],
+            answers=self.answers,
         )
 
     def _forget(self) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api.protocols import Missing, Pod, TesterPort
+from bmwg.drivers.api.protocols import Missing, Pod
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths import queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
@@ -42,17 +42,8 @@ _SUBNET = OUTER[1].subnets[0]
 class FlowFrames(MovingFrames):
     """Offered frames of several flows, in turn; each tells by its source address who forwarded it last."""
 
+    answers: ClassVar[bool] = True  # the replicas ask for the second port's address
     _by: dict[int, int]
-
-    def __init__(
-        self,
-        ports: tuple[TesterPort, TesterPort],
-        *,
-        frame_octets: int,
-        interval_us: int,
-        ways: tuple[int, ...],
-    ) -> None:
-        super().__init__(ports, frame_octets=frame_octets, interval_us=interval_us, ways=ways, answers=True)
 
     def _forget(self) -> None:
         super()._forget()

@@ -6,15 +6,12 @@ import os
 from dataclasses import replace
 
 import pytest
+from tests.contract.acts_support import executed
 
 from bmwg.drivers.machines import guest_kernel, moving_machine, qemu
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.pvp_moving import MEMORY_OCTETS
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import guest_resizes
 from bmwg.drivers.workload.guest_resizes import LESS_OCTETS, GuestCpus, GuestResizes
-from bmwg.drivers.workload.of_acts import Ground
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.proofs import contradictions
@@ -42,16 +39,7 @@ def resized(tmp_path):
     def run(mode: str = MEMORY, **changes) -> tuple[ActsSpec, ActsResult]:
         planned = PLAN[mode, ""]
         spec = replace(planned.spec, number=1, **changes)
-        with open_bed(
-            load_testbed(None), Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path), tmp_path
-        ) as bed:
-            ground = Ground(bed=bed, cell=profile.of_frames(planned))
-            workload = GuestResizes(ground)
-            assert workload.probe() is None
-            workload.attach((ground,))
-            found = workload.run(spec)
-            workload.detach()
-        assert bed.undo.pending == ()
+        found = executed(GuestResizes, planned, spec, tmp_path)
         assert contradictions(spec, found) == ()
         return spec, found
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.contract.paths_support import traces
+from tests.contract.acts_support import executed
 
 from bmwg.drivers.containers import docker_daemon, limits, pod_programs
 from bmwg.drivers.containers.bundle import PodSpec
@@ -49,23 +49,10 @@ HOLDS_OCTETS = 48 << 20
 
 @pytest.fixture
 def resized(tmp_path):
-    """Run one execution; nothing of it may be left."""
-
     def run(mode: str, beside: str = "", **changes) -> tuple[ActsSpec, ActsResult]:
         planned = PLAN[mode, beside]
         spec = replace(planned.spec, number=1, **changes)
-        with open_bed(
-            load_testbed(None), Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path), tmp_path
-        ) as bed:
-            ground = Ground(bed=bed, cell=profile.of_frames(planned))
-            workload = PodResizes(ground)
-            assert workload.probe() is None
-            before = traces(bed.run_dir, bed.token)
-            workload.attach((ground,))
-            found = workload.run(spec)
-            workload.detach()
-            assert traces(bed.run_dir, bed.token) == before
-        assert bed.undo.pending == ()
+        found = executed(PodResizes, planned, spec, tmp_path)
         assert contradictions(spec, found) == ()
         return spec, found
 

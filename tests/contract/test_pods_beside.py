@@ -9,13 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.contract.paths_support import traces
+from tests.contract.acts_support import executed
 
-from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import pod_batches, pods_beside
-from bmwg.drivers.workload.of_acts import Ground
 from bmwg.drivers.workload.pods_beside import PodsBeside
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
@@ -37,22 +33,9 @@ SLEEP_S = 2.0
 
 @pytest.fixture
 def lived(tmp_path):
-    """Run one execution; nothing of it may be left."""
-
     def run(beside: str, **changes) -> tuple[ActsSpec, ActsResult]:
         spec = replace(PLAN[beside].spec, number=1, first_frame_s=60.0, **changes)
-        with open_bed(
-            load_testbed(None), Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path), tmp_path
-        ) as bed:
-            ground = Ground(bed=bed, cell=profile.of_frames(PLAN[beside]))
-            workload = PodsBeside(ground)
-            assert workload.probe() is None
-            before = traces(bed.run_dir, bed.token)
-            workload.attach((ground,))
-            found = workload.run(spec)
-            workload.detach()
-            assert traces(bed.run_dir, bed.token) == before
-        assert bed.undo.pending == ()
+        found = executed(PodsBeside, PLAN[beside], spec, tmp_path)
         assert contradictions(spec, found) == ()
         return spec, found
 

@@ -8,14 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.contract.paths_support import traces
+from tests.contract.acts_support import executed
 
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.ports import interfaces, sysctl
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import replicas
-from bmwg.drivers.workload.of_acts import Ground
 from bmwg.drivers.workload.replicas import FLOWS, Group, Replicas
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.acts import profile
@@ -37,32 +33,17 @@ pytestmark = [
 
 @pytest.fixture
 def changed(tmp_path):
-    """Run one execution; nothing of it may be left."""
-
     def run(**changes) -> tuple[ActsSpec, ActsResult]:
         spec = replace(PLANNED.spec, number=1, **changes)
-        with open_bed(
-            load_testbed(None), Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path), tmp_path
-        ) as bed:
-            ground = Ground(bed=bed, cell=profile.of_frames(PLANNED))
-            workload = Replicas(ground)
-            assert workload.probe() is None
-            node = bed.node(bed.sides()[0].node)
-
-            def standing() -> tuple[object, ...]:
-                names = {one["name"] for one in node.call(interfaces.listing)}
-                policy = node.call(sysctl.read, key="net.ipv4.fib_multipath_hash_policy")
-                return names, policy, traces(bed.run_dir, bed.token)
-
-            before = standing()
-            workload.attach((ground,))
-            found = workload.run(spec)
-            workload.detach()
-            assert standing() == before
-        assert bed.undo.pending == ()
-        return spec, found
+        return spec, executed(Replicas, PLANNED, spec, tmp_path, standing)
 
     return run
+
+
+def standing(bed) -> tuple[object, ...]:
+    node = bed.node(bed.sides()[0].node)
+    names = {one["name"] for one in node.call(interfaces.listing)}
+    return names, node.call(sysctl.read, key="net.ipv4.fib_multipath_hash_policy")
 
 
 def test_a_second_replica_gets_flows_and_gives_them_back_and_both_counts_agree(changed) -> None:

@@ -154,17 +154,13 @@ RESIZE = Experiment(
     hosting=VM,
     answer=Answer.RESIZES,
 )
-REPLICATE = Experiment(
+RESIZE_POD = replace(RESIZE, test_id="LC-RESIZE-2", metric="pod_resize", path=PATH, hosting=POD)
+REPLICATE = replace(
+    RESIZE_POD,
     test_id="LC-REPLICA-1",
     metric="replica_change",
-    places=(
-        Place(stage=Stage.OPERATION, criterion=Criterion.SPEED),
-        Place(stage=Stage.OPERATION, criterion=Criterion.RELIABILITY, part="lost_frames"),
-        Place(stage=Stage.OPERATION, criterion=Criterion.SCALE),
-    ),
-    answer=Answer.RESIZES,
+    places=(*RESIZE.places, Place(stage=Stage.OPERATION, criterion=Criterion.SCALE)),
 )
-RESIZE_POD = replace(RESIZE, test_id="LC-RESIZE-2", metric="pod_resize", path=PATH, hosting=POD)
 
 
 @cache

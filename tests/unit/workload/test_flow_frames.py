@@ -73,3 +73,35 @@ def test_shares_are_settled_when_the_last_flow_has_moved_for_good(frames) -> Non
     for at in range(2 * FLOWS, 3 * FLOWS):
         offer(frames, at, TWO if at % FLOWS in (3, 5) else ONE)
     assert frames.settled_ns(asked * MS) == (2 * FLOWS + 5) * MS + MS // 2
+
+
+def test_a_flow_that_moved_before_the_request_is_no_part_of_it_and_one_that_moves_twice_has_its_last(
+    frames,
+) -> None:
+    for at in range(2 * FLOWS):  # flow 7 moves in the second turn, before the request
+        offer(frames, at, TWO if at % FLOWS == 7 and at >= FLOWS else ONE)
+    asked = 2 * FLOWS * MS
+    assert frames.settled_ns(asked) is None
+    for turn, by in ((2, TWO), (3, ONE), (4, TWO)):
+        for at in range(turn * FLOWS, (turn + 1) * FLOWS):
+            offer(frames, at, by if at % FLOWS == 9 else TWO if at % FLOWS == 7 else ONE)
+    assert frames.settled_ns(asked) == (4 * FLOWS + 9) * MS + MS // 2
+
+
+def test_what_came_amid_an_act_is_of_its_own_frames_and_oddities(frames) -> None:
+    for at in (0, 1):
+        offer(frames, at, ONE)
+    frames._sent[2] = frames._sent[3] = 2 * MS
+    frames._number = 4
+    frames._count(3, 3 * MS, told=HOPS | ONE)
+    frames._count(2, 3 * MS, told=HOPS | ONE)  # after a later one, and before the act
+    odd = frames.oddities
+    assert odd == (1, 0)
+    for at in (10, 11, 12):
+        offer(frames, at, None if at == 11 else ONE)
+    counted = frames.outage(10 * MS, 200 * MS)
+    seen = frames.amid(counted, (10 * MS + MS // 2, 9 * MS), 3 * MS, odd)
+    assert (seen.offered, seen.received, seen.reordered, seen.bypassed) == (3, 2, 0, 0)
+    assert (seen.first_ns, seen.not_before_ns, seen.last_ns) == (10 * MS + MS // 2, 9 * MS, 3 * MS)
+    late = frames.amid(counted, (150 * MS, 9 * MS), None, odd)  # it came when nothing was counted any more
+    assert (late.first_ns, late.not_before_ns) == (None, None)
