@@ -20,7 +20,7 @@ from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import ab
 from bmwg.drivers.workload.row import Row, open_row
 
-NEEDED = {"squid": "squid", "apache2": "apache2-bin", "ab": "apache2-utils"}
+NEEDED = {"squid": "squid-openssl", "apache2": "apache2-bin", "ab": "apache2-utils"}
 ABSENT = [package for program, package in NEEDED.items() if shutil.which(program) is None]
 needs_http = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
