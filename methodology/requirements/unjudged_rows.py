@@ -94,7 +94,7 @@ def read(sources: Iterable[Source], *, ours: bool = False) -> tuple[dict[str, Un
     rows: dict[str, Unjudged] = {}
     faults: list[str] = []
     for source in sources:
-        document = parse(source.text, ours=ours)
+        document = parse(source.text)
         found = () if ours else problems(document.data, "unjudged")
         wrong = [str(one) for one in (*document.problems, *found)]
         faults += [f"{source.name}: {one}" for one in wrong]
