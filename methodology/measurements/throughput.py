@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from bmwg.methodology.answers import throughput, throughput_search
 from bmwg.methodology.benchmarks import imix
@@ -13,6 +14,7 @@ from bmwg.methodology.matrix import ACCURACY, SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
 from bmwg.methodology.mlrsearch import engine
 from bmwg.methodology.mlrsearch import outcome as goal_outcomes
+from bmwg.methodology.mlrsearch.goal import ControllerInput
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION, MLRSEARCH, TST009
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity
@@ -91,11 +93,10 @@ class Throughput:
             trials += closing.USUAL_TRIALS
             return _with_checks(trials, trials * profile.trial_duration_s, profile)
         limit = int(max_load_fps * _ASSUMED_SHARE)
-        bench = ModelBench(device=HardLimit(limit_fps=limit), seed=0)
-        found = engine.search(bench.measure, profile.controller_input(cell, max_load_fps=max_load_fps))
+        searched, searched_s = _of_model(profile.controller_input(cell, max_load_fps=max_load_fps), limit)
         finals = [goal.goal_final_trial_duration_s for goal in profile.search.goals]
-        trials = float(len(found.trials) + closing.USUAL_TRIALS * len(set(finals)))
-        traffic_s = found.traffic_s + closing.USUAL_TRIALS * sum(set(finals))
+        trials = float(searched + closing.USUAL_TRIALS * len(set(finals)))
+        traffic_s = searched_s + closing.USUAL_TRIALS * sum(set(finals))
         if any(profile.sustained(cell, limit, number) is not None for number in range(len(finals))):
             trials, traffic_s = trials + 1, traffic_s + sustained.LONG_S
         return _with_checks(trials, traffic_s, profile, sorted(set(finals)))
@@ -129,6 +130,13 @@ class Throughput:
         if self.of_rfc2544 and not profile.finds_rfc2544:
             return profile.searching(BISECTION)
         return profile if self.algorithm is None else profile.searching(self.algorithm)
+
+
+@cache
+def _of_model(wanted: ControllerInput, limit_fps: int) -> tuple[int, float]:
+    """Return how many trials a search takes on a model, and their seconds: once for equal traffic."""
+    found = engine.search(ModelBench(device=HardLimit(limit_fps=limit_fps), seed=0).measure, wanted)
+    return len(found.trials), found.traffic_s
 
 
 def after(asked: Asked, profile: Profile, answered: throughput_search.Answered) -> Answered:
