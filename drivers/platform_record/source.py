@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import hashlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -23,6 +24,7 @@ SLOW_BUDGET_S = 45.0  # choice: a translated machine took 10 to 30 s for its who
 _SLOWNESS = 10.0  # choice: a translated CPU has been seen to take 1.5 to 4 s for what has 2 s
 # digests of files that this process has read, under all that shows that a file is still the same
 _digests: dict[tuple[str | int, ...], str] = {}
+_versions: dict[tuple[str | int, ...], str] = {}  # the same of what programs tell for `--version`
 
 
 class LocalSource:
@@ -70,9 +72,7 @@ class LocalSource:
 
     def digest(self, path: str, /) -> str:
         """SHA-256 of a file; one that was neither written nor replaced since is not read again."""
-        about = os.stat(path)
-        # the change time cannot be set back, unlike the modification time
-        key = (path, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        key = _as_it_is(path)
         if key not in _digests:
             _digests[key] = hashlib.sha256(self.read_bytes(path)).hexdigest()
         return _digests[key]
@@ -89,7 +89,8 @@ class LocalSource:
         """Run a command without a shell, without input, in a session of its own, and give its output.
 
         A command that is not there, fails, or does not end in time is Unread; in the last case its whole
-        session is ended.
+        session is ended. A program that was neither written nor replaced since is not asked for its version
+        again, also by a later record of this process.
         """
         said = " ".join(argv)
         if (kept := self._kept.get(("run", *argv))) is not None:
@@ -98,6 +99,10 @@ class LocalSource:
         if left_s <= 0:
             raise Unread(f"{said}: not run, the time for commands of this record is spent")
         environment = {"PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/bin:/bin", "LC_ALL": "C"}
+        program = shutil.which(argv[0], path=environment["PATH"]) if argv[1:] == ["--version"] else None
+        asked = _as_it_is(program) if program else ()
+        if asked and asked in _versions:
+            return _versions[asked]
         try:
             process = subprocess.Popen(
                 argv,
@@ -125,6 +130,8 @@ class LocalSource:
             raise Unread(f"{said}: exit status {process.returncode}, {shown or 'nothing said'}")
         text = output[:_OUTPUT_OCTETS].decode("utf-8", "replace")
         self._kept["run", *argv] = text
+        if asked:
+            _versions[asked] = text
         return text
 
     def netlink(self, what: str, /, name: str = "") -> JsonValue:
@@ -132,6 +139,12 @@ class LocalSource:
         if (kept := self._kept.get((what, name))) is None:
             kept = self._kept[what, name] = netlink.dump(what, name)
         return kept
+
+
+def _as_it_is(path: str) -> tuple[str | int, ...]:
+    """What shows that a file is still the same; its change time cannot be set back, as the other one can."""
+    about = os.stat(path)
+    return path, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:

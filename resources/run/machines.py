@@ -68,7 +68,7 @@ class Machines:
         self._here = tests_from_here or not self.hosts
         self.held: Mapping[str, Mapping[str, Any]] = {}
         self.meter: Meter | None = None  # of the machine under test, once the run has one
-        _, mine, _ = toolkit_state()
+        mine = toolkit_state()[1] if self.hosts else None
         for name, host in self.hosts.items():
             _, theirs, _ = host.call(provenance.toolkit_state)
             if mine and theirs and mine != theirs:
