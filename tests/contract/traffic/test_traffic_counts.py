@@ -29,7 +29,7 @@ def lanes_bed(kind, run_dir):
     return nullcontext(bed.linked(kind, (device, device)))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def simulated():
     with SimulatedTraffic(SimulatedConfig()) as driver:
         ports = tuple(TesterPort(name=f"p{side}", io="none", device=f"p{side}") for side in (0, 1))
@@ -37,9 +37,15 @@ def simulated():
         yield driver
 
 
-@pytest.fixture(params=["simulated", "xdp", "af_xdp", "af_packet", "2 ring", "2 vhost", "2 af_packet"])
+@pytest.fixture(
+    scope="module", params=["simulated", "xdp", "af_xdp", "af_packet", "2 ring", "2 vhost", "2 af_packet"]
+)
 def driver(request, run_dir):
-    """Every driver, attached; the embedded one on its port kinds, with one lane and with two."""
+    """Every driver, attached; the embedded one on its port kinds, with one lane and with two.
+
+    The tests of one stand together. The last one is attached until the module ends, and has a tester of its
+    own: that of one lane is free then.
+    """
     if request.param == "simulated":
         yield request.getfixturevalue("simulated")
         return
