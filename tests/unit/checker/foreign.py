@@ -19,7 +19,7 @@ sys.path.append(str(Path(__file__).parents[1] / "verify"))
 import replayable
 import runs
 
-from bmwg.methodology.profiles.reading import parse_profile
+from bmwg.methodology.profiles.reading import profile_of
 from bmwg.methodology.trial.judging import assess
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.reading import read_evidence
@@ -44,7 +44,7 @@ def said(make: Callable[[], Evidence], *changes: Change) -> Callable[[], Evidenc
         trials = replayable.bodies(folder)
         for change in changes:
             change(run, trials, platform)
-        policy = parse_profile(json.dumps(run["profile"]), source="run.json").policy
+        policy = profile_of(run["profile"], source="run.json").policy
         for body in trials:
             found = assess(result_from_json(of_today(body)), policy)
             body["assessment"] = {"validity": found.validity.value, "reason": found.reason}

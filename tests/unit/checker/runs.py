@@ -8,6 +8,7 @@ A run of the same description is made once a session.
 from __future__ import annotations
 
 import copy
+import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -30,7 +31,8 @@ from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import ClauseVerdict
 from bmwg.resources.kinds.frames.bench import Bench
-from bmwg.resources.run import open_run, progress
+from bmwg.resources.run import header, open_run, progress
+from bmwg.resources.run.provenance import toolkit_state
 from bmwg.resources.run.settings import Settings
 
 SIMULATED = Path(__file__).parents[3] / "testbeds" / "simulated.yaml"
@@ -135,11 +137,11 @@ def run(
     is made: it replaces a step of the real code by one that is wrong. Without `small` the profile stays
     whole.
     """
-    wanted = _deep(copy.deepcopy(dict(load_profile(base).data)), SMALL if small else {})
+    wanted = _deep(copy.deepcopy(_shipped(base)), SMALL if small else {})
     wanted = _deep(wanted, profile or {})
-    bed = _deep(yaml.safe_load(SIMULATED.read_text("utf-8")), testbed or {})
+    bed = _deep(copy.deepcopy(_simulated()), testbed or {})
     bed["tester"]["options"] |= {"stall_ratio": 0.0, **(device or {})}
-    key = yaml.safe_dump([list(tests or (TPUT,)), wanted, bed, waited, sorted(deviations)])
+    key = json.dumps([tests or (TPUT,), wanted, bed, waited, sorted(deviations)], sort_keys=True)
     made = submission
 
     def make() -> Evidence:
@@ -150,8 +152,18 @@ def run(
 
 
 @cache
+def _shipped(name: str) -> dict[str, Any]:
+    return dict(load_profile(name).data)
+
+
+@cache
+def _simulated() -> dict[str, Any]:
+    return dict(yaml.safe_load(SIMULATED.read_text("utf-8")))
+
+
+@cache
 def _made(key: str, tester: type[Tester], broken: Callable[[], AbstractContextManager[object]]) -> Evidence:
-    tests, profile, testbed, waited, deviations = yaml.safe_load(key)
+    tests, profile, testbed, waited, deviations = json.loads(key)
     folder = ROOT[0] / f"made-{len(list(ROOT[0].iterdir()))}"
     folder.mkdir()
     (folder / "profile.yaml").write_text(yaml.safe_dump(profile), encoding="utf-8")
@@ -172,9 +184,11 @@ def _made(key: str, tester: type[Tester], broken: Callable[[], AbstractContextMa
         stack.enter_context(patch.object(reading, "undeclared", lambda data: []))
         stack.enter_context(patch.object(open_run, "machine_record", lambda *_: machine()))
         stack.enter_context(patch.object(open_run, "write_report", lambda made: made))
+        stack.enter_context(patch.object(header, "toolkit_state", _toolkit))
         stack.enter_context(broken())
         # What a run tells its operator goes to the terminal past every redirection; it is of no use here.
         stack.enter_context(patch.object(progress.LineDisplay, "_print", lambda *a, **k: None))
+        stack.enter_context(patch.object(progress.LineDisplay, "trial", lambda *a, **k: nullcontext()))
         bench = Bench.open(settings, set(tests), clock)
         try:
             for test in tests:
@@ -198,15 +212,26 @@ def _made(key: str, tester: type[Tester], broken: Callable[[], AbstractContextMa
     return read_evidence(FolderFiles(folder / "made"))
 
 
+_toolkit = cache(toolkit_state)
+
+
 @cache
 def machine() -> dict[str, Any]:
     """Return this machine's record, taken once."""
     return dict(collect())
 
 
+_JUDGED: dict[int, tuple[Evidence, Judgement]] = {}  # by the identity of a run that is kept
+
+
 def judged(evidence: Evidence) -> Judgement:
-    """Judge a run as if a committed toolkit had sent frames: the state of a run is no rule's affair."""
-    return judge(as_measured(evidence))
+    """Judge a run as if a committed toolkit had sent frames: the state of a run is no rule's affair.
+
+    One run serves many rules, and is judged once.
+    """
+    if id(evidence) not in _JUDGED:
+        _JUDGED[id(evidence)] = evidence, judge(as_measured(evidence))
+    return _JUDGED[id(evidence)][1]
 
 
 def as_measured(evidence: Evidence) -> Evidence:
