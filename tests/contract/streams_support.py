@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bmwg.drivers import registry
+from bmwg.drivers.nodes import process
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.undo.ledger import Ledger
@@ -94,3 +96,14 @@ def offered(workload, between, asked: StreamsSpec):
     result = workload.run(asked)
     last = crossings.look(between.crossed)
     return replace(result, wall_ns=1, crossings=crossings.between(between.crossed, (asked.way,), first, last))
+
+
+def programs_of(between) -> list[tuple[int, list[bytes]]]:
+    """The processes in the network of these ends' pods, with their words: no other test's is among them."""
+    spaces = {os.readlink(f"/proc/{end.pod.pid}/ns/net") for end in (*between.ends, *between.more)}
+    found = []
+    for pid, words in process.each("cmdline"):
+        with suppress(OSError):  # it ended meanwhile
+            if os.readlink(f"/proc/{pid}/ns/net") in spaces:
+                found.append((pid, words))
+    return found

@@ -21,7 +21,7 @@ from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, UNIKERNEL, Validity
 
-pytestmark = [pytest.mark.quiet, *needs("iperf3")]
+pytestmark = needs("iperf3")
 PATH = "client-server"
 
 

@@ -12,10 +12,9 @@ import time
 from dataclasses import replace
 
 import pytest
-from tests.contract.streams_support import opened, spec
+from tests.contract.streams_support import opened, programs_of, spec
 
 from bmwg.drivers import registry
-from bmwg.drivers.nodes import process
 from bmwg.drivers.workload.mpi import Mpi
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
@@ -73,7 +72,7 @@ def test_blocks_cross_every_interface_in_both_directions_and_no_program_stays(be
         for one in found.crossings:
             assert one.octets >= found.received_octets > 0, one.at
         assert found.effective["processes"] == 8
-        left = [words for _, words in process.each("cmdline") if words[0].endswith((b"orted", b"alltoall"))]
+        left = [words for _, words in programs_of(between) if words[0].endswith((b"orted", b"alltoall"))]
         assert left == []
 
 
@@ -102,7 +101,7 @@ def test_a_daemon_that_is_killed_is_a_fault_and_the_next_execution_holds(bed):
         def kill() -> None:
             end_s = time.monotonic() + 10
             while not killed and time.monotonic() < end_s:
-                for pid, words in process.each("cmdline"):
+                for pid, words in programs_of(between):
                     if words[0] == b"orted":
                         with contextlib.suppress(ProcessLookupError):
                             os.kill(pid, signal.SIGKILL)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.paths_support import traces
-from tests.contract.streams_support import WAYS, needs, offered, opened, path_of, spec, udp
+from tests.contract.streams_support import WAYS, needs, offered, opened, path_of, programs_of, spec, udp
 
 from bmwg.drivers.containers import pod_programs
 from bmwg.drivers.network import datapath, ovs_parts
@@ -27,7 +27,7 @@ from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Way
 from bmwg.methodology.records import ENGINES, Validity
 
-pytestmark = [pytest.mark.quiet, *needs("iperf3")]
+pytestmark = needs("iperf3")
 _OURS = str(100_000 + os.getpid())  # seconds by which a process of this test is known on the machine
 
 
@@ -117,7 +117,7 @@ def test_a_server_that_is_killed_is_a_fault_in_the_programs_words(bed):
         def kill() -> None:
             end_s = time.monotonic() + 8
             while not killed and time.monotonic() < end_s:
-                for pid, words in process.each("cmdline"):
+                for pid, words in programs_of(between):
                     if words[:2] == [b"iperf3", b"--server"]:
                         time.sleep(0.5)
                         with contextlib.suppress(ProcessLookupError):

@@ -17,7 +17,7 @@ from bmwg.drivers.testbed.port_kind import port_kind
 from bmwg.drivers.testbed.row import row_hosts
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.trial.cpu_lists import cpu_list
-from bmwg.schemas import load
+from bmwg.schemas import document, load
 from bmwg.schemas.document import parse
 from bmwg.schemas.validation import problems
 
@@ -117,6 +117,24 @@ def test_aliases_that_unfold_without_end_are_refused_quickly(tmp_path):
     assert refusal(file).error_id == "CFG-02"
     file.write_text("a: &a [*a]\n")
     assert refusal(file).error_id == "CFG-02"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: b\tc",
+        "a:\t b",
+        "a: {b: c? d}",
+        "a: b\n\ufeff\nc: d",
+        "rks:   !  \n",
+        "a: !x b",
+        "- " * 2_000 + "x",
+    ],
+)
+def test_a_text_that_the_c_library_reads_otherwise_is_read_as_without_it(monkeypatch, text):
+    found = document.parse(text)
+    monkeypatch.setattr(document, "_FAST", yaml.SafeLoader)
+    assert found == document.parse(text)
 
 
 def test_deep_nesting_is_a_problem_not_a_crash():

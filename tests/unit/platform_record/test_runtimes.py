@@ -32,3 +32,14 @@ def test_a_runtime_that_is_slow_to_tell_its_version_is_told():
     container(group)
     told = group.fields["runtimes"]["value"]
     assert told == {name: f"{name} version 29.9.9, build stub" for name in SLOW}
+
+
+def test_a_program_is_asked_for_its_version_again_where_its_file_changed(tmp_path, monkeypatch):
+    program, asked = tmp_path / "told", tmp_path / "asked"
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for version in ("1", "22"):
+        program.write_text(f"#!/bin/sh\necho x >> {asked}\necho {version}\n")
+        program.chmod(0o755)
+        told = [LocalSource().run(["told", "--version"]) for _ in range(2)]
+        assert told == [f"{version}\n"] * 2
+    assert asked.read_text() == "x\n" * 2
