@@ -17,7 +17,7 @@ from bmwg.schemas.validation import Problem, shown
 MAX_NODES = 50_000  # choice: bounds what nested aliases can unfold to
 MAX_DEPTH = 100  # choice: our deepest document has eight levels
 MAX_COLUMNS = 500  # choice: blocks nest by two levels a column at most, which the C library's stack holds
-_ODD = re.compile("[\t!?\ufeff]")  # where the C library takes what the other one refuses, or as another value
+_ODD = re.compile("[\t!?\ufeff\x85\u2028\u2029]")  # where the C library differs, or might
 _BRACKETS = re.compile(r"[\[\]{}]")
 _FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a PyYAML without the C library has none
 _PLAIN = {
