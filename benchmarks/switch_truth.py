@@ -2,7 +2,8 @@
 
 `python3 benchmarks/switch_truth.py --frames 10000000` prints JSON. All ports together send so many frames, in
 trials of 30 s at most; in every second trial the switch knows none of the addresses and floods. A frame is
-received, lost or flooded, and both count the same. Root; makes namespaces of its own and removes them.
+received, lost or flooded, and both count the same. A frame that a ring of the tester's still held was not
+sent; for which port it was is not known. Root; makes namespaces of its own and removes them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ def wrong(result: TrialResult) -> list[str]:
     found = []
     names = sorted(name.removesuffix(".sent_frames") for name in told if name.endswith(".sent_frames"))
     sent = [told[f"{name}.sent_frames"] for name in names]
+    held = sum(told[f"{name}.held_frames"] for name in names)  # in rings; for which ports nobody knows
+    if sum(one.sent_frames for one in result.streams) != sum(sent):
+        found.append(f"the ports were sent other than the {sum(sent)} frames that left")
     for number, (name, one) in enumerate(zip(names, result.streams, strict=True)):
         came = one.received_frames + one.duplicate_frames + one.corrupt_frames + one.foreign_frames
         came += one.flooded_frames + told[f"{name}.returned_frames"] + told[f"{name}.stale_frames"]
@@ -43,8 +47,8 @@ def wrong(result: TrialResult) -> list[str]:
         left = told[f"{name}.tx_packets"] + told.get(f"{name}.tx_dropped", 0)  # the switch's full queue drops
         if left != sent[number]:
             found.append(f"{name}: the kernel took {left} frames, the tester sent {sent[number]}")
-        if one.sent_frames != pattern.meant_for(number, sent):
-            meant = pattern.meant_for(number, sent)
+        meant = pattern.meant_for(number, sent)
+        if abs(one.sent_frames - meant) > held:
             found.append(f"{name}: {one.sent_frames} frames are for it, by its senders {meant}")
         if one.sent_frames != one.received_frames + one.lost_frames:
             found.append(f"{name}: sent is not received and lost")
