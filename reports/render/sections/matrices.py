@@ -31,6 +31,7 @@ RESULTS = (Criterion.SPEED, Criterion.ACCURACY, Criterion.RELIABILITY)  # rfc817
 _SHOWN_MATRICES = 40  # choice: more is no reading
 _SHOWN_ROWS = 24  # choice: a longer list is folded
 _SHOWN_REASONS = 3  # choice: the rest is counted
+_MOST_OF_A_REASON = 160  # choice: four lines of a cell
 _REPETITIONS = "repetitions"  # the number of them among an answer's values
 _SHOWN_NUMBERS = 4  # choice: the same
 _ASKED = ("experiment", "workload", "cycles", "octets")  # axes that are no capacity
@@ -200,7 +201,13 @@ def gap(stage: Stage, criterion: Criterion, stands: Sequence[Standing], of_run: 
 
 def _some(texts: Sequence[str]) -> str:
     more = f" and {len(texts) - _SHOWN_REASONS} further" if len(texts) > _SHOWN_REASONS else ""
-    return "; ".join(texts[:_SHOWN_REASONS]) + more
+    return "; ".join(map(_brief, texts[:_SHOWN_REASONS])) + more
+
+
+def _brief(reason: str) -> str:
+    """Return a reason as a cell has room for it: of a long list the first; all stands by the answer."""
+    first, _, others = reason.partition("; ")
+    return f"{first} and so on" if others and len(reason) > _MOST_OF_A_REASON else reason
 
 
 def _is_made(cell: Cell) -> bool:

@@ -23,7 +23,7 @@ from bmwg.methodology.requirements.vsperf_tests import tests as vsperf_tests
 from bmwg.reports.render.blocks import Fold, Grid, flat, parts
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.forms.html import html
-from bmwg.reports.render.sections.matrices import UNMEASURED, matrices
+from bmwg.reports.render.sections.matrices import UNMEASURED, _brief, matrices
 from bmwg.reports.render.sections.vsperf_coverage import AMONG_THROUGHPUTS, coverage
 from bmwg.reports.store import RunStore, read_run
 
@@ -191,3 +191,11 @@ def test_a_part_that_an_answer_does_not_tell_is_no_result(tmp_path: Path) -> Non
     )
     assert Standing(place=STARTED, outcome=outcome).measured
     assert not Standing(place=REMOVED, outcome=outcome).measured
+
+
+def test_a_cell_has_room_for_the_first_of_many_reasons_and_for_a_whole_short_one() -> None:
+    each = "resize 1: for 1.2 ms before the first frame came none was offered"
+    many = f"pod_resize: 0 of 3 repetitions are valid: {'; '.join([each] * 7)}"
+    assert _brief(many) == f"pod_resize: 0 of 3 repetitions are valid: {each} and so on"
+    assert _brief("policy: no rules; no agent") == "policy: no rules; no agent"
+    assert _brief("x" * 400) == "x" * 400
