@@ -21,9 +21,6 @@ from tests.faults.support import (
 
 from bmwg.drivers.undo.ledger import cleanup
 
-# a resume holds the machine against the beginning: a switch of a test beside it would be another machine
-pytestmark = pytest.mark.quiet
-
 POINTS = int(os.environ.get("FAULTS_POINTS", "4"))
 SEED = int(os.environ.get("FAULTS_SEED", "9971"))
 MODEL = {"knee_fps": 800_000, "tester_limit_fps": 1_500_000, "stall_ratio": 0.1, "seed": 7}
