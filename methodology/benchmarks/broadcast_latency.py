@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from bmwg.methodology.benchmarks.concluded import Concluded
 from bmwg.methodology.benchmarks.statistics import spread
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
-from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
+from bmwg.methodology.search.stepwise import Procedure, Run, repetitions
 from bmwg.methodology.trial.judging import JudgedTrial
 from bmwg.methodology.trial.pattern import MOST_PORTS
 from bmwg.methodology.trial.traffic import Traffic
@@ -47,18 +47,8 @@ class BroadcastLatencyGoal:
 
 def procedure(goal: BroadcastLatencyGoal) -> Procedure[Sequence[JudgedTrial]]:
     """Take one valid trial for each repetition."""
-    found = []
-    for number in range(goal.repetitions):
-        trial = yield from valid_trial(
-            goal.spec(),
-            f"repetition {number + 1}",
-            max_repeats=goal.max_repeats,
-            short_limit=1 + goal.max_repeats,
-        )
-        if trial is None:
-            raise TesterShortError("the tester could not send one frame")
-        found.append(trial)
-    return tuple(found)
+    short = "the tester could not send one frame"
+    return repetitions(goal.spec(), goal.repetitions, max_repeats=goal.max_repeats, short=short)
 
 
 def latencies_ns(trial: JudgedTrial) -> dict[int, int]:

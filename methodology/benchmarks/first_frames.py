@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks.statistics import spread
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
-from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
+from bmwg.methodology.search.stepwise import Procedure, Run, repetitions
 from bmwg.methodology.trial.judging import JudgedTrial
 from bmwg.methodology.trial.traffic import Traffic
 from bmwg.methodology.trial.trial_limits import MAX_TAGS
@@ -58,18 +58,8 @@ class FirstFramesGoal:
 
 def procedure(goal: FirstFramesGoal) -> Procedure[Sequence[JudgedTrial]]:
     """Take one valid trial for each repetition."""
-    found = []
-    for number in range(goal.repetitions):
-        trial = yield from valid_trial(
-            goal.spec(),
-            f"repetition {number + 1}",
-            max_repeats=goal.max_repeats,
-            short_limit=1 + goal.max_repeats,
-        )
-        if trial is None:
-            raise TesterShortError(f"the tester could not send {goal.load_fps} frames/s")
-        found.append(trial)
-    return tuple(found)
+    short = f"the tester could not send {goal.load_fps} frames/s"
+    return repetitions(goal.spec(), goal.repetitions, max_repeats=goal.max_repeats, short=short)
 
 
 def contradiction(trial: JudgedTrial) -> str:
