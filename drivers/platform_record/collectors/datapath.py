@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.function.tables import TABLE as FUNCTION_TABLE
-from bmwg.drivers.platform_record.collectors.hosting import ends, processes
+from bmwg.drivers.platform_record.collectors.hosting import ends, of_a_run, processes
 from bmwg.drivers.platform_record.collectors.system import packages, without_secrets
 from bmwg.drivers.platform_record.values import (
     Group,
@@ -217,7 +217,7 @@ def vswitch(group: Group) -> None:
     )  # fmt: skip
     running = processes(group)
     named = (pid for pid, name in running.items() if _is_vswitch(name))
-    pid = next((pid for pid in named if not ends(group, pid)), None)
+    pid = next((pid for pid in named if not (ends(group, pid) or of_a_run(group, pid))), None)
     if pid is None:
         for field in fields:
             group.not_applicable(

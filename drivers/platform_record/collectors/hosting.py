@@ -14,6 +14,7 @@ _VERSION_S = 6.0  # choice: on a busy machine dockerd took more than two, and th
 _DAEMONS = ("containerd", "dockerd", "crio", "kubelet")
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"  # fixed in the kernel (PROC_PID_INIT_INO)
 _ABSENT = "no kubelet runs on this machine"
+_RUNS = "/run/bmwg-"  # folders of what runs start begin so
 
 
 def processes(group: Group) -> dict[str, str]:
@@ -43,6 +44,15 @@ def _of_this_network(group: Group, pid: str) -> bool:
         return theirs == group.source.read_link("/proc/self/ns/net")
     except (OSError, Unread):
         return True
+
+
+def of_a_run(group: Group, pid: str) -> bool:
+    """Whether a process is a part of a run: in another network, with the folder of a run in its words.
+
+    A switch of somebody's own in a network of its own is none of a run, and is told.
+    """
+    words = text_or_none(group.source, f"/proc/{pid}/cmdline") or ""
+    return _RUNS in words and not _of_this_network(group, pid)
 
 
 def virtualization(group: Group) -> None:

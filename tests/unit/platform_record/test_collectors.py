@@ -425,3 +425,24 @@ def test_a_switch_that_has_ended_is_none_of_the_machine(sample_source):
     assert drift(before, assemble(source, "machine")) == ()
     source.data["files"]["/proc/900/stat"] = "900 (ovs-vswitchd) S 1 900 900 0"
     assert "vswitch/name" in {change.path for change in drift(before, assemble(source, "machine"))}
+
+
+@pytest.mark.parametrize(
+    ("words", "network", "told"),
+    [
+        (
+            "ovs-vswitchd\0unix:/run/bmwg-vswitch/db.sock\0",
+            "net:[4026532911]",
+            False,
+        ),
+        ("ovs-vswitchd\0unix:/run/bmwg-vswitch/db.sock\0", "net:[4026531840]", True),  # of who asks
+        ("ovs-vswitchd\0unix:/run/openvswitch/db.sock\0", "net:[4026532911]", True),  # somebody's own
+    ],
+)
+def test_a_switch_of_a_run_beside_this_one_is_none_of_the_machine(sample_source, words, network, told):
+    before = assemble(sample_source("bare-metal-two-sockets"), "machine")
+    source = sample_source("bare-metal-two-sockets")
+    source.data["links"] |= {"/proc/self/ns/net": "net:[4026531840]", "/proc/900/ns/net": network}
+    source.data["files"] |= {"/proc/900/comm": "ovs-vswitchd\n", "/proc/900/cmdline": words}
+    changed = {change.path for change in drift(before, assemble(source, "machine"))}
+    assert ("vswitch/name" in changed) is told
