@@ -10,6 +10,7 @@ from bmwg.reports.kinds.requests import physics
 from bmwg.reports.kinds.requests.beside_alone import marks
 from bmwg.reports.kinds.requests.charts import http_plots
 from bmwg.reports.kinds.requests.section import http_section, http_summary
+from bmwg.reports.kinds.requests.sustain_charts import sustain_plots
 from bmwg.reports.rooms import Room
 
 REQUESTS = Room(
@@ -17,7 +18,7 @@ REQUESTS = Room(
     holds=partial(has_answers, kind=KIND),
     section=http_section,
     summary=http_summary,
-    plots=http_plots,
+    plots=lambda run: (*http_plots(run), *sustain_plots(run)),
     rules=physics.RULES,
     questions=physics.PHYSICS.questions,
     marks=marks,

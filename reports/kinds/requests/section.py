@@ -69,7 +69,7 @@ def http_section(run: Run, figure: Callable[[str], list[Block]] = lambda name: [
             lines += _comparison(mine, words, entry.get("published", ""))
             if mine[0].spec.workload is not Workload.START and not mine[0].spec.workload.is_open_loop:
                 lines += _details(mine, words)
-    lines += transactions_section(run, answers)
+    lines += transactions_section(run, answers, figure)
     titles = {name: entry.get("title", name) for name, entry in about.items()}
     lines += option_section(run, answers, words)
     lines += cluster_section(run, answers, words)

@@ -5,7 +5,7 @@ Beside each figure stands that of clients and origin alone, where the run has it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bmwg.methodology.kinds.requests import alone, ip, tls
 from bmwg.methodology.kinds.requests.mixes import APPLICATIONS
@@ -15,6 +15,7 @@ from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.reports.kinds.requests.answers import Answered, at_rate
 from bmwg.reports.kinds.requests.beside_alone import beside, mark
+from bmwg.reports.kinds.requests.sustain_charts import plot_name
 from bmwg.reports.kinds.requests.words import form_words
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.text import NONE, nanoseconds, number_of, sequence
@@ -63,8 +64,10 @@ _HALF_HEAD = (
 )
 
 
-def transactions_section(run: Run, answers: Sequence[Answered]) -> list[Block]:
-    """Return the tests of RFC 9411 that a run answers; empty without one."""
+def transactions_section(
+    run: Run, answers: Sequence[Answered], figure: Callable[[str], list[Block]]
+) -> list[Block]:
+    """Return the tests of RFC 9411 that a run answers, each with its graph; empty without one."""
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     lines: list[Block] = []
     for experiment in RFC9411:
@@ -84,6 +87,7 @@ def transactions_section(run: Run, answers: Sequence[Answered]) -> list[Block]:
         name = entry.get("title", experiment)
         rows = [_row(run, answered, bare) for answered, bare in beside(mine)]
         lines += table(list(_HEAD), rows, f"{name}. After {entry.get('source', 'RFC 9411')}; {held}")
+        lines += figure(plot_name(experiment))
         section = "7.8" if mine[0].spec.tls else "7.4"
         rows = [_at_half(run, one) for one in mine if (one.spec.search or {}).get("latency_s")]
         said = f"{name}: times at half of the rate found. After RFC 9411, section {section}; {held}"

@@ -20,6 +20,7 @@ from bmwg.reports import rooms
 from bmwg.reports.kinds.requests import physics
 from bmwg.reports.kinds.requests.beside_alone import mark
 from bmwg.reports.kinds.requests.section import http_section, http_summary
+from bmwg.reports.kinds.requests.sustain_charts import by_interval, plot_name, sustain_plots
 from bmwg.reports.opened import open_run
 from bmwg.reports.render.blocks import Grid, Paragraph, flat
 from bmwg.reports.render.facts import facts
@@ -74,6 +75,8 @@ def test_an_answer_stands_with_its_function_tls_object_and_kpis(tmp_path: Path) 
     (plain,) = [row for row in rows if any(cell.endswith(" connections") for cell in row)]
     assert plain[2] == "none"
     assert "3 answers" in http_summary(run)
+    graphs = {plot.name: plot for plot in sustain_plots(run)}
+    assert set(graphs) == {plot_name(one.spec.experiment) for one in (of, held)}
     first, bound = run.outcomes[0], "tester limited"
     assert rooms.marks(run) == {first.outcome_id: bound}
     assert any(bound in line for line in summary_lines(run))
@@ -112,6 +115,20 @@ def shown(tmp_path: Path, used: Any, of: Any, limit: int) -> list[Grid]:
         store.add_outcome(cells.REQUESTS.answered(of, told))
         store.close(None, "complete")
     return [block for block in flat(http_section(read_run(tmp_path / "r"))) if isinstance(block, Grid)]
+
+
+def test_a_graph_tells_answers_by_interval_and_of_held_connections_those_that_were_open() -> None:
+    made = Sustained(
+        interval_ns=SECOND_NS // 2,
+        requests_per_connection=1,
+        due_connections=30,
+        opened=30,
+        tried=30,
+        completed=(10, 20),
+        open_ns=(SECOND_NS, 2 * SECOND_NS),
+    )
+    assert by_interval(planned("connections_per_second").spec, made) == [20, 40]
+    assert by_interval(planned("concurrent_connections").spec, made) == [2, 4]
 
 
 @pytest.mark.parametrize(
