@@ -62,7 +62,7 @@ def _chart(run: Run, experiment: str, phases: Sequence[Phase]) -> Plot | None:
     words = form_words(run)
     holds = _holds(phases[0][0].spec)
     within = OPEN_WITHIN if holds else RATE_WITHIN
-    entry = next((one for one in run.profile.get("experiments", []) if one["id"] == experiment), {})
+    titles = {one["id"]: one.get("title") for one in run.profile.get("experiments", [])}
     rows = -(-len(phases) // _COLUMNS)
 
     def draw(figure: Any) -> None:
@@ -76,7 +76,7 @@ def _chart(run: Run, experiment: str, phases: Sequence[Phase]) -> Plot | None:
     what = "Connections open on average" if holds else "Right answers a second"
     return draw_plot(
         plot_name(experiment),
-        f"{entry.get('title', experiment)}: the sustain phase",
+        f"{titles.get(experiment) or experiment}: the sustain phase",
         f"{what}, by interval of the phase (s), in the trial that the figure rests on; the band is within"
         f" {percent(within, 0)} of their mean.",
         (_COLUMNS * _PANEL[0], rows * _PANEL[1] + 0.4),
