@@ -37,6 +37,7 @@ class Switch:
 
     lossy: dict = field(default_factory=dict)  # trial number: port and copies
     unstamped: bool = False
+    short_from: int = 10**9  # trial number from which the tester falls short
     seen: list = field(default_factory=list)
 
     def trial(self, spec, phase):
@@ -61,7 +62,8 @@ class Switch:
                 )
             )
         result = TrialResult(spec=spec, streams=tuple(streams), wall_time_ns=1)
-        self.seen.append(JudgedTrial(seq=number, result=result, validity=Validity.VALID))
+        validity = Validity.VALID if number < self.short_from else Validity.SENT_SHORT
+        self.seen.append(JudgedTrial(seq=number, result=result, validity=validity))
         return self.seen[-1]
 
 
@@ -107,6 +109,13 @@ def test_a_tester_without_time_stamps_gives_no_number():
     outcome, told = answer(Switch(unstamped=True))
     assert outcome.type is OutcomeType.UNSTABLE
     assert "port 1, 2, 3" in outcome.reason
+    assert not told
+
+
+def test_a_tester_that_falls_short_in_one_repetition_gives_no_number_of_fewer():
+    outcome, told = answer(Switch(short_from=3))
+    assert outcome.type is OutcomeType.TESTER_LIMITED
+    assert "could not send one frame" in outcome.reason + outcome.statement
     assert not told
 
 
