@@ -1,6 +1,6 @@
 """The procedure of RFC 9411 for a highest load of transactions (7.2.4, 7.3.4, 7.5.4). Pure.
 
-1. The initial load, the profile's lowest: where the criteria are not met there, nothing follows.
+1. The initial load, the profile's lowest: where the criteria are not met there twice, nothing follows.
 2. The target, the profile's highest load, and where it is not reached the search between both; bounds are
    tried again.
 3. The final iteration at what was found, with the sustain phase of the profile's `sustain_s`; where a
@@ -32,6 +32,7 @@ CONNECTIONS_PER_S = "connections/s"  # of one transaction each: the requests of 
 INITIAL, FINAL, LATENCY = "initial", "final", "latency"
 HALF = "half"  # rfc9411-7.4.3.2: of the rate found, where times are told
 SHORT_LIMIT = 2  # choice: once may be a pause of the clients' machine
+INITIALS = 2  # choice: as for a bound of the search, one pause of the machine is no answer of the function
 LOWER_FINALS = 3  # choice: loads below what was found that are tried for the whole time
 _ENDED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 _SPREAD = ("min", "mean", "max")
@@ -119,8 +120,13 @@ def _once(wanted: ThroughputGoal, phase: str, load: int, duration_s: float) -> P
 
 
 def _initial(wanted: ThroughputGoal) -> Procedure[_Final]:
-    trial = yield from _once(wanted, INITIAL, wanted.min_load_fps, wanted.duration_s)
-    return _Final(trial=trial, failed=())
+    """Try the lowest load until the criteria are met, at most `INITIALS` times."""
+    failed: list[RateTrial] = []
+    while True:
+        trial = yield from _once(wanted, INITIAL, wanted.min_load_fps, wanted.duration_s)
+        if trial is None or trial.lossless or len(failed) == INITIALS - 1:
+            return _Final(trial=trial, failed=tuple(failed))
+        failed.append(trial)
 
 
 def _final(wanted: ThroughputGoal, load: int, sustain_s: float) -> Procedure[_Final]:
@@ -172,7 +178,7 @@ def _not_begun(wanted: ThroughputGoal, first: Run[_Final], taken: Sequence[RateT
         why, kind = f"{at} the client fell short: {taken[-1].reason}", OutcomeType.TESTER_LIMITED
     else:
         unmet = "; ".join(first.found.trial.unmet or ())
-        why, kind = f"{at} a criterion is not met: {unmet}", OutcomeType.AT_FLOOR
+        why, kind = f"{at} a criterion is not met, {INITIALS} times: {unmet}", OutcomeType.AT_FLOOR
     numbers = tuple(trial.seq for trial in taken)
     return SearchResult(type=kind, trials=numbers, statement=why, reason=why, error=first.error)
 

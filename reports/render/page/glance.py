@@ -84,12 +84,20 @@ def _others(facts: Facts, outcomes: Sequence[Outcome]) -> list[Block]:
         [
             name,
             outcome.metric,
-            marked(outcome, marks) if outcome.type is OutcomeType.MEASURED else type_badge(outcome),
+            marked(outcome, marks) if outcome.type is OutcomeType.MEASURED else _no_number(outcome),
         ]
         for name, outcome in zip(names, shown, strict=True)
     ]
     caption = other_loads(facts.run) + (f"; all cells: {common}" if common else "")
     return table(["cell", "metric", "answer, with what bounds it"], rows, caption)
+
+
+def _no_number(outcome: Outcome) -> Rich:
+    """Return the type, and of an answer that is bounded from one side what holds there, in words."""
+    badge = type_badge(outcome)
+    one_sided = outcome.type in {OutcomeType.AT_CEILING, OutcomeType.AT_FLOOR, OutcomeType.TESTER_LIMITED}
+    told = outcome.reason or outcome.statement
+    return Rich(*badge.parts, Part(text=f" {told}")) if one_sided and told else badge
 
 
 def _tail(outcome: Outcome | None) -> str:

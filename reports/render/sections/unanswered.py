@@ -17,6 +17,11 @@ _HELPS = {
     OutcomeType.AT_FLOOR: "a profile with a lower `search.min_load_fps`",
     OutcomeType.TESTER_LIMITED: "a faster tester (docs/testers.md)",
 }
+_HELPS_OTHERS = {
+    OutcomeType.AT_FLOOR: "a profile whose lowest load is lower",
+    OutcomeType.AT_CEILING: "a profile whose highest load is higher",
+    OutcomeType.TESTER_LIMITED: "clients and origin on faster or other CPUs (docs/functions.md)",
+}
 _LONGER = "a profile with longer trials, which a buffer cannot carry"
 _Lacking = tuple[str, Outcome]  # words before the cell's name
 _AGAIN = "longer trials, or a quieter hour, see `bmwg doctor`"
@@ -75,10 +80,12 @@ def _note(
 
 
 def _reason(facts: Facts, outcome: Outcome) -> tuple[str, str]:
-    helps = facts.run.mends.get(outcome.outcome_id, _HELPS.get(outcome.type, ""))
+    usual = _HELPS if outcome.cell.kind == FRAMES else _HELPS_OTHERS
+    helps = facts.run.mends.get(outcome.outcome_id, usual.get(outcome.type, ""))
+    told = outcome.reason or outcome.statement
     if outcome.type in _WHY:
-        return _WHY[outcome.type], helps
-    said = outcome.reason or outcome.statement or "no reason was recorded"
+        return (told if told and outcome.cell.kind != FRAMES else _WHY[outcome.type]), helps
+    said = told or "no reason was recorded"
     if outcome.type is OutcomeType.UNSTABLE and said.startswith(FILLS):
         return f"unstable, {said}", _LONGER
     if outcome.type is OutcomeType.UNSTABLE:

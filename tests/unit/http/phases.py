@@ -38,16 +38,19 @@ def modelled(
     client: int = 1 << 30,
     broken: int = 0,
     client_cpu: int = 1 << 30,
+    pauses: frozenset[int] = frozenset(),
 ) -> list[Tried[RequestsResult]]:
     """Search over a function that carries `limit`, or 0.9 of it for longer; return what was recorded.
 
     The client offers no more than `client` requests a second, and at the load `broken` one of them fails. At
-    `client_cpu` its CPU is full, and it reads no more answers.
+    `client_cpu` its CPU is full, and it reads no more answers. In the trials `pauses` the machine
+    stands still, and half is carried.
     """
     recorded: list[Tried[RequestsResult]] = []
 
     def measure(spec: RequestsSpec) -> Tried[RequestsResult]:
         carried = limit if spec.duration_s < tires_after_s else limit * 9 // 10
+        carried = min(spec.load, carried) // 2 if len(recorded) + 1 in pauses else carried
         seconds = int(spec.duration_s)
         if spec.held_connections:
             least = min(spec.held_connections, carried)

@@ -387,8 +387,17 @@ def test_nothing_follows_where_the_initial_load_does_not_meet_the_criteria() -> 
     of = planned()
     recorded = modelled(of, 50)
     found = REQUESTS.answered(of, recorded)
-    assert (len(recorded), found.type) == (1, OutcomeType.AT_FLOOR)
-    assert found.reason.startswith("at the initial 100 requests/s a criterion is not met: target rate")
+    assert (len(recorded), found.type) == (2, OutcomeType.AT_FLOOR)
+    assert found.reason.startswith("at the initial 100 requests/s a criterion is not met, 2 times: ")
+
+
+def test_one_pause_at_the_initial_load_is_no_answer() -> None:
+    of = planned()
+    recorded = modelled(of, 500, pauses=frozenset({1}))
+    found = REQUESTS.answered(of, recorded)
+    assert [one.spec.rate_rps for one in recorded[:2]] == [100, 100]
+    assert found.type is OutcomeType.MEASURED
+    assert found.values == REQUESTS.answered(of, modelled(of, 500)).values
 
 
 def test_where_the_client_falls_short_there_is_no_number_of_the_function() -> None:

@@ -86,6 +86,10 @@ def test_an_answer_stands_with_its_function_tls_object_and_kpis(tmp_path: Path) 
     (line,) = unanswered(facts(replace(run, outcomes=[moved])))
     assert line.why == "unstable, contradicted"
     assert "longer trials, or a quieter hour" in line.helps
+    reached = "the target is reached: the criteria are met at 1000 requests/s, the highest load"
+    moved = replace(moved, type=OutcomeType.AT_CEILING, reason=reached)
+    (line,) = unanswered(facts(replace(run, outcomes=[moved])))
+    assert (line.why, line.helps) == (reached, "a profile whose highest load is higher")
     assert (
         "times at half of the rate found. After RFC 9411, section 7.8; 1 transaction a connection"
         in half.caption
