@@ -29,7 +29,8 @@ class Room:
     `holds` tells whether the run has answers of it, or planned any. `section` are blocks of the report, with
     figures; `summary` says in some words what the run holds; `plots` are the figures. `rules` are what
     `verify` asks of its trials, `questions` what a reader should ask. `marks` are words that stand beside the
-    number of an answer, by its id, where other answers of the run say what it is worth.
+    number of an answer, by its id, where other answers of the run say what it is worth; `loads` are the
+    trials at the load that is the answer, of those whose trials had others as well.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class Room:
     rules: tuple[Rule[Evidence], ...]
     questions: Callable[[Evidence], tuple[str, ...]]
     marks: Callable[[Run], Mapping[str, str]] = lambda run: {}
+    loads: Callable[[Run], Mapping[str, tuple[int, ...]]] = lambda run: {}
 
 
 def _among(kinds: Iterable[str]) -> tuple[Room, ...]:
@@ -80,6 +82,15 @@ def marks(run: Run) -> dict[str, str]:
         outcome_id: words
         for room in _of_run(run)
         for outcome_id, words in room.marks(run.of_load(room.kind)).items()
+    }
+
+
+def loads(run: Run) -> dict[str, tuple[int, ...]]:
+    """Return the trials at the load of each answer that was searched, by the ids of the answers."""
+    return {
+        outcome_id: numbers
+        for room in _of_run(run)
+        for outcome_id, numbers in room.loads(run.of_load(room.kind)).items()
     }
 
 

@@ -104,7 +104,11 @@ class HalfLoad:
     carried_fps: int
 
     def told(self, from_ns: int, until_ns: int) -> dict[str, int]:
-        """Return the figures of a life: what was found and aimed at, and what came of it in that time."""
+        """Return the figures of a life: what was found and aimed at, and what came of it in that time.
+
+        The last of its frames may still be on their way, and are waited for.
+        """
+        time.sleep(max(0.0, ON_ITS_WAY_S - (time.monotonic_ns() - until_ns) / 1e9))
         offered, received = self.frames.between(from_ns, until_ns)
         return {
             "carried_fps": self.carried_fps,

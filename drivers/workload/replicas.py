@@ -92,7 +92,7 @@ class Group:
         self._ground, self._node, self._bridge = ground, node, bridge
         self.pods: list[tuple[Pod, ExitStack]] = []
         self._steps: dict[str, int] = {}
-        self._wanted = 0
+        self._wanted = self._sent_by_gone = 0
 
     def ask(self, size: int) -> None:
         """Have flows spread over so many: a pod has its share from when it stands."""
@@ -111,15 +111,20 @@ class Group:
         return len(over) if over == sorted(_hops(len(over))) else 0
 
     def complete(self) -> None:
-        """Have pods go that have no share."""
+        """Have pods go that have no share; what they sent stays counted."""
+        sent = self._sent()
+        self._sent_by_gone += sum(sent[pod.pod_id] for pod, _ in self.pods[self._wanted :])
+        self._remove()
+
+    def _remove(self) -> None:
         while len(self.pods) > self._wanted:
             pod, stack = self.pods.pop()
             stack.close()
             self._steps |= pod.end_steps_ns
 
     def forwarded(self) -> int:
-        """How many frames have left the replicas that stand."""
-        return sum(self._sent().values())
+        """How many frames have left the replicas, those that have gone among them."""
+        return self._sent_by_gone + sum(self._sent().values())
 
     def shown(self, frames: MovingFrames, asked_ns: int) -> tuple[dict[str, int], dict[str, int]]:
         """Have frames pass while nothing changes, and count them at the tester and at each replica."""
@@ -143,7 +148,7 @@ class Group:
     def end(self) -> None:
         """Remove all of them."""
         self._wanted = 0
-        self.complete()
+        self._remove()
 
     def _sent(self) -> dict[str, int]:
         """What the second interface of each has sent."""

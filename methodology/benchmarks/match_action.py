@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 METRIC = "throughput_match_action.ltd_3_2_2_1_15"
-FRAMES, FLOWS = "modifier.matched_frames", "modifier.matching_flows"  # counts of a trial
+FRAMES = "modifier.matched_frames"  # count of a trial
 REQUIREMENTS = ("LTD-3.2.2.1.15",)
 _PREFIX = "match-action-"
 

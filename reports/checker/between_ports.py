@@ -83,13 +83,16 @@ def number_of(outcome: Outcome, metric: str) -> float | None:
 
 
 def learned(trials: Sequence[Trial]) -> Answer:
-    """Hold that learning frames went before each trial, or before an earlier one of its deployment."""
+    """Hold that learning frames went before each trial, or before an earlier one of its cell and deployment.
+
+    Those of another cell told the switch the addresses of another pattern.
+    """
     wrong: list[int] = []
-    told: set[str] = set()
+    told: set[tuple[str, str]] = set()
     for one in trials:
         if one.times is not None and one.times.learnt_ns is not None:
-            told.add(one.deployment_id)
-        elif one.deployment_id not in told:
+            told.add((one.cell_id, one.deployment_id))
+        elif (one.cell_id, one.deployment_id) not in told:
             wrong.append(one.trial.seq)
     return none_wrong(wrong, len(trials), "learning frames before the trials of a deployment", "trials")
 

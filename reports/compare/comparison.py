@@ -14,6 +14,7 @@ from bmwg.methodology.measurements.registry import HEADLINE
 from bmwg.methodology.mlrsearch import outcome as goal_outcomes
 from bmwg.methodology.records import FRAMES_PER_S, Cell, Outcome
 from bmwg.methodology.trial import directions
+from bmwg.reports import rooms
 from bmwg.reports.compare.field_rules import Place, Role
 from bmwg.reports.compare.fields import (
     UNDER_TEST,
@@ -48,13 +49,15 @@ class Sample:
     """What one side has for one metric on one cell, a run after the other.
 
     `numbers` of the plain answers; `others` the types of the rest. `loads_fps` at which a latency was taken.
-    `wide_ends` are the upper ends (same unit) of those answers whose interval is wide.
+    `wide_ends` are the upper ends (same unit) of those answers whose interval is wide, `marks` what may bound
+    some of the numbers beside the device (`rooms.marks`).
     """
 
     numbers: tuple[float, ...]
     others: tuple[str, ...]
     loads_fps: tuple[int, ...] = ()
     wide_ends: tuple[float, ...] = ()
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,6 +260,9 @@ def _row(first: str, draft: _Draft, tested: tuple[float, bool] | None) -> Row:
             verdict += (
                 f"; no ratio: {wide} of these answers {'has a' if wide == 1 else 'have a'} wide interval"
             )
+    if tested is not None and (marks := [mark for sample in pair.values() for mark in sample.marks]):
+        count = sum(len(sample.numbers) for sample in pair.values())
+        verdict += f"; {len(marks)} of these {count} answers: {', '.join(dict.fromkeys(marks))}"
     return Row(
         metric=metric,
         unit=unit,
@@ -298,12 +304,14 @@ class _Gathered:
     others: list[str] = field(default_factory=list)
     loads_fps: list[int] = field(default_factory=list)
     wide_ends: list[float] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
 
 
 def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
     """Return what a side has, by headline metric and cell id."""
     found: dict[tuple[str, str], _Gathered] = {}
     for run in runs:
+        marks = rooms.marks(run)
         for outcome in run.outcomes:
             for metric in headline_of(outcome):
                 entry = found.setdefault((metric, outcome.cell.cell_id), _Gathered(cell=outcome.cell))
@@ -314,6 +322,7 @@ def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
                     entry.unit = value.unit
                     entry.numbers.append(float(value.number))
                     entry.loads_fps += _loads(run, outcome)
+                    entry.marks += filter(None, [marks.get(outcome.outcome_id)])
                     if is_wide(outcome) and (ends := interval(outcome)) is not None:
                         entry.wide_ends.append(float(ends[1]))
     return found
@@ -326,7 +335,9 @@ def headline_of(outcome: Outcome) -> tuple[str, ...]:
     told = {directions.without(value.metric)[1] for value in outcome.values}
     among = told or set(directions.ways(outcome.cell.direction))
     able = [m for m in headline() if m == outcome.metric or m.startswith(outcome.metric + ".")]
-    return tuple(m for m in able if m == outcome.metric or directions.without(m)[1] in among)
+    able = [m for m in able if m == outcome.metric or directions.without(m)[1] in among]
+    numbers = {value.metric for value in outcome.values}  # of several searches one has its own names
+    return tuple([m for m in able if m in numbers] or able)
 
 
 def _sample(found: _Gathered | None, runs: Sequence[Run]) -> Sample:
@@ -339,6 +350,7 @@ def _sample(found: _Gathered | None, runs: Sequence[Run]) -> Sample:
         others=(*found.others, *("not reached",) * missing),
         loads_fps=tuple(found.loads_fps),
         wide_ends=tuple(found.wide_ends),
+        marks=tuple(found.marks),
     )
 
 

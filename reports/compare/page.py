@@ -181,5 +181,9 @@ def sample_text(sample: Sample, row: Row) -> str:
                 else f"; {len(sample.wide_ends)} of them wide intervals, upper ends {low} to {high}"
             )
         parts.append(middle)
+    parts += [
+        mark if len(sample.numbers) == 1 else f"{sample.marks.count(mark)} {mark}"
+        for mark in dict.fromkeys(sample.marks)
+    ]
     parts += [f"{sample.others.count(kind)} {kind}" for kind in dict.fromkeys(sample.others)]
     return "; ".join(parts)

@@ -62,6 +62,8 @@ def test_a_second_replica_gets_flows_and_gives_them_back_and_both_counts_agree(c
     assert more.asked_ns <= more.steps[SHARES_SETTLED] <= less.asked_ns
     assert less.first_frame_ns <= less.steps["container_removed"]  # its share was taken before
     assert more.bypassed_frames == less.bypassed_frames == 0
+    # what the replica sent that went stays counted: all frames came by one of both
+    assert less.told["forwarded_frames"] > less.received_frames / 2
 
 
 @pytest.mark.slow

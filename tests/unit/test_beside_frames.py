@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.workload import beside_frames
-from bmwg.drivers.workload.beside_frames import BesideFrames
+from bmwg.drivers.workload.beside_frames import BesideFrames, HalfLoad
 
 TRY_S = beside_frames._TRY_S
 
@@ -80,3 +83,20 @@ def test_a_frame_by_another_s_example_differs_by_its_number(frames) -> None:
     assert [found._frame(number) for number in (0, 7, 2**40)] == [plain(number) for number in (0, 7, 2**40)]
     found._peer = b"\x02\0\0\0\0\x0a"
     assert found._frame(3) == plain(3)
+
+
+def test_a_frame_that_is_on_its_way_when_an_act_ends_is_no_lost_one() -> None:
+    """The last burst beside a pod that has gone had no time to come: it was told as lost."""
+    made = BesideFrames((port(0), port(1)), frame_octets=64, routers=1)
+    offered_ns = time.monotonic_ns()
+    made._sent, made._number = {0: offered_ns}, 1
+
+    def comes() -> None:
+        with made._lock:
+            made._received[0] = time.monotonic_ns()
+
+    late = threading.Timer(0.02, comes)
+    late.start()
+    told = HalfLoad(frames=made, carried_fps=1000).told(offered_ns, time.monotonic_ns())
+    late.join()
+    assert (told["beside_offered_frames"], told["beside_received_frames"]) == (1, 1)

@@ -148,7 +148,9 @@ RESIZE = Experiment(
     metric="guest_resize",
     places=(
         Place(stage=Stage.OPERATION, criterion=Criterion.SPEED),
+        Place(stage=Stage.OPERATION, criterion=Criterion.SPEED, part="back"),
         Place(stage=Stage.OPERATION, criterion=Criterion.RELIABILITY, part="lost_frames"),
+        Place(stage=Stage.OPERATION, criterion=Criterion.RELIABILITY, part="back.lost_frames"),
     ),
     path=MOVING_PATH,
     hosting=VM,
@@ -159,7 +161,10 @@ REPLICATE = replace(
     RESIZE_POD,
     test_id="LC-REPLICA-1",
     metric="replica_change",
-    places=(*RESIZE.places, Place(stage=Stage.OPERATION, criterion=Criterion.SCALE)),
+    places=(
+        *RESIZE.places,
+        Place(stage=Stage.OPERATION, criterion=Criterion.SCALE, part="actual_replicas"),
+    ),
 )
 
 

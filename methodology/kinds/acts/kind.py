@@ -40,7 +40,12 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
     places: ClassVar[Mapping[str, tuple[Place, ...]]] = {
         one.metric: one.places for one in experiments().values()
     }
-    headline = tuple(f"{one.metric}.mean" for one in experiments().values() if one.headline)
+    headline = tuple(
+        f"{one.metric}{way}.mean"
+        for one in experiments().values()
+        if one.headline
+        for way in (("", ".back") if one.answer is Answer.RESIZES else ("",))
+    )
     spec_type = ActsSpec
     result_type = ActsResult
     profiles = PROFILES
@@ -188,21 +193,25 @@ def _exchanged(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ..
 
 
 def _resized(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
-    """Return the same of sizes, with times and figures of the way there and the way back apart."""
-    values = _passed(metric, results)
+    """Return the same of sizes: of the change to the other size, and of the way back behind its own name.
+
+    They are two acts: a mean or a median over both is the time of neither.
+    """
+    values: tuple[Quantity, ...] = ()
     for name, first in WAYS.items():
-        mine = one_way(results, first)
-        values += repeated.medians(f"{metric}.{name}", each(mine, _start))
-        values += (*_steps(f"{metric}.{name}", mine), *_figures(f"{metric}.{name}", mine))
+        if mine := one_way(results, first):
+            of = f"{metric}.{name}" if name else metric
+            values += (*_passed(of, mine), *_steps(of, mine), *_figures(of, mine))
     return (*values, *_astray(metric, results))
 
 
-WAYS = {"there": 0, "back": 1}  # of acts that are done there and back, in turn: which is the first of each
+BACK = "back"  # behind an answer's metric: of the way back
+WAYS = {"": 0, BACK: 1}  # of acts that are done there and back, in turn: which is the first of each
 
 
 def one_way(results: Sequence[ActsResult], first: int) -> list[ActsResult]:
-    """Return executions with every second life alone, from that one on."""
-    return [replace(result, lives=result.lives[first::2]) for result in results]
+    """Return executions with every second life alone, from that one on; none that has no such life."""
+    return [replace(result, lives=result.lives[first::2]) for result in results if result.lives[first:]]
 
 
 def _passed(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:

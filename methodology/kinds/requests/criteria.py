@@ -47,19 +47,23 @@ def _reached(one: Sustained) -> list[str]:
 
 def _rate(one: Sustained) -> list[str]:
     mean = sum(one.completed) / max(1, len(one.completed))
-    allowed = max(RATE_WITHIN * mean, float(one.requests_per_connection))
     worst = max(one.completed, key=lambda count: abs(count - mean), default=0)
-    if abs(worst - mean) <= allowed:
+    if _constant(worst, mean, RATE_WITHIN, one.requests_per_connection):
         return []
     return [f"constant rate: {worst} transactions in one interval, {mean:.0f} on average"]
 
 
+def _constant(worst: float, mean: float, below: float, few: int) -> bool:
+    """Whether the worst interval deviates by less than a share of the mean, or by no more than these few."""
+    apart = abs(worst - mean)
+    return apart < below * mean or apart <= few
+
+
 def _open(one: Sustained) -> list[str]:
     open_mean = one.open_mean
-    allowed = max(OPEN_WITHIN * open_mean, float(FEW_CONNECTIONS))
     each = [open_ns / one.interval_ns for open_ns in one.open_ns]
     worst = max(each, key=lambda count: abs(count - open_mean), default=0.0)
-    if abs(worst - open_mean) <= allowed:
+    if _constant(worst, open_mean, OPEN_WITHIN, FEW_CONNECTIONS):
         return []
     return [f"constant connections: {worst:.0f} open in one interval, {open_mean:.0f} on average"]
 

@@ -86,11 +86,14 @@ class _Requests(RepeatedKind[RequestsSpec, RequestsResult]):
     def carried(self, body: Body) -> tuple[int, str] | None:
         """Return the requests that were answered rightly, and those of the warm-up in the same window.
 
-        Of the start of an instance nothing: its energy is not that of the requests that look for it.
+        Of transactions all are in it, the ramp up's too. Of the start of an instance nothing: its energy is
+        not that of the requests that look for it.
         """
         if self.spec_of(body).workload is Workload.START:
             return None
         result = self.result_of(body)
+        if result.sustain is not None:
+            return result.whole.get("requests", 0), "request"
         right = max(0, result.requests - result.failed - result.non_2xx)
         return right + result.warm_up_requests, "request"
 

@@ -263,12 +263,17 @@ def _at_half(metric: str, trial: Tried[RequestsResult]) -> tuple[Quantity, ...]:
 
 def _kpis(metric: str, phase: Sustained) -> tuple[Quantity, ...]:
     """Return what RFC 9411 6.3 names, of one sustain phase."""
+    told: dict[str, tuple[float | None, str]] = {
+        "transactions": (phase.transactions_per_s, "transactions/s"),
+        "opened": (phase.opened_per_s, "connections/s"),
+        "open": (phase.open_mean, "connections"),
+        "body_rate": (phase.body_bps, "bit/s"),
+        "sustained": (phase.length_s, "s"),
+    }
     found = [
-        Quantity(metric=f"{metric}.transactions", number=phase.transactions_per_s, unit="transactions/s"),
-        Quantity(metric=f"{metric}.opened", number=phase.opened / phase.length_s, unit="connections/s"),
-        Quantity(metric=f"{metric}.open", number=phase.open_mean, unit="connections"),
-        Quantity(metric=f"{metric}.body_rate", number=phase.body_octets * 8 / phase.length_s, unit="bit/s"),
-        Quantity(metric=f"{metric}.sustained", number=phase.length_s, unit="s"),
+        Quantity(metric=f"{metric}.{name}", number=number, unit=unit)
+        for name, (number, unit) in told.items()
+        if number is not None
     ]
     return (*found, *_times(metric, phase, _SPREAD))
 

@@ -1,7 +1,9 @@
 """What the sustain phase of a trial of transactions was, as counts (RFC 9411 4.3.4 and 6.3). Pure.
 
-Connections that were due in the phase are its own, with all their transactions, whenever these ended. What
-is told by intervals is what happened in them, whoever's it was.
+Connections that were due in the phase are its own, with all their transactions, whenever these ended. Held
+ones open and ask from the beginning of the ramp up on: what they tried and what failed is of all that time,
+answers and their times are those of the phase. What is told by intervals is what happened in them, whoever's
+it was.
 """
 
 from __future__ import annotations
@@ -64,6 +66,16 @@ class Sustained:
     def open_mean(self) -> float:
         """Connections that were open, on average."""
         return sum(self.open_ns) / (self.interval_ns * len(self.open_ns)) if self.open_ns else 0.0
+
+    @property
+    def opened_per_s(self) -> float | None:
+        """Connections that were opened in a second of the phase; None of held ones, which open before it."""
+        return None if self.held_connections else self.opened / self.length_s
+
+    @property
+    def body_bps(self) -> float:
+        """Bodies in a second of the phase, bit/s."""
+        return self.body_octets * 8 / self.length_s
 
     @property
     def transactions_per_s(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from bmwg.methodology.answers.repeated import of_repetitions
-from bmwg.methodology.kinds.acts.kind import WAYS, each, figure, one_way
+from bmwg.methodology.kinds.acts.kind import BACK, WAYS, each, figure, one_way
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
 from bmwg.reports.kinds.acts.medians import median
 from bmwg.reports.kinds.repeated.answers import Answered as AnsweredBy
@@ -30,13 +30,14 @@ HOW_RESIZED = (
     "cgroup. Replicas are pods over which a node spreads 64 flows by a route with several next hops: one "
     "more is made and given its share, and then taken away; the node's route is read back. The time lasts "
     "from the request to the first frame that came of those offered after the new "
-    "size was read back, and the interface of what routes has counted frames that it forwarded since."
+    "size was read back, and the interface of what routes has counted frames that it forwarded since. An "
+    "answer's own number is of the change to the other size; that of the way back is told as back."
 )
 _HOW_SPUN = (
     "With each limit of CPU time a program in the pod wanted a whole CPU for a second, after the frames of "
     "the change were counted. Frames that the kernel forwards are not in that limit."
 )
-_TO = {"there": ", to the other size", "back": ", back"}
+_TO = {"": ", to the other size", BACK: ", back"}
 _STALE = "by the old one after the exchange was confirmed"
 
 

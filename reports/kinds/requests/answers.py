@@ -78,7 +78,20 @@ def tried(run: Run, one: Answered) -> list[Tried[RequestsResult]]:
 
 def at_rate(run: Run, one: Answered) -> RequestsResult | None:
     """Return the last trial that the rate of an answer rests on; None without a rate."""
-    repetitions = tried(run, one)
-    bound = rate_search.replayed(one.planned.spec, repetitions).lower if one.measured else None
-    found = [each.result for each in repetitions if bound is not None and each.seq in bound.trials]
+    numbers = _of_bound(run, one)
+    found = [each.result for each in tried(run, one) if each.seq in numbers]
     return found[-1] if found else None
+
+
+def at_their_loads(run: Run) -> dict[str, tuple[int, ...]]:
+    """Return the trials at the load of each answer that a search found, by the answer's id."""
+    return {
+        one.outcome.outcome_id: numbers
+        for one in answers.answers_of(run, REQUESTS)
+        if one.spec.search is not None and (numbers := _of_bound(run, one))
+    }
+
+
+def _of_bound(run: Run, one: Answered) -> tuple[int, ...]:
+    bound = rate_search.replayed(one.planned.spec, tried(run, one)).lower if one.measured else None
+    return bound.trials if bound is not None else ()

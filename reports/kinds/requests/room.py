@@ -7,6 +7,7 @@ from functools import partial
 from bmwg.methodology.kinds.requests.records import KIND
 from bmwg.reports.kinds.repeated.answers import has_answers
 from bmwg.reports.kinds.requests import physics
+from bmwg.reports.kinds.requests.answers import at_their_loads
 from bmwg.reports.kinds.requests.beside_alone import marks
 from bmwg.reports.kinds.requests.charts import http_plots
 from bmwg.reports.kinds.requests.section import http_section, http_summary
@@ -22,4 +23,5 @@ REQUESTS = Room(
     rules=physics.RULES,
     questions=physics.PHYSICS.questions,
     marks=marks,
+    loads=at_their_loads,
 )

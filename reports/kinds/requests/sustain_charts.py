@@ -15,9 +15,8 @@ from bmwg.methodology.kinds.requests.records import KIND, RequestsSpec
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.reports.kinds.repeated.answers import has_answers
 from bmwg.reports.kinds.requests.answers import Answered, answers_of, at_rate
-from bmwg.reports.kinds.requests.words import form_words
 from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label
-from bmwg.reports.render.text import percent
+from bmwg.reports.render.text import percent, told_apart
 from bmwg.reports.store import Run
 
 _COLUMNS = 3
@@ -59,7 +58,7 @@ def _phases(run: Run, experiment: str, answers: Sequence[Answered]) -> list[Phas
 def _chart(run: Run, experiment: str, phases: Sequence[Phase]) -> Plot | None:
     if not phases:
         return None
-    words = form_words(run)
+    common, names = told_apart([one.outcome.cell.cell_id for one, _ in phases])
     holds = _holds(phases[0][0].spec)
     within = OPEN_WITHIN if holds else RATE_WITHIN
     titles = {one["id"]: one.get("title") for one in run.profile.get("experiments", [])}
@@ -67,9 +66,9 @@ def _chart(run: Run, experiment: str, phases: Sequence[Phase]) -> Plot | None:
 
     def draw(figure: Any) -> None:
         grid = figure.subplots(rows, _COLUMNS, squeeze=False).flat
-        for axes, (one, phase) in zip(grid, phases, strict=False):
+        for axes, name, (one, phase) in zip(grid, names, phases, strict=False):
             _panel(axes, by_interval(one.spec, phase), phase.interval_ns / 1e9, within)
-            axes.set_title(label(f"{one.spec.function}, {words[one.spec.form]}", 30), size=8, loc="left")
+            axes.set_title(label(name, 36, lines=2), size=8, loc="left")
         for axes in list(figure.axes)[len(phases) :]:
             axes.set_axis_off()
 
@@ -78,7 +77,7 @@ def _chart(run: Run, experiment: str, phases: Sequence[Phase]) -> Plot | None:
         plot_name(experiment),
         f"{titles.get(experiment) or experiment}: the sustain phase",
         f"{what}, by interval of the phase (s), in the trial that the figure rests on; the band is within"
-        f" {percent(within, 0)} of their mean.",
+        f" {percent(within, 0)} of their mean.{f' All cells: {common}.' if common else ''}",
         (_COLUMNS * _PANEL[0], rows * _PANEL[1] + 0.4),
         draw,
     )

@@ -80,7 +80,7 @@ def transactions_section(
         each = mine[0].spec.requests_per_connection
         transactions = "1 transaction" if each == 1 else number_of(each, "transaction")
         held = (
-            "connections are held"
+            "connections are held: what failed is of all tried, in the ramp up too"
             if (mine[0].spec.search or {}).get("holds")
             else f"{transactions} a connection"
         )
@@ -168,9 +168,9 @@ def _met(figure: str, marked: str) -> str:
 def _kpis(phase: Sustained) -> list[str]:
     return [
         f"{phase.transactions_per_s:.1f}",
-        f"{phase.opened / phase.length_s:.1f}",
+        NONE if phase.opened_per_s is None else f"{phase.opened_per_s:.1f}",
         f"{phase.open_mean:.1f}",
-        f"{phase.body_octets * 8 / phase.length_s / 1e6:.2f}",
+        f"{phase.body_bps / 1e6:.2f}",
         " / ".join(
             nanoseconds(phase.first_octet_ns[name]) for name in _SPREAD if name in phase.first_octet_ns
         ),

@@ -17,6 +17,7 @@ from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements import registry as measurements
 from bmwg.methodology.records import FRAMES, NOTHING, Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.trial import directions
+from bmwg.reports import rooms
 from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, Part, Rich, fold, paragraph, table, title
 from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
@@ -44,10 +45,11 @@ _HOW = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """An answer of the run in a cell of the matrix."""
+    """An answer of the run in a cell of the matrix, with its mark (`rooms.marks`)."""
 
     place: Place
     outcome: Outcome
+    mark: str = ""
 
     @property
     def measured(self) -> bool:
@@ -84,8 +86,11 @@ def _places(outcome: Outcome) -> tuple[Place, ...]:
 
 def standing(facts: Facts) -> tuple[Standing, ...]:
     """Return every answer of a device in each cell of the matrix in which it stands."""
+    marks = rooms.marks(facts.run)
     return tuple(
-        Standing(place=place, outcome=outcome) for outcome in _answers(facts) for place in _places(outcome)
+        Standing(place=place, outcome=outcome, mark=marks.get(outcome.outcome_id, ""))
+        for outcome in _answers(facts)
+        for place in _places(outcome)
     )
 
 
@@ -255,9 +260,14 @@ def _counts_frames(one: Standing) -> bool:
 
 
 def _words(one: Standing) -> str:
-    """Return a mean with its half-width or a median with its interval, else the first numbers by name."""
+    """Return the numbers of an answer with its mark; why there is none where there is none."""
     if not one.measured:
         return one.outcome.reason or one.outcome.statement or NONE
+    return ", ".join(filter(None, (_numbers_of(one), one.mark)))
+
+
+def _numbers_of(one: Standing) -> str:
+    """Return a mean with its half-width or a median with its interval, else the first numbers by name."""
     part = one.place.part
     begin = f"{one.outcome.metric}.{part}" if part else one.outcome.metric
     by_name = {value.metric.removeprefix(begin).removeprefix("."): value for value in one.values}
@@ -289,7 +299,7 @@ def capacity(cell: Cell) -> str:
     """Return what was put under load and with how much at once, without what was asked of it."""
     if cell.kind == FRAMES:
         return option(cell)
-    parts = [cell.path, *(one for one in (cell.network, cell.function) if one != NOTHING)]
+    parts = [cell.path, *(one for one in (cell.hosting, cell.network, cell.function) if one != NOTHING)]
     parts += [f"{name.replace('_', ' ')} {value}" for name, value in cell.axes if name not in _ASKED]
     beside = neighbours.of(cell)
     return " ".join(parts) if beside == neighbours.ALONE or beside in parts else " ".join([*parts, beside])

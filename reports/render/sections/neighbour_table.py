@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bmwg.methodology.answers.throughput import WIDE, is_wide
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.render.blocks import Block, paragraph, table, title
@@ -18,8 +19,8 @@ _HOW = (
     "memory copies from one buffer to another, beyond any cache. It works from before the first trial until "
     "after the last one. Its CPU time and its own work are those beside the trials; they are auxiliary, and "
     "no benchmark (RFC 8172 section 4.2). The watch for CPUs that the machine takes away has a higher "
-    "priority than a neighbour, so no trial is set aside for what a neighbour does. Rows: RFC8172-3.3-02, "
-    "RFC8172-3.4-04."
+    "priority than a neighbour, so no trial is set aside for what a neighbour does. No ratio is taken of an "
+    f"interval wider than {percent(WIDE, 0)}. Rows: RFC8172-3.3-02, RFC8172-3.4-04."
 )
 
 
@@ -67,8 +68,10 @@ def _said(one: Outcome) -> str:
 
 
 def _ratio(one: Outcome, base: Outcome | None) -> str:
-    """Return what is beside over what is alone, where both are one number."""
-    if base is None or not len(one.values) == len(base.values) == 1 or not base.values[0].number:
+    """Return what is beside over what is alone, where both are one number and no interval is wide."""
+    if base is None or is_wide(one) or is_wide(base):
+        return NONE
+    if not len(one.values) == len(base.values) == 1 or not base.values[0].number:
         return NONE
     return f"{one.values[0].number / base.values[0].number:.3f}"
 

@@ -12,6 +12,7 @@ from bmwg.methodology.answers import power
 from bmwg.methodology.answers.power import Lack, Used
 from bmwg.methodology.kinds import registry
 from bmwg.methodology.records import FRAMES, OutcomeType, Validity
+from bmwg.reports import rooms
 from bmwg.reports.render.blocks import Block, pairs, paragraph, table, title
 from bmwg.reports.render.facts import Facts, option
 from bmwg.reports.render.text import NONE, number_of, sequence, unit, whole
@@ -170,12 +171,14 @@ def _mean_power(trial: JournalTrial) -> float:
 
 
 def _of_others(facts: Facts) -> Iterator[_Row]:
-    """Yield each answer of another kind of load with its executions."""
+    """Yield each answer of another kind of load with its executions, of a search with those at its load."""
+    at_load = rooms.loads(facts.run)
     for outcome in facts.run.outcomes:
         if outcome.cell.kind == FRAMES or outcome.type is not OutcomeType.MEASURED:
             continue
         kind = registry.kind(outcome.cell.kind, "run.json")
-        mine = [one for one in facts.run.executions if one.seq in set(outcome.trials)]
+        numbers = set(at_load.get(outcome.outcome_id, outcome.trials))
+        mine = [one for one in facts.run.executions if one.seq in numbers]
         mine = [execution for execution in mine if execution.validity is Validity.VALID]
         carried = [kind.carried(one.body) for one in mine]
         nouns = {noun for each in carried if each for _, noun in (each,)}

@@ -10,6 +10,7 @@ from bmwg.methodology.records import FRAMES_PER_S, Cell, Outcome, OutcomeType
 from bmwg.reports.render.blocks import Block, fold, table, title
 from bmwg.reports.render.facts import Facts, option
 from bmwg.reports.render.sections.common_columns import TYPE_WORDS
+from bmwg.reports.render.sections.results import beside_wide
 from bmwg.reports.render.text import NONE, unit
 
 _TURN = (
@@ -94,7 +95,7 @@ def of_all_senders(facts: Facts) -> list[Block]:
                 option(one.cell),
                 unit(one.cell.frame_octets, "octets"),
                 TYPE_WORDS[one.type],
-                NONE if plain is None else unit(plain, FRAMES_PER_S),
+                NONE if plain is None else f"{unit(plain, FRAMES_PER_S)}{beside_wide(one)}",
                 str(_senders(one.cell)),
                 NONE if offered is None else unit(offered, FRAMES_PER_S),
             ]

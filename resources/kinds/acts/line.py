@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from bmwg.methodology.answers.order_statistics import CONFIDENCE
 from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.acts.experiments import MIGRATE, POLICY, Answer, of_cell
-from bmwg.methodology.kinds.acts.kind import WAYS
+from bmwg.methodology.kinds.acts.kind import BACK
 from bmwg.methodology.kinds.acts.records import Failure
 from bmwg.methodology.records import Outcome
 
@@ -35,8 +35,11 @@ def figures_of(outcome: Outcome, told: Mapping[str, float]) -> str:
         lost = f"{told['lost_frames.median']:.0f} frames lost"
         if answer is Answer.EXCHANGES:
             return f"by the new configuration after {force}, median; outage {out}, {lost} {count}"
-        there, back = (_ms(told, f"{way}.") for way in WAYS)
-        return f"with the other size after {there}, median, with its own again after {back}; {lost} {count}"
+        there = f"with the other size after {force}, median, {lost}"
+        if f"{BACK}.median" not in told:
+            return f"{there} {count}"
+        lost_back = f"{told[f'{BACK}.lost_frames.median']:.0f} frames lost"
+        return f"{there}; with its own again after {_ms(told, f'{BACK}.')}, {lost_back} {count}"
     if outcome.metric == POLICY.metric:
         stopped, again = (_ms(told, name) for name in ("", "removal."))
         return f"in force after {stopped}, median; lifted after {again} {count}"

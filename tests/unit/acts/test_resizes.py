@@ -11,6 +11,7 @@ from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import ActsResult, Life
 from bmwg.methodology.records import Validity
+from bmwg.reports.compare.comparison import headline_of
 from bmwg.resources.kinds.acts.bench import ActsBench
 from bmwg.schemas.validation import problems
 
@@ -93,15 +94,55 @@ def test_its_cells_are_named_and_its_answer_has_time_loss_and_sizes() -> None:
     assert found["guest_resize.mean"] == 302 * MS
     assert found["guest_resize.outage.median"] == 24 * MS
     assert found["guest_resize.lost_frames.median"] == 24
-    assert found["guest_resize.there.size_reached.median"] == 300 * MS
+    assert found["guest_resize.size_reached.median"] == 300 * MS
     line = ActsBench.__new__(ActsBench).line(outcome)
     assert "with the other size after 302.0 ms" in line
     assert "with its own again after 302.0 ms" in line
     # what differs by the way is told of each way, and not of both together
-    assert found["guest_resize.there.actual_octets.median"] == LESS
+    assert found["guest_resize.actual_octets.median"] == LESS
     assert found["guest_resize.back.actual_octets.median"] == FULL
-    assert "guest_resize.actual_octets.median" not in found
     assert "24 frames lost" in line
+
+
+def test_a_change_and_its_way_back_have_times_and_losses_of_their_own() -> None:
+    """Their median would be of neither: with one of each it lies in the middle between both."""
+    quick = resized(0, 3000, told=TOLD | {"had_octets": LESS, "asked_octets": FULL, "actual_octets": FULL})
+    quick = replace(
+        quick,
+        steps={"size_asked": 3001 * MS, "size_reached": 3018 * MS},
+        ready_ns=3018 * MS,
+        not_before_ns=3019 * MS,
+        first_frame_ns=3020 * MS,
+    )
+    done = [
+        ACTS.tried(
+            seq,
+            replace(IDLE.spec, number=seq),
+            ActsResult(lives=(resized(20 + seq), quick), wall_ns=10_000 * MS),
+        )
+        for seq in range(1, 8)
+    ]
+    assert [one.problems for one in done] == [()] * 7
+    outcome = ACTS.answered(IDLE, done)
+    found = {one.metric.removeprefix("guest_resize."): one.number for one in outcome.values}
+    assert (found["mean"], found["median"], found["lost_frames.median"]) == (302 * MS, 302 * MS, 24)
+    assert (found["back.mean"], found["back.median"]) == (20 * MS, 20 * MS)
+    assert found["back.lost_frames.median"] == 0
+    assert (found["outage.median"], found["back.outage.median"]) == (24 * MS, 0)
+    assert {f"guest_resize{way}.mean" for way in ("", ".back")} <= set(ACTS.headline)
+    assert headline_of(outcome) == ("guest_resize.mean", "guest_resize.back.mean")
+    line = ActsBench.__new__(ActsBench).line(outcome)
+    assert "with the other size after 302.0 ms" in line
+    assert "24 frames lost; with its own again after 20.0 ms" in line
+
+
+def test_a_change_without_a_way_back_has_one_figure() -> None:
+    spec = replace(IDLE.spec, cycles=1)
+    lone = ActsResult(lives=(resized(),), wall_ns=10_000 * MS)
+    done = [ACTS.tried(seq, replace(spec, number=seq), lone) for seq in range(1, 8)]
+    outcome = ACTS.answered(replace(IDLE, spec=spec), done)
+    assert headline_of(outcome) == ("guest_resize.mean",)
+    assert "again" not in ActsBench.__new__(ActsBench).line(outcome)
 
 
 SPUN = {

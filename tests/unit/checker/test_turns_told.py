@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,12 @@ def test_what_all_ports_offer_is_their_sum():
     assert int(whole.split("\u00a0")[0].replace(",", "")) == round(
         sent.sent_frames * sent.spec.load_fps / sent.spec.intended_frames
     )
+
+
+def test_a_wide_throughput_of_a_pattern_stands_with_its_other_end():
+    run = read_run(Path(MANY().files.where))
+    (one,) = [one for one in facts(run).of_search() if one.cell.path == "switch"]
+    wide = replace(one, upper=replace(one.upper, load_fps=2 * one.lower.load_fps))
+    changed = replace(run, outcomes=[wide if each is one else each for each in run.outcomes])
+    ((_, _, _, each, _, _),) = rows_of(switch_turns.of_all_senders(facts(changed)))
+    assert f"loss from {2 * one.lower.load_fps:,}" in each

@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.unit.http import made
+from tests.unit.http.phases import modelled, phase
 
 from bmwg.methodology.answers.power import Energy
 from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.kinds.requests import profile
 from bmwg.methodology.kinds.requests.kind import REQUESTS
-from bmwg.methodology.kinds.requests.records import Workload
+from bmwg.methodology.kinds.requests.records import RequestsResult, Workload
 from bmwg.reports.render.blocks import Grid, flat
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.sections.power_section import section
@@ -28,6 +29,50 @@ def test_what_failed_was_carried_by_nobody_and_a_start_is_no_request() -> None:
     assert REQUESTS.carried(body) == (105, "request")
     start = replace(asked, workload=Workload.START)
     assert REQUESTS.carried(REQUESTS.body_of(start, made.result(start, 1000), {})) is None
+
+
+def test_transactions_carried_those_of_the_ramp_up_as_well() -> None:
+    asked = made.spec(workload=Workload.TRANSACTIONS, rate_rps=1000, duration_s=10.0)
+    told = RequestsResult(
+        asked_requests=10_000,
+        requests=10_000,
+        sustain=phase(),
+        whole={"connections": 15_000, "requests": 15_000},
+    )
+    assert REQUESTS.carried(REQUESTS.body_of(asked, told, {})) == (15_000, "request")
+
+
+def test_the_power_of_a_searched_rate_is_that_of_its_own_load(tmp_path: Path) -> None:
+    """Trials of a search have many loads: their mean is the power of none of them."""
+    used = profile.PROFILES.load("rfc9411-quick")
+    of = next(one for one in used.plan() if one.spec.experiment == "connections_per_second")
+    with RunStore.create(tmp_path, "r", made.header(used, [of])) as store:
+        store.add_driver({"name": "power meter", "meter": "file", "of": "a plug", "idle": {}})
+        store.add_deployment("d-1", {"path": "http"})
+        done = []
+        for number, tried in enumerate(modelled(of, 9_000), start=1):
+            watts = tried.spec.rate_rps // 100
+            used_there = Energy(window_ns=2 * S, energy_uj=2 * watts * 1_000_000).counts()
+            body = REQUESTS.body_of(replace(tried.spec, number=number), tried.result, used_there)
+            seq = store.append(
+                cell_id=of.key,
+                deployment_id="d-1",
+                metric=of.metric,
+                test_id=of.test_id,
+                phase=MEASURED,
+                body=body,
+                validity=REQUESTS.assess(body).validity,
+                reason="",
+            )
+            done.append(REQUESTS.tried(seq, tried.spec, tried.result, "d-1"))
+        outcome = REQUESTS.answered(of, done)
+        store.add_outcome(outcome)
+    blocks = flat(section(facts(read_run(store.folder))))
+    grid = next(b for b in blocks if isinstance(b, Grid) and b.caption == "Power at the load of each answer")
+    (row,) = grid.rows
+    met = next(one.number for one in outcome.values if one.metric.endswith(".met"))
+    assert row[2] == f"{met // 100:.1f}\u00a0W"
+    assert len(done) > 3
 
 
 def test_joules_a_request_stand_in_the_report(tmp_path: Path) -> None:

@@ -67,10 +67,16 @@ def test_what_meets_all_criteria_breaks_none() -> None:
         ({"resets": 1}, "unexpected resets: 1 of 10000 connections"),
         ({"completed": (1_000,) * 9 + (940,)}, "constant rate: 940 transactions in one interval, 994"),
         ({"completed": (1_000,) * 9 + (960,)}, ""),
+        ({"completed": (1_000,) * 8 + (951, 1_049)}, ""),
+        ({"completed": (1_000,) * 8 + (950, 1_050)}, "constant rate: 950 transactions in one interval, 1000"),
         ({"completed": (980,) * 10}, "target rate: 9800 transactions were completed"),
         (
             {"open_ns": (200 * SECOND_NS,) * 9 + (300 * SECOND_NS,)},
             "constant connections: 300 open in one interval, 210 on average",
+        ),
+        (
+            {"open_ns": (200 * SECOND_NS,) * 8 + (180 * SECOND_NS, 220 * SECOND_NS)},
+            "constant connections: 180 open in one interval, 200 on average",
         ),
         ({"open_ns": (0,) * 9 + (9 * SECOND_NS,)}, ""),  # a few connections are a pause of some milliseconds
         (
@@ -153,6 +159,18 @@ def test_a_limit_of_connections_is_met_at_it_and_not_at_one_more() -> None:
             found = offered(port, held=held, threads=held - 39)
         assert said in " ".join(breaches(found))
         assert bool(breaches(found)) == bool(said)
+
+
+def test_held_connections_tell_the_answers_of_their_sustain_phase_alone() -> None:
+    """They ask from the ramp up on: an answer of the ramp is in no rate of the phase, nor in its times."""
+    with origin() as port:
+        found = offered(port, held=20, ramp_s=1.0, sustain_s=2.0)
+    within = sum(found.completed)
+    assert (found.failed, breaches(found)) == (0, ())
+    assert 0 < within < found.tried
+    assert (found.objects, found.body_octets) == (((1000, within),), 1000 * within)
+    assert found.opened_per_s is None
+    assert found.body_bps == pytest.approx(8000 * found.transactions_per_s)
 
 
 def test_what_is_no_right_answer_is_named() -> None:

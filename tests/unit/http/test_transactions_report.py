@@ -17,6 +17,10 @@ from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports import rooms
+from bmwg.reports.compare import Side, compare
+from bmwg.reports.compare.comparison import headline_of
+from bmwg.reports.compare.page import sample_text
+from bmwg.reports.exported import as_junit
 from bmwg.reports.kinds.requests import physics
 from bmwg.reports.kinds.requests.beside_alone import mark
 from bmwg.reports.kinds.requests.section import http_section, http_summary
@@ -25,8 +29,10 @@ from bmwg.reports.opened import open_run
 from bmwg.reports.render.blocks import Grid, Paragraph, flat
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.page.summary import summary_lines
+from bmwg.reports.render.sections.matrices import matrices
 from bmwg.reports.render.sections.results import central
 from bmwg.reports.render.sections.unanswered import unanswered
+from bmwg.reports.render.text import NONE
 from bmwg.reports.store import RunStore, read_run
 
 USED = profile.load("rfc9411-quick")
@@ -135,6 +141,98 @@ def test_a_graph_tells_answers_by_interval_and_of_held_connections_those_that_we
     assert by_interval(planned("concurrent_connections").spec, made) == [2, 4]
 
 
+def test_held_connections_tell_rates_of_their_sustain_phase_alone(tmp_path: Path) -> None:
+    """They open and ask from the ramp up on: what they did there is in no rate of the phase."""
+    held = phase(
+        held_connections=500,
+        due_connections=500,
+        opened=500,
+        tried=5_000,
+        least_open=500,
+        objects=((1000, 3_000),),
+        body_octets=3_000_000,
+        completed=(300,) * 10,
+    )
+    assert (held.opened_per_s, held.transactions_per_s, held.body_bps) == (None, 300, 300 * 1000 * 8)
+    assert (phase().opened_per_s, phase().body_bps) == (1000, 8_000_000)
+    of = planned("concurrent_connections")
+    (grid,) = shown(tmp_path, USED, of, 2000)
+    (row,) = [[str(cell) for cell in one] for one in grid.rows]
+    told = dict(zip(map(str, grid.head), row, strict=True))
+    assert told["connections/s opened"] == NONE
+    assert "in the ramp up too" in grid.caption
+    (outcome,) = read_run(tmp_path / "r").outcomes
+    assert "concurrent_connections.opened" not in {one.metric for one in outcome.values}
+
+
+def test_graphs_of_unlike_cells_have_unlike_names(tmp_path: Path) -> None:
+    used = profile.load("rfc9411")
+    some = [
+        one
+        for one in used.plan()
+        if (one.spec.experiment, one.spec.function, one.spec.form) == ("http_throughput", "nginx", "native")
+    ][:4]
+    assert len({(one.spec.object_octets, one.spec.ip) for one in some}) == 4
+    with RunStore.create(tmp_path, "r", cells.header(used, some)) as store:
+        for of in some:
+            told = [
+                cells.record(store, replace(of, spec=tried.spec), number, tried.result, "d-1")
+                for number, tried in enumerate(modelled(of, 9000), start=1)
+            ]
+            store.add_outcome(cells.REQUESTS.answered(of, told))
+        store.close(None, "complete")
+    (graph,) = sustain_plots(read_run(tmp_path / "r"))
+    text = " ".join(graph.svg.split())
+    assert all(f"{octets}o" in text for octets in {one.spec.object_octets for one in some})
+    assert "v6" in text
+
+
+def test_a_mark_stands_in_junit_in_the_matrix_and_in_a_comparison(tmp_path: Path) -> None:
+    of = planned("https_connections_per_second")
+    alone = next(
+        one
+        for one in USED.plan()
+        if (one.spec.experiment, one.spec.function) == (of.spec.experiment, profile.DIRECT)
+    )
+    runs = []
+    for name in "ab":
+        with RunStore.create(tmp_path, name, cells.header(USED, [of, alone])) as store:
+            for one, limit in ((of, 900), (alone, 1900)):
+                told = [
+                    cells.record(store, replace(one, spec=tried.spec), number, tried.result, "d-1")
+                    for number, tried in enumerate(modelled(one, limit), start=1)
+                ]
+                store.add_outcome(cells.REQUESTS.answered(one, told))
+            store.close(None, "complete")
+        runs.append(read_run(tmp_path / name))
+    assert 'name="reason" value="tester limited"' in as_junit(open_run(runs[0].folder))
+    grids = [one for one in flat(matrices(facts(runs[0]))) if isinstance(one, Grid)]
+    (results,) = [one for one in grids if one.caption == "Operation by speed: results"]
+    assert [str(row[3]).endswith(", tester limited") for row in results.rows] == [True, False]
+    assert all(str(row[0]).startswith("client-proxy-server native ") for row in results.rows)
+    made = compare([Side(name=run.run_id, runs=(run,)) for run in runs])
+    marked = {row.cell.function: row for row in made.rows}
+    assert marked["nginx"].samples["a"].marks == ("tester limited",)
+    assert sample_text(marked["nginx"].samples["b"], marked["nginx"]).endswith("; tester limited")
+    assert marked["none"].samples["a"].marks == ()
+    # the headlines of another search are no answers of this one, without a number
+    assert [row.metric for row in made.rows] == ["connection_rate.met"] * 2
+    assert all(not sample.others for row in made.rows for sample in row.samples.values())
+
+
+def test_transactions_have_one_headline_and_it_is_a_number(tmp_path: Path) -> None:
+    of = planned("http_throughput")
+    with RunStore.create(tmp_path, "r", cells.header(USED, [of])) as store:
+        told = [
+            cells.record(store, replace(of, spec=tried.spec), number, tried.result, "d-1")
+            for number, tried in enumerate(modelled(of, 9_000), start=1)
+        ]
+        store.add_outcome(cells.REQUESTS.answered(of, told))
+        store.close(None, "complete")
+    (outcome,) = read_run(tmp_path / "r").outcomes
+    assert headline_of(outcome) == ("transaction_rate.met",)
+
+
 @pytest.mark.parametrize(
     ("carried", "alone", "kind", "marked"),
     [
@@ -196,7 +294,10 @@ def wrong(spec: RequestsSpec, found: Sustained) -> list[str]:
 def test_an_honest_phase_is_within_every_bound() -> None:
     assert wrong(SPEC, phase()) == []
     held = replace(SPEC, rate_rps=0, held_connections=500)
-    assert wrong(held, phase(held_connections=500, due_connections=500, opened=500, least_open=500)) == []
+    of_held = {"held_connections": 500, "due_connections": 500, "opened": 500, "least_open": 500}
+    assert wrong(held, phase(**of_held)) == []
+    ramp = phase(**of_held, objects=((1000, 10_001),), body_octets=10_001_000, tried=10_001)
+    assert wrong(held, ramp) == ["right answers by object"]
 
 
 def of_the_mix(**changes: Any) -> Sustained:

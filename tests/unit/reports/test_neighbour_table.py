@@ -24,6 +24,7 @@ COUNTS = (  # 300 operations/s beside, 1,000 alone; a fifth of each of two CPUs
 
 
 def measured(maker, one, capacity_fps, **how):
+    how = {"steps": 9, **how}  # each interval is narrow enough for a ratio
     seqs, low, high = maker.search(one, capacity_fps, 1_000_000, metric=STRESS.metric, **how)
     maker.outcome(
         one,
@@ -36,11 +37,11 @@ def measured(maker, one, capacity_fps, **how):
     )
 
 
-def rows(tmp_path, *cells):
+def rows(tmp_path, *cells, **how):
     with RunStore.create(tmp_path, "beside", header()) as store:
         for one, capacity_fps in cells:
             told = {"used": dict(COUNTS)} if one == LOADED else {}
-            measured(Maker(store), one, capacity_fps, **told)
+            measured(Maker(store), one, capacity_fps, **told, **how)
     found = [one for one in flat(beside(facts(read_run(store.folder)))) if isinstance(one, Grid)]
     return [dict(zip(one.head, row, strict=True)) for one in found for row in one.rows]
 
@@ -56,3 +57,10 @@ def test_without_the_cell_alone_there_is_no_ratio_and_without_a_neighbour_no_sec
     (row,) = rows(tmp_path / "a", (LOADED, 100_000))
     assert row["alone"] == row["ratio"] == NONE
     assert rows(tmp_path / "b", (ALONE, 100_000)) == []
+
+
+def test_no_ratio_is_taken_of_a_wide_interval(tmp_path):
+    """As in the ladder and in comparisons: the number alone is the lower end of it."""
+    (row,) = rows(tmp_path, (ALONE, 400_000), (LOADED, 100_000), steps=5)
+    assert row["ratio"] == NONE
+    assert "loss from" in row["beside it"]

@@ -9,6 +9,7 @@ import pytest
 
 from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
+from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.methodology.records import Validity
 from bmwg.reports.kinds.requests.physics import PHYSICS, within_line_rate
 from bmwg.reports.verify.timing import contradictions, outside, too_close, too_short
@@ -105,4 +106,32 @@ def test_lines_that_are_too_close_and_outside_of_the_run() -> None:
 def test_no_repetition_moves_more_than_the_medium_carries(rate_bps: int | None, count: int) -> None:
     evidence = lines("2026-05-01T00:00:01Z")
     evidence.line_rate_bps = rate_bps
+    assert len(list(within_line_rate.check(evidence))) == count
+
+
+@pytest.mark.parametrize(("took_s", "count"), [(5, 0), (3, 1)])
+def test_transactions_have_the_clients_whole_time_for_their_octets(took_s: int, count: int) -> None:
+    """Those due in the sustain phase may be answered after it, and held connections ask before it."""
+    octets = 4_000_000
+    phase = Sustained(
+        interval_ns=1000 * MS,
+        requests_per_connection=1,
+        due_connections=4_000,
+        opened=4_000,
+        tried=4_000,
+        body_octets=octets,
+        completed=(1_000, 1_000),
+        open_ns=(MS, MS),
+        objects=((1000, 4_000),),
+    )
+    evidence = lines(
+        "2026-05-01T00:00:09Z",
+        workload=Workload.TRANSACTIONS,
+        rate_rps=2_000,
+        sustain=phase,
+        elapsed_ns=2_000 * MS,
+        process_ns=took_s * 1000 * MS,
+        body_octets=octets,
+    )
+    evidence.line_rate_bps = 8_000_000
     assert len(list(within_line_rate.check(evidence))) == count

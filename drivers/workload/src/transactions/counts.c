@@ -102,9 +102,10 @@ void phase_open(struct phase *phase, int64_t now_ns, int more) {
     phase->open += more;
 }
 
-void phase_complete(struct phase *phase, int64_t now_ns) {
-    if (now_ns < phase->from_ns || now_ns >= phase->to_ns) return;
+bool phase_complete(struct phase *phase, int64_t now_ns) {
+    if (now_ns < phase->from_ns || now_ns >= phase->to_ns) return false;
     phase->completed[(now_ns - phase->from_ns) / phase->interval_ns]++;
+    return true;
 }
 
 static void print_word(const char *word) {

@@ -1,5 +1,6 @@
 /* What is counted of a load of transactions. Times are of CLOCK_MONOTONIC, in nanoseconds. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,7 +46,8 @@ void phase_begin(struct phase *phase, int64_t from_ns, int64_t length_ns);
 void phase_add(struct phase *phase, const struct phase *more);
 void phase_open(struct phase *phase, int64_t now_ns, int more);
 void phase_advance(struct phase *phase, int64_t now_ns);
-void phase_complete(struct phase *phase, int64_t now_ns);
+/* Count a right answer in its interval; returns whether it came within the phase. */
+bool phase_complete(struct phase *phase, int64_t now_ns);
 void *room_for(void *old, size_t count, size_t each);
 
 /* Print all of it as one line of JSON. */

@@ -149,9 +149,9 @@ void ask_next(struct connection *one, int64_t now) {
 
 static void complete(struct connection *one) {
     int64_t now = now_ns();
-    phase_complete(&phase, now);
+    bool within = phase_complete(&phase, now);
     counts.answered++;
-    if (one->counted) {
+    if (one->counted && (within || !load.held)) { /* held ones ask before the phase as well */
         times_add(&counts.first, one->first_ns - one->asked_ns);
         times_add(&counts.last, now - one->asked_ns);
         size_t at = load_object(&load, one->number, one->done);
