@@ -118,7 +118,7 @@ def test_a_profile_that_cannot_be_planned_by_is_refused(change, said) -> None:
 def test_a_profile_that_is_not_there_is_named() -> None:
     with pytest.raises(ConfigError, match="JPROF-01") as caught:
         PROFILES.load("quik")
-    assert "did you mean quick" in str(caught.value)
+    assert "did you mean 'quick'" in str(caught.value)
 
 
 FORMS = ["baremetal", "pod", "docker"]
