@@ -119,6 +119,11 @@ class Settings:
             ),
         )
 
+    def seed(self, recorded: int | None = None) -> int:
+        """Return what a run's order is drawn from: the number recorded, else chosen, else a new one."""
+        known = self.order_seed if recorded is None else recorded
+        return secrets.randbelow(2**32) if known is None else known
+
 
 def _fleet_part(said: str) -> FleetPart | None:
     if not said:
