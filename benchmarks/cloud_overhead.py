@@ -19,6 +19,7 @@ from typing import Any
 
 from ending import end_in_order
 from holding import keep_awake
+from spread import spread
 
 from bmwg.drivers.api.instance import Place, VmDriver
 from bmwg.drivers.api.machines import MachineIntent
@@ -108,16 +109,6 @@ def embedded_netns(provider: OpenStackProvider) -> str:
     return provider._cloud.netns
 
 
-def spread(values: list[float]) -> dict[str, Any]:
-    """Median with minimum and maximum."""
-    return {
-        "median_s": round(statistics.median(values), 3),
-        "min_s": round(min(values), 3),
-        "max_s": round(max(values), 3),
-        "n": len(values),
-    }
-
-
 def measured(pairs: int, folder: Path) -> dict[str, Any]:
     """Start a cloud and let both make servers in turn; the first of each is not counted."""
     owner = f"bmwg-cost-{os.getpid()}"
@@ -153,16 +144,16 @@ def measured(pairs: int, folder: Path) -> dict[str, Any]:
         "cloud_start_s": began["start_s"],  # type: ignore[index,call-overload]
         "start_steps": began["start_steps"],  # type: ignore[index,call-overload]
         "to_active": {
-            "by_hand": spread([one[0] for one in hand[1:]]),
-            "provider": spread([one[0] for one in ours[1:]]),
+            "by_hand": spread([one[0] for one in hand[1:]], "s"),
+            "provider": spread([one[0] for one in ours[1:]], "s"),
         },
         "removal": {
-            "by_hand": spread([one[1] for one in hand[1:]]),
-            "provider": spread([one[1] for one in ours[1:]]),
+            "by_hand": spread([one[1] for one in hand[1:]], "s"),
+            "provider": spread([one[1] for one in ours[1:]], "s"),
         },
-        "added_to_active": spread(added),
-        "added_to_removal": spread(removal),
-        "phases": {name: spread([one[2][name] for one in ours[1:]]) for name in ours[0][2]},
+        "added_to_active": spread(added, "s"),
+        "added_to_removal": spread(removal, "s"),
+        "phases": {name: spread([one[2][name] for one in ours[1:]], "s") for name in ours[0][2]},
         "first_phases": ours[0][2],
         "limit_s": LIMIT_S,
         "within": statistics.median(added) <= LIMIT_S,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import sys
 import tempfile
 import time
@@ -20,6 +19,7 @@ from typing import Any
 
 from ending import end_in_order
 from holding import keep_awake
+from spread import spread
 
 from bmwg.drivers.containers import oci
 from bmwg.drivers.containers.bundle import PodSpec
@@ -36,16 +36,6 @@ LIMIT_S, POD_LIMIT_S, CHAIN_LIMIT_S = 0.5, 3.0, 6.0
 ACCELERATED = (("ovs-dpdk", "testpmd"), ("ebpf-tc", "kernel-l3"), ("af-xdp", "testpmd"))
 CHAINED = (("ovs-dpdk", "testpmd"), ("ebpf-tc", "kernel-l3"), ("bridge", "kernel-l3"))
 TESTBED = Path(__file__).parent.parent / "testbeds" / "embedded.yaml"
-
-
-def spread(values: list[float]) -> dict[str, Any]:
-    """Median with minimum and maximum, seconds."""
-    return {
-        "median_s": statistics.median(values),
-        "min_s": min(values),
-        "max_s": max(values),
-        "runs": len(values),
-    }
 
 
 def runtime(repeats: int, folder: Path) -> dict[str, Any]:
@@ -72,7 +62,7 @@ def runtime(repeats: int, folder: Path) -> dict[str, Any]:
             remove_s.append(time.perf_counter() - begun_s)
             for side in (0, 1):
                 tester.call(interfaces.delete, interface=f"p{side}")
-    return {"deploy": spread(deploy_s), "remove": spread(remove_s)}
+    return {"deploy": spread(deploy_s, "s"), "remove": spread(remove_s, "s")}
 
 
 def pvp(repeats: int, folder: Path, network: str) -> dict[str, Any]:
@@ -89,7 +79,7 @@ def pvp(repeats: int, folder: Path, network: str) -> dict[str, Any]:
                 deploy_s.append(time.perf_counter() - begun_s)
                 begun_s = time.perf_counter()
             remove_s.append(time.perf_counter() - begun_s)
-    return {"deploy": spread(deploy_s), "remove": spread(remove_s)}
+    return {"deploy": spread(deploy_s, "s"), "remove": spread(remove_s, "s")}
 
 
 def accelerated(repeats: int, folder: Path, cell: Cell) -> dict[str, Any]:
@@ -111,9 +101,9 @@ def accelerated(repeats: int, folder: Path, cell: Cell) -> dict[str, Any]:
             remove_s.append(time.perf_counter() - begun_s)
     limit_s = CHAIN_LIMIT_S if cell.axes else POD_LIMIT_S
     return {
-        "deploy": spread(deploy_s),
-        "vswitch_start": spread(started_s),
-        "remove": spread(remove_s),
+        "deploy": spread(deploy_s, "s"),
+        "vswitch_start": spread(started_s, "s"),
+        "remove": spread(remove_s, "s"),
         "limit_s": limit_s,
         "within_limit": max(deploy_s) <= limit_s,
     }

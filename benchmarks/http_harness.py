@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import tempfile
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from ending import end_in_order
 from holding import keep_awake
+from spread import spread
 
 from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.undo.ledger import Ledger
@@ -46,15 +46,6 @@ def by_hand(row: Row, endpoint: tuple[str, int]) -> tuple[float, float]:
     began = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     return ab.read_output(done.stdout)["elapsed_ns"] / 1e9, time.monotonic() - began
-
-
-def spread(values: list[float]) -> dict[str, float]:
-    """Median, minimum and maximum."""
-    return {
-        "median": round(statistics.median(values), 4),
-        "min": round(min(values), 4),
-        "max": round(max(values), 4),
-    }
 
 
 def main() -> None:

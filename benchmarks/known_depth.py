@@ -18,7 +18,7 @@ from pathlib import Path
 
 import tester_bed as bed
 from holding import keep_awake
-from tester_latency import spread
+from spread import spread
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.methodology.benchmarks import back_to_back

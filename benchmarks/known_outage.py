@@ -20,7 +20,7 @@ from pathlib import Path
 
 import tester_bed as bed
 from holding import keep_awake
-from tester_latency import spread
+from spread import spread
 
 from bmwg.drivers.actuators import outage
 from bmwg.drivers.api.protocols import JsonValue, TrafficDriver

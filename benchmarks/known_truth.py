@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ending import end_in_order
 from holding import keep_awake
-from tester_latency import spread
+from spread import spread
 
 from bmwg.drivers.api.protocols import Node, TrafficDriver
 from bmwg.drivers.network import ovs_switch

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
-import statistics
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from bmwg.drivers.paths.node import routed_port
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.drivers.undo.ledger import Ledger
+from bmwg.methodology.answers.order_statistics import median_interval
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, TrialSpec
 from bmwg.methodology.search.bisection import search
@@ -44,7 +44,6 @@ ROOT = Path(__file__).parents[1]
 TESTBED = ROOT / "testbeds" / "kubernetes.yaml"
 ENVELOPE_FPS = 1_600_000  # as in path_spread
 RUNTIMES = ("crun", "kubernetes")
-CONFIDENCE = 0.9
 
 
 class FirstFrame:
@@ -129,23 +128,9 @@ def once(bed: Bed, tester: EmbeddedTraffic | None, runtime: Any, cell: Cell) -> 
 
 def interval(values: list[float]) -> dict[str, Any]:
     """Return the median and an interval of order statistics that covers it with at least 90 %, else all."""
-    ordered, number = sorted(values), len(values)
-    if not ordered:
-        return {"n": 0}
-    low = 0
-    for rank in range(number // 2):
-        outside = 2 * sum(math.comb(number, k) for k in range(rank + 1)) / 2**number
-        if 1 - outside < CONFIDENCE:
-            break
-        low = rank
-    covered = 1 - 2 * sum(math.comb(number, k) for k in range(low + 1)) / 2**number
-    return {
-        "n": number,
-        "median": round(statistics.median(ordered), 4),
-        "low": round(ordered[low], 4),
-        "high": round(ordered[number - 1 - low], 4),
-        "covers": round(max(0.0, covered), 3),
-    }
+    if not values:
+        return {"count": 0}
+    return {name: round(figure, 4) for name, figure in asdict(median_interval(values)).items()}
 
 
 def main() -> None:

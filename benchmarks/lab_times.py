@@ -18,6 +18,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+from spread import spread
 from tests.contract.frame_lab import GOOD, UNDERLAY, FrameLab, frame_lab
 
 from bmwg.drivers.api.protocols import PathDriver
@@ -36,11 +37,6 @@ CELLS = {
     "node": Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64),
     "pvp bridge": Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64),
 }
-
-
-def spread(values_s: list[float]) -> dict[str, float]:
-    """Median with minimum and maximum, seconds."""
-    return {"median_s": statistics.median(values_s), "min_s": min(values_s), "max_s": max(values_s)}
 
 
 def deployed_s(driver: PathDriver) -> float:
@@ -66,7 +62,7 @@ def inside(testbed: Path, folder: Path, repeats: int) -> dict[str, object]:
             begun_s = time.perf_counter()
             hosts["dut1"].call(probe.echo, value=1)
             trips_s.append(time.perf_counter() - begun_s)
-        found: dict[str, object] = {"round_trip": spread(trips_s)}
+        found: dict[str, object] = {"round_trip": spread(trips_s, "s")}
         for name, cell in CELLS.items():
             drivers = [path_driver(cell, bed) for bed in beds]
             for driver in drivers:
@@ -76,8 +72,8 @@ def inside(testbed: Path, folder: Path, repeats: int) -> dict[str, object]:
             here_s, there_s = zip(*pairs, strict=True)
             away_s = statistics.median(there_s) - 2 * statistics.median(trips_s)
             found[name] = {
-                "here": spread(list(here_s)),
-                "there": spread(list(there_s)),
+                "here": spread(list(here_s), "s"),
+                "there": spread(list(there_s), "s"),
                 "ratio": away_s / statistics.median(here_s),
             }
     return found
@@ -92,7 +88,7 @@ def checks(lab: FrameLab, repeats: int) -> dict[str, float]:
         took_s.append(time.perf_counter() - begun_s)
         if not done.stdout:
             raise SystemExit(done.stderr)
-    return spread(took_s)
+    return spread(took_s, "s")
 
 
 def main() -> int:

@@ -23,8 +23,9 @@ from pathlib import Path
 import tester_bed as bed
 from ending import end_in_order
 from holding import keep_awake
+from spread import spread
 from tester_capacity import printed_fps
-from tester_latency import STALL_LIMIT_NS, spread
+from tester_latency import STALL_LIMIT_NS
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.network import ovs_parts

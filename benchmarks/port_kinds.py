@@ -17,8 +17,9 @@ from typing import Any
 
 import tester_bed as bed
 from holding import keep_awake
+from spread import spread
 from tester_capacity import tester_fps, testpmd_fps
-from tester_latency import STALL_LIMIT_NS, quantile_ns, spread
+from tester_latency import STALL_LIMIT_NS, quantile_ns
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.methodology.records import Direction, TrialSpec

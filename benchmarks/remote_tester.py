@@ -10,15 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from spread import spread
 from tests.contract.frame_lab import GENERATOR, RUNNER, frame_lab
 
 from bmwg.drivers.api.protocols import TesterPort, TrafficDriver
@@ -37,16 +36,6 @@ from bmwg.resources.run.remote_tester import RemoteTraffic
 _SPEC = TrialSpec(frame_octets=64, load_fps=1000, duration_s=0.1)
 _CELL = Cell(path=WIRE, hosting=NOTHING, function=NOTHING, network=NOTHING, frame_octets=64)
 _MS = 1e6
-
-
-def spread(values: Sequence[float]) -> dict[str, float]:
-    """Median, least and most, ms."""
-    return {
-        "median": round(statistics.median(values), 2),
-        "min": round(min(values), 2),
-        "max": round(max(values), 2),
-        "n": len(values),
-    }
 
 
 def by_turns(folder: Path, turns: int) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import yaml
 from memory import resident_mib
-from tester_latency import spread
+from spread import spread
 
 from bmwg.methodology import profiles
 

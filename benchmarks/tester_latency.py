@@ -10,10 +10,10 @@ import argparse
 import json
 import tempfile
 from pathlib import Path
-from statistics import median
 
 import tester_bed as bed
 from holding import keep_awake
+from spread import spread
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.methodology.records import TrialSpec
@@ -30,13 +30,6 @@ def quantile_ns(histogram: LatencyHistogram, share: float) -> int:
         if reached >= share * histogram.frames:
             return high
     raise ValueError("the histogram is empty")
-
-
-def spread(values: list[float]) -> dict[str, float | int]:
-    """Median, minimum and maximum of the runs."""
-    if not values:
-        return {"runs": 0}
-    return {"median": median(values), "min": min(values), "max": max(values), "runs": len(values)}
 
 
 def main() -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import tester_bed as bed
 from holding import keep_awake
-from tester_latency import STALL_LIMIT_NS, spread
+from spread import spread
+from tester_latency import STALL_LIMIT_NS
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.methodology.records import TrialSpec

@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from spread import spread
 
 from bmwg.methodology import suites
 from bmwg.methodology.answers import throughput
@@ -221,8 +222,8 @@ def main() -> None:
             {
                 "trials": trials,
                 "bundle_octets": octets,
-                "verify_s": _three(seconds),
-                "peak_mib": _three(memory),
+                "verify_s": spread(seconds),
+                "peak_mib": spread(memory),
             },
             indent=1,
         )
@@ -236,10 +237,6 @@ code = main(["verify", sys.argv[1]])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 sys.exit(code)
 """
-
-
-def _three(values: list[float]) -> dict[str, float]:
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ Ids: DRIVER-01 nothing of that name, DRIVER-02 two distributions offer one name,
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -13,6 +12,7 @@ from importlib import metadata
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.schemas.validation import near_hint
 
 MEASUREMENTS = "bmwg.measurements"
 
@@ -26,13 +26,12 @@ def load(group: str, name: str, subject: str) -> Any:
     """Import what is offered under `name`; `subject` says in messages what it is and who names it."""
     points = [point for point in _offered(group) if point.name == name]
     if not points:
-        near = difflib.get_close_matches(name, names(group), 1)
         raise ConfigError(
             "DRIVER-01",
             subject,
             expected=f"one of {', '.join(names(group)) or 'none installed'}",
             found=repr(name),
-            hint=f"did you mean {near[0]!r}?" if near else "",
+            hint=near_hint(name, names(group)),
         )
     return _import(subject, _the_only(subject, points))
 

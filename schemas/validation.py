@@ -88,6 +88,12 @@ def near_name(name: object, known: Iterable[str]) -> str | None:
     return min(matches, key=lambda one: _slips(str(name), one), default=None)
 
 
+def near_hint(name: object, known: Iterable[str], otherwise: str = "") -> str:
+    """Return the hint of an error about a name that is not known: the near one, else something else."""
+    near = near_name(name, known)
+    return f"did you mean {near!r}?" if near else otherwise
+
+
 def _slips(written: str, meant: str) -> int:
     """Count the letters that were changed, left out, added, or swapped with the next one."""
     rows = [list(range(len(meant) + 1))]

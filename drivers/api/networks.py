@@ -57,6 +57,24 @@ class Attached:
     device: str = ""
     socket: str = ""
 
+    @classmethod
+    def seen(
+        cls, attachment: Attachment, network: str, view: Mapping[str, JsonValue], **evidence: JsonValue
+    ) -> Attached:
+        """Return an interface of the kernel's by its view (`datapath.attachment_view`), and more evidence."""
+        inside, other, uplink = view["inside"], view["host_side"] or {}, attachment.uplink
+        return cls(
+            attachment=attachment,
+            link_kind=inside["kind"],
+            mac=inside["mac"],
+            mtu_octets=inside["mtu_octets"],
+            addresses=tuple(inside["addresses"]),
+            host_interface=other.get("name"),
+            host_mac=other.get("mac"),
+            took_nic=uplink is not None and uplink not in view.get("node_interfaces", (uplink,)),
+            evidence={"network": network, **evidence, "interface": inside, "host_side": view["host_side"]},
+        )
+
 
 class NetworkDriver(Protocol):
     """One option of `networks:`, found by its `driver` among the entry points `bmwg.drivers.network`.

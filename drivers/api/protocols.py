@@ -5,8 +5,8 @@ A driver does one trial or one act and counts. It never searches, repeats, judge
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypedDict, runtime_checkable
@@ -144,6 +144,27 @@ class UndoLog(Protocol):
 
     def done(self, number: int, /) -> None:
         """Tick the entry off: it is undone, or was never made."""
+
+
+@contextmanager
+def undone(
+    log: UndoLog,
+    kind: str,
+    place: Mapping[str, JsonValue],
+    undo: Callable[[], object],
+    /,
+    **arguments: JsonValue,
+) -> Iterator[None]:
+    """Store how what is made meanwhile is undone, do so on leaving, and tick it off.
+
+    Where `undo` fails the entry stays, for the clean-up.
+    """
+    number = log.before(kind, place, **arguments)
+    try:
+        yield
+    finally:
+        undo()
+        log.done(number)
 
 
 class PlacedNode(Node, Protocol):

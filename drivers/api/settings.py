@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.schemas.validation import near_name
+from bmwg.schemas.validation import near_hint
 
 
 class DriverSettings(ABC):
@@ -34,7 +34,7 @@ class DriverSettings(ABC):
         """Read one of these words; the first is the default."""
         value = self.take(key, choices[0])
         if value not in choices:
-            hint = _near(str(value), choices)
+            hint = near_hint(value, choices)
             raise self.refusal(key, expected=f"one of {', '.join(choices)}", found=repr(value), hint=hint)
         return str(value)
 
@@ -46,7 +46,7 @@ class DriverSettings(ABC):
                 self._where,
                 expected=f"none but {', '.join(self._known)}",
                 found=", ".join(strange),
-                hint=_near(strange[0], self._known),
+                hint=near_hint(strange[0], self._known),
             )
 
     def refusal(self, key: str, *, expected: str, found: str, hint: str = "") -> ConfigError:
@@ -57,8 +57,3 @@ class DriverSettings(ABC):
         """Read a value as it is."""
         self._known.append(key)
         return self._left.pop(key, default)
-
-
-def _near(word: str, known: Sequence[str]) -> str:
-    near = near_name(word, known)
-    return f"did you mean {near!r}?" if near else ""

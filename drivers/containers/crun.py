@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 
 from bmwg.drivers.api.instance import Sample
 from bmwg.drivers.api.protocols import (
@@ -18,6 +19,7 @@ from bmwg.drivers.api.protocols import (
     PodNetwork,
     ResizingRuntime,
     UndoLog,
+    undone,
 )
 from bmwg.drivers.containers import oci
 from bmwg.drivers.containers.bundle import PodSpec
@@ -121,7 +123,8 @@ class CrunRuntime(PlainRuntime):
                 mount = (command, _COMMAND_MOUNT, False)
                 arguments = ("/bin/sh", f"{_COMMAND_MOUNT}/{_COMMAND_FILE}")
                 spec = replace(spec, arguments=arguments, binds=(*spec.binds, mount))
-            stack.enter_context(self._removed(node, undo))
+            delete = partial(node.call, oci.delete, **undo)
+            stack.enter_context(undone(self._undo, UNDO_KIND, node.place, delete, **undo))
             made = node.call(oci.create, spec=spec.as_builtins(), state_dir=self._state_dir)
             pod = CrunPod(
                 node,
@@ -149,25 +152,13 @@ class CrunRuntime(PlainRuntime):
         )
 
     @contextmanager
-    def _removed(self, node: PlacedNode, undo: dict[str, JsonValue]) -> Iterator[None]:
-        entry = self._undo.before(UNDO_KIND, node.place, **undo)
-        try:
-            yield
-        finally:
-            node.call(oci.delete, **undo)
-            self._undo.done(entry)
-
-    @contextmanager
     def _command_folder(self, node: PlacedNode, pod_id: str) -> Iterator[str]:
         """Yield where a pod's shell will find its program; the folder goes on leaving."""
-        folder = f"{self._commands}/{pod_id}"
-        entry = self._undo.before("folder", node.machine.place, folder=folder)
-        node.machine.call(programs.write_files, folder=folder, files={}, shared=False)
-        try:
+        folder, machine = f"{self._commands}/{pod_id}", node.machine
+        remove = partial(machine.call, programs.remove_folder, folder=folder)
+        with undone(self._undo, "folder", machine.place, remove, folder=folder):
+            machine.call(programs.write_files, folder=folder, files={}, shared=False)
             yield folder
-        finally:
-            node.machine.call(programs.remove_folder, folder=folder)
-            self._undo.done(entry)
 
 
 def _noted(steps: dict[str, int], name: str) -> None:

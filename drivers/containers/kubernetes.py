@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import (
@@ -23,6 +24,7 @@ from bmwg.drivers.api.protocols import (
     Pod,
     PodNetwork,
     UndoLog,
+    undone,
 )
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.kubernetes import batch, manifest, moving, pods, policies, programs, record, services
@@ -229,13 +231,10 @@ class KubernetesRuntime:
             yield
             return
         undo: dict[str, JsonValue] = {"access": access.data(), "name": self.namespace, "owner": self._token}
-        entry = self._undo.before(UNDO_KIND, {"kind": "local"}, **undo)
-        try:
+        remove = partial(pods.remove_namespace, **undo)
+        with undone(self._undo, UNDO_KIND, {"kind": "local"}, remove, **undo):
             pods.make_namespace(self.api, self.namespace, self._token)
             yield
-        finally:
-            pods.remove_namespace(**undo)
-            self._undo.done(entry)
 
     def describe(self) -> Mapping[str, JsonValue]:
         """The cluster: versions, gates, kubelets' configuration, runtime, networks, digests; redacted."""

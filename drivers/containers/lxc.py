@@ -9,9 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from bmwg.drivers.api.instance import Sample
-from bmwg.drivers.api.protocols import JsonValue, Missing, Node, PlacedNode, Pod, PodNetwork, PodRuntime
+from bmwg.drivers.api.protocols import (
+    JsonValue,
+    Missing,
+    Node,
+    PlacedNode,
+    Pod,
+    PodNetwork,
+    PodRuntime,
+    undone,
+)
 from bmwg.drivers.containers import lxc_pods, oci
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.containers.plain_runtime import SleepingPod, SleepingRuntime
@@ -72,20 +82,12 @@ class LxcRuntime(SleepingRuntime):
         self.require_sleeper(spec)
         asked_ns = time.monotonic_ns()
         with ExitStack() as stack:
-            stack.enter_context(self._removed(node, spec.pod_id))
+            delete = partial(node.call_within, _CALL_S, lxc_pods.delete, pod_id=spec.pod_id)
+            stack.enter_context(undone(self._undo, UNDO_KIND, node.place, delete, pod_id=spec.pod_id))
             self._version = self._version or node.call(lxc_pods.version)
             pod = LxcPod(node, spec)
             pod.stand_up(stack, networks, asked_ns)
             yield pod
-
-    @contextmanager
-    def _removed(self, node: PlacedNode, pod_id: str) -> Iterator[None]:
-        entry = self._undo.before(UNDO_KIND, node.place, pod_id=pod_id)
-        try:
-            yield
-        finally:
-            node.call_within(_CALL_S, lxc_pods.delete, pod_id=pod_id)
-            self._undo.done(entry)
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Its name and its version, as it told it."""

@@ -6,9 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-from bmwg.drivers.api.protocols import FunctionLink, JsonValue, Missing, Node, PlacedNode, Pod, UndoLog
+from bmwg.drivers.api.protocols import (
+    FunctionLink,
+    JsonValue,
+    Missing,
+    Node,
+    PlacedNode,
+    Pod,
+    UndoLog,
+    undone,
+)
 from bmwg.drivers.function import tables
 from bmwg.drivers.function.kernel_l3 import KernelL3
 from bmwg.methodology.records import Cell, FrameFormat
@@ -57,13 +67,10 @@ class InKernel(KernelL3, ABC):
     def on_node(self, node: PlacedNode, links: Sequence[FunctionLink], undo: UndoLog) -> Iterator[JsonValue]:
         """Have the table in the node's network namespace while this is open."""
         wanted = self.loaded(links)
-        entry = undo.before("function_table", node.place)
-        try:
+        remove = partial(node.call_within, tables.LOAD_S, tables.remove)
+        with undone(undo, "function_table", node.place, remove):
             made = node.call_within(tables.LOAD_S, wanted.install, **wanted.arguments)
             yield self._described(wanted, made, "the node's network namespace, by its kernel")
-        finally:
-            node.call_within(tables.LOAD_S, tables.remove)
-            undo.done(entry)
 
     def _described(self, wanted: Loaded, made: Mapping[str, JsonValue], runs_in: str) -> dict[str, JsonValue]:
         return {"name": self.name, "runs_in": runs_in, **wanted.told, "tracked": wanted.tracked, **made}

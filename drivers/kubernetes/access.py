@@ -8,7 +8,6 @@ kubeconfig or its context, KUBE-11 the client is not installed.
 from __future__ import annotations
 
 import ctypes
-import difflib
 import os
 import socket
 import threading
@@ -17,6 +16,7 @@ from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.schemas.validation import near_hint
 
 _CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -87,8 +87,7 @@ def _near_context(config: Any, access: Access) -> str:
     except Exception:  # the file itself is what is wrong
         return "nothing was asked of a cluster"
     names = [str(context["name"]) for context in contexts]
-    near = difflib.get_close_matches(access.context, names, 1)
-    return f"did you mean {near[0]}?" if near else f"it has {', '.join(names) or 'none'}"
+    return near_hint(access.context, names, f"it has {', '.join(names) or 'none'}")
 
 
 def _from_namespace(api: Any, netns: str) -> None:

@@ -14,11 +14,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import yaml
 
-from bmwg.drivers.api.protocols import JsonValue, PlacedNode, UndoLog
+from bmwg.drivers.api.protocols import JsonValue, PlacedNode, UndoLog, undone
 from bmwg.drivers.kubernetes import attachments, flannel, joined, policies, settings
 from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes.access import Access
@@ -104,7 +105,9 @@ def embedded(
     with ExitStack() as stack:
         first = next(iter(nodes.values()))
         stack.enter_context(_handed_down(first, undo))
-        stack.enter_context(_removed(first, undo, folder=str(shared), cgroup=f"/bmwg-kubernetes-{token}"))
+        mine: dict[str, JsonValue] = {"folder": str(shared), "cgroup": f"/bmwg-kubernetes-{token}"}
+        remove = partial(first.call_within, 80.0, kubernetes_node.remove, **mine)
+        stack.enter_context(undone(undo, UNDO_KIND, first.place, remove, **mine))
         shared.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write_shared(shared, layouts)
         image = first.call_within(120.0, kubernetes_node.build_image, archive=str(shared / "image.tar"))
@@ -150,23 +153,9 @@ def _handed_down(node: PlacedNode, undo: UndoLog) -> Iterator[None]:
     if not controllers:
         yield
         return
-    entry = undo.before("cgroup_controllers", node.place, controllers=controllers)
-    try:
+    hold_back = partial(node.call, cgroups.hold_back, controllers=controllers)
+    with undone(undo, "cgroup_controllers", node.place, hold_back, controllers=controllers):
         yield
-    finally:
-        node.call(cgroups.hold_back, controllers=controllers)
-        undo.done(entry)
-
-
-@contextmanager
-def _removed(node: PlacedNode, undo: UndoLog, *, folder: str, cgroup: str) -> Iterator[None]:
-    """Take away a folder of the cluster's on leaving; its undo stands before it is made."""
-    entry = undo.before(UNDO_KIND, node.place, folder=folder, cgroup=cgroup)
-    try:
-        yield
-    finally:
-        node.call_within(80.0, kubernetes_node.remove, folder=folder, cgroup=cgroup)
-        undo.done(entry)
 
 
 @contextmanager
@@ -180,16 +169,16 @@ def _node(
 ) -> Iterator[None]:
     """Start one node's programs; end and remove them on leaving."""
     place: dict[str, JsonValue] = {"folder": layout.folder, "cgroup": layout.cgroup}
-    entry = undo.before(UNDO_KIND, node.place, **place)
     begun: dict[str, JsonValue] = {"pid": 0, "start_ticks": 0}
-    try:
+
+    def stop() -> None:
+        node.call_within(100.0, kubernetes_node.stop, **place, **begun)
+
+    with undone(undo, UNDO_KIND, node.place, stop, **place):
         done = node.call(kubernetes_node.start, layout=asdict(layout), control_plane=control_plane)
         begun = done["process"]
         started[layout.name] = begun
         yield
-    finally:
-        node.call_within(100.0, kubernetes_node.stop, **place, **begun)
-        undo.done(entry)
 
 
 def _write_shared(shared: Path, layouts: Mapping[str, Layout]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from bmwg.drivers.api.protocols import JsonValue, PlacedNode, UndoLog
+from bmwg.drivers.api.protocols import JsonValue, PlacedNode, UndoLog, undone
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import Cluster
@@ -45,15 +45,11 @@ def cordoned(
             hint="nothing was changed; uncordon it first (kubectl uncordon)",
         )
     told: dict[str, JsonValue] = {"access": api.access.data(), "node": node, "owner": owner}
-    entry = undo.before(UNDO_KIND, place.place, **told)
-    try:
+    with undone(undo, UNDO_KIND, place.place, lambda: _lift(api, node, owner), **told):
         api.merge(
             node_path(node), {"metadata": {"annotations": {MARK: owner}}, "spec": {"unschedulable": True}}
         )
         yield {}
-    finally:
-        _lift(api, node, owner)
-        undo.done(entry)
 
 
 def uncordon(*, access: dict[str, JsonValue], node: str, owner: str, within_s: float = 20.0) -> bool:

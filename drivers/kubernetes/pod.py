@@ -135,27 +135,14 @@ class KubernetesPod(OfPods):
             view = self.node.call(
                 datapath.attachment_view, netns=self.netns_path, interface=network.attachment.interface
             )
-            conflist = self._runtime.conflist(network)
-            inside, other = view["inside"], view["host_side"] or {}
-            attached = Attached(
-                attachment=network.attachment,
-                link_kind=inside["kind"],
-                mac=inside["mac"],
-                mtu_octets=inside["mtu_octets"],
-                addresses=tuple(inside["addresses"]),
-                host_interface=other.get("name"),
-                host_mac=other.get("mac"),
-                took_nic=network.attachment.uplink is not None
-                and network.attachment.uplink not in view["node_interfaces"],
-                evidence={
-                    "network": network.driver.spec.name,
-                    "conflist": conflist,
-                    "cni_version": made["version"],
-                    "result": made["result"],
-                    "executions": made["executions"],
-                    "interface": inside,
-                    "host_side": view["host_side"],
-                },
+            attached = Attached.seen(
+                network.attachment,
+                network.driver.spec.name,
+                view,
+                conflist=self._runtime.conflist(network),
+                cni_version=made["version"],
+                result=made["result"],
+                executions=made["executions"],
             )
             assert isinstance(network.driver, PluginNetwork)  # see `conflist`
             more = network.driver.attached_by_plugin(self.node, attached, bridge=network.bridge)

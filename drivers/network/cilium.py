@@ -26,11 +26,10 @@ from bmwg.drivers.api.protocols import (
 )
 from bmwg.drivers.kubernetes import cilium
 from bmwg.drivers.network.cni_network import CniNetwork
-from bmwg.drivers.network.options import Options
+from bmwg.drivers.network.options import Options, refuse_plugin
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.paths.addresses import host
 from bmwg.drivers.testbed.file import NetworkSpec
-from bmwg.methodology.errors import ConfigError
 
 
 class CiliumNetwork(CniNetwork):
@@ -41,16 +40,7 @@ class CiliumNetwork(CniNetwork):
     on_one_node: ClassVar[str] = "Cilium's programs, from the one pod's device to the other's"
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
-        where = f"networks.{spec.name}"
-        given = [key for key in ("conflist", "plugin_dir") if getattr(spec, key)]
-        if given:
-            raise ConfigError(
-                "NET-04",
-                where,
-                expected="interface below `options`",
-                found=", ".join(given),
-                hint="another plugin's configuration takes `driver: cni`",
-            )
+        refuse_plugin(spec, expected="interface below `options`")
         options = Options(spec)
         self.interface = options.text("interface", default="under0")
         options.finish()

@@ -162,25 +162,14 @@ class CniNetwork(NetdevHandover):
             raise
         try:
             view = node.call(datapath.attachment_view, netns=made["netns"], interface=attachment.interface)
-            inside, other = view["inside"], view["host_side"] or {}
-            yield Attached(
-                attachment=attachment,
-                link_kind=inside["kind"],
-                mac=inside["mac"],
-                mtu_octets=inside["mtu_octets"],
-                addresses=tuple(inside["addresses"]),
-                host_interface=other.get("name"),
-                host_mac=other.get("mac"),
-                took_nic=attachment.uplink is not None and attachment.uplink not in view["node_interfaces"],
-                evidence={
-                    "network": self.spec.name,
-                    "conflist": conflist,
-                    "cni_version": added["version"],
-                    "result": added["result"],
-                    "executions": added["executions"],
-                    "interface": inside,
-                    "host_side": view["host_side"],
-                },
+            yield Attached.seen(
+                attachment,
+                self.spec.name,
+                view,
+                conflist=conflist,
+                cni_version=added["version"],
+                result=added["result"],
+                executions=added["executions"],
             )
         finally:
             node.call_within(deadline_s, cni.detach, **delete)

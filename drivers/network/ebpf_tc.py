@@ -10,6 +10,7 @@ import hashlib
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from bmwg.drivers.api.protocols import (
     PlacedNode,
     PluginNetwork,
     UndoLog,
+    undone,
 )
 from bmwg.drivers.network import ebpf_build, ebpf_cni, ebpf_node
 from bmwg.drivers.network.handover import NetdevHandover
@@ -101,8 +103,8 @@ class TcRedirectNetwork(NetdevHandover):
     ) -> Iterator[Attached]:
         """Make a veth pair into the pod, join its end on the node with the uplink; undo both on leaving."""
         host = f"bmwg{zlib.crc32(f'{pod_id}/{attachment.interface}'.encode()):08x}"
-        entry = self._undo.before("interface", node.place, interface=host)
-        try:
+        leave = partial(node.call, ebpf_node.leave, segment=bridge, host=host)
+        with undone(self._undo, "interface", node.place, leave, interface=host):
             node.call(
                 ebpf_node.add_pair,
                 host=host,
@@ -119,27 +121,8 @@ class TcRedirectNetwork(NetdevHandover):
                 pid=pod_pid,
                 interface=attachment.interface,
             )
-            inside, other = view["inside"], view["host_side"]
-            yield Attached(
-                attachment=attachment,
-                link_kind=inside["kind"],
-                mac=inside["mac"],
-                mtu_octets=inside["mtu_octets"],
-                addresses=tuple(inside["addresses"]),
-                host_interface=other["name"],
-                host_mac=other["mac"],
-                took_nic=False,
-                evidence={
-                    "network": self.spec.name,
-                    "interface": inside,
-                    "host_side": other,
-                    "mapping": {"nic": attachment.uplink, "segment": bridge, "host_interface": host},
-                    "programs": view["segment"],
-                },
-            )
-        finally:
-            node.call(ebpf_node.leave, segment=bridge, host=host)
-            self._undo.done(entry)
+            mapping = {"nic": attachment.uplink, "segment": bridge, "host_interface": host}
+            yield Attached.seen(attachment, self.spec.name, view, mapping=mapping, programs=view["segment"])
 
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
         """Return the members of the attachment's segment as the kernel has them."""

@@ -24,10 +24,9 @@ from bmwg.drivers.api.protocols import (
 )
 from bmwg.drivers.kubernetes import flannel
 from bmwg.drivers.network.cni_network import CniNetwork
-from bmwg.drivers.network.options import Options
+from bmwg.drivers.network.options import Options, refuse_plugin
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.testbed.file import NetworkSpec
-from bmwg.methodology.errors import ConfigError
 
 
 class FlannelNetwork(CniNetwork):
@@ -36,16 +35,7 @@ class FlannelNetwork(CniNetwork):
     ipv4_alone: ClassVar[bool] = True  # flannel here has leases of IPv4, and so have its pods
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
-        where = f"networks.{spec.name}"
-        given = [key for key in ("conflist", "plugin_dir") if getattr(spec, key)]
-        if given:
-            raise ConfigError(
-                "NET-04",
-                where,
-                expected="backend and interface below `options`",
-                found=", ".join(given),
-                hint="another plugin's configuration takes `driver: cni`",
-            )
+        refuse_plugin(spec, expected="backend and interface below `options`")
         options = Options(spec)
         self.backend = options.choice("backend", flannel.BACKENDS)
         self.interface = options.text("interface", default="under0")

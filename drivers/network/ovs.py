@@ -134,24 +134,13 @@ class OvsNetwork(NetdevHandover):
             view = node.call(
                 datapath.attachment_view, netns=f"/proc/{pod_pid}/ns/net", interface=attachment.interface
             )
-            inside, other = view["inside"], view["host_side"]
-            yield Attached(
-                attachment=attachment,
-                link_kind=inside["kind"],
-                mac=inside["mac"],
-                mtu_octets=inside["mtu_octets"],
-                addresses=tuple(inside["addresses"]),
-                host_interface=other["name"],
-                host_mac=other["mac"],
-                took_nic=False,
-                evidence={
-                    "network": self.spec.name,
-                    "interface": inside,
-                    "host_side": other,
-                    "mapping": {"bridge": bridge, "vswitch_port": host, "access_vlan": made["tag"]},
-                    "offloads_in_the_pod": offloads,
-                    "vswitch_start_s": made["vswitch_start_s"],
-                },
+            yield Attached.seen(
+                attachment,
+                self.spec.name,
+                view,
+                mapping={"bridge": bridge, "vswitch_port": host, "access_vlan": made["tag"]},
+                offloads_in_the_pod=offloads,
+                vswitch_start_s=made["vswitch_start_s"],
             )
         finally:
             node.call_within(_DEADLINE_S, ovs_system.remove, owner=self._owner, bridge=bridge, port=host)

@@ -10,6 +10,7 @@ import hashlib
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from bmwg.drivers.api.protocols import (
     SteeringNetwork,
     UndoLog,
     Way,
+    undone,
 )
 from bmwg.drivers.network import ovs_flows, ovs_obstacle, ovs_parts, ovs_switch, ovs_tools
 from bmwg.drivers.network.handover import VHOST_USER, NetworkDefaults
@@ -136,8 +138,8 @@ class OvsDpdkNetwork(NetworkDefaults):
             "nic": attachment.uplink or "",
             "port": port,
         }
-        entry = self._undo.before("owner", node.place, owner=self._owner)
-        try:
+        remove = partial(node.call_within, _ADD_DEADLINE_S, ovs_switch.remove, **named)
+        with undone(self._undo, "owner", node.place, remove, owner=self._owner):
             made = node.call_within(_ADD_DEADLINE_S, ovs_switch.add, config=self._config, **named)
             mac = mac_of(pod_id, attachment.interface)
             yield Attached(
@@ -165,9 +167,6 @@ class OvsDpdkNetwork(NetworkDefaults):
                     **made,
                 },
             )
-        finally:
-            node.call_within(_ADD_DEADLINE_S, ovs_switch.remove, **named)
-            self._undo.done(entry)
 
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
         """Return how the switch serves the port; its peer comes with the pod's program (`settled`)."""

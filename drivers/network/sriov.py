@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from bmwg.drivers.api.protocols import (
     Node,
     PlacedNode,
     UndoLog,
+    undone,
 )
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.options import Options
@@ -75,8 +77,8 @@ class SriovNetwork(CniNetwork):
         """Have the NIC make its functions, and hand the first one to the pod; on leaving there are none."""
         nic = node.call(virtual_functions.of, interface=str(attachment.uplink))
         machine = node.machine  # whose own namespace a function's interface appears in
-        entry = self._undo.before(UNDO_KIND, machine.place, address=nic["address"])
-        try:
+        remove = partial(machine.call, virtual_functions.remove, address=nic["address"])
+        with undone(self._undo, UNDO_KIND, machine.place, remove, address=nic["address"]):
             first, *_ = machine.call(virtual_functions.create, address=nic["address"], count=self._count)
             made = machine.call(virtual_functions.interface_of, address=first)
             name = f"vf{attachment.side}"
@@ -95,9 +97,6 @@ class SriovNetwork(CniNetwork):
                     link_kind=LINK_KIND,
                     evidence={**attached.evidence, **told},
                 )
-        finally:
-            machine.call(virtual_functions.remove, address=nic["address"])
-            self._undo.done(entry)
 
 
 def count_of(spec: NetworkSpec) -> int:

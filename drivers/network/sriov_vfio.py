@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,6 +22,7 @@ from bmwg.drivers.api.protocols import (
     PlacedNode,
     PodParts,
     UndoLog,
+    undone,
 )
 from bmwg.drivers.network.handover import VFIO, NetworkDefaults
 from bmwg.drivers.network.sriov import LINK_KIND, UNDO_KIND, count_of, function_evidence, no_nic, too_few
@@ -89,8 +91,8 @@ class SriovVfioNetwork(NetworkDefaults):
         nic = node.call(virtual_functions.of, interface=str(attachment.uplink))
         mac = mac_of(pod_id, attachment.interface)
         machine = node.machine
-        entry = self._undo.before(UNDO_KIND, machine.place, address=nic["address"])
-        try:
+        remove = partial(machine.call, virtual_functions.remove, address=nic["address"])
+        with undone(self._undo, UNDO_KIND, machine.place, remove, address=nic["address"]):
             first, *_ = machine.call(virtual_functions.create, address=nic["address"], count=self._count)
             node.call(virtual_functions.set_mac, interface=str(attachment.uplink), number=0, mac=mac)
             made = machine.call(virtual_functions.to_vfio, address=first)
@@ -118,9 +120,6 @@ class SriovVfioNetwork(NetworkDefaults):
                     **function_evidence(nic, self._count, made),
                 },
             )
-        finally:
-            machine.call(virtual_functions.remove, address=nic["address"])
-            self._undo.done(entry)
 
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
         """Return that the function waits for its program; which one has it tells `settled`."""

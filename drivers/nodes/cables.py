@@ -12,9 +12,10 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from bmwg.drivers.api.calls import Calls
-from bmwg.drivers.api.protocols import JsonValue, UndoLog
+from bmwg.drivers.api.protocols import JsonValue, UndoLog, undone
 from bmwg.drivers.nodes import links, probe
 from bmwg.drivers.nodes.here import HERE
 from bmwg.drivers.nodes.hosts import BedNode
@@ -95,13 +96,10 @@ def handed_over(nics: Iterable[Nic], machine: Calls) -> None:
 def _raised(end: End, undo: UndoLog) -> Iterator[dict[str, JsonValue]]:
     """Set a PCI port up as it stands; on leaving it is its kernel driver's again, as it was."""
     before, machine = {key: end.nic[key] for key in _UNDONE_BY}, end.node.machine
-    number = undo.before("pci_port", machine.place, **before)
-    try:
+    give_back = partial(machine.call_within, _RETURN_S, pci_port.give_back, **before)
+    with undone(undo, "pci_port", machine.place, give_back, **before):
         machine.call(interfaces.up, interface=str(before["interface"]))
         yield {"node": end.node.name, "port": end.interface, **end.nic}
-    finally:
-        machine.call_within(_RETURN_S, pci_port.give_back, **before)
-        undo.done(number)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ or network, CLOUD-19 the cloud does not answer as it should, CLOUD-21 openstacks
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any, TypeVar
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.nodes.netns import within
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
+from bmwg.schemas.validation import near_hint
 
 SDK_LINE = "pip install 'bmwg-toolkit[openstack]'"
 _AGAIN = (413, 429, 503)  # not acted on: the same request may be sent again
@@ -91,13 +91,12 @@ class Client:
 
     @staticmethod
     def _unknown(cloud: str, known: Sequence[str], file: str | None) -> ConfigError:
-        near = difflib.get_close_matches(cloud, known, 1)
         return ConfigError(
             "CLOUD-10",
             f"cloud {cloud!r} is not in {file or 'any clouds.yaml'}",
             expected=f"one of {', '.join(known)}" if known else f"it in a clouds.yaml ({_PLACES})",
             found=repr(cloud),
-            hint=f"did you mean {near[0]!r}?" if near else "",
+            hint=near_hint(cloud, known),
         )
 
     def call(self, what: str, act: Callable[[Any], _T]) -> _T:
@@ -199,13 +198,12 @@ class Client:
             if name in (one.name, getattr(one, "id", None)):
                 return one
         names = sorted(str(one.name) for one in found if one.name)
-        near = difflib.get_close_matches(name, names, 1)
         raise ConfigError(
             "CLOUD-15",
             f"cloud {self.name} has no {what} {name!r}",
             expected=f"one of {', '.join(names[:12]) or 'none is there'}",
             found=repr(name),
-            hint=f"did you mean {near[0]!r}?" if near else "",
+            hint=near_hint(name, names),
         )
 
 

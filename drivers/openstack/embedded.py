@@ -11,10 +11,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api.protocols import JsonValue, Missing, UndoLog
+from bmwg.drivers.api.protocols import JsonValue, Missing, UndoLog, undone
 from bmwg.drivers.machines import qemu
 from bmwg.drivers.nodes import links
 from bmwg.drivers.nodes.namespace import NamespaceNode
@@ -157,13 +158,10 @@ def _running(
     node: NamespaceNode, work: str, undo: UndoLog, given: Mapping[str, JsonValue]
 ) -> Iterator[list[Mapping[str, JsonValue]]]:
     """What one node runs of the cloud, while this is entered; yields each step's time."""
-    entry = undo.before(UNDO_KIND, node.place, work=work)
-    try:
+    stop = partial(node.call_within, 40.0, cloud_node.stop, work=work)
+    with undone(undo, UNDO_KIND, node.place, stop, work=work):
         deadline_s = START_DEADLINE_S + 30
         yield node.call_within(deadline_s, cloud_node.start, work=work, given=dict(given))
-    finally:
-        node.call_within(40.0, cloud_node.stop, work=work)
-        undo.done(entry)
 
 
 def _furnish(node: NamespaceNode, further: Sequence[Host]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
-from bmwg.drivers.api.protocols import UndoLog
+from bmwg.drivers.api.protocols import UndoLog, undone
 from bmwg.drivers.nodes import process, programs
 from bmwg.drivers.nodes.here import HERE, Here
 from bmwg.drivers.nodes.host_namespace import HostNamespaceNode
@@ -23,24 +24,18 @@ def state_folders(bed: Bed) -> Iterator[None]:
     with ExitStack() as stack:
         machines: list[Here | SshNode] = [HERE, *dict.fromkeys(bed.hosts.values())]
         for machine in machines:
-            entry = bed.undo.before("folder", machine.place, folder=folder)
-            stack.callback(_removed, machine, bed.undo, entry, folder)
+            remove = partial(machine.call, programs.remove_folder, folder=folder)
+            stack.enter_context(undone(bed.undo, "folder", machine.place, remove, folder=folder))
             machine.call(programs.write_files, folder=folder, files={}, shared=False)
         yield
-
-
-def _removed(machine: Here | SshNode, undo: UndoLog, entry: int, folder: str) -> None:
-    machine.call(programs.remove_folder, folder=folder)
-    undo.done(entry)
 
 
 @contextmanager
 def on_host(name: str, host: SshNode, undo: UndoLog, *, owner: str) -> Iterator[HostNamespaceNode]:
     """Make the namespaces of a node on its host; end them with all that was started in them on leaving."""
-    entry = undo.before("owner", host.place, owner=owner)
-    try:
-        with HostNamespaceNode(name, host, owner=owner) as node:
-            yield node
-    finally:
-        host.call(process.terminate_owned, owner=owner)
-        undo.done(entry)
+    end = partial(host.call, process.terminate_owned, owner=owner)
+    with (
+        undone(undo, "owner", host.place, end, owner=owner),
+        HostNamespaceNode(name, host, owner=owner) as node,
+    ):
+        yield node

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import ClassVar
 
 from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, PodPathDriver
 from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.addresses import UNDERLAY, host
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, too_large
-from bmwg.drivers.paths.p2p_underlay import FORWARDING, option_missing
-from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods, over_underlay
+from bmwg.drivers.paths.p2p_underlay import FORWARDING, UnderlayPath
+from bmwg.drivers.paths.pair import Join, Nodes, Pods
 from bmwg.drivers.ports import interfaces, routing
 from bmwg.drivers.ports.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.methodology.cells.paths import PathKind
-from bmwg.methodology.records import NOTHING, POD
 
 TUNNEL = "bmwg-vx0"
 VNI = 2544  # choice: any number of 24 bits
@@ -29,18 +29,14 @@ TOLD: Mapping[str, JsonValue] = {
 }
 
 
-class VxlanPath(OpenPairPath):
+class VxlanPath(UnderlayPath):
     """Two nodes whose underlay carries IPv4; the pods' segment is tunnelled over it."""
 
-    kind: ClassVar[PathKind] = PathKind(
+    kind: ClassVar[PathKind] = replace(
+        UnderlayPath.kind,
         name="p2p-vxlan",
-        hostings=(POD,),
-        functions=(NOTHING,),
-        networked=True,
         scenario="pod to pod on two nodes, by VXLAN",
         between_nodes="overlay: VXLAN",
-        apart=True,
-        ends_in_pods=True,
     )
 
     def probe_frames(self) -> Missing | None:
@@ -48,14 +44,6 @@ class VxlanPath(OpenPairPath):
         because = f" ({LINK_MTU_OCTETS} of the underlay less {VXLAN_OVERHEAD_OCTETS} of VXLAN)"
         missing = too_large(self._cell, mtu_octets=MTU_OCTETS, because=because)
         return missing or self.probe_pods()
-
-    def probe_pods(self) -> Missing | None:
-        """Return what is missing with the pods' own kernels at the ends."""
-        return option_missing(self._cell, self._bed)
-
-    def nodes(self, stack: ExitStack) -> Nodes:
-        """Return the nodes at the underlay's two ends."""
-        return over_underlay(self._bed)
 
     def join(self, stack: ExitStack, nodes: Nodes, pods: Pods) -> Join:
         """Make the tunnel, a port of each node's bridge; the pods' MTU becomes the tunnel's."""

@@ -8,11 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from bmwg.drivers.api.calls import WITHIN_S, CallsInside
 from bmwg.drivers.api.instance import AlsoIpv6, Crossing, Hosting, InPath, Instance, Limits, Place, Program
-from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, PlacedNode, ProgramPlace
+from bmwg.drivers.api.protocols import (
+    HostNode,
+    JsonValue,
+    Missing,
+    NestedNode,
+    PlacedNode,
+    ProgramPlace,
+    undone,
+)
 from bmwg.drivers.containers import native_cgroup
 from bmwg.drivers.function import tables
 from bmwg.drivers.nodes import programs
@@ -159,8 +168,8 @@ class NativeHosting:
     def crossing(self) -> Iterator[Crossing]:
         """Yield the node itself."""
         place = self._place
-        entry = self._ledger.before("function_table", self._node.place)
-        try:
+        remove = partial(self._node.call_within, tables.LOAD_S, tables.remove)
+        with undone(self._ledger, "function_table", self._node.place, remove):
             yield Crossing(
                 name="native",
                 sides=(place.client_interface, place.server_interface),
@@ -170,9 +179,6 @@ class NativeHosting:
                 fault=lambda: None,
                 told=lambda: {"runs_in": "the node's network namespace, by its kernel"},
             )
-        finally:
-            self._node.call_within(tables.LOAD_S, tables.remove)
-            self._ledger.done(entry)
 
     def describe(self) -> Mapping[str, JsonValue]:
         """What the form is."""

@@ -9,7 +9,6 @@ servers' own network; where the node routes (`uplink: routed`) it has a network 
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import ipaddress
 import json
@@ -51,6 +50,7 @@ from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.methodology.trial.cpu_lists import cpu_list
+from bmwg.schemas.validation import near_hint
 
 _SANDBOX_OCTETS = 64 << 20  # choice: it only sleeps
 _FIRST_HOST = 16  # choice: below it are the nodes' own
@@ -136,13 +136,14 @@ class PodHosting:
     @property
     def _network(self) -> NetworkDriver:
         if self._spec is None:
-            near = difflib.get_close_matches(self._option, self._place.networks, 1)
             raise ConfigError(
                 "INST-01",
                 f"hosting form {POD_PREFIX}{self._option}",
                 expected=f"one of the network options {', '.join(self._place.networks) or '(none)'}",
                 found=self._option,
-                hint=f"did you mean {near[0]}?" if near else "name it under `networks` of the testbed file",
+                hint=near_hint(
+                    self._option, self._place.networks, "name it under `networks` of the testbed file"
+                ),
             )
         return registry.network(self._spec, run_dir=Path(self._place.run_dir), undo=self._ledger)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
+from bmwg.methodology.trial.cpu_lists import cpu_list
+
 JsonValue = Any  # builtins only
 Kind = Literal["file", "command", "netlink", "declared", "computed"]
 _REASON_CHARACTERS = 300  # choice: a reason is a line in a report, not a log
@@ -146,14 +148,7 @@ def integer(text: str) -> int:
 
 def number_list(text: str) -> list[int]:
     """The kernel's list format, `0-3,8`, as numbers; empty text is an empty list."""
-    numbers: list[int] = []
-    for part in filter(None, text.strip().split(",")):
-        low, _, high = part.partition("-")
-        first, last = int(low), int(high or low)
-        if not 0 <= first <= last < 65536:
-            raise ValueError(f"no CPU list: {text.strip()[:60]!r}")
-        numbers.extend(range(first, last + 1))
-    return numbers
+    return list(cpu_list(text)) if text.strip() else []
 
 
 def key_values(text: str, separator: str = ":") -> dict[str, str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from pyroute2.ethtool.ethtool import Ethtool
 
 from bmwg.drivers.api.protocols import JsonValue
+from bmwg.drivers.nodes.probe import online_cpus
 from bmwg.drivers.ports import nic_rings
 from bmwg.drivers.ports.interfaces import index, rtnetlink
 from bmwg.drivers.ports.napi import napi_threads
@@ -46,7 +47,7 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
     Apply it after the interface's last `up`. Applying it again is harmless. In a container with a PID
     namespace of its own the thread is there but cannot be pinned: `threads` is then empty, `cpu` is `None`.
     """
-    online = _online_cpus()
+    online = online_cpus()
     if cpu not in online:
         raise TestbedError(
             "QUEUE-01",
@@ -241,12 +242,6 @@ def _sees_kernel_threads() -> bool:
         return Path("/proc/2/comm").read_text().strip() == "kthreadd"
     except OSError:
         return False
-
-
-def _online_cpus() -> list[int]:
-    text = Path("/sys/devices/system/cpu/online").read_text().strip()
-    pairs = [part.partition("-") for part in text.split(",")]
-    return [cpu for low, _, high in pairs for cpu in range(int(low), int(high or low) + 1)]
 
 
 def _is_queue_thread(pid: int, interface: str) -> bool:

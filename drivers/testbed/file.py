@@ -20,7 +20,7 @@ from bmwg.drivers.testbed.text import text_of
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.trial.cpu_lists import cpu_list
 from bmwg.schemas.document import Document, parse
-from bmwg.schemas.validation import Problem, near_name, problems
+from bmwg.schemas.validation import Problem, near_hint, problems
 
 _T = TypeVar("_T")
 SCHEMA = "testbed"
@@ -288,13 +288,12 @@ def _refusal(
 def _named(name: str, table: dict[str, _T], kind: str, file: str) -> _T:
     if name in table:
         return table[name]
-    near = near_name(name, table)
     raise ConfigError(
         "CFG-05",
         f"{kind} {name!r} is not in the testbed file {file}",
         expected=f"one of {', '.join(table) or 'none (there are none)'}",
         found=name,
-        hint=f"did you mean {near!r}?" if near else "",
+        hint=near_hint(name, table),
     )
 
 

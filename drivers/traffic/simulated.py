@@ -10,7 +10,6 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import ClassVar
 
@@ -39,6 +38,7 @@ from bmwg.methodology.trial.destinations import SEED
 from bmwg.methodology.trial.frame_times import LatencyHistogram
 from bmwg.methodology.trial.pattern import FIRST_SENT, LEAST_PORTS, MOST_PORTS
 from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS, MIN_SENT_OCTETS
+from bmwg.schemas.validation import near_hint
 
 ROUTE_UPDATES = "route-updates"  # a modifier of trials
 UPDATE_INTERVAL_S = 30.0  # rfc2544-11.3: RIP's own timer
@@ -116,13 +116,12 @@ class SimulatedTraffic(OfFrames):
         known = {one.name: one.type for one in fields(SimulatedConfig)}
         for name in testbed.tester.options:
             if name not in known:
-                near = get_close_matches(name, known, 1)
                 raise ConfigError(
                     "TST-31",
                     f"{testbed.file}: tester.options.{name}; nothing was started",
                     expected=f"one of {', '.join(known)}",
                     found=name,
-                    hint=f"did you mean {near[0]}?" if near else "",
+                    hint=near_hint(name, known),
                 )
         return cls(SimulatedConfig(**testbed.tester.options), drain_s)
 

@@ -113,6 +113,11 @@ def beside(cell: Cell, name: str) -> Cell:
     return replace(cell, axes=(*cell.axes, (AXIS, name)), name=f"{cell.name}/beside-{name}")
 
 
+def apart(name: str, cell: Cell) -> str:
+    """Return a name by which cells beside each neighbour are told from the others: they draw other orders."""
+    return name if of(cell) == ALONE else f"{name}/beside-{of(cell)}"
+
+
 def alone(cell: Cell) -> Cell:
     """Return the cell without its neighbour."""
     if (name := of(cell)) == ALONE:

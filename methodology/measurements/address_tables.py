@@ -47,8 +47,6 @@ class CachingCapacity(_OfTables):
     """The most addresses of which the switch knows every one."""
 
     name: str = "caching_capacity"
-    needs_throughput: bool = False
-    reads_latency: bool = False
     places: tuple[Place, ...] = (replace(SPEED, rows=("RFC8204-5.4", "LTD-3.2.2.4.1")),)
     metric: str = caching_capacity.METRIC
 
@@ -86,8 +84,6 @@ class LearningRate(_OfTables):
     """The highest rate of new addresses of which the switch learns every one."""
 
     name: str = "learning_rate"
-    needs_throughput: bool = False
-    reads_latency: bool = False
     places: tuple[Place, ...] = (replace(SPEED, rows=("RFC8204-5.1-01", "LTD-3.2.2.4.2")),)
     metric: str = learning_rate.METRIC
 

@@ -29,7 +29,6 @@ class BackToBack(OneMetric):
 
     name: str = NAME
     needs_throughput: bool = True
-    reads_latency: bool = False
     places: tuple[Place, ...] = (replace(SPEED, rows=("RFC8204-5.5-04", "LTD-3.2.2.1.5")),)
     metric: str = back_to_back.METRIC
 

@@ -10,22 +10,19 @@ from bmwg.methodology.benchmarks.beside_neighbour import Beside
 from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import SPEED, Criterion, Place, Stage
 from bmwg.methodology.measurements.flow_changes import without_number
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
-from bmwg.methodology.measurements.modifiers import search_beside
-from bmwg.methodology.measurements.throughput import bisection_trials
+from bmwg.methodology.measurements.measurement import Answered, Asked, wanted_size
+from bmwg.methodology.measurements.modifiers import SearchBeside, search_beside
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, OutcomeType
 from bmwg.methodology.trial.judging import JudgedTrial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BesideNeighbour(OneMetric):
+class BesideNeighbour(SearchBeside):
     """A bisection (RFC 2544 26.1) of a cell that names its neighbour, or that it has none."""
 
     beside: Beside
     places: tuple[Place, ...]
-    needs_throughput: bool = False
-    reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
 
     @property
     def name(self) -> str:
@@ -43,11 +40,6 @@ class BesideNeighbour(OneMetric):
         able = name is not None and not cell.qualifies_tester and patterns.of(cell.axes) is None
         able = able and (name == neighbours.ALONE or neighbours.of_frames(name)[0] in self.beside.kinds)
         return able and wanted_size(profile, self.name, cell)
-
-    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
-        """As a throughput."""
-        trials = float(bisection_trials(profile, max_load_fps))
-        return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
 
     def measure(self, asked: Asked) -> Answered:
         """Search; no number where the neighbour did not work in each valid trial."""

@@ -19,7 +19,6 @@ class BroadcastLatency(OneMetric):
     """Repetitions of one frame, of pattern `broadcast`."""
 
     name: str = NAME
-    needs_throughput: bool = False
     reads_latency: bool = True
     places: tuple[Place, ...] = (SPEED,)
     metric: str = broadcast_latency.METRIC

@@ -8,8 +8,8 @@ from bmwg.methodology.benchmarks import burst_interval
 from bmwg.methodology.benchmarks.burst_interval import BURST_FRAMES, METRIC, Bursty, least_load_fps
 from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import SPEED, Place
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
-from bmwg.methodology.measurements.throughput import bisection_trials
+from bmwg.methodology.measurements.measurement import Answered, Asked, wanted_size
+from bmwg.methodology.measurements.throughput import OneBisection
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Cell
@@ -20,7 +20,7 @@ SETTINGS = "burst_interval"  # of all sizes in a profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BurstInterval(OneMetric):
+class BurstInterval(OneBisection):
     """A bisection over the mean load of bursts of one size.
 
     Frames of a burst have the least gap of the medium; where it has no rate, that of the tester's qualified
@@ -28,8 +28,6 @@ class BurstInterval(OneMetric):
     """
 
     burst_frames: int
-    needs_throughput: bool = False
-    reads_latency: bool = False
     places: tuple[Place, ...] = (SPEED,)
 
     @property
@@ -46,11 +44,6 @@ class BurstInterval(OneMetric):
         """Every cell but the wire and those whose pattern asks for no load, at the sizes that are listed."""
         able = not cell.qualifies_tester and patterns.has_load(cell.axes)
         return able and wanted_size(profile, SETTINGS, cell)
-
-    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
-        """One bisection."""
-        trials = float(bisection_trials(profile, max_load_fps))
-        return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
 
     def measure(self, asked: Asked) -> Answered:
         """Search."""

@@ -19,8 +19,6 @@ class CongestionControl(OneMetric):
     """Some equal trials of pattern `congestion`."""
 
     name: str = NAME
-    needs_throughput: bool = False
-    reads_latency: bool = False
     places: tuple[Place, ...] = (RELIABILITY,)
     metric: str = congestion.METRIC
 

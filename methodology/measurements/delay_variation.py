@@ -64,7 +64,6 @@ class Ipdv(OneMetric):
 
     name: str = "ipdv"
     needs_throughput: bool = True
-    reads_latency: bool = False
     places: tuple[Place, ...] = (SPEED,)
     metric: str = SAMPLE_METRIC
 

@@ -20,7 +20,6 @@ class ForwardingRate(OneMetric):
 
     name: str = NAME
     needs_throughput: bool = True
-    reads_latency: bool = False
     places: tuple[Place, ...] = (replace(SPEED, rows=("RFC8204-5.5-05", "LTD-3.2.2.1.9")),)
     metric: str = forwarding_rate.METRIC
 

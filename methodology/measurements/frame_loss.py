@@ -20,8 +20,6 @@ class FrameLoss(OneMetric):
     """One ladder; its 100 % is the medium's rate, the tester's qualified load where the medium has none."""
 
     name: str = NAME
-    needs_throughput: bool = False
-    reads_latency: bool = False
     places: tuple[Place, ...] = (RELIABILITY,)
     metric: str = frame_loss.METRIC
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks import load_profile
-from bmwg.methodology.cells import chains, patterns
+from bmwg.methodology.cells import chains
 from bmwg.methodology.matrix import RELIABILITY, Criterion, Place, Stage
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, between_two, settings
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell
@@ -32,9 +32,9 @@ class LoadProfile(OneMetric):
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell between two ports but the wire, at the sizes that are listed."""
-        able = not cell.qualifies_tester and patterns.of(cell.axes) is None
         chained = len(chains.of(dict(cell.axes))) >= load_profile.LEAST_CHAINED
-        return able and chained == self.chained and wanted_size(profile, NAME, cell)
+        able = not cell.qualifies_tester and chained == self.chained
+        return able and between_two(profile, NAME, cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All loads."""

@@ -133,6 +133,8 @@ class OneMetric:
     """What a measurement of one metric is: each trial is recorded as it, and its one outcome is of it."""
 
     __slots__ = ()
+    needs_throughput: bool = False
+    reads_latency: bool = False
     modifier: str = ""
 
     if TYPE_CHECKING:  # a field or a property of the measurement; a dataclass would take this for its default

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from bmwg.methodology.answers import throughput
 from bmwg.methodology.benchmarks import of_n
 from bmwg.methodology.matrix import SPEED, Place
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
-from bmwg.methodology.measurements.throughput import bisection_trials
+from bmwg.methodology.measurements.throughput import OneBisection
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
@@ -70,8 +70,15 @@ def search_beside(asked: Asked, changed: Callable[[TrialSpec], TrialSpec], metri
     return Beside(outcome=outcome, trials=tuple(taken), error=found.error)
 
 
+class SearchBeside(OneBisection):
+    """What a measurement is whose search goes on beside something else."""
+
+    __slots__ = ()
+    reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Modified(OneMetric):
+class Modified(SearchBeside):
     """The bisection of RFC 2544 26.1 while something else goes on.
 
     `modifier` is the name under which the DUT's side of it is known (empty: the tester does it alone).
@@ -86,7 +93,6 @@ class Modified(OneMetric):
     each_way: bool = False
     functions: tuple[str, ...] = ROUTERS
     needs_throughput: bool = True
-    reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
     places: tuple[Place, ...] = (SPEED,)
 
     @property
@@ -102,11 +108,6 @@ class Modified(OneMetric):
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Where a router forwards (or a bridge, by `functions`), at the sizes that the profile may list."""
         return cell.function in self.functions and wanted_size(profile, "modifiers", cell)
-
-    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
-        """As a throughput."""
-        trials = float(bisection_trials(profile, max_load_fps))
-        return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
 
     def measure(self, asked: Asked) -> Answered:
         """Search with the modifier standing."""

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import of_n
-from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import SPEED, Place
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, between_two, settings
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell
 
@@ -21,14 +20,12 @@ class OfN(OneMetric):
 
     name: str
     metric: str
-    needs_throughput: bool = False
     reads_latency: bool = True
     places: tuple[Place, ...] = (replace(SPEED, rows=("RFC8204-5.5-08", "LTD-3.2.2.1.13")),)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell between two ports but the wire, at the sizes that are listed."""
-        able = not cell.qualifies_tester and patterns.of(cell.axes) is None
-        return able and wanted_size(profile, NAME, cell)
+        return not cell.qualifies_tester and between_two(profile, NAME, cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """All trials at both ends and of each halving."""

@@ -14,7 +14,7 @@ from bmwg.methodology import offers
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.matrix import Place
 from bmwg.methodology.measurements.measurement import Measurement
-from bmwg.schemas.validation import near_name
+from bmwg.schemas.validation import near_hint
 
 GROUP = offers.MEASUREMENTS
 HEADLINE = (  # metrics by which runs are compared; other kinds of load name theirs (`Kind.headline`)
@@ -57,13 +57,12 @@ def measurement(name: str) -> Measurement:
     """Return a measurement; ConfigError MEAS-01 when no installed distribution offers it."""
     known = measurements()
     if name not in known:
-        near = near_name(name, known)
         raise ConfigError(
             "MEAS-01",
             f"measurement {name!r}",
             expected=f"one of {', '.join(known)}",
             found=name,
-            hint=f"did you mean {near!r}?" if near else "install the distribution that offers it",
+            hint=near_hint(name, known, "install the distribution that offers it"),
         )
     return known[name]
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import alarmed_soak, soak
-from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import RELIABILITY, Place
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
+from bmwg.methodology.measurements.measurement import (
+    Answered,
+    Asked,
+    Cost,
+    OneMetric,
+    between_two,
+    settings,
+    wanted_size,
+)
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell
@@ -70,9 +77,8 @@ class AlarmedSoak(OneMetric):
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell between two ports but the wire, at the sizes that are listed."""
-        able = not cell.qualifies_tester and patterns.of(cell.axes) is None
-        able = able and (cell.function in _MODIFYING) == self.modified
-        return able and wanted_size(profile, ALARMED, cell)
+        able = not cell.qualifies_tester and (cell.function in _MODIFYING) == self.modified
+        return able and between_two(profile, ALARMED, cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """The confirmation and all intervals."""

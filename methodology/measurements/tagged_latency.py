@@ -24,7 +24,6 @@ class TaggedLatency(OneMetric):
     tags: int
     metric: str
     needs_throughput: bool = True
-    reads_latency: bool = False
     places: tuple[Place, ...] = (SPEED,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

@@ -11,7 +11,7 @@ from bmwg.methodology.answers import throughput, throughput_search
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import ACCURACY, SPEED, Place
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.mlrsearch import engine
 from bmwg.methodology.mlrsearch import outcome as goal_outcomes
 from bmwg.methodology.mlrsearch.goal import ControllerInput
@@ -300,6 +300,17 @@ def bisection_trials(profile: Profile, max_load_fps: int) -> int:
     span = math.log(max_load_fps / low) if max_load_fps > low else 0.0
     halvings = max(0, math.ceil(math.log2(span / -math.log1p(-search.relative_width)))) if span else 0
     return 1 + halvings + 2 * search.verification_trials + _CLOSING_TRIALS
+
+
+class OneBisection(OneMetric):
+    """What a measurement of one metric is that takes one bisection (RFC 2544 26.1)."""
+
+    __slots__ = ()
+
+    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
+        """As a throughput."""
+        trials = float(bisection_trials(profile, max_load_fps))
+        return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
 
 
 def imix_genome(profile: Profile) -> str:

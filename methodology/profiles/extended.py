@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.schemas.validation import near_name
+from bmwg.schemas.validation import near_hint
 
 EXTENDS, DEVIATIONS = "extends", "deviations"
 _FILE = ".yaml"
@@ -56,8 +56,7 @@ def _merged(
         here = (*where, str(key))
         if value is None:
             if key not in found:
-                near = near_name(key, found)
-                hint = f"did you mean {near}?" if near else "null takes away a key of the other profile"
+                hint = near_hint(key, found, "null takes away a key of the other profile")
                 raise _refused(
                     source, ".".join(here), f"a key that stands there: {', '.join(found)}", key, hint
                 )

@@ -13,7 +13,7 @@ from bmwg.methodology import suites
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import shortened
 from bmwg.methodology.profiles.profile import Deviation, PathPlan, Profile
-from bmwg.schemas.validation import near_name
+from bmwg.schemas.validation import near_hint
 
 _HINT = "add --path: it takes any network asked for; models and clusters have suites of their own"
 KEY = "narrowed"  # of a profile's data: what it was narrowed to
@@ -171,13 +171,12 @@ def require_known(what: str, name: str, known: Collection[str], whose: str) -> N
     """Raise ConfigError PRF-11 for a name that is none of those known, with the near one."""
     if name in known:
         return
-    near = near_name(name, known)
     raise ConfigError(
         "PRF-11",
         f"--{what} {name}; nothing was started",
         expected=f"one of the {whose}: {', '.join(sorted(known))}",
         found=name,
-        hint=f"did you mean {near}?" if near else f"bmwg list {what}s",
+        hint=near_hint(name, known, f"bmwg list {what}s"),
     )
 
 

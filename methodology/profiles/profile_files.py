@@ -13,7 +13,7 @@ import yaml
 from bmwg.methodology.errors import ConfigError, ToolkitBug, ToolkitError
 from bmwg.methodology.profiles import extended
 from bmwg.schemas.document import parse
-from bmwg.schemas.validation import near_name
+from bmwg.schemas.validation import near_hint
 
 _FILE = ".yaml"
 
@@ -45,13 +45,12 @@ class ProfileFiles:
 
     def _said(self, name: str) -> Mapping[str, Any]:
         if not name.endswith(_FILE) and name not in self.names():
-            near = near_name(name, self.names())
             raise ConfigError(
                 self.absent_id,
                 f"profile {name!r} of the {self.suites}; nothing was started",
                 expected=" or ".join(self.names()),
                 found=name,
-                hint=f"did you mean {near}?" if near else "set BMWG_PROFILE to one of them",
+                hint=near_hint(name, self.names(), "set BMWG_PROFILE to one of them"),
             )
         if not name.endswith(_FILE):
             text = resources.files(self.folder).joinpath(f"{name}{_FILE}").read_text(encoding="utf-8")

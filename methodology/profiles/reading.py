@@ -41,7 +41,7 @@ from bmwg.methodology.trial.judging import Learning, StallEvidence, TrialPolicy
 from bmwg.methodology.trial.keep_awake import KeepAwake
 from bmwg.schemas import load
 from bmwg.schemas.document import Document, parse
-from bmwg.schemas.validation import Problem, near_name, problems
+from bmwg.schemas.validation import Problem, near_hint, near_name, problems
 
 ALL_NETWORKS = "all"
 _FILE = ".yaml"
@@ -80,13 +80,12 @@ def _text(name: str) -> str:
             ) from None
     names = builtin_names()
     if name not in names:
-        near = near_name(name, names)
         raise ConfigError(
             "PRF-01",
             f"profile {name!r} is not known",
             expected=f"one of {', '.join(names)}",
             found=name,
-            hint=f"did you mean {near!r}?" if near else "",
+            hint=near_hint(name, names),
         )
     file = resources.files("bmwg.methodology.profiles") / f"{name}.yaml"
     return file.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.schemas.validation import near_name, problems
+from bmwg.schemas.validation import near_hint, problems
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # our own files: only speed differs
 
@@ -105,13 +105,12 @@ def requirement(requirement_id: str) -> Requirement:
     rows = catalogue()
     if requirement_id in rows:
         return rows[requirement_id]
-    near = near_name(requirement_id, rows)
     raise ConfigError(
         "CAT-03",
         f"requirement {requirement_id!r} is not in the catalogue",
         expected="the id of a catalogue row",
         found=requirement_id,
-        hint=f"did you mean {near!r}?" if near else "",
+        hint=near_hint(requirement_id, rows),
     )
 
 

@@ -12,7 +12,7 @@ from bmwg.methodology.requirements.rows import catalogue
 from bmwg.reports.checker.source import RunFiles
 from bmwg.reports.store import loads
 from bmwg.schemas.document import parse
-from bmwg.schemas.validation import Problem, near_name, problems
+from bmwg.schemas.validation import Problem, near_hint, problems
 
 DEVIATIONS_FILE = "deviations.yaml"
 SUBMISSION_FILE = "submission.yaml"
@@ -95,13 +95,12 @@ def yaml_document(data: bytes, schema: str, where: str) -> dict[str, Any]:
 
 def _refuse(entry: Declared) -> None:
     if entry.requirement not in catalogue():
-        near = near_name(entry.requirement, catalogue())
         raise ConfigError(
             "DEV-02",
             f"a deviation from {entry.requirement!r}",
             expected="the id of a catalogue row",
             found=entry.requirement,
-            hint=f"did you mean {near!r}?" if near else "",
+            hint=near_hint(entry.requirement, catalogue()),
         )
     if entry.requirement in DEFINING:
         raise ConfigError(

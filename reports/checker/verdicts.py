@@ -114,7 +114,7 @@ class ClauseVerdict:
 def clause(
     row: str, *benchmarks: str, loads: frozenset[str] | None = UNNAMED_LOAD
 ) -> Callable[[Callable[[Scope], Answer]], ClauseRule]:
-    """Make a function the rule of a row. It registers nothing: each module lists its rules itself.
+    """Make a function the rule of a row, which `table` finds in its module.
 
     Without `loads` it judges runs of frames alone; `EVERY_LOAD` is for a row that asks of every run.
     """

@@ -14,8 +14,7 @@ from bmwg.reports.compare.statistics import ALPHA
 from bmwg.reports.render.blocks import Block, banner, fold, paragraph, table, title
 from bmwg.reports.render.facts import cell_words
 from bmwg.reports.render.sections.guest import guest_sentences
-from bmwg.reports.render.sections.results import quantity_text
-from bmwg.reports.render.text import NONE, percent
+from bmwg.reports.render.text import NONE, percent, quantity_text
 
 _SHOWN = 400
 NOT_VERIFIED = "Not verified: these figures are what the files say; nobody computed them anew."

@@ -14,8 +14,7 @@ from bmwg.reports.render.blocks import Block, Figure, banner, paragraph, table, 
 from bmwg.reports.render.facts import cell_words
 from bmwg.reports.render.plots.drawing import INK, MARKERS, SERIES, Plot, draw_plot
 from bmwg.reports.render.sections.guest import guest_sentences
-from bmwg.reports.render.sections.results import quantity_text
-from bmwg.reports.render.text import NONE, percent
+from bmwg.reports.render.text import NONE, percent, quantity_text
 
 _ROWS = 400  # choice: of a table
 _DRAWN = 60  # choice: of plots; a page of more takes seconds to open

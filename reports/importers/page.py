@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bmwg.reports.importers.records import ForeignFigure, ForeignResult, ForeignTrial
 from bmwg.reports.render.blocks import Block, banner, pairs, paragraph, table, title
-from bmwg.reports.render.sections.results import quantity_text
-from bmwg.reports.render.text import NONE, percent, unit, whole
+from bmwg.reports.render.text import NONE, percent, quantity_text, unit, whole
 
 MAX_TRIALS = 400
 

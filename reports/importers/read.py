@@ -11,7 +11,7 @@ from bmwg.reports.checker.strict import strict_json
 from bmwg.reports.importers import csit, nfvbench, trafficgen, trex_ndr
 from bmwg.reports.importers.node import Node
 from bmwg.reports.importers.records import ForeignFigure, ForeignResult, ForeignTrial
-from bmwg.schemas.validation import near_name
+from bmwg.schemas.validation import near_hint
 
 MAX_OCTETS = 64 * 1024 * 1024  # choice: the largest file seen is some MB
 _Read = Callable[[Node], tuple[str | None, tuple[ForeignFigure, ...], tuple[ForeignTrial, ...]]]
@@ -40,13 +40,12 @@ def read_foreign(path: Path, tool: str | None = None) -> ForeignResult:
     node = Node(data, path.name)
     found = tool or next((name for name, (is_mine, _) in TOOLS.items() if is_mine(node)), None)
     if found is None or found not in TOOLS:
-        near = near_name(tool, TOOLS) if tool else None
         raise ConfigError(
             "IMP-02",
             f"{path}: written by no tool that is known",
             expected="a result file of " + ", ".join(TOOLS),
             found=repr(tool) if tool else "other keys",
-            hint=f"did you mean {near}?" if near else "name the tool with --tool when its format is new",
+            hint=near_hint(tool or "", TOOLS, "name the tool with --tool when its format is new"),
         )
     try:
         version, figures, trials = TOOLS[found][1](node)

@@ -20,8 +20,7 @@ from bmwg.reports.registry.site import site
 from bmwg.reports.render.blocks import Block, items, pairs, paragraph, table, title
 from bmwg.reports.render.page.report import form_of
 from bmwg.reports.render.sections.common_columns import TYPE_WORDS, remarks_of
-from bmwg.reports.render.sections.results import quantity_text
-from bmwg.reports.render.text import NONE, plain
+from bmwg.reports.render.text import NONE, plain, quantity_text
 from bmwg.reports.submissions.names import shown
 from bmwg.reports.submissions.standing import lines as level_lines
 

@@ -46,6 +46,13 @@ def nanoseconds(number: float | int) -> str:
     return f"{number / 1e6:.4g}\u00a0ms" if number < 1_000_000_000 else f"{number / 1e9:.4g}\u00a0s"
 
 
+def quantity_text(number: float | int, unit_name: str) -> str:
+    """Return a number with its unit; times in the unit that reads best, ratios as percent."""
+    if unit_name == "1":
+        return percent(number)
+    return nanoseconds(number) if unit_name == "ns" else unit(number, unit_name)
+
+
 def percent(ratio: float, decimals: int = 3) -> str:
     """Return a ratio (0..1) as percent; a ratio above 0 never shows as 0."""
     value = ratio * 100

@@ -94,7 +94,7 @@ def lines_apart(evidence: Evidence) -> Iterator[Shortfall]:
     if not _real(evidence):
         return
     for trial in evidence.trials:
-        times = getattr(trial, "times", None)  # of lines that hold monotonic readings
+        times = trial.times  # of lines that hold monotonic readings
         if times is None:
             continue
         span_ns = times.ended_ns - times.began_ns
@@ -311,7 +311,7 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
     asked += [*_two_clocks(evidence), *_too_round(evidence)]
     ended_ns = 0
     for trial in evidence.trials:
-        times = getattr(trial, "times", None)
+        times = trial.times
         if times is not None:
             if times.began_ns < ended_ns:
                 asked.append(

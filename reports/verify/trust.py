@@ -11,7 +11,7 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.checker.findings import shown
-from bmwg.schemas.validation import near_name
+from bmwg.schemas.validation import near_hint
 
 SIGNER_UNKNOWN = 6  # exit status: everything is consistent, and nobody whom the reader trusts answers for it
 REQUIREMENT_UNMET = 7  # exit status: consistent, and something that was asked for by --require is not there
@@ -111,13 +111,12 @@ def required(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         if name not in REQUIRABLE:
-            near = near_name(name, REQUIRABLE)
             raise ConfigError(
                 "VER-38",
                 "verify --require",
                 expected=f"some of {', '.join(REQUIRABLE)}",
                 found=name,
-                hint=f"did you mean {near!r}?" if near else "",
+                hint=near_hint(name, REQUIRABLE),
             )
     return names
 

@@ -176,8 +176,7 @@ def open_run(
     mark = fleets.taken(settings) if continued is None else None
     if taken is not None:
         settings = replace(settings, order_seed=taken.told["order_seed"])
-    if settings.order_seed is None:  # one for all kinds of load
-        settings = replace(settings, order_seed=secrets.randbelow(2**32))
+    settings = replace(settings, order_seed=settings.seed())  # one for all kinds of load
     asked = {room.kind: (room, selected) for room in only} if only else rooms.asked(selected)
     shares = {
         kind: room.share(settings, tests, continued.of_load(kind) if continued else None)

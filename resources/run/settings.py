@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles.narrowed import Narrowing, from_words
+from bmwg.schemas.validation import near_hint
 
 _KNOWN = {
     "BMWG_TESTBED": "testbed file; without it the embedded testbed",
@@ -71,13 +72,12 @@ class Settings:
         env = os.environ if environment is None else environment
         for name in sorted(env):
             if name.startswith("BMWG_") and name not in _KNOWN and not name.endswith("_DIR"):
-                near = get_close_matches(name, _KNOWN, 1)
                 raise ConfigError(
                     "SET-01",
                     f"environment variable {name} is not known; nothing was started",
                     expected="one of " + ", ".join(sorted(_KNOWN)),
                     found=name,
-                    hint=f"did you mean {near[0]}?" if near else "unset it",
+                    hint=near_hint(name, _KNOWN, "unset it"),
                 )
         console = env.get("BMWG_CONSOLE") or "lines"
         if console not in CONSOLES:
@@ -118,6 +118,11 @@ class Settings:
                 *(env.get(f"BMWG_{name}") or "" for name in ("NETWORKS", "PATHS", "FRAME_SIZES"))
             ),
         )
+
+    def seed(self, recorded: int | None = None) -> int:
+        """Return what a run's order is drawn from: the number recorded, else chosen, else a new one."""
+        known = self.order_seed if recorded is None else recorded
+        return secrets.randbelow(2**32) if known is None else known
 
 
 def _fleet_part(said: str) -> FleetPart | None:

@@ -257,7 +257,7 @@ def test_what_an_option_lacks_for_a_proxy_is_told_by_name(bench: tuple[Row, Ledg
         hosting("pod_brigde", node=row.proxy, place=row.place, ledger=ledger).start(
             squid.program(cache=False), 0, Limits()
         )
-    assert (caught.value.error_id, caught.value.hint) == ("INST-01", "did you mean bridge?")
+    assert (caught.value.error_id, caught.value.hint) == ("INST-01", "did you mean 'bridge'?")
     assert "its uplink is none" in lack("pod_untold")
     told = lack("pod_vlan")
     assert "kind vlan in the kernel" in told or "tag 100" in told

@@ -409,4 +409,4 @@ def test_an_unknown_context_is_named_with_the_near_one(tmp_path):
     with pytest.raises(ConfigError) as refused:
         Cluster(Access(kubeconfig=path, context="lap"))
     assert refused.value.error_id == "KUBE-10"
-    assert "did you mean lab" in refused.value.hint
+    assert "did you mean 'lab'" in refused.value.hint

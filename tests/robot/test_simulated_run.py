@@ -142,7 +142,7 @@ def test_latency_alone_finds_the_throughput_first(tmp_path):
     [
         ({"BMWG_PROFILE": "quik"}, "did you mean 'quick'?"),
         ({"BMWG_TESTBED": "nowhere.yaml"}, "nowhere.yaml"),
-        ({"BMWG_TESTBD": "x"}, "did you mean BMWG_TESTBED?"),
+        ({"BMWG_TESTBD": "x"}, "did you mean 'BMWG_TESTBED'?"),
     ],
 )
 def test_a_wrong_setting_starts_nothing(tmp_path, settings, said):

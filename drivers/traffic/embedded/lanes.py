@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 from bmwg.methodology.trial.capabilities import EVERYTHING, Capability
 from bmwg.methodology.trial.pattern import LEAST_PORTS
+from bmwg.schemas.validation import near_hint
 
 MOST_LANES = 64  # six bits of the sequence number (src/crossing.h)
 LANE_MIB = 56  # choice: two pools of 8192 buffers of 2.4 kB, and rings to the other lanes
@@ -65,13 +65,12 @@ def read_settings(options: Mapping[str, Any], cpus: Sequence[int], where: str) -
     """
     for name, value in options.items():
         if name not in OPTIONS:
-            near = get_close_matches(name, OPTIONS, 1)
             raise ConfigError(
                 "TST-27",
                 f"{where}: tester.options.{name}; nothing was started",
                 expected=f"one of {', '.join(OPTIONS)}",
                 found=name,
-                hint=f"did you mean {near[0]}?" if near else "",
+                hint=near_hint(name, OPTIONS),
             )
         least, most = OPTIONS[name]
         if type(value) is not int or not least <= value <= most:

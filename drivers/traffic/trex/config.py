@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.testbed.file import Testbed
 from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.schemas.validation import near_hint
 
 DIR_VARIABLE = "BMWG_TREX_DIR"
 CLIENT = Path("automation/trex_control_plane/interactive")
@@ -96,9 +96,7 @@ def read_options(given: Mapping[str, Any], where: str) -> TrexOptions:
     known = {field.name: str(field.type) for field in fields(TrexOptions)}
     for name, value in given.items():
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]}?" if near else ""
-            raise _refused(where, name, f"one of {', '.join(known)}", name, hint)
+            raise _refused(where, name, f"one of {', '.join(known)}", name, near_hint(name, known))
         if not isinstance(value, _TYPES[known[name]]) or isinstance(value, bool):
             raise _refused(where, name, f"a value of type {known[name]}", repr(value))
     options = TrexOptions(**given)

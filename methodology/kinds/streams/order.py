@@ -22,8 +22,7 @@ def sweep_of(profile: Mapping[str, Any], cell: Cell) -> str:
     experiment = str(dict(cell.axes)["experiment"])
     if not profile.get(CLAIM) or experiment not in SWEPT:
         return ""
-    beside = neighbours.of(cell)
-    return experiment if beside == neighbours.ALONE else f"{experiment}/beside-{beside}"
+    return neighbours.apart(experiment, cell)
 
 
 def form_of(cell: Cell) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bmwg.methodology.benchmarks.burst_interval import BURST_FRAMES
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 FEWEST = 2  # bursts: with one there is no interval
 
@@ -46,6 +46,3 @@ def burst_sizes(scope: Scope) -> Answer:
     sizes = sorted(set().union(*by_cell.values()))
     found = f"{sizes} frames; {len(lacking)} of {len(by_cell)} cells without one of them {lacking[:NAMED]}"
     return held(not lacking, f"bursts of {', '.join(map(str, BURST_FRAMES))} frames", found)
-
-
-RULES: tuple[ClauseRule, ...] = (steady_and_bursts, burst_sizes)

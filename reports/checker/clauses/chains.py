@@ -11,7 +11,7 @@ from bmwg.methodology.cells import chains, parallel
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import Cell
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 _NAMED = 3  # deployments without it that a verdict names
 Told = Mapping[str, Any]
@@ -167,6 +167,3 @@ def both_varied(scope: Scope) -> Answer:
     found = ", ".join(f"{len(values)} of {name}" for name, values in levels.items())
     enough = all(len(values) >= _LEAST_POINTS for values in levels.values())
     return held(enough, "two levels of a pod's CPUs and two of its memory at least", found)
-
-
-RULES: tuple[ClauseRule, ...] = (composed, scheduled, attached_by, served_at_once, both_varied)

@@ -9,7 +9,7 @@ from bmwg.methodology.answers.data_plane import frames_of
 from bmwg.methodology.cells.paths import ACCELERATED
 from bmwg.reports.checker.deployed import has_part, silent_beside
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 KUBERNETES = "kubernetes"
 _EXAMPLES = ("flannel", "calico", "ovs", "ovn", "macvlan", "ipvlan")  # the draft's, of the kernel model
@@ -269,15 +269,3 @@ def examples_covered(scope: Scope) -> Answer:
         f"at least one of {', '.join(_EXAMPLES)}",
         f"{', '.join(covered) or 'none'}; not {', '.join(absent) or 'none'}",
     )
-
-
-RULES: tuple[ClauseRule, ...] = (
-    orchestrated,
-    distribution_told,
-    version_told,
-    configuration_applied,
-    two_networks,
-    networks_defined,
-    data_interface_measured,
-    examples_covered,
-)

@@ -10,7 +10,7 @@ from typing import Any
 
 from bmwg.methodology.records import Direction
 from bmwg.reports.checker.clauses.models import attachments, deployments, part
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 COMBINATION = "combination"
 NORTH_SOUTH, EAST_WEST = "north-south", "east-west"
@@ -56,6 +56,3 @@ def axes_apart(scope: Scope) -> Answer:
 
 def _axes(told: Mapping[str, Any]) -> set[Any]:
     return {attachment.get("axis") for attachment in attachments(told)} or {None}
-
-
-RULES: tuple[ClauseRule, ...] = (combined, axes_apart)

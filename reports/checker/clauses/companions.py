@@ -11,7 +11,7 @@ from bmwg.methodology.benchmarks.recovery import RESET_METRIC
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, taken
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 LEAST_TRIALS = 2  # choice: of several, as RFC 6201 1.4 recommends
 _RUN = re.compile(r"([0-9]*)([a-z])")
@@ -155,13 +155,3 @@ def failures_reported(scope: Scope) -> Answer:
 def failures_of_vnf_reported(scope: Scope) -> Answer:
     """A function in a pod or VM that stopped forwarding above its throughput is recorded as failed."""
     return _failures_told(scope, lambda cell: cell.hosting in _VNF and cell.function != "none")
-
-
-RULES: tuple[ClauseRule, ...] = (
-    factors_listed,
-    resets_repeated,
-    mtu_reported,
-    table_of_sizes,
-    failures_reported,
-    failures_of_vnf_reported,
-)

@@ -16,7 +16,6 @@ from bmwg.methodology.trial.directions import sending
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     clause,
     held,
@@ -158,6 +157,3 @@ def _streams(scope: Scope, trial: Trial) -> list[tuple[str, str]]:
     near, far = (end[0] for end in ends)
     ways = {"forward": (near, far), "reverse": (far, near)}
     return [ways[name] for name in sending(spec.direction)]
-
-
-RULES: tuple[ClauseRule, ...] = (recommended_timers, filter_form, blocked_pairs, filters_reported)

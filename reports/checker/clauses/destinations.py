@@ -13,7 +13,7 @@ from bmwg.methodology.trial.destinations import FEWEST_FRAMES, MOST_DEVIATIONS, 
 from bmwg.methodology.trial.trial_limits import MAX_NETWORKS
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_assessed
+from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_assessed
 
 
 def _spread(scope: Scope) -> list[Trial]:
@@ -72,6 +72,3 @@ def evenly_drawn(scope: Scope) -> Answer:
         kept = kept and abs(found) <= MOST_DEVIATIONS and reached == MAX_NETWORKS
         told.append(f"{sum(frames)} frames to {reached} networks, {found:+.1f} standard deviations")
     return held(kept, expected, "; ".join(told))
-
-
-RULES: tuple[ClauseRule, ...] = (many_pairs, evenly_drawn)

@@ -13,7 +13,6 @@ from bmwg.reports.checker.clauses.tester import told
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     by_construction,
     clause,
@@ -110,6 +109,3 @@ def resolution_answered(scope: Scope) -> Answer:
         found=answer.found,
         basis=VerdictBasis.BY_CONSTRUCTION,
     )
-
-
-RULES: tuple[ClauseRule, ...] = (appendix_c_format, larger_mtu, resolution_answered)

@@ -10,7 +10,6 @@ from bmwg.reports.checker.places import hosts_of
 from bmwg.reports.checker.verdicts import (
     EVERY_LOAD,
     Answer,
-    ClauseRule,
     Scope,
     Verdict,
     by_declaration,
@@ -170,18 +169,3 @@ def rfc9004_no_special_capability(scope: Scope) -> Answer:
 def rfc9004_same_security(scope: Scope) -> Answer:
     """As RFC6815-7-03."""
     return _security(scope)
-
-
-RULES: tuple[ClauseRule, ...] = (
-    rfc8172,
-    rfc8204,
-    containerized,
-    rfc9004,
-    rfc8219,
-    rfc6815,
-    no_production,
-    no_special_capability,
-    same_security,
-    rfc9004_no_special_capability,
-    rfc9004_same_security,
-)

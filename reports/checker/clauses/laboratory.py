@@ -9,7 +9,6 @@ from bmwg.reports.checker.clauses.isolation import no_special_capability, same_s
 from bmwg.reports.checker.verdicts import (
     EVERY_LOAD,
     Answer,
-    ClauseRule,
     Scope,
     by_declaration,
     clause,
@@ -63,13 +62,3 @@ def rfc8204_same_security(scope: Scope) -> Answer:
 def containerized_same_security(scope: Scope) -> Answer:
     """As RFC6815-7-03."""
     return same_security.check(scope)
-
-
-RULES: tuple[ClauseRule, ...] = (
-    every_pathway,
-    rfc8172_no_special_capability,
-    rfc8172_same_security,
-    rfc8204_no_special_capability,
-    rfc8204_same_security,
-    containerized_same_security,
-)

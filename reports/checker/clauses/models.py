@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bmwg.reports.checker.deployed import has_part, silent_beside
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 USER_SPACE, EBPF, SR_IOV = "user-space", "ebpf", "sr-iov"
 _NAMED = 3  # deployments without it that a verdict names
@@ -374,26 +374,3 @@ def functions_driven(scope: Scope) -> Answer:
 def _sockets(attachment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     found = part(attachment, "af_xdp", "sockets")
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
-
-
-RULES: tuple[ClauseRule, ...] = (
-    polled,
-    shared_memory,
-    versions,
-    ports_added,
-    flows_stored,
-    mapping_whole,
-    switch_placed,
-    switch_cores,
-    queues_placed,
-    joined_by_programs,
-    busy_polling_told,
-    pollers_dedicated,
-    delivered_to_sockets,
-    mapped_to_nics,
-    switch_on_sockets,
-    cores_without_busy_polling,
-    functions_attached,
-    nic_capable,
-    functions_driven,
-)

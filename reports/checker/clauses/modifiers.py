@@ -16,7 +16,6 @@ from bmwg.methodology.trial.directions import sending
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     clause,
     held,
@@ -335,21 +334,3 @@ def _let_through(scope: Scope, expected: str, code: str) -> Answer:
 
 def _matched(one: Trial) -> bool:
     return _count(one, "modifier.matched_frames") >= one.trial.result.received_frames
-
-
-RULES: tuple[ClauseRule, ...] = (
-    every_modifier,
-    plain_then_each,
-    broadcast_share,
-    broadcast_spacing,
-    broadcast_on_bridges,
-    query_each_second,
-    answers_verified,
-    update_first,
-    update_rate,
-    updates_processed,
-    one_filter_first,
-    then_25_filters,
-    filter_permits,
-    last_filter_permits,
-)

@@ -12,7 +12,6 @@ from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import most_ports
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     by_declaration,
     clause,
@@ -306,23 +305,3 @@ def _equal(scope: Scope, one: str, other: str) -> bool:
     if not mine or not theirs or mine.keys() != theirs.keys():
         return False
     return all(mine[place].get("equal_to", one) == theirs[place].get("equal_to", other) for place in mine)
-
-
-RULES: tuple[ClauseRule, ...] = (
-    configured_by_instructions,
-    filters_only,
-    software_reported,
-    frame_format_reported,
-    five_sizes,
-    smallest_and_largest,
-    ethernet_sizes,
-    updates_alternate,
-    one_pair_first,
-    routing_update_sent,
-    routing_update_whole,
-    both_directions,
-    two_ports,
-    highest_rate,
-    trial_length,
-    final_length,
-)

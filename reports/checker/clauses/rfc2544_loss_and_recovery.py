@@ -13,7 +13,6 @@ from bmwg.reports.checker.bursts import averages, burst_searches
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     by_construction,
     clause,
@@ -248,21 +247,3 @@ def _stated(scope: Scope, metric: str) -> Answer:
     ]
     found = f"{len(lacking)} of {len(scope.outcomes)} outcomes without {lacking[:2]}"
     return held(not lacking, f"a row for each size, with {metric}", found)
-
-
-RULES: tuple[ClauseRule, ...] = (
-    from_maximum,
-    to_two_lossless,
-    granularity,
-    plotted,
-    x_axis,
-    y_axis,
-    axis_limits,
-    burst_trial,
-    burst_repeats,
-    burst_table,
-    overloaded,
-    recovery_repeated,
-    recovery_table,
-    reset_statements,
-)

@@ -7,7 +7,7 @@ from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.measurements.throughput import FOUND_BY
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.clauses.rfc2544_conditions import ETHERNET_SIZES, conditions
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 LEAST_POINTS = 2  # choice: one point is no line; the report draws none either
 
@@ -93,12 +93,3 @@ def latency_columns(scope: Scope) -> Answer:
         "frame size, rate, medium and latency in each row",
         f"{len(without)} of {len(told)} answers in a table without the medium",
     )
-
-
-RULES: tuple[ClauseRule, ...] = (
-    mixed_sizes,
-    throughput_graph,
-    throughput_lines,
-    latency_rows,
-    latency_columns,
-)

@@ -25,7 +25,6 @@ from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import close, per_interface, taken
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     clause,
     held,
@@ -258,22 +257,3 @@ def constant_number(scope: Scope) -> Answer:
         return not_applicable("no trial of it")
     wrong = sorted(cell for cell, found in told.items() if len(found) != 1)
     return none_wrong(wrong, len(told), "one number of addresses", "searches")
-
-
-RULES: tuple[ClauseRule, ...] = (
-    learned_first,
-    meshed,
-    one_and_many,
-    one_way,
-    throughput_without_loss,
-    load_is_cited,
-    rate_at_maximum,
-    highest_rate,
-    rates_prepared,
-    congested,
-    capacity_ageing,
-    rate_ageing,
-    three_roles,
-    monitored,
-    constant_number,
-)

@@ -31,7 +31,6 @@ from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import close, taken
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     by_construction,
     clause,
@@ -286,21 +285,3 @@ def drawn(scope: Scope) -> Answer:
 def broadcast_drawn(scope: Scope) -> Answer:
     """Throughput of broadcast frames is drawn over the frame size."""
     return _graph(scope, lambda kind: kind == "broadcast", "no throughput of broadcast frames")
-
-
-RULES: tuple[ClauseRule, ...] = (
-    rate_of_a_load,
-    asked_load,
-    both_loads,
-    broadcast_results,
-    rate_parameters,
-    capacity_parameters,
-    learning_parameters,
-    several_loads,
-    undersized_sent,
-    passed_or_failed,
-    capacity_turns,
-    rate_turns,
-    drawn,
-    broadcast_drawn,
-)

@@ -27,7 +27,6 @@ from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import close, per_interface, taken
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     clause,
     held,
@@ -358,28 +357,3 @@ def frames_of_each_port(scope: Scope) -> Answer:
 
 def _valid(scope: Scope, one: Outcome) -> list[Trial]:
     return [trial for trial in taken(scope, one) if trial.trial.valid]
-
-
-RULES: tuple[ClauseRule, ...] = (
-    learning_verified,
-    ages_after,
-    address_format,
-    signature,
-    parameters,
-    burst_gap,
-    burst_size,
-    addresses,
-    duration,
-    transmits,
-    mode_stated,
-    start_together,
-    every_address_learned,
-    classified,
-    own_frames_apart,
-    rates_classified,
-    flooded_by_tests,
-    right_addresses,
-    loss_rate,
-    broadcast_parameters,
-    frames_of_each_port,
-)

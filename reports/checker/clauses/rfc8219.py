@@ -23,7 +23,7 @@ from bmwg.reports.checker.clauses.rfc2544_conditions import conditions
 from bmwg.reports.checker.clauses.tester import told
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, close, port_kinds, stated, throughputs
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 from bmwg.reports.checker.waits import lasted_s
 
 SIZES = frozenset({64, 128, 256, 512, 768, 1024, 1280, 1518, 1522, 2048, 4096, 8192, 9216})
@@ -315,29 +315,3 @@ def iterations(scope: Scope) -> Answer:
     """More than one stream a benchmark."""
     fewest = min((len(_trials(scope, outcome)) for outcome in scope.outcomes), default=0)
     return held(fewest > 1, "several iterations", f"at least {fewest}")
-
-
-RULES: tuple[ClauseRule, ...] = (
-    unicast,
-    media_noted,
-    sizes,
-    bidirectional,
-    udp,
-    throughput_first,
-    stream_length,
-    tags,
-    both_times,
-    tag_behind_udp,
-    typical,
-    worst_case,
-    latency_repeated,
-    definition_stated,
-    pdv_measured,
-    pdv_length,
-    pdv_repeated,
-    pdv_spread,
-    ipdv_length,
-    ipdv_values,
-    ipdv_repeated,
-    iterations,
-)

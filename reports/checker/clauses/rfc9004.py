@@ -41,7 +41,6 @@ from bmwg.reports.checker.proof import (
 )
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     clause,
     held,
@@ -333,25 +332,3 @@ def maximum_in_frames(scope: Scope) -> Answer:
     if not implied:
         return not_applicable("no buffer time is stated")
     return all_of(implied, "the medium's maximum frame rate, in frames/s", fits)
-
-
-RULES: tuple[ClauseRule, ...] = (
-    no_mix,
-    set_up,
-    link_speed,
-    throughput_before,
-    same_traffic,
-    zero_loss,
-    measured_directly,
-    disturbance_removed,
-    depletion,
-    longer_depletion,
-    below_limit,
-    tst009_search,
-    input_parameters,
-    least_step,
-    independent,
-    each_reported,
-    throughput_in_frames,
-    maximum_in_frames,
-)

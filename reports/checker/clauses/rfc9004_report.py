@@ -7,7 +7,7 @@ from bmwg.methodology.records import Outcome
 from bmwg.reports.checker.burst_answers import all_of, has, measured, said_number
 from bmwg.reports.checker.bursts import burst_rates_fps, burst_searches, limit_s
 from bmwg.reports.checker.proof import taken
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause
+from bmwg.reports.checker.verdicts import Answer, Scope, clause
 
 _CORRECTED = "buffer_time.rfc9004.corrected"
 
@@ -56,6 +56,3 @@ def tester_limit(scope: Scope) -> Answer:
         return said == int(rate * limit_s(scope)) and max(sent, default=0) <= (said or 0)
 
     return all_of(scope.outcomes, "the longest burst", fits)
-
-
-RULES: tuple[ClauseRule, ...] = (table, repetitions, spread, corrected, tester_limit)

@@ -24,7 +24,6 @@ from bmwg.reports.checker.proof import (
 from bmwg.reports.checker.recorded_goals import conditional
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     Verdict,
     clause,
@@ -323,25 +322,3 @@ def below_highest(scope: Scope) -> Answer:
         "at most the highest load of the search",
         lambda one: one.trial.result.spec.load_fps <= (limits[one.cell_id] or 0),
     )
-
-
-RULES: tuple[ClauseRule, ...] = (
-    units_stated,
-    deviations_described,
-    no_deviation,
-    learning_each_trial,
-    scope_of_loads,
-    aggregate_loads,
-    constant_load,
-    equal_loads,
-    input_of_two,
-    traffic_constant,
-    traffic_mentioned,
-    forwarding_ratio,
-    default_denominator,
-    denominator_described,
-    effective_duration,
-    trial_output,
-    above_least,
-    below_highest,
-)

@@ -12,7 +12,6 @@ from bmwg.reports.checker.proof import (
 )
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     clause,
     held,
@@ -84,12 +83,3 @@ def configuration_held(scope: Scope) -> Answer:
         "a record, and each deployment's configuration",
         f"{'a' if platform['base']['before'] else 'no'} record; {len(lacking)} deployments not described",
     )
-
-
-RULES: tuple[ClauseRule, ...] = (
-    freedoms_documented,
-    tester_first,
-    short_counts_as_loss,
-    initialized_first,
-    configuration_held,
-)

@@ -8,7 +8,6 @@ from bmwg.reports.checker.proof import NAMED
 from bmwg.reports.checker.recorded_goals import RecordedGoal, code_of, codes, goals, recorded
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     clause,
     held,
@@ -149,22 +148,3 @@ def _has_goal(scope: Scope, *wanted: float) -> Answer:
         if goal.code in codes(scope)
     ]
     return held(wanted in found, f"a goal of {wanted}", f"{found}")
-
-
-RULES: tuple[ClauseRule, ...] = (
-    final_duration,
-    one_final_duration,
-    duration_sum,
-    sum_covers_final,
-    loss_ratio,
-    exceed_ratio,
-    recommended_exceed,
-    other_stop,
-    width_recommended,
-    goal_whole,
-    goals_given,
-    a_frame_at_least,
-    attributes_reported,
-    rfc2544_goal,
-    tst009_goal,
-)

@@ -8,7 +8,7 @@ from bmwg.methodology.mlrsearch.outcome import METRIC
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.checker.proof import NAMED, close, stated, taken
 from bmwg.reports.checker.recorded_goals import code_of, conditional, goals, result_of
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 IRREGULAR = "irregular result"
 
@@ -184,19 +184,3 @@ def result_there(scope: Scope) -> Answer:
     lacking = sorted(searched - answered)
     found = f"{len(lacking)} of {len(searched)} searches without {lacking[:NAMED]}"
     return held(bool(answered) and not lacking, "a search result for each search", found)
-
-
-RULES: tuple[ClauseRule, ...] = (
-    duration_stands_in,
-    both_bounds,
-    conditional_throughput,
-    lower_displayed,
-    upper_displayed,
-    stopped_rightly,
-    within_width,
-    irregular_marked,
-    regularity_told,
-    entry_each_goal,
-    in_order_of_goals,
-    result_there,
-)

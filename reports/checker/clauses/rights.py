@@ -14,7 +14,6 @@ from bmwg.reports.checker.deployed import silent_beside
 from bmwg.reports.checker.verdicts import (
     EVERY_LOAD,
     Answer,
-    ClauseRule,
     Scope,
     Verdict,
     clause,
@@ -92,6 +91,3 @@ def _made_by_the_run(scope: Scope) -> bool:
     if testbed.get("lab_ports") or not isinstance(nodes, Mapping):
         return False
     return all(isinstance(node, Mapping) and node.get("kind") in MADE for node in nodes.values())
-
-
-RULES: tuple[ClauseRule, ...] = (containerized_no_special_capability,)

@@ -7,7 +7,6 @@ from bmwg.methodology.requirements.rows import VerdictBasis
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     by_construction,
     clause,
@@ -137,13 +136,3 @@ def _verifies(scope: Scope, what: str) -> Answer:
         found=answer.found,
         basis=VerdictBasis.BY_CONSTRUCTION,
     )
-
-
-RULES: tuple[ClauseRule, ...] = (
-    frames_checked,
-    foreign_discarded,
-    keepalive_not_counted,
-    lengths_verified,
-    sequence_checked,
-    sequence_reported,
-)

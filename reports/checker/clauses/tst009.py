@@ -15,7 +15,7 @@ from bmwg.reports.checker.clauses.rfc2544_conditions import MIN_SIZES, condition
 from bmwg.reports.checker.clauses.tester import told
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, stated, taken, whole
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 _THROUGHPUTS = (throughput.METRIC, throughput.ENVELOPE_METRIC, METRIC)
 WAYS = ("one-way", "round-trip")
@@ -206,16 +206,3 @@ def sizes_and_directions(scope: Scope) -> Answer:
     fits = bool(sizes) and not few and directions == [Direction.BOTH.value]
     found = f"{few} of {len(sizes)} conditions with fewer, {', '.join(directions)}"
     return held(fits, f"{MIN_SIZES} sizes in each condition, both directions", found)
-
-
-RULES: tuple[ClauseRule, ...] = (
-    configuration,
-    tester_counts,
-    lossless,
-    latency_at_throughput,
-    tester_qualified,
-    algorithm,
-    input_parameters,
-    reported,
-    sizes_and_directions,
-)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     clause,
     held,
@@ -73,6 +72,3 @@ def residual_wait(scope: Scope) -> Answer:
 def restabilize(scope: Scope) -> Answer:
     """Phase e: the device rests between two trials of one deployment."""
     return waited(resting_ns(scope.evidence, scope.trials), RESTABILIZE_S, "between two trials")
-
-
-RULES: tuple[ClauseRule, ...] = (routing_wait, learning, trial_run, residual_wait, restabilize)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bmwg.methodology.answers.repeated import Tried
+from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds.jobs.kind import JOBS
-from bmwg.methodology.kinds.jobs.order import experiment_of, next_up
 from bmwg.methodology.kinds.jobs.profile import FLOP_PER_S
-from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec
+from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.kinds.repeated.physics import Physics
+from bmwg.reports.kinds.repeated.physics import Physics, in_turns
 from bmwg.reports.verify.timing import Count, Within
 
 _PROGRAMS_EXACT_NS = 20_000_000  # choice: a program counts by a clock of its own
@@ -64,43 +63,15 @@ def in_random_blocks(evidence: Evidence) -> Iterator[Shortfall]:
     run = evidence.run
     if run is None or not evidence.whole_journal or JOBS.wrong_profile(run["profile"]):
         return
-    mine = [one for one in evidence.executions if one.body.kind == KIND]
-    if mine and "order_seed" not in run:
-        yield "run.json: order_seed", "the seed of the order of the forms", "none"
-        return
-    planned = JOBS.planned_by(run["profile"])
+    experiments = {
+        name: neighbours.apart(one.metric, one.cell) for name, one in JOBS.planned_by(run["profile"]).items()
+    }
     stood = {planned_cell.cell.cell_id for planned_cell in evidence.plan}
-    tried: dict[str, list[Tried[JobsResult]]] = {}
-    begun = {one.cell_id for one in mine}
-    for execution in mine:
-        cell = planned.get(execution.cell_id)
-        if cell is None:
-            return  # that is another rule's finding
-        experiment = experiment_of(cell.metric, cell.cell)
-        rivals = [
-            name
-            for name, each in planned.items()
-            if experiment_of(each.metric, each.cell) == experiment and name in stood
-        ]
-        done = {name: len(tried.get(name, ())) for name in rivals}
-        ended = {
-            name
-            for name in rivals
-            if name not in begun or planned[name].asked.ended(tried.get(name, ()), 0.0)
-        }
-        forms = {planned[name].cell.hosting: name for name in rivals}
-        wanted = next_up(
-            list(forms),
-            {form: done[name] for form, name in forms.items()},
-            {form for form, name in forms.items() if name in ended},
-            seed=run["order_seed"],
-            experiment=experiment,
-        )
-        if wanted is None or forms[wanted] != execution.cell_id:
-            expected = f"an execution of {wanted}" if wanted else "none: all forms have enough"
-            yield f"trial {execution.seq}", expected, execution.cell_id
-            return
-        tried.setdefault(execution.cell_id, []).append(JOBS.retried(execution))
+    forms: dict[str, list[list[str]]] = {experiment: [] for experiment in experiments.values()}
+    for name, experiment in experiments.items():
+        forms[experiment] += [[name]] if name in stood else []
+    begun = {one.cell_id for one in evidence.executions}
+    yield from in_turns(evidence, JOBS, forms, experiments, lambda name, _: name not in begun)
 
 
 RULES: tuple[Rule[Evidence], ...] = (*PHYSICS.rules(), in_random_blocks)

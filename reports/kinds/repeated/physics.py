@@ -1,16 +1,18 @@
-"""What no execution of a kind with repetitions can show. The rules are those of `verify.timing`."""
+"""What no execution of a kind with repetitions can show. The rules of time are those of `verify.timing`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
+from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import SpecT
+from bmwg.methodology.plan import blocks
 from bmwg.methodology.records import Validity
 from bmwg.reports.checker.evidence import Evidence
-from bmwg.reports.checker.findings import Rule
+from bmwg.reports.checker.findings import Rule, Shortfall
 from bmwg.reports.store.read import JOURNAL_FILE
 from bmwg.reports.verify.timing import (
     Count,
@@ -101,3 +103,38 @@ class Physics(Generic[SpecT, ResultT]):
     def questions(self, evidence: Evidence) -> tuple[str, ...]:
         """Return what a reader should ask of the executions' times."""
         return tuple(clock_question(self.executions(evidence)))
+
+
+def in_turns(
+    evidence: Evidence,
+    kind: RepeatedKind[SpecT, ResultT],
+    forms: Mapping[str, Sequence[Sequence[str]]],
+    experiments: Mapping[str, str],
+    gone: Callable[[str, int], bool],
+) -> Iterator[Shortfall]:
+    """Yield the first execution that was not the one due, by seed and by what stood before it in the journal.
+
+    `forms` are the cells of an experiment, form by form, and `experiments` says of which one a cell is; what
+    is of none has no turn. `gone` tells whether a cell has no turn after so many executions.
+    """
+    run = evidence.run or {}
+    mine = [one for one in evidence.executions if one.body.kind == kind.name and one.cell_id in experiments]
+    if mine and "order_seed" not in run:
+        yield "run.json: order_seed", "the seed of the order of the forms", "none"
+        return
+    planned = kind.planned_by(run["profile"])
+    tried: dict[str, list[Tried[ResultT]]] = {name: [] for name in planned}
+    for execution in mine:
+        if gone(execution.cell_id, len(tried[execution.cell_id])):
+            continue
+        experiment = experiments[execution.cell_id]
+        done = {name: len(tried[name]) for form in forms[experiment] for name in form}
+        over = {
+            name for name in done if gone(name, done[name]) or planned[name].asked.ended(tried[name], 0.0)
+        }
+        due = blocks.next_up(forms[experiment], done, over, seed=run["order_seed"], experiment=experiment)
+        if due != execution.cell_id:
+            expected = f"an execution of {due}" if due else "none: all forms have enough"
+            yield f"trial {execution.seq}", expected, execution.cell_id
+            return
+        tried[execution.cell_id].append(kind.retried(execution))

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import CLAIM
@@ -15,6 +14,7 @@ from bmwg.methodology.plan import blocks
 from bmwg.methodology.plan.blocks import Against
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.kinds.repeated.physics import in_turns
 from bmwg.reports.kinds.streams.answers import Answered
 from bmwg.reports.render.text import NONE
 from bmwg.reports.store import Run
@@ -73,9 +73,6 @@ def in_random_blocks(evidence: Evidence) -> Iterator[Shortfall]:
         if name in stood and (sweep := order.sweep_of(profile, one.cell))
     }
     mine = [one for one in evidence.executions if one.body.kind == KIND and one.cell_id in sweeps]
-    if mine and "order_seed" not in run:
-        yield "run.json: order_seed", "the seed of the order of the forms", "none"
-        return
     forms = {
         sweep: order.forms(profile, [planned[name].cell for name in planned if name in stood], sweep)
         for sweep in dict.fromkeys(sweeps.values())
@@ -88,33 +85,9 @@ def in_random_blocks(evidence: Evidence) -> Iterator[Shortfall]:
         and accelerators(deployments.get(one.deployment_id, {})) - {_KVM}
     }
     whole = Counter(execution.cell_id for execution in mine)
-    tried: dict[str, list[Tried[StreamsResult]]] = {}
-    for one in mine:
-        if one.cell_id in apart:
-            continue
-        rivals = [name for form in forms[sweeps[one.cell_id]] for name in form]
-        over = {
-            name
-            for name in rivals
-            if name in apart
-            or len(tried.get(name, ())) == whole[name]
-            or planned[name].asked.ended(tried.get(name, ()), 0.0)
-        }
-        due = blocks.next_up(
-            forms[sweeps[one.cell_id]],
-            {name: len(tried.get(name, ())) for name in rivals},
-            over,
-            seed=run["order_seed"],
-            experiment=sweeps[one.cell_id],
-        )
-        if due != one.cell_id:
-            yield (
-                f"trial {one.seq}",
-                f"an execution of {due}" if due else "none: all forms have enough",
-                one.cell_id,
-            )
-            return
-        tried.setdefault(one.cell_id, []).append(STREAMS.retried(one))
+    yield from in_turns(
+        evidence, STREAMS, forms, sweeps, lambda name, done: name in apart or done == whole[name]
+    )
 
 
 RULES: tuple[Rule[Evidence], ...] = (in_random_blocks,)

@@ -9,7 +9,7 @@ from bmwg.reports import rooms
 from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, Group, Part, Repeat, Rich, paragraph, table, title
 from bmwg.reports.render.facts import GLANCE_ROWS, Facts, other_loads, short_words
-from bmwg.reports.render.sections.common_columns import type_badge
+from bmwg.reports.render.sections.common_columns import badge
 from bmwg.reports.render.sections.data_plane import brief
 from bmwg.reports.render.sections.results import found, marked, tail
 from bmwg.reports.render.sections.unanswered import Unanswered, unanswered
@@ -71,8 +71,8 @@ def _load(facts: Facts, outcome: Outcome) -> str:
     ends = found(facts, outcome).replace("\u00a0(", " (")  # a narrow column breaks there
     if outcome.type is OutcomeType.MEASURED:
         return ends
-    badge = type_badge(outcome)
-    return Rich(*badge.parts, Part(text=f" {ends}")) if ends != NONE else badge
+    kind = badge(outcome.type)
+    return Rich(*kind.parts, Part(text=f" {ends}")) if ends != NONE else kind
 
 
 def _others(facts: Facts, outcomes: Sequence[Outcome]) -> list[Block]:
@@ -94,10 +94,10 @@ def _others(facts: Facts, outcomes: Sequence[Outcome]) -> list[Block]:
 
 def _no_number(outcome: Outcome) -> Rich:
     """Return the type, and of an answer that is bounded from one side what holds there, in words."""
-    badge = type_badge(outcome)
+    kind = badge(outcome.type)
     one_sided = outcome.type in {OutcomeType.AT_CEILING, OutcomeType.AT_FLOOR, OutcomeType.TESTER_LIMITED}
     told = outcome.reason or outcome.statement
-    return Rich(*badge.parts, Part(text=f" {told}")) if one_sided and told else badge
+    return Rich(*kind.parts, Part(text=f" {told}")) if one_sided and told else kind
 
 
 def _tail(outcome: Outcome | None) -> str:

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from bmwg.methodology.benchmarks.burst_interval import METRIC
 from bmwg.methodology.records import Outcome
-from bmwg.reports.render.blocks import Block, table, title
+from bmwg.reports.render.blocks import Block
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, value
-from bmwg.reports.render.sections.results import answer, remarks
+from bmwg.reports.render.sections.common_columns import bound, section, value
+from bmwg.reports.render.sections.results import answer
 from bmwg.reports.render.text import NONE, unit
 
 
 def intervals(facts: Facts) -> list[Block]:
     """Return a row for each size: interval without loss, interval with loss, and the mean loads of both."""
-    outcomes = facts.of_metric(METRIC)
-    if not outcomes:
-        return []
-    rows = [[*front(outcome), *_cells(outcome), *back(outcome)] for outcome in outcomes]
     head = ("frames in a burst", "least interval without loss", "interval with loss")
     loads = ("mean load without loss", "mean load with loss")
-    return [
-        *title("Bursty traffic (RFC 2544 section 21)"),
-        *table([*HEAD, *head, *loads, *TAIL], rows, f"Metric {METRIC}"),
-        *remarks(outcomes),
-    ]
+    heading, outcomes = "Bursty traffic (RFC 2544 section 21)", facts.of_metric(METRIC)
+    return section(heading, (*head, *loads), outcomes, _cells, f"Metric {METRIC}")
 
 
 def _cells(one: Outcome) -> list[str]:

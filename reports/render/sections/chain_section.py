@@ -12,7 +12,7 @@ from bmwg.reports.render.facts import THROUGHPUT, Facts, option
 from bmwg.reports.render.plots.drawing import INK, MARKERS, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.plots.extent import Extent, Known, extent
 from bmwg.reports.render.plots.option_panels import Beside, beside
-from bmwg.reports.render.sections.common_columns import type_badge
+from bmwg.reports.render.sections.common_columns import badge
 from bmwg.reports.render.sections.data_plane import brief
 from bmwg.reports.render.sections.results import answer, tail
 from bmwg.reports.render.text import NONE, nanoseconds, unit
@@ -61,7 +61,7 @@ def section(facts: Facts, figure: Sequence[Block]) -> list[Block]:
                     option(outcome.cell),
                     unit(outcome.cell.frame_octets, "octets"),
                     str(number),
-                    type_badge(outcome),
+                    badge(outcome.type),
                     answer(outcome),
                     (tail(found) if found and tail(found) else NONE),
                     (brief(facts.use(outcome)) if facts.use(outcome) else NONE),

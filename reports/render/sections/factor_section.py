@@ -10,7 +10,7 @@ from bmwg.methodology.factors.effects import Effect, Effects, effects_of
 from bmwg.reports.render.blocks import Block, items, paragraph, table, title
 from bmwg.reports.render.facts import THROUGHPUT, Facts
 from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label
-from bmwg.reports.render.sections.common_columns import type_badge
+from bmwg.reports.render.sections.common_columns import badge
 from bmwg.reports.render.text import NONE, number_of
 
 NAME = "factors"
@@ -188,7 +188,7 @@ def _stated(found: Effects) -> list[Block]:
 def _left_out(found: Effects) -> list[Block]:
     if not found.left_out:
         return []
-    rows = [[outcome.cell.cell_id, type_badge(outcome), outcome.reason or ""] for outcome in found.left_out]
+    rows = [[outcome.cell.cell_id, badge(outcome.type), outcome.reason or ""] for outcome in found.left_out]
     return table(["cell", "type", "reason"], rows, "Answers of the design that are no plain numbers")
 
 

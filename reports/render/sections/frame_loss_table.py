@@ -7,8 +7,7 @@ from bmwg.methodology.records import Outcome
 from bmwg.methodology.trial.medium import cell_fps
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts, option
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front
-from bmwg.reports.render.sections.results import remarks
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, remarks
 from bmwg.reports.render.text import percent, unit
 
 

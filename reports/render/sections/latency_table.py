@@ -8,9 +8,8 @@ from bmwg.methodology.answers.latency import HIGH, LOW, UNIT, floors
 from bmwg.methodology.records import Outcome, OutcomeType, Quantity
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.facts import LATENCY, Facts, percentiles, told_ways
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front
-from bmwg.reports.render.sections.results import quantity_text, remarks
-from bmwg.reports.render.text import NONE, unit
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, remarks
+from bmwg.reports.render.text import NONE, quantity_text, unit
 
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "max", "mean")
 _BESIDE = ("p50", "p99")

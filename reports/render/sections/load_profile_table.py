@@ -8,8 +8,7 @@ from bmwg.methodology.benchmarks import load_profile
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts, option
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, value
-from bmwg.reports.render.sections.results import remarks
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, remarks, value
 from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
 
 METRICS = (load_profile.METRIC, load_profile.CHAIN_METRIC)

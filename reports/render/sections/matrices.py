@@ -22,8 +22,7 @@ from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, Part, Rich, fold, paragraph, table, title
 from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
 from bmwg.reports.render.sections.common_columns import badge
-from bmwg.reports.render.sections.results import quantity_text
-from bmwg.reports.render.text import NONE, number_of, percent, sequence, unit, whole
+from bmwg.reports.render.text import NONE, number_of, percent, quantity_text, sequence, unit, whole
 
 _EACH = "#a-matrix-for-each-capacity"
 # by name, not by what is installed: whoever verifies a page may have other distributions than who made it

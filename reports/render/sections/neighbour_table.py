@@ -10,8 +10,8 @@ from bmwg.methodology.cells import neighbours
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, TYPE_WORDS, back, front
-from bmwg.reports.render.sections.results import answer, remarks
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, TYPE_WORDS, back, front, remarks
+from bmwg.reports.render.sections.results import answer
 from bmwg.reports.render.text import NONE, percent
 
 _HOW = (

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from bmwg.methodology.benchmarks import back_to_back, recovery, recovery_latency
 from bmwg.methodology.measurements import modifiers
 from bmwg.methodology.records import Outcome
-from bmwg.reports.render.blocks import Block, code, fold, paragraph, table, title
+from bmwg.reports.render.blocks import Block, code, fold, paragraph
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, rate, value
-from bmwg.reports.render.sections.results import answer, remarks
-from bmwg.reports.render.text import NONE, nanoseconds, plain, unit
+from bmwg.reports.render.sections.common_columns import bound, rate, section, shown
+from bmwg.reports.render.sections.results import answer
+from bmwg.reports.render.text import plain
 
 _Cells = Callable[[Outcome], list[str]]
 
@@ -22,12 +22,12 @@ def bursts(facts: Facts) -> list[Block]:
     def cells(one: Outcome) -> list[str]:
         return [
             rate(one, facts),
-            _number(one, back_to_back.METRIC, "frames"),
-            _number(one, f"{back_to_back.METRIC}.min", "frames"),
-            _number(one, f"{back_to_back.METRIC}.max", "frames"),
-            _number(one, f"{back_to_back.METRIC}.deviation", "frames"),
-            _number(one, "buffer_time.rfc9004.implied", "s"),
-            _number(one, "buffer_time.rfc9004.corrected", "s"),
+            shown(one, back_to_back.METRIC, "frames"),
+            shown(one, f"{back_to_back.METRIC}.min", "frames"),
+            shown(one, f"{back_to_back.METRIC}.max", "frames"),
+            shown(one, f"{back_to_back.METRIC}.deviation", "frames"),
+            shown(one, "buffer_time.rfc9004.implied", "s"),
+            shown(one, "buffer_time.rfc9004.corrected", "s"),
         ]
 
     head = ("maximum rate", "average burst", "least", "largest", "standard deviation")
@@ -57,12 +57,8 @@ def recoveries_with_latency(facts: Facts) -> list[Block]:
     lost, back_in = recovery_latency.LTD.metric, recovery_latency.LATENCY
 
     def cells(one: Outcome) -> list[str]:
-        before_ns = value(one, recovery_latency.BEFORE)
-        return [
-            *_spread(one, lost),
-            *_spread(one, back_in)[:3],
-            NONE if before_ns is None else nanoseconds(before_ns),
-        ]
+        before = shown(one, recovery_latency.BEFORE, "ns")
+        return [*_spread(one, lost), *_spread(one, back_in)[:3], before]
 
     head = ("no loss after, average", "least", "largest", "standard deviation")
     latency = ("latency back after, average", "least", "largest", "mean latency before")
@@ -115,17 +111,8 @@ def _commands(facts: Facts) -> list[Block]:
 
 
 def _section(facts: Facts, metric: str, heading: str, head: tuple[str, ...], cells: _Cells) -> list[Block]:
-    outcomes = facts.of_metric(metric)
-    if not outcomes:
-        return []
-    rows = [[*front(outcome), *cells(outcome), *back(outcome)] for outcome in outcomes]
-    return [*title(heading), *table([*HEAD, *head, *TAIL], rows, f"Metric {metric}"), *remarks(outcomes)]
+    return section(heading, head, facts.of_metric(metric), cells, f"Metric {metric}")
 
 
 def _spread(one: Outcome, metric: str) -> list[str]:
-    return [_number(one, f"{metric}{end}", "ms") for end in ("", ".min", ".max", ".deviation")]
-
-
-def _number(one: Outcome, metric: str, unit_name: str) -> str:
-    number = value(one, metric)
-    return NONE if number is None else unit(number, unit_name)
+    return [shown(one, f"{metric}{end}", "ms") for end in ("", ".min", ".max", ".deviation")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.answers.ladder import Rung, ladder, stands_on
@@ -13,7 +13,7 @@ from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
 from bmwg.methodology.trial.disturbed import hardly_usable
 from bmwg.reports import rooms
 from bmwg.reports.releases import releases
-from bmwg.reports.render.blocks import Block, fold, pairs, paragraph, role, table, title
+from bmwg.reports.render.blocks import Block, pairs, paragraph, role, table, title
 from bmwg.reports.render.facts import (
     LATENCY,
     THROUGHPUT,
@@ -24,9 +24,9 @@ from bmwg.reports.render.facts import (
     told_ways,
 )
 from bmwg.reports.render.plots.extent import extent
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, TYPE_WORDS, back, bound, front, remarks_of
+from bmwg.reports.render.sections.common_columns import HEAD, TYPE_WORDS, bound, front, section
 from bmwg.reports.render.sections.guest import guest_sentence
-from bmwg.reports.render.text import NONE, nanoseconds, percent, unit, whole
+from bmwg.reports.render.text import NONE, percent, quantity_text, unit, whole
 from bmwg.reports.store.run import CABLES
 
 GUEST_BANNER = "guest"  # stands before everything else
@@ -111,13 +111,6 @@ def beside_wide(outcome: Outcome) -> str:
     if not is_wide(outcome) or ends is None:
         return ""
     return f", loss from {unit(ends[1], 'frames/s')} on"
-
-
-def quantity_text(number: float | int, unit_name: str) -> str:
-    """Return a number with its unit; times in the unit that reads best, ratios as percent."""
-    if unit_name == "1":
-        return percent(number)
-    return nanoseconds(number) if unit_name == "ns" else unit(number, unit_name)
 
 
 def banner(facts: Facts) -> list[tuple[str, str]]:
@@ -241,29 +234,15 @@ def _medium(facts: Facts) -> str:
 
 def throughput(facts: Facts) -> list[Block]:
     """Return the throughput of each path, option and frame size; bounds name their trials."""
-    outcomes = facts.of_metric(THROUGHPUT)
     has_maximum = facts.run.line_rate_bps is not None
-    rows = []
-    for outcome in outcomes:
-        row = [*front(outcome), found(facts, outcome)]
-        if has_maximum:
-            row.append(unit(facts.theoretical_fps(outcome.cell.frame_octets) or 0, "frames/s"))
-        rows.append([*row, bound(outcome.lower), bound(outcome.upper), *back(outcome)])
-    head = [*HEAD, "throughput per port and direction, frames/s"]
-    head += ["theoretical maximum"] if has_maximum else []
-    head += ["lower bound", "upper bound", *TAIL]
-    if not rows:
-        return []
-    return [*title("Throughput"), *table(head, rows, f"Metric {THROUGHPUT}"), *remarks(outcomes)]
 
+    def cells(one: Outcome) -> list[str]:
+        most = unit(facts.theoretical_fps(one.cell.frame_octets) or 0, "frames/s")
+        return [found(facts, one), *([most] if has_maximum else []), bound(one.lower), bound(one.upper)]
 
-def remarks(outcomes: Sequence[Outcome]) -> list[Block]:
-    """Return the remarks on answers, one a row: within the table of answers they would make it unreadable."""
-    rows = [[*front(outcome), said] for outcome in outcomes for said in remarks_of(outcome)]
-    if not rows:
-        return []
-    count = f"{len(rows)} remark{'s' if len(rows) != 1 else ''} on these answers"
-    return fold(count, table([*HEAD, "remark"], rows))
+    head = ["throughput per port and direction, frames/s", *(["theoretical maximum"] if has_maximum else [])]
+    answers, caption = facts.of_metric(THROUGHPUT), f"Metric {THROUGHPUT}"
+    return section("Throughput", [*head, "lower bound", "upper bound"], answers, cells, caption)
 
 
 def _compared(cell: Cell) -> tuple[int, str, str, int, int]:

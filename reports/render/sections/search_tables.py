@@ -11,8 +11,8 @@ from bmwg.methodology.records import Outcome
 from bmwg.methodology.search import tst009 as search
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, value
-from bmwg.reports.render.sections.results import answer, remarks
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, remarks, value
+from bmwg.reports.render.sections.results import answer
 from bmwg.reports.render.text import percent, unit
 
 _GOAL_METRIC = f"{goal_outcome.METRIC}."

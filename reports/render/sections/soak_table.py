@@ -4,48 +4,31 @@ from __future__ import annotations
 
 from bmwg.methodology.benchmarks.soak import METRIC
 from bmwg.methodology.records import Outcome
-from bmwg.reports.render.blocks import Block, table, title
+from bmwg.reports.render.blocks import Block
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, rate, value
-from bmwg.reports.render.sections.results import remarks
-from bmwg.reports.render.text import NONE, nanoseconds, percent
+from bmwg.reports.render.sections.common_columns import rate, section, shown, value
+from bmwg.reports.render.text import NONE, nanoseconds
 
 
 def soak(facts: Facts) -> list[Block]:
     """Return one row a cell."""
-    outcomes = [one for one in facts.outcomes if one.metric == METRIC]
-    if not outcomes:
-        return []
-    rows = [
-        [
-            *front(outcome),
-            rate(outcome, facts),
-            _share(outcome, METRIC),
-            _share(outcome, "soak.worst_loss_ratio"),
-            _count(outcome, "soak.lossy_intervals"),
-            _count(outcome, "soak.longest_lossy_run"),
-            _count(outcome, "soak.valid_intervals"),
-            _drift(outcome),
-            *back(outcome),
+
+    def cells(one: Outcome) -> list[str]:
+        return [
+            rate(one, facts),
+            shown(one, METRIC, "1"),
+            shown(one, "soak.worst_loss_ratio", "1"),
+            shown(one, "soak.lossy_intervals"),
+            shown(one, "soak.longest_lossy_run"),
+            shown(one, "soak.valid_intervals"),
+            _drift(one),
         ]
-        for outcome in outcomes
-    ]
-    head = [*HEAD, "load", "frames lost", "worst interval", "lossy intervals", "longest run of them"]
-    return [
-        *title("Soak"),
-        *table([*head, "valid intervals", "drift of the mean latency", *TAIL], rows, f"Metric {METRIC}"),
-        *remarks(outcomes),
-    ]
 
-
-def _share(outcome: Outcome, metric: str) -> str:
-    number = value(outcome, metric)
-    return NONE if number is None else percent(number)
-
-
-def _count(outcome: Outcome, metric: str) -> str:
-    number = value(outcome, metric)
-    return NONE if number is None else str(number)
+    head = ["load", "frames lost", "worst interval", "lossy intervals", "longest run of them"]
+    outcomes = [one for one in facts.outcomes if one.metric == METRIC]
+    return section(
+        "Soak", [*head, "valid intervals", "drift of the mean latency"], outcomes, cells, f"Metric {METRIC}"
+    )
 
 
 def _drift(outcome: Outcome) -> str:

@@ -13,10 +13,10 @@ from bmwg.methodology.benchmarks import (
     learning_rate,
 )
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.reports.render.blocks import Block, table, title
+from bmwg.reports.render.blocks import Block
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, value
-from bmwg.reports.render.sections.results import answer, remarks
+from bmwg.reports.render.sections.common_columns import section, shown, value
+from bmwg.reports.render.sections.results import answer
 from bmwg.reports.render.text import NONE, nanoseconds, unit
 
 _FPS = "frames/s"
@@ -97,40 +97,30 @@ def illegal(facts: Facts) -> list[Block]:
 
 def broadcast_latencies(facts: Facts) -> list[Block]:
     """Return the latency of single broadcast frames, and its mean at each port that has one."""
-    outcomes = facts.of_metric(broadcast_latency.METRIC)
-    if not outcomes:
-        return []
-    rows = []
-    for one in outcomes:
-        names = (broadcast_latency.METRIC, broadcast_latency.LEAST, broadcast_latency.MOST)
-        numbers = [value(one, name) for name in names]
-        told = [NONE if number is None else nanoseconds(number) for number in numbers]
-        if numbers[0] is None:
-            told[0] = answer(one)
+    metric = broadcast_latency.METRIC
+
+    def cells(one: Outcome) -> list[str]:
+        mean = answer(one) if value(one, metric) is None else shown(one, metric, "ns")
+        ends = (shown(one, name, "ns") for name in (broadcast_latency.LEAST, broadcast_latency.MOST))
         ports = [(port, value(one, name)) for port, name in enumerate(broadcast_latency.PORTS)]
-        each = ", ".join(f"port {port}: {nanoseconds(mean)}" for port, mean in ports if mean is not None)
-        rows.append([*front(one), *told, each or NONE, *back(one)])
+        each = ", ".join(f"port {port}: {nanoseconds(at_ns)}" for port, at_ns in ports if at_ns is not None)
+        return [mean, *ends, each or NONE]
+
+    heading = "Latency of broadcast frames (RFC 2889 section 5.10.3)"
     head = ("mean latency of a broadcast frame", "least", "most", "mean at each port")
-    return [
-        *title("Latency of broadcast frames (RFC 2889 section 5.10.3)"),
-        *table([*HEAD, *head, *TAIL], rows, f"Metric {broadcast_latency.METRIC}"),
-        *remarks(outcomes),
-    ]
+    return section(heading, head, facts.of_metric(metric), cells, f"Metric {metric}")
 
 
 def _section(
     facts: Facts, name: str, first: str, metric: str, columns: Sequence[tuple[str, str, str]]
 ) -> list[Block]:
-    outcomes = facts.of_metric(metric)
-    if not outcomes:
-        return []
-    rows = []
-    for one in outcomes:
+    def cells(one: Outcome) -> list[str]:
         numbers = [(value(one, key), its) for _, key, its in columns]
         told = [NONE if number is None else _told(number, its) for number, its in numbers]
-        rows.append([*front(one), _answered(one, metric), *told, *back(one)])
+        return [_answered(one, metric), *told]
+
     head = (first, *(column for column, _, _ in columns))
-    return [*title(name), *table([*HEAD, *head, *TAIL], rows, f"Metric {metric}"), *remarks(outcomes)]
+    return section(name, head, facts.of_metric(metric), cells, f"Metric {metric}")
 
 
 def _answered(one: Outcome, metric: str) -> str:

@@ -15,8 +15,8 @@ from bmwg.methodology.benchmarks import (
 from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, value
-from bmwg.reports.render.sections.results import answer, remarks
+from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, remarks, value
+from bmwg.reports.render.sections.results import answer
 from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
 
 SOAKS = (alarmed_soak.METRIC, alarmed_soak.MODIFIED_METRIC)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
@@ -65,7 +64,7 @@ class FramesShare:
         plan = planning.cells(self.profile, networks_of(self.testbed), test_ids=selected)
         if continued is None:  # what was begun may go on, whatever levels it has
             require_levels(self.testbed, _tried(plan), settings.profile)
-        self._seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
+        self._seed = settings.seed()
         if continued is not None:
             recorded = [(cell.metric, cell.cell.cell_id) for cell in continued.plan]
             self._plan = turns.in_recorded_order(plan, recorded)

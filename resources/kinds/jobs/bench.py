@@ -16,12 +16,13 @@ from bmwg.drivers.testbed.file import Testbed
 from bmwg.drivers.watch.liveness import Liveness
 from bmwg.drivers.workload.of_jobs import JobPlace, JobsWorkload
 from bmwg.methodology.answers.repeated import of_repetitions
+from bmwg.methodology.cells import neighbours
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.jobs.kind import JOBS
-from bmwg.methodology.kinds.jobs.order import experiment_of, next_up
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
+from bmwg.methodology.plan.blocks import next_up
 from bmwg.methodology.records import BAREMETAL, Outcome, OutcomeType
 from bmwg.reports.store.redact import redact
 from bmwg.resources.kinds.jobs import places
@@ -120,13 +121,12 @@ class JobsBench(BedBench[JobsSpec, JobsResult]):
         experiment = _experiment(next(iter(forms.values())).planned)
         with ExitStack() as stack:
             placed = self._stand(forms, workload, bed, stack)
-            order = [
-                planned.cell.hosting for planned in self.whole_plan if _experiment(planned) == experiment
-            ]
+            order = [one.cell.hosting for one in self.whole_plan if _experiment(one) == experiment]
+            each = [[hosting] for hosting in order]
             while forms:
                 done = {hosting: len(one.done) for hosting, one in forms.items()}
                 ended = {hosting for hosting in order if hosting not in forms or forms[hosting].ended}
-                hosting = next_up(order, done, ended, seed=self._seed, experiment=experiment)
+                hosting = next_up(each, done, ended, seed=self._seed, experiment=experiment)
                 if hosting is not None:
                     forms[hosting].once(placed[hosting])
                 for name in [name for name, one in forms.items() if one.ended]:
@@ -182,7 +182,7 @@ class JobsBench(BedBench[JobsSpec, JobsResult]):
 
 
 def _experiment(planned: Planned[JobsSpec]) -> str:
-    return experiment_of(planned.metric, planned.cell)
+    return neighbours.apart(planned.metric, planned.cell)
 
 
 def _taking(bed: Bed, cell: Any, evidence: Evidence, told: Mapping[str, Any]) -> Callable[[], Any]:

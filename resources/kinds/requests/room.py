@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -51,7 +50,7 @@ class RequestsShare:
         self._continued = continued
         self._networks: dict[str, Any] = {}
         self._pods: dict[str, Any] = {}
-        self._seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
+        self._seed = settings.seed()
         if continued is not None:
             self.profile, self._row = KIND.profiles.of_header(continued.profile), continued.testbed
             planned_before = {cell.cell.cell_id for cell in continued.plan}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -31,8 +30,7 @@ class StreamsShare(RepeatedShare[StreamsSpec, StreamsResult]):
 
     def __init__(self, settings: Settings, selected: Collection[str], continued: Run | None) -> None:
         super().__init__(settings, selected, continued)
-        drawn = continued.order_seed if continued else settings.order_seed
-        self._seed = secrets.randbelow(2**32) if drawn is None else drawn
+        self._seed = settings.seed(continued.order_seed if continued else None)
 
     def load_s(self, planned: Planned[StreamsSpec]) -> float:
         """Return the seconds of one execution."""

@@ -164,7 +164,7 @@ def survivors(name: str, known: dict[str, Three]) -> tuple[int, list[str]]:
     for function, line, tree in mutants(ast.parse(text)):
         tried += 1
         try:
-            rules = _module(original, tree).RULES
+            rules = table.rules_of(_module(original, tree))
         except Exception:
             continue
         if not any(told(rule, known[rule.requirement]) for rule in rules):

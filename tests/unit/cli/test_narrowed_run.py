@@ -130,4 +130,4 @@ def test_a_path_that_no_kind_has_is_refused_also_beside_one_that_is_known():
     status, tests, error = planned("--path", "p2p", "--path", "pvpp")
     assert (status != 0, tests) == (True, set())
     assert "PRF-11" in error
-    assert "did you mean pvp?" in error
+    assert "did you mean 'pvp'?" in error

@@ -12,12 +12,11 @@ from tests.unit.jobs.made import CPU, PLAN, POD_CPU, QUICK, STREAM, S, planned, 
 from bmwg.drivers import registry
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.jobs.kind import JOBS
-from bmwg.methodology.kinds.jobs.order import next_up
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, PROFILES, every_id
 from bmwg.methodology.kinds.jobs.records import JobsResult
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import MEASURED
-from bmwg.methodology.plan.blocks import against
+from bmwg.methodology.plan.blocks import against, next_up
 from bmwg.methodology.records import BAREMETAL, OutcomeType, Validity
 from bmwg.schemas.validation import problems
 
@@ -119,7 +118,7 @@ def test_a_profile_that_cannot_be_planned_by_is_refused(change, said) -> None:
 def test_a_profile_that_is_not_there_is_named() -> None:
     with pytest.raises(ConfigError, match="JPROF-01") as caught:
         PROFILES.load("quik")
-    assert "did you mean quick" in str(caught.value)
+    assert "did you mean 'quick'" in str(caught.value)
 
 
 FORMS = ["baremetal", "pod", "docker"]
@@ -131,7 +130,7 @@ def taken(seed: int, blocks: int, ended_at=lambda form, done: False) -> list[str
     order = []
     while True:
         ended = {form for form in FORMS if done[form] >= blocks or ended_at(form, done[form])}
-        one = next_up(FORMS, done, ended, seed=seed, experiment="stream")
+        one = next_up([[form] for form in FORMS], done, ended, seed=seed, experiment="stream")
         if one is None:
             return order
         order.append(one)
@@ -153,7 +152,7 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was() -> None:
     whole = taken(3, 10)
     done = Counter(whole[:14])
     ended = {form for form in FORMS if done[form] >= 10}
-    assert next_up(FORMS, done, ended, seed=3, experiment="stream") == whole[14]
+    assert next_up([[form] for form in FORMS], done, ended, seed=3, experiment="stream") == whole[14]
 
 
 def test_a_form_that_cannot_be_had_leaves_the_order_of_the_others() -> None:

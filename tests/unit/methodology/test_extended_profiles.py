@@ -112,7 +112,7 @@ def test_each_deviation_that_numbers_give_is_declared_with_these_numbers(name):
         ({"title": None}, "a title of its own"),
         ({"extends": ["quick"]}, "the name of a profile"),
         ({"extends": "no\0where.yaml"}, "the name of a profile"),
-        ({"search": {"gaols": None}}, "did you mean goals?"),
+        ({"search": {"gaols": None}}, "did you mean 'goals'?"),
     ],
 )
 def test_what_cannot_be_made_whole_is_refused_by_name(tmp_path, said, words):

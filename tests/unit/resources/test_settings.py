@@ -16,7 +16,7 @@ def test_a_misspelt_variable_is_refused_with_the_near_name():
     with pytest.raises(ConfigError) as caught:
         Settings.from_environment({"BMWG_TESTBETT": "x.yaml"})
     assert caught.value.error_id == "SET-01"
-    assert "did you mean BMWG_TESTBED?" in str(caught.value)
+    assert "did you mean 'BMWG_TESTBED'?" in str(caught.value)
 
 
 def test_variables_of_other_programs_do_not_matter():

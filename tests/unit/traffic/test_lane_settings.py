@@ -26,7 +26,7 @@ def test_options_are_read():
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"lane": 2}, "did you mean lanes"),
+        ({"lane": 2}, "did you mean 'lanes'"),
         ({"lanes": 0}, "1 to 64"),
         ({"lanes": 65}, "1 to 64"),
         ({"lanes": "2"}, "'2'"),

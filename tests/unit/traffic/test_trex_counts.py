@@ -113,7 +113,7 @@ def test_least_sizes_leave_room_for_what_trex_writes():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"sever": "x"}, "did you mean server"),
+        ({"sever": "x"}, "did you mean 'server'"),
         ({"mode": "join"}, "start or attach"),
         ({"port_ids": "0"}, "two different numbers"),
         ({"sync_port": 0}, "1..65535"),

@@ -12,9 +12,9 @@ from tests.unit.jobs.made import result, spec
 from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds.jobs.kind import JOBS
-from bmwg.methodology.kinds.jobs.order import experiment_of, next_up
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import MEASURED
+from bmwg.methodology.plan import blocks
 from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
 from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
@@ -73,8 +73,8 @@ def made_run(folder: Path, profile) -> Path:
             store.add_deployment(f"jobs-host-{form}-1", {"path": "host", "hosting": form})
             place = {"schema": "record/1.0", "scope": "network", "fields": {}}
             store.platform.note_records(f"jobs-host-{form}-1", {"dut1": place})
-        for experiment in dict.fromkeys(experiment_of(one.metric, one.cell) for one in plan):
-            mine = [one for one in plan if experiment_of(one.metric, one.cell) == experiment]
+        for experiment in dict.fromkeys(neighbours.apart(one.metric, one.cell) for one in plan):
+            mine = [one for one in plan if neighbours.apart(one.metric, one.cell) == experiment]
             _measured(store, experiment, {one.cell.hosting: one for one in mine})
         store.close(None, "complete")
     write_report(store.folder)
@@ -91,7 +91,7 @@ def _measured(store, experiment: str, forms) -> None:
         wanted = next(iter(forms.values())).asked.wanted
         ended = {form for form in forms if form not in here or len(done[form]) == wanted}
         counts = {form: len(tried) for form, tried in done.items()}
-        form = next_up(list(forms), counts, ended, seed=SEED, experiment=experiment)
+        form = blocks.next_up([[form] for form in forms], counts, ended, seed=SEED, experiment=experiment)
         if form is None:
             break
         planned, number = forms[form], len(done[form]) + 1
