@@ -8,11 +8,12 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from tests.contract.paths_support import PacketTester, traces
 
-from bmwg.drivers.api.protocols import Missing
+from bmwg.drivers.api.protocols import Missing, TesterPort
 from bmwg.drivers.network import datapath, ovs_parts
 from bmwg.drivers.network.ovs_dpdk import vswitch_owner
 from bmwg.drivers.nodes import process
@@ -76,7 +77,23 @@ CHAINS = [
     _cell("p2p-underlay", "bridge"),
     _cell("p2p-vxlan", "bridge"),
 ]
-every_cell = pytest.mark.parametrize("cell", CHAINS, ids=lambda cell: cell.cell_id)
+LISTENED_S = 1.5
+
+
+class Turn(NamedTuple):
+    """What was seen of one deployment: while it stood, and once it was removed."""
+
+    ports: tuple[TesterPort, ...]
+    chatter: list[tuple[int, bytes]]  # frames that came by themselves
+    came: dict[tuple[int, bool, int], bytes | None]  # by source, IP version 6 or not, and octets
+    evidence: dict[str, Any]
+    left: dict[str, Any]
+
+
+class Twice(NamedTuple):
+    cell: Cell
+    before: dict[str, Any]
+    turns: tuple[Turn, Turn]
 
 
 @pytest.fixture(scope="module")
@@ -117,26 +134,43 @@ def _driver(bed, cell):
     return driver
 
 
-@every_cell
-def test_frames_go_through_both_ways_and_nothing_stays(bed, cell):
-    driver = _driver(bed, cell)
+@pytest.fixture(scope="module", params=CHAINS, ids=lambda cell: cell.cell_id)
+def twice(request, bed):
+    """Deploy a cell twice and keep what is seen; the tests of a cell look at that and deploy nothing."""
+    driver = _driver(bed, request.param)
     before = _seen(bed)
-    for turn in range(2):
-        with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
-            for source in (0, 1):
-                for ipv6 in (False, True):
-                    for frame_octets in (96, 1468):
-                        marker = f"turn {turn} from {source} v{ipv6}".encode()
-                        came = tester.carry(source, marker, ipv6=ipv6, frame_octets=frame_octets)
-                        assert came is not None, (
-                            f"{frame_octets} octets, IPv6 {ipv6}, from port {source} did not come through"
-                        )
-                        assert len(came) == frame_octets - 4
-                        assert came[:6] == bytes.fromhex(deployment.ports[1 - source].mac.replace(":", ""))
-            if rights := deployment.evidence.get("pod", {}).get("rights"):  # by crun
-                assert all(one["asked"] and one["granted"] for one in rights["capabilities"].values())
-                assert bool(rights["capabilities"]) == (cell.function == "testpmd")
-        assert _seen(bed) == before
+    return Twice(request.param, before, (_turn(bed, driver, 0), _turn(bed, driver, 1)))
+
+
+def _turn(bed, driver, turn):
+    """Deploy, listen (the first time), send frames of two sizes and versions both ways, remove."""
+    with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
+        chatter = [] if turn else tester.chatter(LISTENED_S)
+        came = {
+            (source, ipv6, frame_octets): tester.carry(
+                source,
+                f"turn {turn} from {source} v{ipv6}".encode(),
+                ipv6=ipv6,
+                frame_octets=frame_octets,
+            )
+            for source in (0, 1)
+            for ipv6 in (False, True)
+            for frame_octets in (96, 1468)
+        }
+        evidence = json.loads(json.dumps(deployment.evidence))
+    return Turn(deployment.ports, chatter, came, evidence, _seen(bed))
+
+
+def test_frames_go_through_both_ways_and_nothing_stays(twice):
+    for turn in twice.turns:
+        assert [about for about, frame in turn.came.items() if frame is None] == []
+        for (source, _, frame_octets), frame in turn.came.items():
+            assert len(frame) == frame_octets - 4
+            assert frame[:6] == bytes.fromhex(turn.ports[1 - source].mac.replace(":", ""))
+        if rights := turn.evidence.get("pod", {}).get("rights"):  # by crun
+            assert all(one["asked"] and one["granted"] for one in rights["capabilities"].values())
+            assert bool(rights["capabilities"]) == (twice.cell.function == "testpmd")
+        assert turn.left == twice.before
 
 
 def test_a_pod_with_af_xdp_sockets_is_recorded_as_one(bed):
@@ -160,17 +194,13 @@ def _leaves_snoopers(frame):
     return to == "333300000016" and bytes.fromhex("ff02" + "00" * 13 + "6a") in reports  # MLDv2
 
 
-@every_cell
-def test_nothing_speaks_by_itself(bed, cell):
-    with _driver(bed, cell).deploy() as deployment, PacketTester(deployment.ports) as tester:
-        frames = tester.chatter(1.5)
-        assert [(number, frame[:60].hex()) for number, frame in frames if not _leaves_snoopers(frame)] == []
+def test_nothing_speaks_by_itself(twice):
+    frames = twice.turns[0].chatter
+    assert [(number, frame[:60].hex()) for number, frame in frames if not _leaves_snoopers(frame)] == []
 
 
-@every_cell
-def test_evidence_is_data_and_names_the_datapath(bed, cell):
-    with _driver(bed, cell).deploy() as deployment:
-        evidence = json.loads(json.dumps(deployment.evidence))
+def test_evidence_names_the_datapath(twice):
+    cell, evidence = twice.cell, twice.turns[0].evidence
     assert evidence["path"] == cell.path
     assert evidence["hops"]
     assert evidence["forwarding"]

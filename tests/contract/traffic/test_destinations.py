@@ -62,9 +62,23 @@ def test_counts_of_every_network_add_up_to_those_of_the_trial(spread_wire):
     assert again.streams[0].sent_by_network != result.streams[0].sent_by_network
 
 
-@pytest.mark.parametrize("octets", [64, 512, 1518])
-@pytest.mark.parametrize("vlan_id", [None, 100])
+@pytest.mark.parametrize(
+    ("io", "octets", "vlan_id"),
+    [
+        ("xdp", 64, None),
+        ("xdp", 512, 100),
+        ("xdp", 1518, None),
+        ("af_xdp", 64, 100),
+        ("af_xdp", 512, None),
+        ("af_xdp", 1518, 100),
+        ("af_packet", 64, None),
+        ("af_packet", 512, 100),
+        ("af_packet", 1518, None),
+    ],
+    indirect=["io"],
+)
 def test_sizes_flows_tags_and_mixes_go_to_networks_as_well(spread_wire, octets, vlan_id):
+    """Each size, and a tag or none, on each kind of port, and each size with and without a tag."""
     wanted = replace(SPREAD, frame_octets=octets, flows=16, vlan_id=vlan_id, duration_s=0.1)
     whole_and_clean(undisturbed(spread_wire, wanted))
     mixed = replace(wanted, frame_octets=1518, mix_octets=(64, 512, 1518))
@@ -117,9 +131,20 @@ def _destination(frame):
     return address
 
 
-@pytest.mark.parametrize("frame_format", [FrameFormat.IPV4_UDP, FrameFormat.IPV6_UDP])
-@pytest.mark.parametrize("octets", [84, 301])
+@pytest.mark.parametrize(
+    ("io", "frame_format", "octets"),
+    [
+        ("xdp", FrameFormat.IPV4_UDP, 84),
+        ("xdp", FrameFormat.IPV6_UDP, 301),
+        ("af_xdp", FrameFormat.IPV4_UDP, 301),
+        ("af_xdp", FrameFormat.IPV6_UDP, 84),
+        ("af_packet", FrameFormat.IPV4_UDP, 84),
+        ("af_packet", FrameFormat.IPV6_UDP, 301),
+    ],
+    indirect=["io"],
+)
 def test_frames_carry_these_addresses_and_right_checksums(routed, frame_format, octets):
+    """Each two of kind of port, format and size; a size is even or odd, which a checksum must know."""
     tester, dut, _ = routed
     number = 0 if frame_format is FrameFormat.IPV4_UDP else 1
     ingress = bed.egress(dut)[:-1] + "0"
@@ -128,7 +153,7 @@ def test_frames_carry_these_addresses_and_right_checksums(routed, frame_format, 
         frame_octets=octets,
         frame_format=frame_format,
         load_fps=4_000,
-        duration_s=1.0,
+        duration_s=0.5,
         flows=3,
     )
     with open_socket(f"/run/netns/{dut}", ingress) as packets:

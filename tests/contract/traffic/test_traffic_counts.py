@@ -100,9 +100,14 @@ def test_directions(driver, direction):
     assert result.sent_frames == result.received_frames
 
 
-@pytest.mark.parametrize("frame_octets", [64, 65, 128, 132, 133, 256, 512, 1024, 1280, 1518])
-def test_frame_sizes(driver, frame_octets):
-    whole_and_clean(undisturbed(driver, spec(frame_octets=frame_octets, duration_s=0.1)))
+def test_frame_sizes(driver, request):
+    """Each size where frames are made by a program of its own: model, kernel, DPDK with one lane, with two.
+
+    Other port kinds carry what the same programs make: the least size, an odd one and the largest.
+    """
+    ends_alone = request.node.callspec.params["driver"] in ("af_packet", "2 vhost", "2 af_packet")
+    for octets in (64, 65, 1518) if ends_alone else (64, 65, 128, 132, 133, 256, 512, 1024, 1280, 1518):
+        whole_and_clean(undisturbed(driver, spec(frame_octets=octets, duration_s=0.1)))
 
 
 @pytest.mark.parametrize("frame_format", list(FrameFormat))
