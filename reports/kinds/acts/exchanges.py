@@ -28,7 +28,8 @@ HOW_RESIZED = (
     "host by the balloon of virtio, or has a second CPU plugged in and out: QEMU and the guest itself say "
     "how many it has. A pod's limit of CPU time or memory is changed by its runtime, and read back from its "
     "cgroup. Replicas are pods over which a node spreads 64 flows by a route with several next hops: one "
-    "more is made and given its share, and then taken away; the node's route is read back. The time lasts "
+    "more is made and given its share, and then taken away; the node's route is read back. A load beside "
+    "them has the same flows, and is in the counts by replica. The time lasts "
     "from the request to the first frame that came of those offered after the new "
     "size was read back, and the interface of what routes has counted frames that it forwarded since."
 )

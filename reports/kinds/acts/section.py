@@ -158,7 +158,7 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
                 lines += [
                     *exchanges.resizes(mine, _place),
                     *_steps(mine, each_way=True),
-                    *moves.loads(mine, _place),
+                    *moves.loads(mine, _place, by_way=True),
                 ]
                 continue
             if _answer(mine[0]) is Answer.EXCHANGES:
