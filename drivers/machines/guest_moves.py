@@ -2,7 +2,8 @@
 
 By pre-copy the guest runs at its first place until what is left of its memory can be sent within the time
 limit; by post-copy it goes on at the second place at once, and its memory follows. Ids: MOVE-01 the second
-place did not take it, MOVE-02 the move was cancelled, MOVE-03 it did not end in time or tells no moments.
+place did not take it, MOVE-02 the move was cancelled, MOVE-03 it did not end in time or tells no moments,
+MOVE-06 the guest ended once it had moved.
 """
 
 from __future__ import annotations
@@ -223,6 +224,17 @@ class MovingGuest:
                 expected="that it runs where it was",
                 found=f"{error.found}; {fault}",
             ) from error
+
+    def require_running(self) -> None:
+        """Raise TestbedError MOVE-06 where it has moved and no longer runs, with what was its last word."""
+        fault = self.here.node.call(moving_machine.fault, name=self.intent.name)
+        if fault is not None:
+            raise TestbedError(
+                "MOVE-06",
+                f"guest {self.intent.name}, once it had moved",
+                expected="that it runs at its other place",
+                found=fault,
+            )
 
     def leave(self) -> None:
         """End what is left of it at the place that it has left."""

@@ -15,6 +15,7 @@ from bmwg.drivers.machines import moving_machine, router_initramfs
 from bmwg.drivers.machines.guest_moves import MovingGuest
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.pvp_moving import MEMORY_OCTETS
+from bmwg.drivers.workload.beside_frames import BesideFrames
 from bmwg.drivers.workload.migrations import forwarded
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground
@@ -44,7 +45,9 @@ class GuestMemory:
         """What it has, as QEMU reads it."""
         return int(self._guest.ask("query-balloon")["actual"])
 
-    def shown(self, frames: MovingFrames, asked_ns: int) -> tuple[dict[str, int], dict[str, int]]:
+    def shown(
+        self, frames: MovingFrames, beside: BesideFrames | None, asked_ns: int
+    ) -> tuple[dict[str, int], dict[str, int]]:
         """Nothing more."""
         return {}, {}
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 from bmwg.drivers.api.protocols import TesterPort
-from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
+from bmwg.drivers.workload.beside_frames import BesideFrames, HalfLoad, half_load
 from bmwg.drivers.workload.moving_frames import MovingFrames, Outage
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 from bmwg.methodology.kinds.acts.records import AGAIN, BEFORE_LOSS, STOPPED, ActsSpec
@@ -19,11 +19,16 @@ _ValueT = TypeVar("_ValueT")
 
 @contextmanager
 def offered(
-    ports: tuple[TesterPort, TesterPort], spec: ActsSpec, *ways: int, by: type[MovingFrames] = MovingFrames
+    ports: tuple[TesterPort, TesterPort],
+    spec: ActsSpec,
+    *ways: int,
+    by: type[MovingFrames] = MovingFrames,
+    beside_by: type[BesideFrames] = BesideFrames,
 ) -> Iterator[tuple[MovingFrames, HalfLoad | None] | None]:
     """Offer the timed frames, and the load beside them, to what stands; None where no frame comes.
 
-    `ways` are the numbers of routers that may have forwarded a frame, `by` are the timed frames.
+    `ways` are the numbers of routers that may have forwarded a frame, `by` are the timed frames, `beside_by`
+    those of the load.
     """
     frames = by(ports, frame_octets=spec.frame_octets, interval_us=spec.interval_us, ways=ways)
     with ExitStack() as stack:
@@ -32,7 +37,7 @@ def offered(
         if not frames.wait(spec.first_frame_s):
             yield None
             return
-        yield frames, stack.enter_context(half_load(ports, spec, routers=ways[0]))
+        yield frames, stack.enter_context(half_load(ports, spec, routers=ways[0], by=beside_by))
 
 
 def steady(frames: MovingFrames, spec: ActsSpec) -> bool:

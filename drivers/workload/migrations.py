@@ -8,6 +8,7 @@ memory. Ids: MOVE-04 no frame was forwarded at the other place.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, ClassVar, cast
@@ -32,6 +33,7 @@ from bmwg.methodology.kinds.acts.records import (
 )
 
 _ROUTERS = 1  # the guest, wherever it is
+_LOOK_AT_GUEST_S = 1.0  # choice: frames come sooner where the guest runs, so it is seldom asked for
 
 
 class Migrations(OfActs):
@@ -84,9 +86,12 @@ class _Moved:
         ready_ns = time.monotonic_ns()
         resumed_ns = move.steps["guest_resumed"]
         counted = forwarded(self._guest)
-        until(lambda: frames.first_since(resumed_ns), spec.first_frame_s)
-        # what is steady is told of half a second that lies wholly after the move
-        until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
+        try:
+            self._awaited(lambda: frames.first_since(resumed_ns))
+            # what is steady is told of half a second that lies wholly after the move
+            self._awaited(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None)
+        except ToolkitError as error:
+            raise fared(error, frames, asked_ns, 0.0) from error
         now_ns = time.monotonic_ns()
         by_frames = frames.outage(asked_ns, now_ns)
         move.told["forwarded_there_frames"] = forwarded(self._guest) - counted
@@ -96,6 +101,12 @@ class _Moved:
         self._guest.leave()
         left_ns = time.monotonic_ns()
         return self._told(move, by_frames, before, ready_ns, leave_ns, left_ns)
+
+    def _awaited(self, seen: Callable[[], object | None]) -> None:
+        """Wait until frames show it, as long as the guest runs. Raises TestbedError MOVE-06."""
+        end_s = time.monotonic() + self._spec.first_frame_s
+        while until(seen, _LOOK_AT_GUEST_S) is None and time.monotonic() < end_s:
+            self._guest.require_running()
 
     def _told(
         self,

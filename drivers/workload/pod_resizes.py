@@ -15,6 +15,7 @@ from bmwg.drivers.api.protocols import Missing, Pod, ResizingRuntime
 from bmwg.drivers.containers import bundle, limits, pod_programs
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.ports import interfaces
+from bmwg.drivers.workload.beside_frames import BesideFrames
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground
 from bmwg.drivers.workload.resizes import Resizable, Resizes, Standing
@@ -48,7 +49,9 @@ class _PodLimit:
         """Return figures that show what the limit in force is worth."""
         raise NotImplementedError
 
-    def shown(self, frames: MovingFrames, asked_ns: int) -> tuple[dict[str, int], dict[str, int]]:
+    def shown(
+        self, frames: MovingFrames, beside: BesideFrames | None, asked_ns: int
+    ) -> tuple[dict[str, int], dict[str, int]]:
         """Return the figures, and no further step."""
         return {}, self.told()
 

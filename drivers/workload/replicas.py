@@ -2,15 +2,15 @@
 
 The node spreads flows over the replicas by a route with several next hops; which replica forwarded a frame is
 told by the frame's source address, and the replica's own interface counts it. More are asked for by making a
-pod and giving it a share, less by taking the share and then the pod.
+pod and giving it a share, less by taking the share and then the pod. A load beside has the same flows, so the
+node spreads it as well.
 """
 
 from __future__ import annotations
 
-import struct
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
@@ -22,6 +22,8 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pvp import bridge_of
 from bmwg.drivers.paths.sides import Side
 from bmwg.drivers.ports import interfaces, routing, spread, sysctl
+from bmwg.drivers.workload.beside_frames import BesideFrames
+from bmwg.drivers.workload.flow_frames import ByForwarder, FlowFrames, FlowsBeside
 from bmwg.drivers.workload.lost_frames import until
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground
@@ -31,55 +33,8 @@ from bmwg.methodology.kinds.acts.experiments import PATH
 from bmwg.methodology.kinds.acts.records import SHARES_SETTLED, ActsSpec
 
 FEW, MANY = 1, 2  # choice: one that carries all, and a second that takes its share
-FLOWS = 64  # choice: so many that each replica gets some of them, told apart by their source port
 _ROUTERS = 2  # the node, and a replica
-_AT_SOURCE, _AT_HOP_LIMIT, _AT_PORT = slice(6, 12), 22, 34
-_FIRST_PORT = 49152  # rfc6335-6: the first dynamic port
-_MAC_BITS = 48
 _SUBNET = OUTER[1].subnets[0]
-
-
-class FlowFrames(MovingFrames):
-    """Offered frames of several flows, in turn; each tells by its source address who forwarded it last."""
-
-    answers: ClassVar[bool] = True  # the replicas ask for the second port's address
-    _by: dict[int, int]
-
-    def _forget(self) -> None:
-        super()._forget()
-        self._by = {}
-
-    def _frame(self, number: int) -> bytes:
-        whole = super()._frame(number)
-        port = struct.pack("!H", _FIRST_PORT + number % FLOWS)
-        return whole[:_AT_PORT] + port + whole[_AT_PORT + 2 :]
-
-    def _told(self, frame: bytes) -> int:
-        return frame[_AT_HOP_LIMIT] << _MAC_BITS | int.from_bytes(frame[_AT_SOURCE], "big")
-
-    def _passed(self, number: int, told: int) -> bool:
-        self._by[number] = told & (1 << _MAC_BITS) - 1
-        return super()._passed(number, told >> _MAC_BITS)
-
-    def came_by(self, from_ns: int, until_ns: int) -> Counter[int]:
-        """Count the frames that came of those offered in a time, by the address that forwarded them."""
-        with self._lock:
-            mine = (one for one in self._since(from_ns) if self._sent[one] <= until_ns)
-            return Counter(self._by[one] for one in mine if one in self._received)
-
-    def settled_ns(self, since_ns: int) -> int | None:
-        """Return when the last flow came first by who forwards it in the end; None while all stay."""
-        last: dict[int, int] = {}
-        moved: dict[int, int] = {}
-        with self._lock:
-            for number in sorted(self._since(since_ns - FLOWS * 10_000_000)):
-                if number not in self._received:
-                    continue
-                flow, by = number % FLOWS, self._by[number]
-                if flow in last and last[flow] != by and self._sent[number] >= since_ns:
-                    moved[flow] = self._received[number]
-                last[flow] = by
-        return max(moved.values(), default=None)
 
 
 class Group:
@@ -92,7 +47,7 @@ class Group:
         self._ground, self._node, self._bridge = ground, node, bridge
         self.pods: list[tuple[Pod, ExitStack]] = []
         self._steps: dict[str, int] = {}
-        self._wanted = self._sent_by_gone = 0
+        self._wanted = 0
 
     def ask(self, size: int) -> None:
         """Have flows spread over so many: a pod has its share from when it stands."""
@@ -111,33 +66,35 @@ class Group:
         return len(over) if over == sorted(_hops(len(over))) else 0
 
     def complete(self) -> None:
-        """Have pods go that have no share; what they sent stays counted."""
-        sent = self._sent()
-        self._sent_by_gone += sum(sent[pod.pod_id] for pod, _ in self.pods[self._wanted :])
-        self._remove()
-
-    def _remove(self) -> None:
+        """Have pods go that have no share."""
         while len(self.pods) > self._wanted:
             pod, stack = self.pods.pop()
             stack.close()
             self._steps |= pod.end_steps_ns
 
     def forwarded(self) -> int:
-        """How many frames have left the replicas, those that have gone among them."""
-        return self._sent_by_gone + sum(self._sent().values())
+        """How many frames have left the replicas that have a share."""
+        sent = self._sent()  # one whose share was taken stands a while: it is in no count before or after
+        return sum(sent[pod.pod_id] for pod, _ in self.pods[: self._wanted])
 
-    def shown(self, frames: MovingFrames, asked_ns: int) -> tuple[dict[str, int], dict[str, int]]:
+    def shown(
+        self, frames: MovingFrames, beside: BesideFrames | None, asked_ns: int
+    ) -> tuple[dict[str, int], dict[str, int]]:
         """Have frames pass while nothing changes, and count them at the tester and at each replica."""
         assert isinstance(frames, FlowFrames)
         settled_ns = frames.settled_ns(asked_ns)
-        with frames.pausing():
+        senders: list[ByForwarder] = [frames]
+        if beside is not None:
+            assert isinstance(beside, FlowsBeside)
+            senders.append(beside)
+        with _pausing(senders):
             before = self._sent()
             from_ns = time.monotonic_ns()
         until(lambda: frames.settled_since(from_ns, time.monotonic_ns()) or None, 2.0)
-        with frames.pausing():
+        with _pausing(senders):
             until_ns = time.monotonic_ns()
             after = self._sent()
-        came = frames.came_by(from_ns, until_ns)
+        came: Counter[int] = sum((one.came_by(from_ns, until_ns) for one in senders), Counter())
         told = {"window_came_frames": came.total()}
         for number, (pod, _) in enumerate(self.pods, start=1):
             told[f"replica_{number}_came_frames"] = came[int(pod.attached[1].mac.replace(":", ""), 16)]
@@ -148,7 +105,7 @@ class Group:
     def end(self) -> None:
         """Remove all of them."""
         self._wanted = 0
-        self._remove()
+        self.complete()
 
     def _sent(self) -> dict[str, int]:
         """What the second interface of each has sent."""
@@ -157,6 +114,15 @@ class Group:
             name = pod.attached[1].attachment.interface
             counted[pod.pod_id] = int(pod.inside(interfaces.counters, interface=name)["tx_packets"])
         return counted
+
+
+@contextmanager
+def _pausing(senders: Sequence[ByForwarder]) -> Iterator[None]:
+    """Have none of them offer anything until this is left."""
+    with ExitStack() as stack:
+        for sender in senders:
+            stack.enter_context(sender.pausing())
+        yield
 
 
 def _hops(size: int) -> list[str]:
@@ -210,7 +176,13 @@ class Replicas(Resizes):
             group = Group(ground, node, bridge)
             stack.callback(group.end)
             group.ask(FEW)
-            yield Standing(ports=ground.ports, routers=_ROUTERS, resizable=group, frames=FlowFrames)
+            yield Standing(
+                ports=ground.ports,
+                routers=_ROUTERS,
+                resizable=group,
+                frames=FlowFrames,
+                beside=FlowsBeside,
+            )
 
 
 _: type[ActsWorkload] = Replicas

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from bmwg.drivers.api.protocols import TesterPort
-from bmwg.drivers.workload.beside_frames import HalfLoad
+from bmwg.drivers.workload.beside_frames import BesideFrames, HalfLoad
 from bmwg.drivers.workload.lost_frames import fared, loss, offered, steady, until
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import Ground, OfActs, life_of
@@ -39,7 +39,9 @@ class Resizable(Protocol):
         """Return the size in force now."""
         ...
 
-    def shown(self, frames: MovingFrames, asked_ns: int) -> tuple[dict[str, int], dict[str, int]]:
+    def shown(
+        self, frames: MovingFrames, beside: BesideFrames | None, asked_ns: int
+    ) -> tuple[dict[str, int], dict[str, int]]:
         """Show what the size in force is worth: return further steps of the change, and figures."""
         ...
 
@@ -48,18 +50,22 @@ class Resizable(Protocol):
         ...
 
     def forwarded(self) -> int:
-        """Count the frames that have left it."""
+        """Count the frames that have left it with the size that was asked for last."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What forwards between the tester's ports, past so many routers with it; `frames` are the timed ones."""
+    """What forwards between the tester's ports, past so many routers with it.
+
+    `frames` are the timed ones, `beside` those of a load that is asked for beside them.
+    """
 
     ports: tuple[TesterPort, TesterPort]
     routers: int
     resizable: Resizable
     frames: type[MovingFrames] = MovingFrames
+    beside: type[BesideFrames] = BesideFrames
 
 
 class Resizes(OfActs):
@@ -72,7 +78,7 @@ class Resizes(OfActs):
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         with (
             self.standing(ground, spec) as stands,
-            offered(stands.ports, spec, stands.routers, by=stands.frames) as ways,
+            offered(stands.ports, spec, stands.routers, by=stands.frames, beside_by=stands.beside) as ways,
         ):
             if ways is None:
                 return
@@ -110,7 +116,7 @@ def _life(
     told["forwarded_frames"] = what.forwarded() - counted
     told |= {} if beside is None else beside.told(asked_ns, by_frames[0])
     seen = frames.amid(by_frames, first, frames.last_before(ready_ns, asked_ns), odd)
-    more_steps, figures = what.shown(frames, asked_ns)
+    more_steps, figures = what.shown(frames, None if beside is None else beside.frames, asked_ns)
     life = life_of(
         seen,
         began_ns,

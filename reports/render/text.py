@@ -77,13 +77,15 @@ def sequence(numbers: Iterable[int]) -> str:
 def told_apart(ids: Sequence[str]) -> tuple[str, list[str]]:
     """Return what ids of cells have in common, and each without it, in their order.
 
-    Parts stand between `/`; a part is common where every id has it at the same place. Of one id, or of ids
-    that leave nothing, nothing is taken away.
+    Parts stand between `/`; a part is common where every id has it at the same place. Of one id nothing is
+    taken away, and of ids of which one would leave nothing the last common part stays.
     """
     parts = [one.split("/") for one in ids]
     shortest = min(map(len, parts), default=0)
     common = {place for place in range(shortest) if len({one[place] for one in parts}) == 1}
-    left = ["/".join(part for place, part in enumerate(one) if place not in common) for one in parts]
-    if len(set(ids)) < 2 or not all(left):
+    if len(set(ids)) < 2:
         return "", list(ids)
+    if len(common) == shortest:
+        common.discard(shortest - 1)
+    left = ["/".join(part for place, part in enumerate(one) if place not in common) for one in parts]
     return ", ".join(parts[0][place] for place in sorted(common)), left

@@ -185,6 +185,24 @@ def test_a_guest_that_is_not_seen_at_its_other_place_was_not_moved(moves, monkey
 
 
 @pytest.mark.slow
+def test_a_guest_that_ends_once_it_has_moved_is_named_with_its_last_word(moves, monkeypatch) -> None:
+    real = MovingGuest.moved
+
+    def moved(self, **arguments):
+        found = real(self, **arguments)
+        self.ask("quit")
+        return found
+
+    monkeypatch.setattr(MovingGuest, "moved", moved)
+    monkeypatch.setattr("bmwg.drivers.workload.migrations.forwarded", lambda guest: 0)  # its tap goes with it
+    found = moves(asked())
+    (fault,) = found.faults
+    assert "MOVE-06" in fault
+    assert "they do not come again" in fault
+    assert found.lives == ()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [PRE_COPY, POST_COPY])
 def test_the_time_in_which_qemu_says_that_it_ran_nowhere_lies_within_the_outage_ten_of_ten(
     moves, mode

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +12,20 @@ import pytest
 from tests.contract.acts_support import executed
 
 from bmwg.drivers.ports import interfaces, sysctl
-from bmwg.drivers.workload import replicas
-from bmwg.drivers.workload.replicas import FLOWS, Group, Replicas
+from bmwg.drivers.workload import flow_frames, replicas
+from bmwg.drivers.workload.flow_frames import FLOWS
+from bmwg.drivers.workload.replicas import Group, Replicas
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.proofs import contradictions, shortcomings
-from bmwg.methodology.kinds.acts.records import SHARES_SETTLED, SIZE_REACHED, ActsResult, ActsSpec
+from bmwg.methodology.kinds.acts.records import (
+    HALF_LOAD,
+    SHARES_SETTLED,
+    SIZE_REACHED,
+    ActsResult,
+    ActsSpec,
+)
 from bmwg.methodology.records import Validity
 
 pytestmark = [
@@ -28,14 +36,18 @@ pytestmark = [
     ),
     pytest.mark.skipif(shutil.which("crun") is None, reason="needs apt-get install crun"),
 ]
-(PLANNED,) = (one for one in profile.PROFILES.load("resize").plan() if one.test_id == "LC-REPLICA-1")
+PLAN = {
+    one.spec.beside: one for one in profile.PROFILES.load("resize").plan() if one.test_id == "LC-REPLICA-1"
+}
+GONE_S = 0.5
 
 
 @pytest.fixture
 def changed(tmp_path):
-    def run(**changes) -> tuple[ActsSpec, ActsResult]:
-        spec = replace(PLANNED.spec, number=1, **changes)
-        return spec, executed(Replicas, PLANNED, spec, tmp_path, standing)
+    def run(beside: str = "", **changes) -> tuple[ActsSpec, ActsResult]:
+        planned = PLAN[beside]
+        spec = replace(planned.spec, number=1, **changes)
+        return spec, executed(Replicas, planned, spec, tmp_path, standing)
 
     return run
 
@@ -62,14 +74,40 @@ def test_a_second_replica_gets_flows_and_gives_them_back_and_both_counts_agree(c
     assert more.asked_ns <= more.steps[SHARES_SETTLED] <= less.asked_ns
     assert less.first_frame_ns <= less.steps["container_removed"]  # its share was taken before
     assert more.bypassed_frames == less.bypassed_frames == 0
-    # what the replica sent that went stays counted: all frames came by one of both
-    assert less.told["forwarded_frames"] > less.received_frames / 2
+    # of those that have a share: what the second one had sent is no part of what the first did alone
+    assert all(0 < one.told["forwarded_frames"] <= 2 * one.offered_frames for one in found.lives)
+
+
+def test_frames_of_a_load_that_a_replica_takes_with_it_are_counted(changed, monkeypatch) -> None:
+    real = Group.ask
+
+    def ask(self, size: int) -> None:
+        if size < len(self.pods):  # it goes before its share is taken: what goes to it meanwhile is lost
+            self.pods[1][0].inside(sysctl.write_many, settings={"net.ipv4.ip_forward": "0"})
+            time.sleep(GONE_S)
+        real(self, size)
+
+    monkeypatch.setattr(Group, "ask", ask)
+    spec, found = changed(HALF_LOAD)
+    print([(one.start_ns, dict(one.told), one.lost_frames) for one in found.lives])
+    assert found.faults == ()
+    assert contradictions(spec, found) == ()
+    assert ACTS.assessed(spec, found).validity in (Validity.VALID, Validity.INCOMPLETE)
+    more, less = found.lives
+    assert more.told["beside_fps"] == more.told["carried_fps"] // 2
+    assert more.told["beside_offered_frames"] >= more.told["beside_received_frames"] > 0
+    for number in (1, 2):  # the load has the same flows
+        assert 0 < more.told[f"replica_{number}_came_frames"] <= more.told[f"replica_{number}_sent_frames"]
+    assert less.lost_frames > 0
+    lost = less.told["beside_offered_frames"] - less.told["beside_received_frames"]
+    assert lost > less.lost_frames  # it is offered more often, and loses as large a share
+    assert less.told["replica_1_came_frames"] == less.told["window_came_frames"] > 0
 
 
 @pytest.mark.slow
 def test_a_replica_without_a_share_is_seen(changed, monkeypatch) -> None:
     """Both flows and the number would look right if the route were believed and not the frames."""
-    monkeypatch.setattr(replicas, "FLOWS", 1)  # all frames are of one flow: one replica has none of them
+    monkeypatch.setattr(flow_frames, "FLOWS", 1)  # all frames are of one flow: one replica has none of them
     spec, found = changed(cycles=1)
     assert found.faults == ()
     assert FLOWS == 64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bmwg.methodology.answers.order_statistics import median_interval
+from bmwg.methodology.answers.order_statistics import CONFIDENCE, median_interval
 from bmwg.reports.render.text import NONE, nanoseconds
 
 
@@ -13,5 +13,5 @@ def median(values: Sequence[float], words: Callable[[float], str] = nanoseconds)
     if not values:
         return NONE
     told = median_interval(values)
-    covers = f", {told.covers:.0%}" if told.covers < 0.9 else ""
+    covers = f", {told.covers:.0%}" if told.covers < CONFIDENCE else ""
     return f"{words(told.median)} ({words(told.low)} to {words(told.high)}{covers})"

@@ -15,6 +15,7 @@ from bmwg.methodology.kinds.acts.records import (
     ActsSpec,
     Life,
 )
+from bmwg.reports.kinds.acts.exchanges import each_way
 from bmwg.reports.kinds.acts.medians import median
 from bmwg.reports.kinds.repeated.answers import Answered as AnsweredBy
 from bmwg.reports.render.blocks import Block, paragraph, table
@@ -77,13 +78,16 @@ def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list
     return [*lines, *loads(answers, place)]
 
 
-def loads(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
-    """Return the loads that went on beside, none where nothing did."""
+def loads(
+    answers: Sequence[Answered], place: Callable[[Answered], str], *, by_way: bool = False
+) -> list[Block]:
+    """Return the loads that went on beside, none where nothing did; of acts there and back each way apart."""
     rows = []
     for answer in answers:
-        lives = [life for result in answer.results for life in result.lives]
-        if lives and all("carried_fps" in life.told for life in lives):
-            rows.append([place(answer), *_beside(lives)])
+        for way, results in each_way(answer.results) if by_way else [("", answer.results)]:
+            lives = [life for result in results for life in result.lives]
+            if lives and all("carried_fps" in life.told for life in lives):
+                rows.append([f"{place(answer)}{way}", *_beside(lives)])
     if not rows:
         return []
     head = ["path and option", "got through before, frames/s", "aimed at beside, frames/s"]

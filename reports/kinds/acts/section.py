@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import median as middle
 
 from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.acts.experiments import (
@@ -158,7 +159,7 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
                 lines += [
                     *exchanges.resizes(mine, _place),
                     *_steps(mine, each_way=True),
-                    *moves.loads(mine, _place),
+                    *moves.loads(mine, _place, by_way=True),
                 ]
                 continue
             if _answer(mine[0]) is Answer.EXCHANGES:
@@ -183,7 +184,8 @@ def summary(run: Run) -> str:
         )
     )
     places = f" on {options}" if options else ""
-    return f"{number_of(len(answers), 'answer')} from the life of {counted} {_nouns(answers)}{places}"
+    lived = [answer for answer in answers if _lives(answer)]
+    return f"{number_of(len(answers), 'answer')} from the life of {counted} {_nouns(lived)}{places}"
 
 
 def _nouns(answers: Sequence[Answered]) -> str:
@@ -312,11 +314,11 @@ def _steps(answers: Sequence[Answered], *, each_way: bool = False) -> list[Block
         for way, mine in exchanges.each_way(results) if each_way else [("", results)]:
             lives = [life for result in mine for life in result.lives]
             place = f"{_place(answer)}{way}"
-            for step in steps_of(lives):
-                rows.append([place, _STEPS.get(step, step), median(each(mine, since_asked(step)))])
-            if lives:
-                first = _FIRST.get(answer.outcome.metric, "first forwarded frame")
-                rows.append([place, first, median(each(mine, lambda life: life.start_ns))])
+            told = [(_STEPS.get(step, step), each(mine, since_asked(step))) for step in steps_of(lives)]
+            if began := each(mine, lambda life: life.start_ns):
+                told.append((_FIRST.get(answer.outcome.metric, "first forwarded frame"), began))
+            told.sort(key=lambda one: middle(one[1]))  # a pod may forward before its program runs
+            rows += [[place, words, median(times)] for words, times in told]
     return table(["path and option", "step", "time since the request"], rows, "A start by its steps")
 
 

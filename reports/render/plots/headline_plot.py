@@ -6,6 +6,7 @@ function, never a rate (docs/adr/machines.md), and stand in the sections.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ _ROWS = 24  # choice: more is no glance
 _PANELS = 6
 _KVM = "kvm"
 _BAR = 0.6
+_WORDS = 40  # choice: an answer with what bounds it takes two lines, as a name does
 _WIDTH, _MARK = 6.4, 2.0  # inches; what a mark beside a number takes
 Row = tuple[Outcome, Central]
 
@@ -49,8 +51,8 @@ def headline_plot(facts: Facts) -> Plot | None:
     return draw_plot(
         NAME,
         other_loads(facts.run),
-        "Bars begin at zero; a stroke is the 95 % interval of a mean, and a pale end reaches to the lowest"
-        " load of a search that did not meet its criteria."
+        "Bars begin at zero; a stroke is the 95 % interval of a mean, or a median's, 90 % if nothing else"
+        " is said; a pale end reaches to the lowest load of a search that did not meet its criteria."
         + (f" {left} further answers are in the tables only." if left else ""),
         (_WIDTH + (_MARK if marks else 0), 0.6 + 0.26 * drawn + 0.55 * len(shown)),
         draw,
@@ -68,12 +70,12 @@ def _draw(
         if found.unmet is not None:
             beyond = found.unmet - found.number
             axes.barh(place, beyond, height=_BAR, left=found.number, color=colour, alpha=0.2, zorder=2)
-        if found.half is not None:
-            ends = [found.number - found.half, found.number + found.half]
+        if (ends := _ends(found)) is not None:
             axes.plot(ends, [place, place], color=INK, linewidth=1.4, zorder=3)
+        said = textwrap.fill(marked(outcome, marks), _WORDS)
         across = axes.get_yaxis_transform()
-        axes.text(1.015, place, marked(outcome, marks), transform=across, va="center", size=8, color=INK)
-    longest = max(max(found.number + (found.half or 0), found.unmet or 0) for _, found in rows)
+        axes.text(1.015, place, said, transform=across, va="center", size=8, color=INK, linespacing=0.9)
+    longest = max(max(found.number, found.unmet or 0, *(_ends(found) or ())) for _, found in rows)
     axes.set_xlim(0, longest * 1.03 if longest > 0 else 1)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     common, names = told_apart([outcome.cell.cell_id for outcome, _ in rows])
@@ -88,6 +90,13 @@ def _draw(
     axes.grid(axis="x", zorder=0)
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)
+
+
+def _ends(found: Central) -> tuple[float, float] | None:
+    """Return the ends of the interval of a mean or of a median; None without one."""
+    if found.half is not None:
+        return found.number - found.half, found.number + found.half
+    return found.ends
 
 
 def _rows(run: Run) -> Iterator[Row]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.answers.ladder import Rung, ladder, stands_on
+from bmwg.methodology.answers.order_statistics import CONFIDENCE
 from bmwg.methodology.answers.repeated import DEPLOYMENTS, within
 from bmwg.methodology.answers.throughput import interval, is_wide
 from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
@@ -39,6 +40,7 @@ _SCALES = {"bit/s": (1e6, "Mbit/s"), "octets/s": (1e6, "MB/s"), "flop/s": (1e9, 
 class Central:
     """The number by which an answer is told, in the unit that reads best; `half` of its 95 % interval.
 
+    `ends` are those of a median's interval, and `covers` how surely it does: then the number is that median.
     `unmet` is, of a search, the lowest load that did not meet the criteria: the truth lies between.
     """
 
@@ -46,6 +48,8 @@ class Central:
     unit: str
     half: float | None
     within: str = ""
+    ends: tuple[float, float] | None = None
+    covers: float = 1.0
     unmet: float | None = None
 
 
@@ -58,16 +62,23 @@ def central_value(outcome: Outcome) -> Central | None:
     value, half = told[name], told.get(".half_width_95")
     scale, unit_name = _SCALES.get(value.unit, (1.0, value.unit))
     number = value.number / scale if scale != 1.0 else value.number
+    count, deployments = told.get(".repetitions"), told.get(f".{DEPLOYMENTS}")
+    where = within(count.number, deployments.number) if count and deployments else ""
+    low, high, covers = (told.get(f".median_{each}") for each in ("low", "high", "covers"))
+    if name == ".median" and low and high and covers:
+        ends = low.number / scale, high.number / scale
+        return Central(
+            number=number, unit=unit_name, half=None, within=where, ends=ends, covers=covers.number
+        )
     if half is None or half.unit != value.unit or name != ".mean":
         above = told.get(".unmet") if name == ".met" else None
         unmet = above.number / scale if above is not None else None
         return Central(number=number, unit=unit_name, half=None, unmet=unmet)
-    count, deployments = told.get(".repetitions"), told.get(f".{DEPLOYMENTS}")
     return Central(
         number=number,
         unit=unit_name,
         half=half.number / scale if scale != 1.0 else half.number,
-        within=within(count.number, deployments.number) if count and deployments else "",
+        within=where,
     )
 
 
@@ -79,7 +90,7 @@ def marked(outcome: Outcome, marks: Mapping[str, str]) -> str:
 def central(outcome: Outcome) -> str:
     """Return the number of a measured outcome of any kind of load, with what bounds it.
 
-    That is its 95 % interval, or the lowest load of its search that did not meet the criteria.
+    That is its 95 % interval, that of a median, or the lowest load that did not meet its search's criteria.
     """
     found = central_value(outcome)
     if found is None:
@@ -87,6 +98,10 @@ def central(outcome: Outcome) -> str:
     text = quantity_text(found.number, found.unit)
     if found.unmet is not None:
         return f"{text}, not {whole(found.unmet)}"
+    if found.ends is not None:
+        low, high = (quantity_text(end, found.unit) for end in found.ends)
+        covers = f", {found.covers:.0%}" if found.covers < CONFIDENCE else ""
+        return f"median {text} ({low} to {high}{covers}) {found.within}".rstrip()
     if found.half is None:
         return text
     return f"{text} ± {quantity_text(found.half, found.unit)} {found.within}".rstrip()

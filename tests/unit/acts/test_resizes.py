@@ -17,7 +17,7 @@ from bmwg.schemas.validation import problems
 
 MS = 1_000_000
 PLAN = profile.PROFILES.load("resize").plan()
-IDLE, HALF, CPU, POD, POD_MEMORY, REPLICAS = (PLAN[at] for at in (0, 1, 2, 4, -2, -1))
+IDLE, HALF, CPU, POD, POD_MEMORY, REPLICAS, LOADED = (PLAN[at] for at in (0, 1, 2, 4, -3, -2, -1))
 FULL, LESS = 128 << 20, 96 << 20
 TOLD = {"had_octets": FULL, "asked_octets": LESS, "actual_octets": LESS, "forwarded_frames": 500}
 
@@ -87,6 +87,7 @@ def test_its_cells_are_named_and_its_answer_has_time_loss_and_sizes() -> None:
         "pvp/kernel-l3/bridge/resize_pod/2x/cpus/half-load",
         "pvp/kernel-l3/bridge/resize_pod/2x/memory",
         "pvp/kernel-l3/bridge/replicate/2x",
+        "pvp/kernel-l3/bridge/replicate/2x/half-load",
     ]
     done = [ACTS.tried(seq, replace(IDLE.spec, number=seq), there_and_back(20 + seq)) for seq in range(1, 8)]
     outcome = ACTS.answered(IDLE, done)
@@ -246,6 +247,29 @@ def test_each_replica_has_frames_and_sent_them_and_no_other_did(told, validity, 
     lives = (resized(told=SHARES | told), resized(at_ms=3000, told=ONE))
     found = ACTS.assessed(replace(REPLICAS.spec, number=1), ActsResult(lives=lives, wall_ns=10_000 * MS))
     assert (found.validity, said in found.reason) == (validity, True), found.reason
+
+
+LOAD = {"carried_fps": 8000, "beside_fps": 4000, "sender_limited": 0}
+LOAD |= {"beside_offered_frames": 5000, "beside_received_frames": 4990}
+
+
+@pytest.mark.parametrize(
+    ("load", "validity", "said"),
+    [
+        (LOAD, Validity.VALID, ""),
+        ({}, Validity.INCONSISTENT, "no load beside, asked for 'half-load'"),
+        (LOAD | {"beside_received_frames": 5001}, Validity.INCONSISTENT, "beside_received_frames is 5001"),
+    ],
+)
+def test_a_load_beside_replicas_is_told_with_each_change_and_what_was_lost_of_it(
+    load, validity, said
+) -> None:
+    lives = (resized(told=SHARES | load), resized(at_ms=3000, told=ONE | load))
+    spec = replace(LOADED.spec, number=1)
+    found = ACTS.assessed(spec, ActsResult(lives=lives, wall_ns=10_000 * MS))
+    assert (found.validity, said in found.reason) == (validity, True), found.reason
+    body = ACTS.body_of(spec, ActsResult(lives=lives, wall_ns=10_000 * MS), {})
+    assert problems({"spec": body.spec, "result": body.result}, ACTS.name) == []
 
 
 @pytest.mark.parametrize("name", profile.PROFILES.names())

@@ -349,7 +349,8 @@ def test_a_number_of_a_wide_interval_never_stands_alone():
     ("ids", "common", "left"),
     [
         (["rate/pod/1p/a", "rate/native/1p/b"], "rate, 1p", ["pod/a", "native/b"]),
-        (["rate/pod/a", "rate/pod/a/tls"], "", ["rate/pod/a", "rate/pod/a/tls"]),  # nothing of one is left
+        (["rate/pod/a", "rate/pod/a/tls"], "rate, pod", ["a", "a/tls"]),  # nothing of one would be left
+        (["rate", "rate/tls"], "", ["rate", "rate/tls"]),
         (["a/b"], "", ["a/b"]),
         (["a/b", "a/b"], "", ["a/b", "a/b"]),
         ([], "", []),

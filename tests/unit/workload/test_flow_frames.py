@@ -5,26 +5,28 @@ from __future__ import annotations
 import pytest
 
 from bmwg.drivers.api.protocols import TesterPort
-from bmwg.drivers.workload.replicas import FLOWS, FlowFrames
+from bmwg.drivers.workload.flow_frames import FLOWS, FlowFrames, FlowsBeside
 
 MS = 1_000_000
 ONE, TWO = 0x0200_0000_0001, 0x0200_0000_0002
 HOPS = 62 << 48  # of two routers
 
 
+PORT = TesterPort(
+    name="p0",
+    io="af_packet",
+    device="p0",
+    netns="/x",
+    ipv4="198.18.0.2/24",
+    gateway_ipv4="198.18.0.1",
+    mac="02:00:00:00:00:aa",
+    peer_mac="02:00:00:00:00:bb",
+)
+
+
 @pytest.fixture
 def frames() -> FlowFrames:
-    port = TesterPort(
-        name="p0",
-        io="af_packet",
-        device="p0",
-        netns="/x",
-        ipv4="198.18.0.2/24",
-        gateway_ipv4="198.18.0.1",
-        mac="02:00:00:00:00:aa",
-        peer_mac="02:00:00:00:00:bb",
-    )
-    made = FlowFrames((port, port), frame_octets=64, interval_us=1000, ways=(2,))
+    made = FlowFrames((PORT, PORT), frame_octets=64, interval_us=1000, ways=(2,))
     made.begin()
     return made
 
@@ -43,6 +45,21 @@ def test_flows_differ_by_source_port_and_come_again_in_turn(frames) -> None:
     assert whole[0][34:36] == whole[FLOWS][34:36]
     assert {len(one) for one in whole} == {60}
     assert {one[36:38] for one in whole} == {b"\0\x07"}
+
+
+def test_a_load_beside_is_of_the_same_flows_and_counted_by_who_forwarded_it(frames) -> None:
+    beside = FlowsBeside((PORT, PORT), frame_octets=64, routers=2)
+    beside.begin()
+    whole = [beside._frame(number) for number in range(FLOWS + 1)]
+    assert [one[:42] for one in whole] == [frames._frame(number)[:42] for number in range(FLOWS + 1)]
+    assert [int.from_bytes(one[50:58], "big") for one in whole] == list(range(FLOWS + 1))
+    for at, by in enumerate((ONE, TWO, None, TWO)):
+        beside._sent[at] = at * MS
+        beside._number += 1
+        if by is not None:
+            beside._count(at, at * MS + MS // 2, told=HOPS | by)
+    assert beside.came_by(0, 9 * MS) == {ONE: 1, TWO: 2}
+    assert beside.between(0, 9 * MS) == (4, 3)
 
 
 def test_frames_are_counted_by_who_forwarded_them_last(frames) -> None:
