@@ -81,7 +81,9 @@ class TrialSpec:
     """One trial as intended: a constant load of equal frames for a time.
 
     `load_fps` is per port and direction. `flows` is the number of distinct UDP flows (source address or
-    port differ); `vlan_id` adds one 802.1Q tag, whose four octets count within `frame_octets`.
+    port differ); `vlan_id` adds one 802.1Q tag, whose four octets count within `frame_octets`. `added_tags`
+    is how many tags the DUT is to add to each frame (-1: to take its tag away): a frame then arrives four
+    octets longer (shorter), and one that arrives as it was sent is corrupt.
     `destination_networks` is among how many networks behind the far port each sender spreads its frames, one
     drawn at random for each frame (RFC 2544 12); 1: all go to one address.
 
@@ -120,6 +122,7 @@ class TrialSpec:
     burst_frames: int | None = None
     burst_fps: int | None = None
     pattern: Pattern | None = None
+    added_tags: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be."""

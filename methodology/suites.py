@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from bmwg.methodology import offers
-from bmwg.methodology.benchmarks import match_action
+from bmwg.methodology.benchmarks import flow_scale, match_action
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Direction, FrameFormat
 from bmwg.methodology.trial.trial_limits import MAX_NETWORKS
@@ -181,19 +181,22 @@ RFC8204_CASES = (
     Case(test_id="LTD-BN-1.1", suite=RFC8204, measurement="best_of_n"),
     Case(test_id="LTD-SOAK-1.1", suite=RFC8204, measurement="soak_ltd"),
     Case(test_id="LTD-SOAK-2.1", suite=RFC8204, measurement="soak_ltd_modified"),
-    Case(
-        test_id="LTD-FLOWS-1.1",
-        suite=RFC8204,
-        measurement="flow_scale",
-        path="switch",
-        flows=(1_000, 2_000, 4_000, 8_000, 16_000),  # methodology/benchmarks/flow_scale.py
+    *(
+        Case(
+            test_id=f"LTD-FLOWS-1.{number}",
+            suite=RFC8204,
+            measurement=measurement,
+            path="switch",
+            flows=flow_scale.FLOWS,
+        )
+        for number, measurement in enumerate(("flow_scale", "flow_expiry"), start=1)
     ),
     Case(
         test_id="LTD-FIRST-1.1",
         suite=RFC8204,
         measurement="first_frames",
         path="switch",
-        flows=(16_000,),  # ltd-3.2.2.2.1 has 64,000; UDP source ports of RFC 2544 C.2.6.4 are 16,352
+        flows=(64_000,),  # ltd-3.2.2.2.1
     ),
     *(
         Case(

@@ -123,12 +123,14 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
             counts.append(("modifier.learnt_routes", _LEARNT_ROUTES))
     elif spec.modifier is not None and (coupling := flow_changes.coupling(spec.modifier)):
         counts.append((flow_changes.CHANGES, int(coupling.changes_per_s * spec.total_s)))
-    elif spec.modifier is not None and (flows := first_frames.flows_of(spec.modifier)):
-        counts += [(first_frames.UPCALLS, flows), (first_frames.FAILED, 0)]
+    elif spec.modifier is not None and first_frames.flows_of(spec.modifier):
+        counts += [(first_frames.UPCALLS, spec.flows), (first_frames.FAILED, 0)]
     elif spec.modifier is not None and (one := match_action.of_modifier(spec.modifier)):
         counts.append((match_action.FRAMES, int(one.share * sent * len(sending(spec.direction)))))
     elif spec.modifier is not None and (flows := flow_scale.matched(spec.modifier)):
         counts.append((flow_scale.MATCHED, flows))
+    elif spec.modifier is not None and (flows := flow_scale.expiring(spec.modifier)):
+        counts.append((flow_scale.EXPIRED, max(1, int(flows * spec.total_s / flow_scale.TIMEOUT_S))))
     elif spec.modifier is not None:
         matched = sent * len(sending(spec.direction))
         counts += [("modifier.matched_frames", matched), ("modifier.filtered_frames", 0)]

@@ -22,34 +22,41 @@ _READY_S = 45.0  # choice: 100,000 entries take some seconds
 _LOOK_S = 0.02
 
 
-def start(*, folder: str, entries: int, changes_per_s: int, matched: int) -> JsonValue:
+def start(
+    *, folder: str, entries: int, changes_per_s: int, matched: int, timeout_s: int = 0, renewed: bool = True
+) -> JsonValue:
     """Node function: give the switch's one bridge idle flows and such as test frames match; change the idle.
 
-    They stand on return.
+    They stand on return. Those that test frames match are removed by the switch `timeout_s` after it got
+    them (0: never), and where `renewed` it gets each again.
 
     Raises DriverError MOD-03 where the switch refuses them.
     """
     bridge = _bridge()
     counts = Path(folder) / _COUNTS
     target = str(ovs_tools.FOLDER / f"{bridge}.mgmt")
-    words = [target, str(entries), str(changes_per_s), str(counts), str(matched)]
+    numbers = (matched, timeout_s, int(renewed))
+    words = [target, str(entries), str(changes_per_s), str(counts), *map(str, numbers)]
     argv = [sys.executable, str(Path(openflow_client.__file__).resolve()), *words]
     program = daemons.start(argv=argv, files={}, folder=folder, environment={}, user="root")
     assert isinstance(program, dict)
     own = {"pid": int(program["pid"]), "start_ticks": int(program["start_ticks"])}
     end_s = time.monotonic() + _READY_S
-    while read(folder=folder, **own) < 0:
+    while read(folder=folder, **own) is None:
         if time.monotonic() > end_s:
             daemons.stop(**own)
             raise DriverError(
                 "MOD-05", f"{entries} flows of {bridge}", expected=f"within {_READY_S:g} s", found="not yet"
             )
         time.sleep(_LOOK_S)
-    return {"program": program, "entries": entries, "changes_per_s": changes_per_s, "matched": matched}
+    told: dict[str, JsonValue] = {"entries": entries, "changes_per_s": changes_per_s, "matched": matched}
+    return {"program": program, **told, **({"timeout_s": timeout_s} if timeout_s else {})}
 
 
-def read(*, folder: str, pid: int, start_ticks: int) -> int:
-    """Node function: return how many changes are confirmed; -1 before the entries stand.
+def read(*, folder: str, pid: int, start_ticks: int) -> dict[str, int] | None:
+    """Node function: return how many changes are confirmed and how many entries expired.
+
+    None before the entries stand.
 
     Raises DriverError MOD-06 where the program has ended: nothing changes then.
     """
@@ -59,9 +66,11 @@ def read(*, folder: str, pid: int, start_ticks: int) -> int:
             "MOD-06", "the control plane of the switch's flows", expected="to go on", found=said or "an end"
         )
     try:
-        return int((Path(folder) / _COUNTS).read_text() or -1)
+        counts = (Path(folder) / _COUNTS).read_text().split()
     except FileNotFoundError:
-        return -1
+        return None
+    told = dict(zip(("flow_changes", "expired_flows"), map(int, counts), strict=False))
+    return told if told and told["flow_changes"] >= 0 else None
 
 
 def standing(*, matched: bool) -> dict[str, int]:
@@ -71,6 +80,15 @@ def standing(*, matched: bool) -> dict[str, int]:
     said = ovs_tools.run([ovs_parts.require().flows, "dump-aggregate", target, kind])
     told = dict(re.findall(r"(\w+)=(\d+)", said))
     return {"flows": int(told["flow_count"]), "frames": int(told["packet_count"])}
+
+
+def missed() -> int:
+    """Node function: return how many frames met no entry but the one by which the bridge learns."""
+    ovs_tools.ask("revalidator/wait")
+    target = f"unix:{ovs_tools.FOLDER}/{_bridge()}.mgmt"
+    said = ovs_tools.run([ovs_parts.require().flows, "dump-flows", target])
+    (found,) = (line for line in said.splitlines() if "priority=0" in line)
+    return int(re.search(r"n_packets=(\d+)", found)[1])  # type: ignore[index]
 
 
 def purge() -> None:

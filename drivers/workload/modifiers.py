@@ -20,7 +20,6 @@ from bmwg.methodology.benchmarks import first_frames, flow_changes, flow_scale, 
 from bmwg.methodology.benchmarks.flow_changes import Coupling
 from bmwg.methodology.benchmarks.match_action import MatchAction
 from bmwg.methodology.errors import TestbedError
-from bmwg.methodology.measurements.flow_changes import SWITCHES
 from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
 from bmwg.methodology.records import Cell, Direction, FrameFormat
 
@@ -51,12 +50,15 @@ def modifiers(place: Place, asked: str = "") -> dict[str, Callable[[], AbstractC
     Flows have so many combinations that the one `asked` for is the one that is known.
     """
     coupling, matched = flow_changes.coupling(asked), flow_scale.matched(asked)
+    expiring = flow_scale.expiring(asked)
     if place.cell.function in SWITCH_PROGRAMS and (flows := first_frames.flows_of(asked)):
         return {asked: lambda: _first_frames(place, flows)}
     if place.cell.function in SWITCH_PROGRAMS and (one := match_action.of_modifier(asked)):
         return {asked: lambda: _matching(place, one)}
-    if place.cell.function in SWITCHES and (coupling is not None or matched is not None):
+    if place.cell.function in SWITCH_PROGRAMS and (coupling is not None or matched is not None):
         return {asked: lambda: _flows(place, coupling, matched)}
+    if place.cell.function in SWITCH_PROGRAMS and expiring is not None:
+        return {asked: lambda: _flows(place, None, expiring, flow_scale.TIMEOUT_S)}
     if place.cell.function != "kernel-l3":
         return {}
     known: dict[str, Callable[[], AbstractContextManager[Active]]] = {
@@ -229,7 +231,9 @@ def _matching(place: Place, one: MatchAction) -> Iterator[Active]:
 
 
 @contextmanager
-def _flows(place: Place, coupling: Coupling | None, matched: int | None) -> Iterator[Active]:
+def _flows(
+    place: Place, coupling: Coupling | None, matched: int | None, timeout_s: int = 0
+) -> Iterator[Active]:
     folder = f"/run/bmwg-modifiers/{place.bed.next_id()}"
     started = place.node.call_within(
         60.0,
@@ -238,17 +242,24 @@ def _flows(place: Place, coupling: Coupling | None, matched: int | None) -> Iter
         entries=coupling.entries if coupling else 0,
         changes_per_s=coupling.changes_per_s if coupling else 0,
         matched=matched or 0,
+        timeout_s=timeout_s,
     )
     own = {name: started["program"][name] for name in ("pid", "start_ticks")}
 
-    def changes() -> dict[str, int]:
-        return {"flow_changes": place.node.call(flow_table.read, folder=folder, **own)}
+    def read(name: str) -> dict[str, int]:
+        told = place.node.call(flow_table.read, folder=folder, **own)
+        assert told is not None  # they stand
+        return {name: told[name]}
 
     def flows() -> dict[str, int]:
-        changes()
+        read("flow_changes")  # the program goes on
         return {"matched_flows": place.node.call(flow_table.standing, matched=True)["flows"]}
 
     try:
-        yield Active(counts=changes if coupling else flows, standing=coupling is None, evidence=started)
+        if coupling or timeout_s:
+            grows = "flow_changes" if coupling else "expired_flows"
+            yield Active(counts=lambda: read(grows), evidence=started)
+        else:
+            yield Active(counts=flows, standing=True, evidence=started)
     finally:  # the flows go with the program, and both with the switch
         place.node.call(daemons.stop, **own)

@@ -2,7 +2,7 @@
 
 A flow stands for each of the two ports, in these words of `ovs-ofctl`; in braces is what a deployment fills
 in: the port that a frame enters by, the one that it leaves by, addresses of its sender and of its receiver.
-Frames whose tag is changed are sent with one: they arrive as long as they left.
+Frames whose tag is changed or taken away are sent with one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _PREFIX = "match-action-"
 class MatchAction:
     """What is matched, and what is done; `share` (0..1) of the test frames match.
 
-    All are sent with the tag of `vlan_id`, where there is one.
+    All are sent with the tag of `vlan_id`, where there is one, and arrive with `added_tags` tags more (-1:
+    without).
     """
 
     code: str
@@ -29,6 +30,7 @@ class MatchAction:
     actions: str
     share: Fraction = Fraction(1)
     vlan_id: int | None = None
+    added_tags: int = 0
 
     @property
     def modifier(self) -> str:
@@ -76,6 +78,20 @@ KNOWN: Mapping[str, MatchAction] = {
             actions=f"mod_vlan_vid:{_VLANS[1]},{_OUT}",
             vlan_id=_VLANS[0],
         ),
+        MatchAction(  # 0xffff: frames without a tag, to which the number of one adds it (ovs-ofctl)
+            code="push_vlan",
+            match="in_port={from},ip,dl_vlan=0xffff",
+            actions=f"mod_vlan_vid:{_VLANS[1]},{_OUT}",
+            added_tags=1,
+        ),
+        MatchAction(
+            code="pop_vlan",
+            match=f"in_port={{from}},dl_vlan={_VLANS[0]}",
+            actions=f"strip_vlan,{_OUT}",
+            vlan_id=_VLANS[0],
+            added_tags=-1,
+        ),
+        MatchAction(code="all", match="in_port={from},ip", actions="ALL"),
     )
 }
 

@@ -17,7 +17,7 @@ NAME = "first_frames"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstFrames(OneMetric):
-    """Repetitions with two frames for each flow of the cell, one way."""
+    """Repetitions with two frames for each of some flows of the cell, one way."""
 
     name: str = NAME
     metric: str = first_frames.METRIC

@@ -11,13 +11,13 @@ from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.measurements.modifiers import mean_latency, named, search_beside
+from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
 from bmwg.methodology.measurements.throughput import bisection_trials
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.methodology.trial.judging import JudgedTrial
 
 NAME = "flow_changes"
-SWITCHES = ("ovs-netdev",)  # functions with a table of flows that something else can change
 _ENOUGH = 0.9  # choice: of the changes that are due; fewer are another rate
 
 
@@ -45,7 +45,9 @@ class FlowChanges(OneMetric):
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """A table of flows between two ports, no neighbour, where the profile leaves the coupling in."""
         said = settings(profile, NAME)
-        able = cell.function in SWITCHES and not {patterns.AXIS, neighbours.AXIS} & dict(cell.axes).keys()
+        able = (
+            cell.function in SWITCH_PROGRAMS and not {patterns.AXIS, neighbours.AXIS} & dict(cell.axes).keys()
+        )
         able = able and self.coupling.entries in said.get("entries", flow_changes.ENTRIES)
         able = able and self.coupling.changes_per_s in said.get("changes_per_s", flow_changes.RATES_PER_S)
         return able and wanted_size(profile, NAME, cell)

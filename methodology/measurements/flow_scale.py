@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import flow_scale
 from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
-from bmwg.methodology.measurements.flow_changes import SWITCHES, without_number
+from bmwg.methodology.measurements.flow_changes import without_number
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
-from bmwg.methodology.measurements.modifiers import named, search_beside
+from bmwg.methodology.measurements.modifiers import Beside, named, search_beside
+from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
 from bmwg.methodology.measurements.throughput import bisection_trials
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, FrameFormat, OutcomeType
+from bmwg.methodology.trial.judging import JudgedTrial
 
-NAME = "flow_scale"
+NAME = "flow_scale"  # its settings are those of both
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowScale(OneMetric):
-    """A bisection (RFC 2544 26.1) with as many entries as the cell has flows."""
+    """A bisection (RFC 2544 26.1) with as many entries as the cell has flows; they stand, or expire."""
 
     name: str = NAME
     metric: str = flow_scale.METRIC
+    expire: bool = False
     needs_throughput: bool = False
     reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
     places: tuple[Place, ...] = (
@@ -31,7 +35,9 @@ class FlowScale(OneMetric):
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Switches with a table of flows, for frames that have UDP ports, at the sizes that are listed."""
-        able = cell.function in SWITCHES and not {patterns.AXIS, neighbours.AXIS} & dict(cell.axes).keys()
+        able = (
+            cell.function in SWITCH_PROGRAMS and not {patterns.AXIS, neighbours.AXIS} & dict(cell.axes).keys()
+        )
         able = able and cell.frame_format is FrameFormat.IPV4_UDP
         return able and wanted_size(profile, NAME, cell)
 
@@ -41,22 +47,64 @@ class FlowScale(OneMetric):
         return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
 
     def measure(self, asked: Asked) -> Answered:
-        """Search with the entries standing; no number where they were not in every trial."""
+        """Search with the entries; no number where they did not stand in every trial, or did not expire."""
         flows = asked.cell.flows
-        found = search_beside(asked, named(flow_scale.modifier(flows)), self.metric)
+        name = flow_scale.expiring_modifier(flows) if self.expire else flow_scale.modifier(flows)
+        found = search_beside(asked, named(name), self.metric)
+        trials = [trial for trial in found.trials if trial.valid]
+        seen, wrong = _expired(flows, trials) if self.expire else _stood(flows, trials)
         outcome = replace(
             found.outcome,
             requirements=flow_scale.REQUIREMENTS,
-            quality=(*found.outcome.quality, f"an entry of its own for each of {flows} flows stood before"),
+            quality=(*found.outcome.quality, seen, *_reached(flows, found)),
         )
-        other = [
-            trial.seq
-            for trial in found.trials
-            if trial.valid and dict(trial.result.auxiliary).get(flow_scale.MATCHED) != flows
-        ]
-        if found.error is None and outcome.type is not OutcomeType.INVALID and other:
-            outcome = without_number(outcome, f"not {flows} entries stood beside trials {other}")
+        if found.error is None and outcome.type is not OutcomeType.INVALID and wrong:
+            outcome = without_number(outcome, wrong)
         return Answered(outcomes=(outcome,), error=found.error)
 
 
-MEASUREMENTS = (FlowScale(),)
+def _count(trial: JudgedTrial, name: str) -> int:
+    return dict(trial.result.auxiliary).get(name, 0)
+
+
+def _stood(flows: int, trials: Sequence[JudgedTrial]) -> tuple[str, str]:
+    """Say that the entries stood, and beside which trials they did not."""
+    other = [trial.seq for trial in trials if _count(trial, flow_scale.MATCHED) != flows]
+    wrong = f"not {flows} entries stood beside trials {other}" if other else ""
+    return f"an entry of its own for each of {flows} flows stood before", wrong
+
+
+def _reached(flows: int, found: Beside) -> tuple[str, ...]:
+    """Say that trials of the bound were too short for each flow to have a frame: flows take turns."""
+    bound = found.outcome.lower.trials if found.outcome.lower else ()
+    trials = [trial for trial in found.trials if trial.seq in bound]
+    fewest = min((way.sent_frames for trial in trials for way in trial.result.streams), default=flows)
+    if fewest >= flows:
+        return ()
+    rest = f"{flows - fewest} of {flows} flows had none"
+    return (f"in a trial of the lower bound {fewest} frames went each way: {rest}",)
+
+
+def _expired(flows: int, trials: Sequence[JudgedTrial]) -> tuple[str, str]:
+    """Say how many entries expired, and beside which trials fewer did than had to."""
+    counts = [_count(trial, flow_scale.EXPIRED) for trial in trials]
+    few = [
+        trial.seq
+        for trial, count in zip(trials, counts, strict=True)
+        if count < flow_scale.due_expiries(flows, trial.spec.duration_s)
+    ]
+    wrong = f"fewer entries expired than had to beside trials {few}" if few else ""
+    if counts and not any(counts):
+        wrong = "no entry expired beside any trial"
+    seen = (
+        f"an entry of its own for each of {flows} flows, which the switch removed after"
+        f" {flow_scale.TIMEOUT_S} s and got again at once; {min(counts, default=0)} to"
+        f" {max(counts, default=0)} expired beside each trial"
+    )
+    return seen, wrong
+
+
+MEASUREMENTS = (
+    FlowScale(),
+    FlowScale(name="flow_expiry", metric=flow_scale.EXPIRING_METRIC, expire=True),
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import illegal_frames
 from bmwg.methodology.cells import patterns
@@ -23,7 +23,7 @@ class IllegalFrames(OneMetric):
     name: str = NAME
     needs_throughput: bool = False
     reads_latency: bool = False
-    places: tuple[Place, ...] = (RELIABILITY,)
+    places: tuple[Place, ...] = (replace(RELIABILITY, rows=("RFC8204-5.6-01", "LTD-3.2.2.1.11")),)
     metric: str = illegal_frames.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

@@ -68,9 +68,9 @@ class Matched(OneMetric):
         return Answered(outcomes=(outcome,), error=found.error)
 
     def changed(self, spec: TrialSpec) -> TrialSpec:
-        """Return a trial beside the flows; its frames have the tag that they match, if any."""
+        """Return a trial beside the flows: with the tag that they match, and the tags that they leave."""
         vlan_id = spec.vlan_id if self.one.vlan_id is None else self.one.vlan_id
-        return replace(spec, modifier=self.one.modifier, vlan_id=vlan_id)
+        return replace(spec, modifier=self.one.modifier, vlan_id=vlan_id, added_tags=self.one.added_tags)
 
     def matched(self, trial: JudgedTrial) -> bool:
         """Whether the flows counted the frames that match: all of a trial without loss, exactly.

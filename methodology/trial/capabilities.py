@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
-from bmwg.methodology.trial.trial_limits import MIN_FRAME_OCTETS
+from bmwg.methodology.trial.trial_limits import FLOWS_OF_ONE_PORT, MIN_FRAME_OCTETS
 
 
 class Capability(StrEnum):
@@ -28,6 +28,8 @@ class Capability(StrEnum):
     REPEATED_BURSTS = "bursts that repeat"  # rfc2544-21
     PATTERN = "pattern of more than two ports"  # rfc2889-5.1
     UNDERSIZE = "frames below 64 octets"  # rfc2889-5.9.3
+    MANY_FLOWS = "more than 16,352 flows"  # ltd-3.2.2.3.1
+    TAGS_CHANGED = "frames that arrive with a tag more or less"  # ltd-3.2.2.1.2
 
 
 EVERYTHING = frozenset(Capability)
@@ -57,6 +59,8 @@ def needed(spec: TrialSpec) -> frozenset[Capability]:
         Capability.REPEATED_BURSTS: spec.burst_frames is not None,
         Capability.PATTERN: spec.pattern is not None,
         Capability.UNDERSIZE: spec.frame_octets < MIN_FRAME_OCTETS,
+        Capability.MANY_FLOWS: spec.flows > FLOWS_OF_ONE_PORT,
+        Capability.TAGS_CHANGED: spec.added_tags != 0,
     }
     return frozenset(capability for capability, wanted in asked.items() if wanted)
 

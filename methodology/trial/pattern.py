@@ -15,7 +15,7 @@ FIRST_SENT = ".first_sent_ns"  # auxiliary count of a sending port: since the fi
 KNOWN_BEFORE = "switch.known_addresses"  # auxiliary count: in the table of a switch, before the first frame
 MOST_ADDRESSES = 1_048_576  # choice: more than the address table of any switch that is known to us
 PHASE_SEED = (
-    "tester.phase_seed"  # auxiliary count: by which the rhythms of a trial's senders move (docs/adr/0563)
+    "tester.phase_seed"  # auxiliary count: by which senders' rhythms move (docs/adr/0563) and pairs are drawn
 )
 
 
@@ -23,8 +23,9 @@ PHASE_SEED = (
 class Pattern:
     """`to` has for each port the ports that its frames go to in turn; none: it sends nothing.
 
-    `sources` is from how many MAC addresses each port sends in turn, `destinations` to how many of each
-    receiver; 1: the port's own. `broadcast` sends each frame once, and every receiver is to have a copy.
+    `sources` is from how many MAC addresses each port sends, `destinations` to how many of each receiver,
+    in turn; 1: the port's own. With several of both the pairs are drawn at random. `broadcast` sends each
+    frame once, and every receiver is to have a copy.
     `unprepared`: no learning frames go before, for the trial itself teaches addresses, or asks for them.
     """
 
@@ -33,6 +34,11 @@ class Pattern:
     destinations: int = 1
     broadcast: bool = False
     unprepared: bool = False
+
+    @property
+    def draws_pairs(self) -> bool:
+        """Whether source and destination address of a frame are drawn at random (RFC 2889 5.1.3)."""
+        return self.sources > 1 and self.destinations > 1
 
     def __post_init__(self) -> None:
         """Refuse what no pattern can be."""

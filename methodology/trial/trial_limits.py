@@ -12,6 +12,7 @@ MIN_SENT_OCTETS = 60  # choice: the smallest with IPv4 and UDP headers and a sig
 MAX_LEGAL_OCTETS = 1518  # rfc2889-5.9.3, largest Ethernet frame without a tag
 MAX_FRAME_OCTETS = 9216  # choice: the largest jumbo frame that common NICs carry
 MAX_NETWORKS = 256  # RFC2544-12-03
+FLOWS_OF_ONE_PORT = 16_352  # rfc2544-C.2.6.4: UDP source ports from 0xc020 up, to one destination port
 MAX_TAGS = 1024  # choice: twice what RFC 8219 7.2 asks for in a stream
 
 
@@ -34,6 +35,10 @@ def refuse(spec: TrialSpec) -> None:
     _refuse_beside_pattern(spec)
     if spec.vlan_id is not None and not 1 <= spec.vlan_id <= 4094:
         raise ValueError(f"vlan_id: expected 1..4094, found {spec.vlan_id}")
+    if spec.added_tags not in ((0, 1) if spec.vlan_id is None else (-1, 0)):
+        raise ValueError(
+            f"added_tags: expected 0, 1 to frames without a tag or -1 to tagged ones, found {spec.added_tags}"
+        )
     if (spec.then_load_fps is None) != (spec.then_duration_s is None):
         raise ValueError("then_load_fps, then_duration_s: expected both or none, found one")
     if spec.then_load_fps is not None and spec.then_load_fps < 1:
@@ -87,6 +92,7 @@ def _refuse_beside_pattern(spec: TrialSpec) -> None:
         "tags": spec.tags is not None,
         "mix_octets": bool(spec.mix_octets),
         "destination_networks": spec.destination_networks != 1,
+        "added_tags": spec.added_tags != 0,
     }
     if found := ", ".join(name for name, there in beside.items() if there):
         raise ValueError(f"pattern: expected frames of one size at one load alone, found {found}")

@@ -55,6 +55,7 @@ def spec_to_json(spec: TrialSpec) -> Json:
         **({"mix_octets": list(spec.mix_octets)} if spec.mix_octets else {}),
         **_networks_to_json(spec.destination_networks),
         **({"pattern": _pattern_to_json(spec.pattern)} if spec.pattern else {}),
+        **({"added_tags": spec.added_tags} if spec.added_tags else {}),
     }
 
 
@@ -86,6 +87,7 @@ def spec_from_json(data: Mapping[str, Any]) -> TrialSpec:
         mix_octets=tuple(data.get("mix_octets", ())),
         destination_networks=data.get("destination_networks", 1),
         pattern=_pattern_from_json(data["pattern"]) if "pattern" in data else None,
+        added_tags=data.get("added_tags", 0),
     )
 
 

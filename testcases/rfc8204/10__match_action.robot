@@ -49,5 +49,17 @@ Flows That Decrement The Hop Limit Of Half Of The Frames
     Measure Its Cells
 
 Flows That Change The VLAN Of Tagged Frames
-    [Tags]    id:LTD-MATCH-1.11    req:LTP-3.3.2
+    [Tags]    id:LTD-MATCH-1.11
+    Measure Its Cells
+
+Flows That Push A Tag
+    [Tags]    id:LTD-MATCH-1.12    req:LTP-3.3.2
+    Measure Its Cells
+
+Flows That Pop A Tag
+    [Tags]    id:LTD-MATCH-1.13
+    Measure Its Cells
+
+Flows That Output To All Other Ports
+    [Tags]    id:LTD-MATCH-1.14
     Measure Its Cells

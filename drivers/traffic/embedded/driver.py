@@ -38,7 +38,7 @@ from bmwg.drivers.traffic.embedded.result import (
     with_count,
 )
 from bmwg.drivers.traffic.embedded.rss import Rss, queues_of, steered
-from bmwg.drivers.traffic.embedded.trial_fit import MAX_FLOWS, check_trial, tagged
+from bmwg.drivers.traffic.embedded.trial_fit import check_trial, max_flows, most_octets, tagged, tags_8021q
 from bmwg.drivers.traffic.embedded.xdp import refused
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.methodology.answers.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
@@ -260,7 +260,7 @@ class EmbeddedTraffic(OfFrames):
         return {
             "number": self._trial_number,
             "frame_octets": spec.frame_octets,
-            "vlan": spec.vlan_id or 0,
+            **tags_8021q(spec),
             "flows": spec.flows,
             "format": FORMAT_NUMBER[spec.frame_format],
             "intended": intended,
@@ -300,7 +300,7 @@ class EmbeddedTraffic(OfFrames):
 
         DriverError TST-12 or TST-13 when the tester dies or hangs.
         """
-        self._fit_rings(self._check(spec), spec.frame_octets)
+        self._fit_rings(self._check(spec), most_octets(spec))
         spec = plain(spec)
         addresses = spec.pattern.sources if spec.pattern else 1
         frames = max(10, spec.flows, LEARNING_FRAMES * spec.destination_networks, addresses)
@@ -312,7 +312,7 @@ class EmbeddedTraffic(OfFrames):
     def run(self, spec: TrialSpec, /) -> TrialResult:
         """Send one trial and count it; a tester that dies or hangs gives a result with `fault`."""
         ports = self._check(spec)
-        self._fit_rings(ports, spec.frame_octets)
+        self._fit_rings(ports, most_octets(spec))
         order = self._order(spec, spec.intended_frames, float(spec.load_fps), spec.direction)
         steal_before_ns, began_ns = read_steal_ns(), time.monotonic_ns()
         try:
@@ -327,7 +327,7 @@ class EmbeddedTraffic(OfFrames):
             result = replace(result, fault=lost or beyond_stamps(result, ports, float(self._hello["tsc_hz"])))
         if spec.destination_networks > 1:
             result = with_count(result, SEED, order["seed"])
-        if spec.pattern and len(spec.pattern.senders) > 1:
+        if spec.pattern and (len(spec.pattern.senders) > 1 or spec.pattern.draws_pairs):
             result = with_count(result, PHASE_SEED, order["pattern"]["seed"])
         left = {key.rpartition(".")[2] for key, value in result.auxiliary if value}
         self._queue_refused, self._ring_holds = "queue_tx_refused" in left, "held_frames" in left
@@ -390,7 +390,7 @@ class EmbeddedTraffic(OfFrames):
             "hugepages": self.config.pci,
             "drain_quiet_s": self.config.drain_quiet_s,
             "drain_limit_s": self.config.drain_limit_s,
-            "max_flows": MAX_FLOWS,
+            "max_flows": max_flows(len(self.config.cpus)),
             "verifies": ["signature", "sequence", "length", "payload"],
             "latency_definition": STORE_AND_FORWARD,
             "latency_stamps": SOFTWARE_STAMPS,

@@ -36,6 +36,7 @@ _OF_ONE_LANE = {
     Capability.BROADCAST,
     Capability.REPEATED_BURSTS,
     Capability.PATTERN,
+    Capability.MANY_FLOWS,
 }
 _NODES = Path("/sys/devices/system/node")
 _PCI_DEVICES = Path("/sys/bus/pci/devices")

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from bmwg.drivers.api.protocols import TesterPort, TrafficLimits
 from bmwg.drivers.traffic.embedded.destinations import refuse_undrawable
-from bmwg.drivers.traffic.embedded.ports import min_frame_octets
+from bmwg.drivers.traffic.embedded.ports import TAG_OCTETS, min_frame_octets
 from bmwg.drivers.traffic.of_frames import refuse_more_ports
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import FrameFormat, TrialSpec
 from bmwg.methodology.trial.capabilities import refuse_beyond
+from bmwg.methodology.trial.trial_limits import FLOWS_OF_ONE_PORT
 
-MAX_FLOWS = 16352  # UDP source ports from 0xc020 up (rfc2544 appendix C.2.6.4)
+_PORTS = 64  # choice: destination ports that flows are sent to (src/signature.h)
+
+
+def max_flows(lanes: int) -> int:
+    """Return how many flows so many lanes send: of several, each chooses source ports."""
+    return FLOWS_OF_ONE_PORT * (_PORTS if lanes == 1 else 1)
 
 
 def check_trial(spec: TrialSpec, ports: tuple[TesterPort, ...], limits: TrafficLimits) -> None:
@@ -27,7 +33,9 @@ def check_trial(spec: TrialSpec, ports: tuple[TesterPort, ...], limits: TrafficL
             found=str(spec.frame_octets),
             hint="the lower limit is headers and signature, the upper the MTU of interface and device",
         )
-    most_flows = 1 if spec.frame_format is FrameFormat.ETHERNET else MAX_FLOWS
+    most_flows = FLOWS_OF_ONE_PORT if spec.destination_networks > 1 else max_flows(lanes=1)
+    if spec.frame_format is FrameFormat.ETHERNET:
+        most_flows = 1
     if spec.flows > most_flows:
         raise ConfigError(
             "TST-17",
@@ -46,6 +54,16 @@ def check_trial(spec: TrialSpec, ports: tuple[TesterPort, ...], limits: TrafficL
             )
     refuse_more_ports(spec, ports)
     refuse_undrawable(spec, ports[:2])
+
+
+def most_octets(spec: TrialSpec) -> int:
+    """Return the size of the largest frame that leaves or arrives, octets with FCS."""
+    return spec.frame_octets + TAG_OCTETS * max(0, spec.added_tags)
+
+
+def tags_8021q(spec: TrialSpec) -> dict[str, int]:
+    """The number in the frames' tag (0: they have none), and how many more tags they arrive with."""
+    return {"vlan": spec.vlan_id or 0, "added_tags": spec.added_tags}
 
 
 def tagged(spec: TrialSpec) -> dict[str, int]:

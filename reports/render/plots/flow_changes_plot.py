@@ -32,8 +32,10 @@ def flow_changes_plot(facts: Facts) -> Plot | None:
 def flow_scale_plot(facts: Facts) -> Plot | None:
     """Draw throughputs over the number of flows (LTD 3.2.2.3.1); None where the run has no plain number."""
     series: dict[str, list[tuple[int, float]]] = {}
-    for one in _plain(facts, flow_scale.METRIC):
-        series.setdefault(_cell(one), []).append((one.cell.flows, float(one.values[0].number)))
+    for metric, words in ((flow_scale.METRIC, ""), (flow_scale.EXPIRING_METRIC, ", entries expire")):
+        for one in _plain(facts, metric):
+            points = series.setdefault(f"{_cell(one)}{words}", [])
+            points.append((one.cell.flows, float(one.values[0].number)))
     return _drawn(
         SCALE,
         "Throughput by the number of flows",

@@ -83,17 +83,27 @@ def coupled(facts: Facts) -> list[Block]:
 
 def scaled(facts: Facts) -> list[Block]:
     """Return one row for each number of flows."""
-    outcomes = sorted(facts.of_metric(flow_scale.METRIC), key=lambda one: one.cell.flows)
+    kinds = {flow_scale.METRIC: "stand", flow_scale.EXPIRING_METRIC: "expire and are given again"}
+    outcomes = [one for metric in kinds for one in facts.of_metric(metric)]
+    outcomes.sort(key=lambda one: one.cell.flows)
     if not outcomes:
         return []
     rows = [
-        [*front(one), f"{one.cell.flows:,}", answer(one), bound(one.lower), bound(one.upper), *back(one)]
+        [
+            *front(one),
+            f"{one.cell.flows:,}",
+            kinds[one.metric],
+            answer(one),
+            bound(one.lower),
+            bound(one.upper),
+            *back(one),
+        ]
         for one in outcomes
     ]
-    head = ["flows with an entry", "throughput per port and direction", "lower bound", "upper bound"]
+    head = ["flows with an entry", "entries", "throughput per port and direction", *_BOUNDED[1:]]
     return [
         *title("Throughput by the number of flows (RFC 8204 5.8, LTD 3.2.2.3.1)"),
-        *table([*HEAD, *head, *TAIL], rows, f"Metric {flow_scale.METRIC}"),
+        *table([*HEAD, *head, *TAIL], rows, f"Metrics {' and '.join(kinds)}"),
         *remarks(outcomes),
     ]
 
@@ -140,7 +150,7 @@ def first(facts: Facts) -> list[Block]:
         ]
         for one in outcomes
     ]
-    head = ["flows", "mean latency of first frames", "of second frames"]
+    head = ["flows with an entry", "mean latency of first frames", "of second frames"]
     return [
         *title("Latency of first frames (RFC 8204 5.1, LTD 3.2.2.2.1)"),
         *table([*HEAD, *head, *TAIL], rows, f"Metric {first_frames.METRIC}"),

@@ -10,6 +10,7 @@ import tester_bed as bed
 from pyroute2 import netns
 
 from bmwg.methodology.records import FrameFormat, TrialSpec
+from bmwg.methodology.trial.pattern import PHASE_SEED, Pattern
 
 pytestmark = pytest.mark.quiet
 
@@ -91,8 +92,17 @@ def queues(space, io):
         bed.inside(space, "ethtool", "-K", device, "gro", "on")
 
 
+def ones_sum(octets):
+    if len(octets) % 2:
+        octets += b"\0"
+    total = sum(struct.unpack(f"!{len(octets) // 2}H", octets))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
 def is_test_frame(frame):
-    return len(frame) >= 60 and frame[12:14] == b"\x08\x00" and frame[23] == 17
+    return len(frame) >= 56 and frame[12:14] == b"\x08\x00" and frame[23] == 17
 
 
 class Numbered:
@@ -113,7 +123,7 @@ class Numbered:
 def through(tester, io):
     """Run one 400-frame trial through a Python forwarder with a rule, all of it sent and none held up."""
 
-    def run(act, frame_octets=128):
+    def run(act, frame_octets=128, **more):
         with bed.namespace("a") as left, bed.namespace("m") as dut, bed.namespace("b") as right:
             bed.veth((left, "p0"), (dut, "m0"))
             bed.veth((right, "p1"), (dut, "m1"))
@@ -125,7 +135,7 @@ def through(tester, io):
                 for _ in range(20):
                     rule.seen = 0
                     middle.begin()
-                    spec = TrialSpec(frame_octets=frame_octets, load_fps=1_000, duration_s=0.4)
+                    spec = TrialSpec(frame_octets=frame_octets, load_fps=1_000, duration_s=0.4, **more)
                     result = tester.run(spec)
                     if result.streams[0].sent_frames == 400 and middle.held_up_s() < LISTENS_S / 2:
                         return result
@@ -229,14 +239,6 @@ def test_checksums_are_those_of_the_standards(tester, io):
     """What a receiver in the DUT would compute over our headers: RFC 791, RFC 768, RFC 8200."""
     caught = {}
 
-    def ones_sum(octets):
-        if len(octets) % 2:
-            octets += b"\0"
-        total = sum(struct.unpack(f"!{len(octets) // 2}H", octets))
-        while total >> 16:
-            total = (total & 0xFFFF) + (total >> 16)
-        return total
-
     def keep(side, frame):
         if not side:
             source_port = struct.unpack_from("!H", frame, 34 if frame[12] == 8 else 54)[0]
@@ -273,6 +275,105 @@ def test_checksums_are_those_of_the_standards(tester, io):
         udp = frame[54:]
         assert udp[6:8] != b"\0\0"
         assert ones_sum(frame[22:54] + struct.pack("!II", len(udp), 17) + udp) == 0xFFFF
+
+
+def with_tag(frame):
+    return frame[:12] + struct.pack("!HH", 0x8100, 200) + frame[12:]
+
+
+@pytest.mark.parametrize("octets", [64, 128, 132, 1518])
+def test_a_tag_that_is_to_be_added_is_asked_of_each_frame(through, octets):
+    def act(number, frame):
+        if number == 20:
+            return [frame]  # as it was sent
+        if number == 21:
+            return [with_tag(frame)[:-1] + b"\xff"]  # fill
+        return [with_tag(frame)]
+
+    counts = through(act, octets, added_tags=1).streams[0]
+    assert (counts.received_frames, counts.corrupt_frames, counts.lost_frames) == (398, 2, 2)
+    assert counts.latency.frames == 398
+
+
+@pytest.mark.parametrize("octets", [64, 128])
+def test_a_tag_that_is_to_be_taken_away_is_missed_of_each_frame(through, octets):
+    """The kernel hands the forwarder frames without their tag: it takes tags away by doing nothing."""
+
+    def act(number, frame):
+        if number == 20:
+            return [with_tag(frame)]  # as it was sent
+        if number == 21:
+            return [frame.ljust(60, b"\0")]  # filled up as a link does it; as it is, where it is longer
+        return [frame]
+
+    counts = through(act, octets, added_tags=-1, vlan_id=100).streams[0]
+    assert (counts.received_frames, counts.corrupt_frames, counts.lost_frames) == (399, 1, 1)
+
+
+def test_a_tag_that_nobody_asked_for_is_told(through):
+    counts = through(lambda number, frame: [with_tag(frame) if number == 20 else frame]).streams[0]
+    assert (counts.received_frames, counts.corrupt_frames) == (399, 1)
+
+
+def test_flows_beyond_the_source_ports_have_other_destination_ports_and_arrive(tester, io):
+    """Known truth: as many pairs of ports as flows, each frame with a checksum that holds."""
+    flows, pairs, wrong = 40_000, set(), []
+
+    def keep(side, frame):
+        if not side and is_test_frame(frame):
+            pairs.add(frame[34:38])
+            udp = frame[34:]
+            if ones_sum(frame[26:34] + struct.pack("!HH", 17, len(udp)) + udp) != 0xFFFF:
+                wrong.append(frame)
+        return [frame]
+
+    with bed.namespace("a") as left, bed.namespace("m") as dut, bed.namespace("b") as right:
+        bed.veth((left, "p0"), (dut, "m0"))
+        bed.veth((right, "p1"), (dut, "m1"))
+        queues(dut, io)
+        middle = Middle(dut, ("m0", "m1"), keep)
+        try:
+            tester.attach((bed.port(0, left, "p0", io), bed.port(1, right, "p1", io)))
+            result = tester.run(TrialSpec(frame_octets=64, load_fps=8_000, duration_s=5.0, flows=flows))
+            tester.detach()
+        finally:
+            middle.stop()
+    (counts,) = result.streams
+    assert not wrong
+    assert counts.corrupt_frames == counts.foreign_frames == 0
+    assert 0 < counts.received_frames <= len(pairs) <= counts.sent_frames <= flows
+    ports = {struct.unpack("!HH", one) for one in pairs}
+    assert {far for _, far in ports} == {7, 0xC021, 0xC022}
+    assert {near for near, _ in ports} <= set(range(0xC020, 0x10000))
+
+
+def test_pairs_of_several_addresses_at_both_ends_are_drawn(tester, io):
+    """Of 16 addresses at each end there are 256 pairs; in turn they would be 16 of them (RFC 2889 5.1.3)."""
+    pairs = set()
+
+    def keep(side, frame):
+        if not side and frame[6:8] == b"\x02\xb6" and is_test_frame(frame):
+            pairs.add(frame[:12])
+        return [frame]
+
+    if io == "xdp":
+        pytest.skip("programs inside the kernel know no patterns")
+    pattern = Pattern(to=((1,), ()), sources=16, destinations=16, unprepared=True)
+    with bed.namespace("a") as left, bed.namespace("m") as dut, bed.namespace("b") as right:
+        bed.veth((left, "p0"), (dut, "m0"))
+        bed.veth((right, "p1"), (dut, "m1"))
+        middle = Middle(dut, ("m0", "m1"), keep)
+        try:
+            tester.attach((bed.port(0, left, "p0", io), bed.port(1, right, "p1", io)))
+            result = tester.run(TrialSpec(frame_octets=64, load_fps=4_000, duration_s=1.0, pattern=pattern))
+            tester.detach()
+        finally:
+            middle.stop()
+    assert len(pairs) > 200
+    assert {len({pair[:6] for pair in pairs}), len({pair[6:] for pair in pairs})} == {16}
+    assert dict(result.auxiliary)[PHASE_SEED] >= 0
+    assert result.streams[1].received_frames > 0
+    assert result.streams[1].flooded_frames == result.streams[1].corrupt_frames == 0
 
 
 def test_renamed_frames_are_a_fault_and_no_loss(through):

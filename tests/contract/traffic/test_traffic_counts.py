@@ -163,7 +163,7 @@ def test_frame_size_refused_by_name(wire, tester, changes):
 
 def test_flows_refused_by_name(wire, tester):
     with pytest.raises(ConfigError, match="TST-17"):
-        tester.run(spec(flows=16_353))
+        tester.run(spec(flows=64 * 16_352 + 1))
     with pytest.raises(ConfigError, match="TST-17"):
         tester.run(spec(flows=2, frame_format=FrameFormat.ETHERNET))
 

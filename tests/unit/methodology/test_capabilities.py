@@ -31,6 +31,9 @@ def test_a_constant_load_needs_its_format_alone():
         ({"burst_frames": 16, "burst_fps": 2_000}, Capability.REPEATED_BURSTS),
         ({"pattern": full_mesh(4)}, Capability.PATTERN),
         ({"frame_octets": 63, "pattern": full_mesh(4)}, Capability.UNDERSIZE),
+        ({"flows": 16_353}, Capability.MANY_FLOWS),
+        ({"added_tags": 1}, Capability.TAGS_CHANGED),
+        ({"added_tags": -1, "vlan_id": 7}, Capability.TAGS_CHANGED),
     ],
 )
 def test_each_demand_needs_its_capability(change, capability):

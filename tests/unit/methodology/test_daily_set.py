@@ -1,10 +1,11 @@
 """Profile vsperf-daily is VSPERF's daily set (LTP 3.3.2): these paths, sizes and tests, and nothing else."""
 
+from bmwg.methodology.benchmarks import flow_scale
 from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Direction
 
-TESTS = ("R2544-TPUT-1.1", "R2544-B2B-1.1", "LTD-FLOWS-1.1", "LTD-MATCH-1.11")
+TESTS = ("R2544-TPUT-1.1", "R2544-B2B-1.1", "LTD-FLOWS-1.1", "LTD-MATCH-1.12")
 SIZES = {64, 128, 512, 1024, 1518}  # ltp-3.3.2
 
 
@@ -13,8 +14,8 @@ def test_the_daily_set_is_planned_and_nothing_else():
     assert not [one for one in plan if one.missing]
     found = {(one.test_id, one.cell.path, one.cell.flows) for one in plan}
     expected = {(test, path, 1) for test in TESTS[:2] for path in ("switch", "pvp", "chain")}
-    expected |= {("LTD-FLOWS-1.1", "switch", flows) for flows in (1_000, 2_000, 4_000, 8_000, 16_000)}
-    expected.add(("LTD-MATCH-1.11", "switch", 256))
+    expected |= {("LTD-FLOWS-1.1", "switch", flows) for flows in flow_scale.FLOWS}
+    expected.add(("LTD-MATCH-1.12", "switch", 256))
     assert found == expected
     for key in found:
         cells = [one.cell for one in plan if (one.test_id, one.cell.path, one.cell.flows) == key]

@@ -10,7 +10,7 @@ from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Direction, FrameFormat, OutcomeType
 
-FLOWS = 2_000
+FLOWS, TIMED = 2_000, 512  # with an entry; of these in a trial
 SWITCH = replace(cell("switch"), hosting="baremetal", function="ovs-netdev", network="none", flows=FLOWS)
 
 
@@ -34,7 +34,7 @@ class Table(Device):
             sent_frames=stream.sent_frames,
             received_frames=stream.received_frames - lost,
         )
-        upcalls = first_frames.flows_of(spec.modifier) - self.short_of + self.more
+        upcalls = spec.flows - self.short_of + self.more
         told = tuple(sorted({first_frames.UPCALLS: upcalls, first_frames.FAILED: self.failed}.items()))
         result = replace(judged.result, streams=(stream,), auxiliary=told)
         self.trials[-1] = replace(judged, result=result)
@@ -47,27 +47,23 @@ def answer(device, **said):
 
 
 def test_first_and_later_frames_are_told_apart():
-    """Known truth: 70 and 10 microseconds; each flow has two frames, first all first ones."""
+    """Known truth: 70 and 10 microseconds; each flow has two frames, first all first ones; all are timed."""
     device = Table()
     outcome, told = answer(device)
     assert outcome.type is OutcomeType.MEASURED
     assert told == {first_frames.METRIC: 70_000, first_frames.LATER: 10_000}
     assert outcome.requirements == ("LTD-3.2.2.2.1",)
     for trial in device.trials:
-        assert trial.spec.intended_frames == 2 * FLOWS
         assert trial.spec.modifier == f"first-frames-{FLOWS}"
-        numbers = trial.spec.tag_frames
-        assert numbers[0] == 0
-        assert (
-            min(sum(number < FLOWS for number in numbers), sum(number >= FLOWS for number in numbers)) > 300
-        )
+        assert trial.spec.flows == TIMED
+        assert trial.spec.tag_frames == tuple(range(2 * TIMED)) == tuple(range(trial.spec.intended_frames))
 
 
 @pytest.mark.parametrize(
     ("device", "why"),
     [
-        (Table(short_of=1), f"{FLOWS - 1} upcalls for {FLOWS} flows"),
-        (Table(more=FLOWS), f"{2 * FLOWS} upcalls for {FLOWS} flows"),
+        (Table(short_of=1), f"{TIMED - 1} upcalls for {TIMED} flows"),
+        (Table(more=TIMED), f"{2 * TIMED} upcalls for {TIMED} flows"),
         (Table(failed=1), "1 upcalls failed"),
         (Table(lossy=(1, 2, 3)), "1 frames never came"),
     ],
@@ -83,7 +79,15 @@ def test_a_repetition_that_lost_a_frame_is_left_out_and_told():
     outcome, told = answer(Table(lossy=(1, 2)))
     assert told[first_frames.METRIC] == 70_000
     assert sum(said.startswith("left out") for said in outcome.quality) == 2
-    assert answer(Table(more=FLOWS // 50))[0].type is OutcomeType.MEASURED
+    assert answer(Table(more=TIMED // 50))[0].type is OutcomeType.MEASURED
+
+
+def test_a_cell_of_few_flows_has_them_all_timed():
+    device = Table()
+    few = replace(SWITCH, flows=8)
+    assert ask(device, "first_frames", wanted=few, throughput_fps=None)[0].type is OutcomeType.MEASURED
+    assert {trial.spec.intended_frames for trial in device.trials} == {16}
+    assert {trial.spec.tag_frames for trial in device.trials} == {tuple(range(16))}
 
 
 def test_names_are_read_back_and_cells_need_a_table():

@@ -75,7 +75,7 @@ def test_changes_that_cannot_be_due_within_a_trial_are_not_missed():
 
 @dataclass(kw_only=True)
 class Table(Device):
-    """Carries 120,000 frames/s less 5 for each entry; has so many entries as it was asked for, less some."""
+    """Carries 120,000 frames/s less 1 for each entry; has so many entries as it was asked for, less some."""
 
     short_of: int = 0
     asked: set[str] = field(default_factory=set)
@@ -83,7 +83,7 @@ class Table(Device):
     def trial(self, spec, phase):
         self.asked.add(spec.modifier)
         entries = flow_scale.matched(spec.modifier)
-        self.rate_fps = 120_000 - 5 * entries
+        self.rate_fps = 120_000 - entries
         judged = super().trial(spec, phase)
         counts = ((flow_scale.MATCHED, entries - self.short_of),)
         self.trials[-1] = replace(judged, result=replace(judged.result, auxiliary=counts))
@@ -92,16 +92,18 @@ class Table(Device):
 
 @pytest.mark.parametrize("flows", flow_scale.FLOWS)
 def test_each_flow_has_an_entry_or_there_is_no_number(flows):
-    """Known truth: 120,000 frames/s less 5 an entry."""
+    """Known truth: 120,000 frames/s less 1 an entry."""
     wanted = replace(SWITCH, flows=flows)
     device = Table()
     outcome, told = ask(device, "flow_scale", wanted=wanted, throughput_fps=None)
     assert outcome.type is OutcomeType.MEASURED
-    truth = 120_000 - 5 * flows
+    truth = 120_000 - flows
     assert 0.96 * truth <= told[flow_scale.METRIC] <= truth < outcome.upper.load_fps
     assert device.asked == {f"matched-flows-{flows}"}
     assert {trial.spec.flows for trial in device.trials} == {flows}
     assert outcome.requirements == ("LTD-3.2.2.3.1",)
+    fewest = min(one.result.sent_frames for one in device.trials if one.seq in outcome.lower.trials)
+    assert (f"{flows - fewest} of {flows} flows had none" in " ".join(outcome.quality)) is (fewest < flows)
     outcome, told = ask(Table(short_of=1), "flow_scale", wanted=wanted, throughput_fps=None)
     assert outcome.type is OutcomeType.INVALID
     assert not told
@@ -109,14 +111,64 @@ def test_each_flow_has_an_entry_or_there_is_no_number(flows):
     assert f"not {flows} entries stood" in outcome.reason
 
 
+@dataclass(kw_only=True)
+class Forgetful(Device):
+    """Carries 120,000 frames/s less 1 for each entry that expires; `share` of those that have to do."""
+
+    share: float = 1.0
+
+    def trial(self, spec, phase):
+        flows = flow_scale.expiring(spec.modifier)
+        assert flows is not None
+        self.rate_fps = 120_000 - flows
+        judged = super().trial(spec, phase)
+        gone = int(self.share * flows * spec.duration_s / flow_scale.TIMEOUT_S)
+        result = replace(judged.result, auxiliary=((flow_scale.EXPIRED, gone),))
+        self.trials[-1] = replace(judged, result=result)
+        return self.trials[-1]
+
+
+@pytest.mark.parametrize("flows", flow_scale.FLOWS)
+def test_entries_expire_beside_the_search_or_there_is_no_number(flows):
+    """Known truth: 120,000 frames/s less 1 an entry."""
+    wanted = replace(SWITCH, flows=flows)
+    outcome, told = ask(Forgetful(), "flow_expiry", wanted=wanted, throughput_fps=None)
+    assert outcome.type is OutcomeType.MEASURED
+    truth = 120_000 - flows
+    assert 0.96 * truth <= told[flow_scale.EXPIRING_METRIC] <= truth < outcome.upper.load_fps
+    assert f"{flows} flows, which the switch removed after 1 s" in " ".join(outcome.quality)
+    outcome, told = ask(Forgetful(share=0), "flow_expiry", wanted=wanted, throughput_fps=None)
+    assert outcome.type is OutcomeType.INVALID
+    assert not told
+    assert outcome.lower is outcome.upper is None
+    assert "no entry expired" in outcome.reason
+
+
+def test_entries_expire_once_in_twice_their_time_at_least():
+    assert [flow_scale.due_expiries(1_000, seconds) for seconds in (0.2, 1.9, 2, 60)] == [0, 0, 1_000, 30_000]
+
+
+def test_a_trial_in_which_fewer_entries_expired_leaves_no_number():
+    wanted = replace(SWITCH, flows=1_000)
+    asked = {"wanted": wanted, "throughput_fps": None, "profile": "rfc8204"}  # trials of 60 s
+    outcome, _ = ask(Forgetful(share=0.5), "flow_expiry", **asked)
+    assert outcome.type is OutcomeType.MEASURED
+    outcome, told = ask(Forgetful(share=0.4), "flow_expiry", **asked)
+    assert outcome.type is OutcomeType.INVALID
+    assert not told
+    assert "fewer entries expired than had to" in outcome.reason
+
+
 def test_flows_need_a_table_and_udp():
     profile, kind = load_profile("vsperf"), measurement("flow_scale")
     assert kind.applies(profile, SWITCH)
+    assert kind.applies(profile, replace(SWITCH, function="ovs-dpdk"))
     assert not kind.applies(profile, replace(SWITCH, function="linux-bridge"))
     assert not kind.applies(profile, replace(SWITCH, frame_format=FrameFormat.IPV6_UDP))
     assert not kind.applies(profile, replace(SWITCH, axes=(("pattern", "full-mesh-4"),)))
-    (case,) = (one for one in suites.cases() if one.measurement == "flow_scale")
-    assert case.flows == flow_scale.FLOWS
+    known = [one for one in suites.cases() if one.measurement in ("flow_scale", "flow_expiry")]
+    assert [one.test_id for one in known] == ["LTD-FLOWS-1.1", "LTD-FLOWS-1.2"]
+    assert {one.flows for one in known} == {flow_scale.FLOWS}
 
 
 def test_names_are_read_back_and_others_are_none():
@@ -127,6 +179,8 @@ def test_names_are_read_back_and_others_are_none():
         assert flow_changes.coupling(other) is None
     for flows in flow_scale.FLOWS:
         assert flow_scale.matched(flow_scale.modifier(flows)) == flows
+        assert flow_scale.expiring(flow_scale.expiring_modifier(flows)) == flows
+        assert flow_scale.matched(flow_scale.expiring_modifier(flows)) is None
     assert [flow_scale.matched(other) for other in ("", "flows-8-0", "matched-flows-0")] == [None] * 3
     assert flow_changes.of_metric("throughput.rfc2544_26_1") is None
 

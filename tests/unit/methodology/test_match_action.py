@@ -28,6 +28,7 @@ class Table(Device):
         one = match_action.of_modifier(spec.modifier)
         self.seen.add(one.code)
         assert spec.vlan_id == one.vlan_id  # the flow matches no other frames
+        assert spec.added_tags == one.added_tags
         self.rate_fps = 100_000 - COST_FPS.get(one.code, 0)
         judged = super().trial(spec, phase)
         counted = int(judged.result.sent_frames * one.share) - self.short_of + self.more
@@ -96,6 +97,7 @@ def test_each_has_a_test_and_a_name_that_is_read_back():
         assert match_action.of_modifier(one.modifier) == one
         assert match_action.of_metric(one.metric) == one
         assert one.share in (1, Fraction(1, 2))
+        assert one.added_tags == {"push_vlan": 1, "pop_vlan": -1}.get(one.code, 0)
         words = ("from", "to", "sender_mac", "receiver_mac", "sender_ip")
         assert "{" not in (one.match + one.actions).format(**dict.fromkeys(words, ""))
     assert match_action.of_modifier("matched-flows-8") is None

@@ -23,5 +23,6 @@ def test_every_act_and_every_modifier_of_a_measurement_can_be_written_down() -> 
     names = [one.modifier for one in measurements().values() if one.modifier]
     names += [one.modifier for one in match_action.KNOWN.values()]
     names += [one.modifier for one in flow_changes.couplings()]
-    names += [flow_scale.modifier(16_000), first_frames.modifier(16_000)]
+    names += [flow_scale.modifier(64_000), flow_scale.expiring_modifier(64_000)]
+    names += [first_frames.modifier(64_000)]
     assert [name for name in names if not re.match(pattern("modifier"), name)] == []

@@ -22,6 +22,8 @@ SHAPES = {
     "filters": {"modifier": "filters-25"},
     "networks": {"destination_networks": 256},
     "repeated bursts": {"burst_frames": 1024, "burst_fps": 200_000},
+    "a tag added": {"added_tags": 1},
+    "a tag taken away": {"vlan_id": 7, "added_tags": -1},
 }
 
 
@@ -62,6 +64,9 @@ def test_a_shape_is_read_back_with_its_result(name):
         ({"act": "link"}, "act_at_s"),
         ({"act": "link", "act_at_s": 0.5}, "act_at_s"),
         ({"broadcast_every": 0}, "broadcast_every"),
+        ({"added_tags": -1}, "added_tags"),
+        ({"added_tags": 1, "vlan_id": 7}, "added_tags"),
+        ({"added_tags": 1, "pattern": full_mesh(4)}, "added_tags"),
     ],
 )
 def test_a_shape_that_is_none_is_refused(changes, field):

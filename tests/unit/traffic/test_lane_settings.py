@@ -128,6 +128,7 @@ def test_several_lanes_lack_what_only_one_can_see():
         Capability.BROADCAST,
         Capability.REPEATED_BURSTS,
         Capability.PATTERN,
+        Capability.MANY_FLOWS,
     }
 
 

@@ -23,17 +23,57 @@ def test_a_flow_is_72_octets_and_matches_one_destination_alone():
     assert wild >> 14 & 0x3F == 24
 
 
-def test_a_flow_of_test_frames_matches_its_port_and_forwards_as_without_flows():
+def test_a_flow_of_test_frames_matches_its_ports_and_forwards_as_without_flows():
     message = client.matched(5)
     assert len(message) == 80
     assert struct.unpack("!BBHI", message[:8]) == (1, 14, 80, 0)
     (wild,) = struct.unpack("!I", message[8:12])
-    assert wild == 0x3FFFFF & ~0x10 & ~0x20 & ~0x40
+    assert wild == 0x3FFFFF & ~0x10 & ~0x20 & ~0x40 & ~0x80
     assert message[33] == 17
-    assert struct.unpack("!H", message[44:46]) == (0xC025,)
+    assert struct.unpack("!HH", message[44:48]) == (0xC025, 7)
     assert struct.unpack("!HHHH", message[72:]) == (0, 8, 0xFFFA, 0)
     first, second = client.cleared()[:72], client.cleared()[72:]
     assert [struct.unpack("!H", one[56:58]) for one in (first, second)] == [(3,), (3,)]
+
+
+def test_a_flow_may_stand_for_a_time_and_its_end_is_to_be_told():
+    """OpenFlow 1.0.0 section 5.3.3: hard_timeout and OFPFF_SEND_FLOW_REM."""
+    assert struct.unpack("!QHHHHIHH", client.matched(5, 3)[48:72]) == (0, 0, 0, 3, 100, 0xFFFFFFFF, 0xFFFF, 1)
+    assert client.matched(5, 0) == client.matched(5)
+
+
+@pytest.mark.parametrize(
+    ("number", "ports"),
+    [(16_351, (65_535, 7)), (16_352, (0xC020, 0xC021)), (32_705, (0xC021, 0xC022))],
+)
+def test_flows_beyond_the_source_ports_have_other_destination_ports(number, ports):
+    assert struct.unpack("!HH", client.matched(number)[44:48]) == ports
+    assert client.expired(removed(number, 1)[8:]) == number
+
+
+def test_a_connection_asks_to_be_told():
+    assert client.told() == bytes([1, 9, 0, 12, 0, 0, 0, 0, 0, 0, 0, 64])
+
+
+def removed(number, reason):
+    """The end of an entry as a switch tells it (OpenFlow 1.0.0 section 5.4.3)."""
+    rest = struct.pack("!QHBxIIHxxQQ", 0, 100, reason, 1, 0, 0, 7, 7 * 60)
+    return message(11, 0, client.matched(number)[8:48] + rest)
+
+
+def test_entries_that_expire_are_told_from_removed_ones(tmp_path):
+    assert len(removed(5, 1)) == 88
+    assert client.expired(removed(5, 1)[8:]) == 5
+    assert client.expired(removed(5, 2)[8:]) is None
+    said = [removed(0, 1), removed(9, 2), message(19, 1), removed(16_351, 1) + removed(3, 1)]
+    answering(tmp_path / "s", said)
+    switch = client.Switch(str(tmp_path / "s"))
+    switch.confirmed(client.matched(0, 1))
+    assert switch.expired[0] == 0
+    for _ in range(100):
+        if len(switch.expired) < 3:
+            switch.wait(0.1)
+    assert switch.expired == [0, 16_351, 3]
 
 
 def answering(path, answers):

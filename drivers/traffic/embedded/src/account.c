@@ -28,13 +28,20 @@ bool account_last_lost(struct stream *s, uint64_t *last)
 	return true;
 }
 
-/* Length and fill as sent; headers are the DUT's to change (MAC, TTL), so they are not compared. */
-static bool intact(const struct frame_template *template, const uint8_t *frame, uint32_t length, uint32_t offset)
+/*
+ * Length and fill as sent, but for a tag that the trial has the DUT add or take away; headers are the DUT's to change
+ * (MAC, TTL), so they are not compared. A link fills up what became too short for it.
+ */
+static bool intact(const struct stream *s, uint64_t sequence, const uint8_t *frame, uint32_t length, uint32_t offset)
 {
-	uint32_t fill = offset + sizeof(struct signature);
+	const struct frame_template *template = stream_template(s, sequence);
+	uint32_t fill = offset + sizeof(struct signature), added = (uint32_t)s->added_octets;
+	uint32_t due = template->length + added;
 
-	return length == template->length && offset == template->signature_offset &&
-	       memcmp(frame + fill, template->octets + fill, length - fill) == 0;
+	if (due < LEAST_OCTETS && length == LEAST_OCTETS && s->added_octets < 0)
+		length = due;
+	return length == due && offset == template->signature_offset + added &&
+	       memcmp(frame + fill, template->octets + (fill - added), length - fill) == 0;
 }
 
 /* Whether the lane that sent it had got so far, that lane looks. */
@@ -44,7 +51,7 @@ static inline __attribute__((always_inline)) void account_of_lanes(struct trial 
 	uint64_t lane = sequence >> LANE_SHIFT, own = sequence & ((1ull << LANE_SHIFT) - 1u);
 	uint64_t number = lane_number(own, (uint16_t)lane, t->lanes);
 
-	if (lane >= t->lanes || number >= s->all || !intact(stream_template(s, number), frame, length, offset)) {
+	if (lane >= t->lanes || number >= s->all || !intact(s, number, frame, length, offset)) {
 		s->got->corrupt++;
 		return;
 	}
@@ -100,7 +107,7 @@ static inline __attribute__((always_inline)) void account(struct trial *t, unsig
 		account_of_lanes(t, s, frame, length, (uint32_t)offset, sequence, stamp - signature->stamp);
 		return;
 	}
-	if (sequence >= s->sent || !intact(stream_template(s, sequence), frame, length, (uint32_t)offset)) {
+	if (sequence >= s->sent || !intact(s, sequence, frame, length, (uint32_t)offset)) {
 		s->got->corrupt++;
 		return;
 	}

@@ -27,6 +27,7 @@ struct stream {
 	uint32_t flows;			  /* how many of them; 0: all have that of the template */
 	uint64_t intended, sent; /* of this lane */
 	uint64_t all;		 /* intended of all lanes together */
+	int32_t added_octets;	 /* by which a frame arrives longer than it was sent: a tag that the DUT adds, or takes away */
 	/* sender */
 	uint64_t largest_burst, largest_lateness, first_sent_at, last_sent_at, backpressure;
 	uint64_t burst_frames; /* 0: no bursts that repeat */

@@ -210,8 +210,7 @@ int frame_signature_offset(const uint8_t *frame, uint32_t length, bool *tagged)
 	if (type != TEST_ETHERTYPE) {
 		const struct rte_udp_hdr *udp = (const struct rte_udp_hdr *)(frame + offset) - 1;
 
-		if (udp->dst_port != rte_cpu_to_be_16(TEST_DESTINATION_PORT) ||
-		    rte_be_to_cpu_16(udp->src_port) < TEST_SOURCE_PORT)
+		if (!flow_known(rte_be_to_cpu_16(udp->src_port), rte_be_to_cpu_16(udp->dst_port)))
 			return -1;
 	}
 	return length < offset + sizeof(struct signature) ? -1 : (int)offset;

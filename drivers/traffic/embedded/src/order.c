@@ -101,7 +101,7 @@ int order_read(const json_t *spec, struct order *o, struct failure *f)
 
 	memset(o, 0, sizeof(*o));
 	if (json_unpack((json_t *)spec, "{s:I,s:I,s:I,s:I,s:I,s:I,s:F,s:b,s:b,s:I,s:F,s:F,s:I,s:F,s:F,s:b,s:I,s:I,s:I,s:I,s:o,"
-					  "s:I,s:I,s:I,s:o,s:I,s:F,s:o}",
+					  "s:I,s:I,s:I,s:o,s:I,s:F,s:o,s:I}",
 			"number", &o->number, "frame_octets", &octets, "vlan", &vlan, "flows", &flows, "format",
 			&format, "intended", &o->intended, "load_fps", &o->load_fps, "forward", &forward,
 			"reverse", &reverse, "burst_limit", &burst, "drain_quiet_s", &o->quiet_s, "drain_limit_s",
@@ -109,16 +109,19 @@ int order_read(const json_t *spec, struct order *o, struct failure *f)
 			"loss_times", &loss_times, "broadcast_every", &o->broadcast_every, "tag_first",
 			&o->tag_first, "tag_step", &o->tag_step, "tags", &o->tags, "mix", &mix, "networks", &o->networks,
 			"step_bits", &o->step_bits, "seed", &o->seed, "destinations", &destinations,
-			"burst_frames", &o->burst_frames, "burst_fps", &o->burst_fps, "source_ports", &source_ports))
+			"burst_frames", &o->burst_frames, "burst_fps", &o->burst_fps, "source_ports", &source_ports,
+			"added_tags", &o->added_tags))
 		return failure_set(f, "protocol", "trial: a field is missing or of the wrong type");
 	if (!ports[0].attached || !ports[1].attached)
 		return failure_set(f, "state", "no ports are attached");
 	if (format < FORMAT_ETHERNET || format > FORMAT_IPV6_UDP || vlan < 0 || vlan > 4094 || flows < 1 ||
-	    flows > (json_int_t)MAX_FLOWS || burst < 1 || burst > (json_int_t)BURST_LIMIT || o->intended < 1 ||
+	    flows > (json_int_t)(o->networks || ports[0].queues > 1 ? MAX_FLOWS : MOST_FLOWS) || burst < 1 ||
+	    burst > (json_int_t)BURST_LIMIT || o->intended < 1 ||
 	    o->load_fps < 1 || !(forward || reverse) || o->number < 1 || o->number > 32767 || o->first < 1 ||
 	    o->first > o->intended || (o->first < o->intended && o->then_load_fps < 1) || o->late_s < 0 ||
 	    o->broadcast_every < 0 || o->tag_first < 0 || o->tag_step < 1 || o->tags < 0 ||
 	    o->tags > (json_int_t)MAX_TAGS || o->networks < 0 || o->seed < 0 || o->burst_frames < 0 ||
+	    o->added_tags < (vlan ? -1 : 0) || o->added_tags > (vlan ? 0 : 1) ||
 	    (o->burst_frames && (o->burst_fps < o->load_fps || o->first < o->intended ||
 				 o->intended % o->burst_frames)))
 		return failure_set(f, "protocol", "trial: a field is out of range");

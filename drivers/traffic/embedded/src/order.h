@@ -14,6 +14,7 @@ struct order {
 	json_int_t number, intended;
 	json_int_t first; /* frames at `load_fps`; the others follow at `then_load_fps` */
 	json_int_t broadcast_every;
+	json_int_t added_tags; /* that the DUT adds to each frame, or takes away */
 	json_int_t tag_first, tag_step, tags;
 	json_int_t networks, step_bits, seed; /* 0 networks: all frames go to one destination (rfc2544-12) */
 	uint8_t first_destination[2][16];     /* by the stream that goes there, in network order */

@@ -18,6 +18,22 @@ static void numbered_mac(struct rte_ether_addr *mac, unsigned int port, uint32_t
 	memcpy(mac->addr_bytes, octets, sizeof(octets));
 }
 
+/* Which of its own addresses a frame has; where receivers have several too, pairs are drawn (rfc2889-5.1.3). */
+static uint32_t source_number(const struct pattern *p, unsigned int port, uint64_t own)
+{
+	if (p->destinations == 1u)
+		return (uint32_t)(own % p->sources);
+	return network_drawn(p->seed + port, own, p->sources);
+}
+
+/* Which of its receiver's. */
+static uint32_t destination_number(const struct pattern *p, unsigned int port, uint64_t own)
+{
+	if (p->sources == 1u)
+		return (uint32_t)(own / p->sender[port].receivers % p->destinations);
+	return network_drawn(~(p->seed + port), own, p->destinations);
+}
+
 /* When a sender's frame is due, in cycles since the start. */
 static uint64_t own_due_at(const struct pattern *p, unsigned int port, const struct pace *pace, uint64_t number)
 {
@@ -59,9 +75,9 @@ static void send_due(struct pattern *p, unsigned int port, const struct pace *pa
 		rte_memcpy(octets, template->octets, template->length);
 		frame_sign(octets, template, (uint16_t)(p->number << 1), (uint64_t)port << PATTERN_SHIFT | own, stamp);
 		if (p->sources > 1u)
-			numbered_mac(&eth->src_addr, port, (uint32_t)(own % p->sources), p->mac_step);
+			numbered_mac(&eth->src_addr, port, source_number(p, port, own), p->mac_step);
 		if (p->destinations > 1u)
-			numbered_mac(&eth->dst_addr, to, (uint32_t)(own / s->receivers % p->destinations), p->mac_step);
+			numbered_mac(&eth->dst_addr, to, destination_number(p, port, own), p->mac_step);
 		frames[i]->data_len = template->length;
 		frames[i]->pkt_len = template->length;
 		if (++turn == s->receivers)
@@ -111,7 +127,7 @@ static bool for_it(const struct pattern *p, const struct pattern_sender *s, uint
 		return memcmp(frame, first->octets, RTE_ETHER_ADDR_LEN) == 0;
 	if (p->destinations == 1u)
 		return memcmp(frame, p->pair[from][to].template.octets, RTE_ETHER_ADDR_LEN) == 0;
-	numbered_mac(&wanted, to, (uint32_t)(own / s->receivers % p->destinations), p->mac_step);
+	numbered_mac(&wanted, to, destination_number(p, from, own), p->mac_step);
 	return memcmp(frame, &wanted, RTE_ETHER_ADDR_LEN) == 0;
 }
 

@@ -41,7 +41,7 @@ struct pattern {
 	uint16_t number;
 	bool broadcast;
 	bool moving;   /* more than one port sends: the rhythm of each moves against the others' (phase.h) */
-	uint64_t seed; /* by which phases are drawn */
+	uint64_t seed; /* by which phases are drawn, and pairs of addresses */
 	uint32_t sources, destinations; /* MAC addresses of each port that its frames have in turn; 1: the port's own */
 	uint32_t mac_step; /* from one numbered address to the next; odd, so that each has an address of its own */
 	uint64_t start;	   /* of the trial, cycles */

@@ -7,12 +7,16 @@
 #include <stdint.h>
 
 #define FCS_OCTETS 4u
+#define LEAST_OCTETS 60u /* of an Ethernet frame on a link, without FCS */
 #define MAX_FRAME_OCTETS 9216u
 #define TEST_ETHERTYPE 0x88b5u	/* IEEE 802 local experimental */
 #define BROADCAST_ETHERTYPE 0x88b6u /* IEEE 802 local experimental: no device needs to look into it */
 #define TEST_SOURCE_PORT 0xc020u /* rfc2544 appendix C.2.6.4 */
 #define TEST_DESTINATION_PORT 7u /* rfc2544 appendix C.2.6.4 */
 #define MAX_FLOWS 16352u	 /* source ports TEST_SOURCE_PORT .. 65535 - 0xc020 is 16,352 */
+/* Flows beyond have other destination ports: the n-th 16,352 TEST_SOURCE_PORT + n, behind which no service of a DUT listens. */
+#define DESTINATION_PORTS 64u
+#define MOST_FLOWS (MAX_FLOWS * DESTINATION_PORTS)
 
 /*
  * The signature, first thing after the last header. The seven 16-bit words, `check` included, add up (ones'
@@ -133,10 +137,26 @@ static inline __attribute__((always_inline)) uint16_t flow_port(const struct fra
 	return (uint16_t)(TEST_SOURCE_PORT + sequence % t->flows);
 }
 
+/* Both ports of a frame; behind the source port stands the destination port, as the template has it. */
 static inline __attribute__((always_inline)) void flow_ports(const struct frame_template *t, uint64_t sequence, uint16_t delta,
 							     uint16_t *port, uint16_t *checksum)
 {
-	flow_port_put(t, flow_port(t, sequence), delta, port, checksum);
+	uint32_t flow = (uint32_t)(sequence % t->flows);
+
+	if (flow >= MAX_FLOWS) {
+		port[1] = network16((uint16_t)(TEST_SOURCE_PORT + flow / MAX_FLOWS));
+		delta = fold16((uint64_t)delta + port[1] + (uint16_t)~network16(TEST_DESTINATION_PORT));
+		flow %= MAX_FLOWS;
+	}
+	flow_port_put(t, (uint16_t)(TEST_SOURCE_PORT + flow), delta, port, checksum);
+}
+
+/* Whether a UDP frame with these ports may be a test frame. */
+static inline __attribute__((always_inline)) bool flow_known(uint16_t source_port, uint16_t destination_port)
+{
+	return source_port >= TEST_SOURCE_PORT &&
+	       (destination_port == TEST_DESTINATION_PORT ||
+		(uint16_t)(destination_port - TEST_SOURCE_PORT) < DESTINATION_PORTS);
 }
 
 /* The checksum of an IPv4 header after its destination address was changed (rfc1624, equation 3). */

@@ -101,7 +101,7 @@ static void flows_prepare(struct stream *s, const struct trial *t, const struct 
 	s->flows = (uint32_t)json_array_size(ports_of_lane);
 	for (uint32_t i = 0; i < s->flows; i++)
 		s->source_ports[i] = (uint16_t)json_integer_value(json_array_get(ports_of_lane, i));
-	if (s->flows || flows == 1)
+	if (s->flows || flows == 1 || t->lanes == 1)
 		return;
 	s->flows = flows / common_divisor(flows, t->lanes);
 	for (uint32_t i = 0; i < s->flows; i++)
@@ -135,6 +135,7 @@ static int stream_prepare(struct trial *t, unsigned int index, const struct orde
 	s->rx = &ports[1 - index];
 	s->intended = lane_share((uint64_t)o->intended, t->lane, t->lanes);
 	s->all = (uint64_t)o->intended;
+	s->added_octets = (int32_t)o->added_tags * (int32_t)sizeof(struct rte_vlan_hdr);
 	s->broadcast_every = (uint32_t)o->broadcast_every;
 	s->burst_frames = (uint64_t)o->burst_frames;
 	if (plan.format == FORMAT_IPV4_UDP && (!tx->has_ipv4 || !rx->has_ipv4))

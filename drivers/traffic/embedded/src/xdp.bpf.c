@@ -109,7 +109,7 @@ static __always_inline int frame_sign(struct xdp_md *ctx, const struct frame_tem
 		uint16_t *port = (uint16_t *)(data + (t->source_port_offset & 0x7fu));
 		uint16_t *checksum = (uint16_t *)(data + (t->checksum_offset & 0x7fu));
 
-		if ((uint8_t *)(port + 1) > end || (uint8_t *)(checksum + 1) > end)
+		if ((uint8_t *)(port + 2) > end || (uint8_t *)(checksum + 1) > end)
 			return -1;
 		flow_ports(t, sequence, 0, port, checksum);
 	}
@@ -126,7 +126,7 @@ static __always_inline int frame_address(struct xdp_md *ctx, const struct frame_
 	uint16_t *port = (uint16_t *)(data + (t->source_port_offset & 0x7fu));
 	uint16_t *checksum = (uint16_t *)(data + (t->checksum_offset & 0x7fu));
 
-	if (address + sizeof(to->address) > end || (uint8_t *)(port + 1) > end || (uint8_t *)(checksum + 1) > end)
+	if (address + sizeof(to->address) > end || (uint8_t *)(port + 2) > end || (uint8_t *)(checksum + 1) > end)
 		return -1;
 	if (t->header_checksum_offset) {
 		uint16_t *header = (uint16_t *)(data + (t->header_checksum_offset & 0x7fu));
@@ -280,8 +280,8 @@ static __always_inline int account(struct xdp_md *ctx, uint32_t port)
 	const struct frame_template *t;
 	const struct signature *signature;
 	uint64_t now, sequence;
-	uint32_t place = 0, offset;
-	bool control;
+	uint32_t place = 0, offset, due, sent_offset;
+	bool control, filled_up;
 
 	signature = (const struct signature *)signature_find(data, end, &control);
 	if (!signature) {
@@ -321,9 +321,14 @@ static __always_inline int account(struct xdp_md *ctx, uint32_t port)
 		place = 1u + (s->mix_order[sequence % s->mix_frames % XDP_MIX_FRAMES] & (XDP_MIX_SIZES - 1u));
 	t = &shared.template[stream][place];
 	offset = (uint32_t)((const uint8_t *)signature - data);
-	if (sequence >= *(const volatile uint64_t *)&s->sent || (uint64_t)(end - data) != t->length ||
-	    offset != t->signature_offset || offset > 0x7fu ||
-	    !fill_intact(data, end, t, (offset & 0x7fu) + sizeof(struct signature))) {
+	due = t->length + (uint32_t)r->added_octets;
+	sent_offset = offset - (uint32_t)r->added_octets;
+	/* A link fills up what became too short for it; of so few octets the signature leaves three at most. */
+	filled_up = r->added_octets < 0 && due < LEAST_OCTETS && (uint64_t)(end - data) == LEAST_OCTETS;
+	if (sequence >= *(const volatile uint64_t *)&s->sent || ((uint64_t)(end - data) != due && !filled_up) ||
+	    sent_offset != t->signature_offset || offset > 0x7fu ||
+	    (!filled_up && !fill_intact(data, end, t, (offset & 0x7fu) + sizeof(struct signature),
+					(sent_offset & 0x7fu) + sizeof(struct signature)))) {
 		r->counts.corrupt++;
 		return XDP_DROP;
 	}

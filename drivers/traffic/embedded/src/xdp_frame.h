@@ -64,8 +64,7 @@ static __always_inline const uint8_t *signature_find(const uint8_t *data, const 
 	} else {
 		return 0;
 	}
-	if (*(const uint16_t *)(at - 6) != HOP(TEST_DESTINATION_PORT) ||
-	    network16(*(const uint16_t *)(at - 8)) < TEST_SOURCE_PORT)
+	if (!flow_known(network16(*(const uint16_t *)(at - 8)), network16(*(const uint16_t *)(at - 6))))
 		return 0;
 	return at + sizeof(struct signature) > end ? 0 : at;
 }
@@ -77,12 +76,15 @@ static __always_inline bool is_broadcast(const uint8_t *data, const uint8_t *end
 	       *(const uint16_t *)(data + 4) == 0xffffu;
 }
 
-/* The fill behind the signature, as sent. Headers are the DUT's to change (MAC, TTL), so they are not compared. */
+/*
+ * The fill behind the signature, as sent: from octet `from` of the frame and octet `sent` of the template on. Headers are
+ * the DUT's to change (MAC, TTL), so they are not compared.
+ */
 static __always_inline bool fill_intact(const uint8_t *data, const uint8_t *end, const struct frame_template *t,
-					uint32_t from)
+					uint32_t from, uint32_t sent)
 {
 	const uint8_t *at = data + from;
-	const uint8_t *with = t->octets + from;
+	const uint8_t *with = t->octets + sent;
 	uint64_t differ = 0;
 
 	for (uint32_t i = 0; i < XDP_FRAME_OCTETS / (8u * WORDS); i++) {

@@ -55,6 +55,7 @@ struct xdp_sending {
 struct xdp_receiving {
 	uint32_t expects;    /* a stream of the trial ends here; it has the other port's number */
 	uint16_t number;     /* trial */
+	int32_t added_octets; /* by which a frame arrives longer than it was sent: a tag added or taken away */
 	struct expected expected;
 	uint64_t unassigned; /* frames of no stream that ends here */
 	uint64_t arrivals, last_arrival_ns;

@@ -229,6 +229,7 @@ static void prepare(struct trial *t, const struct xdp_order *o)
 
 		r->unassigned = r->arrivals = r->last_arrival_ns = 0;
 		r->number = t->number;
+		r->added_octets = t->streams[i].added_octets;
 		r->expected = t->expected;
 		if (t->streams[i].active)
 			sender_prepare(&g->sender[i], &t->streams[i], o);
