@@ -275,7 +275,8 @@ def _again(run: Run) -> list[str]:
     options = [("--testbed", _from_checkout(run.testbed_source))] if run.testbed_source else []
     options.append(("--profile", name))
     profiles = [run.of_load(load).profile for load in run.kinds] or [run.profile]
-    parts = next((profile[NARROWED] for profile in profiles if NARROWED in profile), {})
+    narrowed = (profile[NARROWED] for profile in profiles if NARROWED in profile)
+    parts: Mapping[str, Any] = next(narrowed, {})
     for part, option_name in _NARROWS.items():
         options += [(option_name, str(value)) for value in parts.get(part, ())]
     options += [("--test", test_id) for test_id in dict.fromkeys(planned.test_id for planned in run.plan)]
