@@ -12,6 +12,7 @@ from setuptools.command.sdist import sdist
 
 ROOT = Path(__file__).resolve().parent
 NOTE = "bmwg/commit.json"
+RELEASES = ":(exclude)reports/releases.json"  # a release's own entry is written after its commit
 
 
 def noted() -> str | None:
@@ -22,7 +23,7 @@ def noted() -> str | None:
     git = ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT)]
     try:
         commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-        status = [*git, "status", "--porcelain", "--untracked-files=no"]
+        status = [*git, "status", "--porcelain", "--untracked-files=no", "--", ".", RELEASES]
         changes = subprocess.run(status, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None

@@ -155,7 +155,7 @@ def believed(
     over_all = _over_all(trials)
     remarks: list[str] = []
     if aside.count:
-        remarks.append(f"{aside}; without loss over all trials: {over_all}{_leans(outcome, trials)}")
+        remarks.append(f"{aside}; {over_all}{_leans(outcome, trials)}")
     if unsent := _unsent(outcome, trials):
         remarks.append(unsent)
     if policy is not None and (counted := counted_stalls.remark(outcome, trials, policy)):
@@ -168,13 +168,8 @@ def believed(
     if not refused:
         return _uncontradicted(outcome, trials)
     assert most_ratio is not None
-    return replace(
-        outcome,
-        type=OutcomeType.UNSTABLE,
-        values=(),
-        statement=f"too many trials set aside; without loss over all trials: {over_all}",
-        reason=f"{share.count} of {share.tried} trials were set aside, more than {most_ratio:.0%} of them",
-    )
+    reason = f"{share.count} of {share.tried} trials were set aside (limit {most_ratio:.0%}); {over_all}"
+    return replace(outcome, type=OutcomeType.UNSTABLE, values=(), statement=reason, reason=reason)
 
 
 def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
@@ -228,7 +223,9 @@ def _for_little_loss(outcome: Outcome) -> bool:
 
 def _over_all(trials: Sequence[JudgedTrial]) -> str:
     found = lossless_over_all(trials)
-    return "no load" if found is None else f"{found} frames/s"
+    if found is None:
+        return "no load is known up to which every trial was without loss"
+    return f"every trial up to {found} frames/s was without loss"
 
 
 def _leans(outcome: Outcome, trials: Sequence[JudgedTrial]) -> str:
@@ -245,7 +242,7 @@ def _leans(outcome: Outcome, trials: Sequence[JudgedTrial]) -> str:
     if outcome.upper is not None:
         width = max(width, outcome.upper.load_fps - lower)
     return (
-        "" if found is not None and found >= lower - width else ", so the answer stands on setting them aside"
+        "" if found is not None and found >= lower - width else "; if they counted, the answer might be lower"
     )
 
 

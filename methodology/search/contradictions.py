@@ -109,8 +109,8 @@ def _fell(
     often = f", one of {len(fallen)} such trials" if exceed_ratio else ""
     return (
         f"{trial.load} {unit} came through at {carried_fps:.0f} {unit} (trial"
-        f" {trial.seq}{often}) and {lower_fps} {unit} {_kept(allowed)}: the device is not the same from trial"
-        " to trial"
+        f" {trial.seq}{often}) and {lower_fps} {unit} {_kept(allowed)}: the device's speed changed between"
+        " trials"
     )
 
 

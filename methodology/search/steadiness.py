@@ -220,8 +220,8 @@ def _apart(alike: list[Tried], load: int, checks: Checks) -> str:
     counted = f", {unlike} of {len(alike)} unlike the others" if checks.apart_ratio else ""
     return (
         f"{load} {unit} came through at {_carried(slow):.0f} {unit} (trial {slow.seq}) and at"
-        f" {_carried(fast):.0f} {unit} (trial {fast.seq}){counted}: the device is not the same from trial to"
-        " trial"
+        f" {_carried(fast):.0f} {unit} (trial {fast.seq}){counted}: the device's speed changed between"
+        " trials"
     )
 
 

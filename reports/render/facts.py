@@ -40,7 +40,7 @@ LATENCY = "latency.all_frames"
 _UNCOUNTED_PARTS = ("device_queues", "interrupts")  # by their names in a deployment's evidence
 GLANCE_ROWS = 24  # choice: more is no glance
 MODELS = ("", "kernel", "user-space", "ebpf", "sr-iov", "combination")  # draft section 5.1, in its order
-NOT_TOLD = "not told"  # the model of an option that the testbed file does not have
+LACKING = "not configured in this testbed"  # in place of the model of an option that the file does not have
 _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 
 
@@ -121,13 +121,14 @@ class Facts:
     def model(self, cell: Cell) -> str:
         """Return the networking model of a cell's option, as the testbed file names it.
 
-        Empty where no network takes part, `not told` where the file has no such option or no model of it.
+        Empty where no network takes part, `LACKING` where the file has no such option, `not told` where the
+        option says none.
         """
         if cell.network == NOTHING:
             return ""
         networks = self.run.testbed.get("networks")
         option = networks.get(cell.network) if isinstance(networks, Mapping) else None
-        return (str(option.get("model", "")) if isinstance(option, Mapping) else "") or NOT_TOLD
+        return str(option.get("model") or "not told") if isinstance(option, Mapping) else LACKING
 
     def envelope_fps(self, cell: Cell) -> int | None:
         """Return what the tester alone carries of a cell's traffic, frames/s; None where it is not known."""

@@ -8,13 +8,19 @@ from collections.abc import Iterable, Sequence
 NONE = "—"  # a field that has no value
 MAX_CHARACTERS = 1500  # choice: a longer text is cut, and shows it
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_RATE = re.compile(r"(?<![\d.,])\d{4,}(?=[ \u00a0][a-z]+/s\b)")  # a whole number before a rate's unit
 _BREAKS = re.compile(r"[ \t\n\r\x0b\x0c\x1c-\x1f\x85\u2028\u2029]+")  # what any reader takes for a line's end
 
 
 def plain(value: object) -> str:
-    """Return a value as one line of text, control characters and lone surrogates replaced."""
+    """Return a value as one line of text, control characters and lone surrogates replaced.
+
+    Rates within sentences get the commas that they have in tables.
+    """
     text = str(value).encode("utf-8", "replace").decode("utf-8")
     text = _CONTROL.sub("\ufffd", _BREAKS.sub(" ", text)).strip()
+    if "/s" in text:
+        text = _RATE.sub(lambda found: f"{int(found[0]):,}", text)
     return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
 
 

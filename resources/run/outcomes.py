@@ -38,7 +38,7 @@ def said(outcome: Outcome) -> str:
     """Return the answer as summary and report give it: of a search both ends; else why there is no number."""
     if outcome.type is not OutcomeType.MEASURED:
         why = outcome.reason or outcome.statement
-        return f"{outcome.type.value.replace('_', ' ')}: {why}"
+        return plain(f"{outcome.type.value.replace('_', ' ')}: {why}")
     if searches.order(outcome.metric) is not None:
         return plain(f"{measured_extent(outcome)} {FRAMES_PER_S}")
     return plain(tail(outcome) or central(outcome))

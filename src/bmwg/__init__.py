@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bmwg.reports.opened import OpenedRun
 
-__version__ = "0.1.0"
+__version__ = "1.0.0.dev0"  # of the release that comes next (docs/adr/0608)
 
 
 def open_run(path: str | Path) -> OpenedRun:

@@ -171,12 +171,14 @@ def repeated(scope: Scope) -> Answer:
     least = min(counts, default=0)
     other = sum(outcome.metric != latency.RFC2544_METRIC for outcome in scope.outcomes)
     no_mean = sum(bool(outcome.values) and not _is_mean(scope, outcome) for outcome in scope.outcomes)
+    told = [f"{len(counts)} values, each of at least {least} streams"] if counts else []
+    told += [] if counts else ["the latency of RFC 2544 was not measured"]
+    told += [f"{other} values are of another latency metric"] if other else []
+    told += [f"{no_mean} values are no mean"] if no_mean else []
     return held(
         bool(counts) and least >= LATENCY_REPEATS and not other and not no_mean,
         f"the mean of at least {LATENCY_REPEATS} streams for each value of {latency.RFC2544_METRIC}",
-        f"{len(counts)} values, the least of {least} streams; {other} of another metric, {no_mean} no mean"
-        if counts
-        else f"the latency of RFC 2544 was not measured; {other} values are of another latency metric",
+        "; ".join(told),
     )
 
 

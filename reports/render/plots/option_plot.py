@@ -10,7 +10,7 @@ from typing import Any
 
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.render import searches
-from bmwg.reports.render.facts import ENVELOPE, GLANCE_ROWS, Facts, option, short_words
+from bmwg.reports.render.facts import ENVELOPE, GLANCE_ROWS, LACKING, Facts, option, short_words
 from bmwg.reports.render.plots.drawing import GRID, INK, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.plots.extent import Extent, Known, extent
 from bmwg.reports.render.plots.option_panels import (
@@ -135,6 +135,8 @@ def _places(models: Sequence[str]) -> tuple[list[float], list[tuple[float, str]]
 
 
 def _heading(model: str) -> str:
+    if model == LACKING:
+        return model
     return f"model {model}" if model else "no container network"
 
 

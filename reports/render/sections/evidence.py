@@ -7,18 +7,22 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any
 
+from bmwg.methodology.profiles.narrowed import KEY as NARROWED
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.trial import directions
 from bmwg.reports.render.blocks import Block, code, fold, pairs, paragraph, table, title
 from bmwg.reports.render.facts import ENVELOPE, Facts, option
 from bmwg.reports.render.sections.common_columns import HEAD, TAIL, front, remarks_of
 from bmwg.reports.render.sections.definitions import DEFINITIONS, TYPES, VALIDITY, definition
+from bmwg.reports.render.sections.guest import guest_words
 from bmwg.reports.render.sections.results import found
 from bmwg.reports.render.text import NONE, nanoseconds, percent, plain, sequence, unit, whole
-from bmwg.reports.store import JournalTrial
+from bmwg.reports.store import JournalTrial, Run
 
 MAX_TRIAL_ROWS = 400  # choice: more rows are no reading; all trials are in the journal
 MAX_RECORD_ROWS = 400
+_COLUMNS = 100  # choice: of a command
+_NARROWS = {"networks": "--network", "paths": "--path", "frame_octets": "--frame-size"}
 
 
 def _limited(rows: list[list[str]], limit: int, rest: str) -> tuple[list[list[str]], list[Block]]:
@@ -246,14 +250,14 @@ def reproduction(facts: Facts) -> list[Block]:
     commands = []
     if run.toolkit_commit:
         commands.append(f"git checkout {shlex.quote(run.toolkit_commit)}")
-    settings = [f"BMWG_PROFILE={shlex.quote(plain(run.profile['name']))}"]
-    if run.testbed_source:
-        settings.insert(0, f"BMWG_TESTBED={shlex.quote(plain(_from_checkout(run.testbed_source)))}")
-    commands.append(" ".join([*settings, "robot testcases/containerized/"]))
+    commands += _again(run)
     commands.append(f"bmwg report {shlex.quote(plain(run.run_id))}")
     lines = [
         *title("Reproduction"),
-        *paragraph("The same testbed and profile, then this page anew from the files:"),
+        *paragraph(
+            "The same tests on the same testbed by the same profile (one of your own by its file), then this "
+            "page anew from the files:"
+        ),
     ]
     lines += code(commands)
     checks = [
@@ -263,6 +267,27 @@ def reproduction(facts: Facts) -> list[Block]:
     if run.trials:
         checks.append(("trials in the journal", str(len(run.trials))))
     return [*lines, *pairs(checks)]
+
+
+def _again(run: Run) -> list[str]:
+    """Return the command of a run of the same tests, testbed, profile and narrowing, as lines of a shell."""
+    name = str(run.profile["name"]).removesuffix(f"-{NARROWED}")
+    options = [("--testbed", _from_checkout(run.testbed_source))] if run.testbed_source else []
+    options.append(("--profile", name))
+    profiles = [run.of_load(load).profile for load in run.kinds] or [run.profile]
+    narrowed = (profile[NARROWED] for profile in profiles if NARROWED in profile)
+    parts: Mapping[str, Any] = next(narrowed, {})
+    for part, option_name in _NARROWS.items():
+        options += [(option_name, str(value)) for value in parts.get(part, ())]
+    options += [("--test", test_id) for test_id in dict.fromkeys(planned.test_id for planned in run.plan)]
+    lines = ["bmwg run testcases" + (" --in-guest" if guest_words(run) else "")]
+    for option_name, value in options:
+        word = f" {option_name} {shlex.quote(plain(value))}"
+        if len(lines[-1]) + len(word) > _COLUMNS:
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] += word
+    return lines
 
 
 def _from_checkout(path: str) -> str:

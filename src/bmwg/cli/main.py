@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from bmwg import __version__
 from bmwg.cli import exits
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 from bmwg.schemas.validation import near_name
@@ -66,6 +65,18 @@ def modules_for(arguments: Sequence[str]) -> tuple[str, ...]:
     return (module,) if module in MODULES else MODULES
 
 
+class _Version(argparse.Action):
+    """Prints the version and the commit, which git is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        """Print, and end."""
+        from bmwg.resources.run.provenance import toolkit_state  # only who asks waits for it
+
+        version, commit, dirty = toolkit_state()
+        print(f"bmwg {version}, commit {commit or 'unknown'}{', files were changed' if dirty else ''}")
+        parser.exit()
+
+
 @contextmanager
 def _seldom_collected() -> Iterator[None]:
     """Look for objects that only refer to each other after more new objects: what is read of a run has none.
@@ -95,7 +106,7 @@ def parser_of(modules: Sequence[str]) -> tuple[argparse.ArgumentParser, Any, dic
         epilog=exits.epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"bmwg {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print version and commit")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
     lacking: dict[str, str] = {}
     for module in modules:

@@ -7,6 +7,7 @@ nothing was changed.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import asdict
 
@@ -22,6 +23,8 @@ def written() -> str:
     version, commit, dirty = toolkit_state()
     if commit is None or dirty is not False:
         raise _refusal("a checkout in which nothing was changed", "none" if commit is None else "changes")
+    if not re.fullmatch(r"\d+(\.\d+)*", version):
+        raise _refusal("a version of numbers and dots alone, in src/bmwg/__init__.py", version)
     known = list(releases().values())
     if commit in releases() or version in {one.version for one in known}:
         raise _refusal("a commit and a version that are no release yet", f"{version}, commit {commit}")

@@ -7,6 +7,7 @@ changes slowly does so for both. Ids: RUN-07 options that make no series.
 from __future__ import annotations
 
 import argparse
+import os
 import secrets
 import signal
 import subprocess
@@ -116,7 +117,8 @@ def _run(command: Sequence[str]) -> int:
 
 
 def _next(made: Sequence[Sequence[str]], chosen: argparse.Namespace) -> str:
-    where = f"BMWG_RESULTS={chosen.results} " if chosen.results else ""
+    where = "sudo " if "SUDO_UID" in os.environ else ""  # what root ran, only root reads
+    where += f"BMWG_RESULTS={chosen.results} " if chosen.results else ""
     sides = [",".join(one) for one in made]
     if len(sides) > 1:
         return f"hold them against each other by: {where}bmwg compare {' '.join(sides)}"

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import bmwg
 from bmwg.cli import exits
 from bmwg.cli.main import main
 from bmwg.cli.runs import run_folder, run_folders
@@ -69,6 +70,13 @@ def test_a_run_is_found_by_its_id(tmp_path, monkeypatch):
 )
 def test_robots_count_of_failed_tests_is_no_status_of_ours(robot, ours):
     assert exits.of_robot(robot) == ours
+
+
+def test_the_version_is_told_with_its_commit(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert not ended.value.code
+    assert capsys.readouterr().out.startswith(f"bmwg {bmwg.__version__}, commit ")
 
 
 def test_every_status_of_an_error_is_in_the_table(capsys):

@@ -1,6 +1,8 @@
 """A run narrowed by its command is whole: it verifies, its report says so, and Python reads it."""
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, replace
@@ -14,6 +16,7 @@ from bmwg.methodology.errors import TestbedError
 from bmwg.reports.compare import Side, compare
 from bmwg.reports.compare.screen import comparison_screen
 from bmwg.reports.store import read_run
+from bmwg.reports.store.codec import plan_sha256
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "docs" / "examples" / "read_run.py"
@@ -45,6 +48,17 @@ def test_it_says_what_it_was_narrowed_to_on_console_and_page(made):
     said = "Narrowed by its command: this run measures paths: node; frame octets: 512 alone."
     assert said in out
     assert said in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_command_that_its_page_prints_plans_the_same_cells(made):
+    _, folder, _ = made
+    page = (folder / "report.rst").read_text(encoding="utf-8")
+    printed = re.search(r"bmwg run testcases(?:.*\\\n)*.*", page)[0].replace("\\\n", " ")
+    words = shlex.split(printed)[2:]
+    assert {"--path", "node", "--frame-size", "512", "quick"} <= set(words)
+    status, out, error = command("-m", "bmwg", "plan", "--hash", *words, at=ROOT)
+    assert (status, error) == (0, "")
+    assert out.strip() == plan_sha256(read_run(folder).plan)
 
 
 def test_it_verifies_by_its_id(made):

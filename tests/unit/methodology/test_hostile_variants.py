@@ -206,7 +206,8 @@ def test_what_was_set_aside_is_told_of_every_answer_that_claims_a_load(kind: Out
     ]
     found = believed(claimed(kind, 206_897), trials, most_ratio=0.5, continued=False)
     assert found.type is kind
-    assert "without loss over all trials: 53203 frames/s, so the answer stands on setting" in found.quality[0]
+    lower = "every trial up to 53203 frames/s was without loss; if they counted, the answer might be lower"
+    assert lower in found.quality[0]
     assert "tester stalled 3, sent short 1" in found.quality[0]
     strict = believed(claimed(kind, 206_897), trials, most_ratio=0.1, continued=False, by_cpu=True)
     assert strict.type is OutcomeType.UNSTABLE

@@ -110,7 +110,7 @@ def test_an_option_that_the_file_lacks_is_not_said_to_be_without_a_network(tmp_p
         maker.measured(cell("p2p", "cilium"), 300_000, 1_400_000)
     plot = option_plot(facts(read_run(store.folder)))
     assert plot is not None
-    headings = ["no container network", "model kernel", "model not told"]
+    headings = ["no container network", "model kernel", "not configured in this testbed"]
     assert sorted(headings, key=plot.svg.index) == headings
 
 

@@ -10,6 +10,7 @@ import pytest
 import released as made
 import yaml
 
+import bmwg
 from bmwg.cli import release
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import load_profile
@@ -53,6 +54,11 @@ def test_a_run_of_a_release_is_of_a_known_toolkit(run_copy: Path) -> None:
     assert "1" * 64 in releases.profiles()["quick"]  # of a release that shipped another one
 
 
+def test_one_version_is_told_everywhere() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"]
+    assert cited == bmwg.__version__
+
+
 @pytest.mark.usefixtures("released")
 def test_the_command_adds_this_commit_to_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release, "toolkit_state", lambda: ("1.0.0", COMMIT, False))
@@ -71,6 +77,7 @@ def test_the_command_adds_this_commit_to_the_list(monkeypatch: pytest.MonkeyPatc
         ("1.0.0", COMMIT, True),
         ("0.1.0", COMMIT, False),
         ("1.0.0", made.MINE.commit, False),
+        ("1.0.0.dev0", COMMIT, False),
     ],
 )
 def test_what_can_be_no_release_is_refused(
