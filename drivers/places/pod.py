@@ -141,9 +141,7 @@ class PodHosting:
                 f"hosting form {POD_PREFIX}{self._option}",
                 expected=f"one of the network options {', '.join(self._place.networks) or '(none)'}",
                 found=self._option,
-                hint=near_hint(
-                    self._option, self._place.networks, "name it under `networks` of the testbed file"
-                ),
+                hint=near_hint(self._option, self._place.networks, "name it under `networks` of the testbed"),
             )
         return registry.network(self._spec, run_dir=Path(self._place.run_dir), undo=self._ledger)
 
