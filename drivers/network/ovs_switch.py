@@ -22,6 +22,7 @@ from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.network import ovs_flows, ovs_obstacle, ovs_parts, ovs_tools, ovs_words
 from bmwg.drivers.network.ovs_tools import COMMAND_DEADLINE_S, FOLDER, PLACES
 from bmwg.drivers.nodes import pages, process, programs
+from bmwg.drivers.ports import interfaces
 from bmwg.methodology.answers.data_plane import FAILED_UPCALLS, FRAMES, UPCALLS
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
@@ -159,6 +160,9 @@ def stop(*, owner: str) -> None:
                 # its first thread may have ended while others still free the switch's memory
                 process.reap(state[name]["pid"], deadline_s=COMMAND_DEADLINE_S)
     process.terminate_owned(owner=owner)
+    if state and state["owner"] == owner:
+        for nic in {one["nic"] for one in state.get("ports", {}).values() if one["nic"]}:
+            interfaces.release(interface=nic)  # DPDK's packet sockets leave it promiscuous
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 

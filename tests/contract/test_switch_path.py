@@ -12,6 +12,7 @@ from bmwg.drivers import registry
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.platform_record import netlink
 from bmwg.drivers.switch import bridge_calls, ovs_calls
 from bmwg.drivers.switch.settings import TableSettings
 from bmwg.drivers.testbed.file import load_testbed
@@ -85,6 +86,11 @@ def seen(bed):
     return links, view["routes"], bed.undo.pending
 
 
+def promiscuous(bed):
+    links = bed.node("dut1").call(netlink.dump, what="links")
+    return [link["name"] for link in links if link["promiscuous"]]
+
+
 def to_its_port(result):
     """Whether nothing was lost or flooded: with DPDK a flow that floods stands for a while after learning."""
     return lossless(result) and not any(stream.flooded_frames for stream in result.streams)
@@ -130,6 +136,7 @@ def test_the_record_has_the_settings_as_asked_and_as_found(bed, name):
         (poller,) = function["pollers"]
         assert [poller["cpu"]] == list(bed.testbed.dut.cpus[:1])
         assert {queue["port"] for queue in poller["queues"]} == {f"nic{number}" for number in range(4)}
+    assert not promiscuous(bed)  # else the platform has changed for every cell that follows
 
 
 def flooded_of(bed, tester, name, addresses):
