@@ -136,14 +136,13 @@ class PodHosting:
     @property
     def _network(self) -> NetworkDriver:
         if self._spec is None:
+            known = self._place.networks
             raise ConfigError(
                 "INST-01",
                 f"hosting form {POD_PREFIX}{self._option}",
-                expected=f"one of the network options {', '.join(self._place.networks) or '(none)'}",
+                expected=f"one of the network options {', '.join(known) or '(none)'}",
                 found=self._option,
-                hint=near_hint(
-                    self._option, self._place.networks, "name it under `networks` of the testbed file"
-                ),
+                hint=near_hint(self._option, known, "name it under `networks` of the testbed file"),
             )
         return registry.network(self._spec, run_dir=Path(self._place.run_dir), undo=self._ledger)
 
