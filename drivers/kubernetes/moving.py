@@ -23,7 +23,6 @@ from bmwg.drivers.kubernetes.cluster import Embedded
 from bmwg.methodology.errors import DriverError
 
 LABEL = "bmwg.ietf.org/moving"
-RELAY = "udp-relay"  # the function's name
 _HOST = "kubernetes.io/hostname"
 _RELAY_PORT = 1107  # choice: one that needs no right
 _PART_OF_CPU = "50m"  # choice: a request without a limit, whose quota would be timed

@@ -67,7 +67,10 @@ class Options(DriverSettings):
 def refuse_plugin(spec: NetworkSpec, *, expected: str) -> None:
     """Refuse a plugin of the testbed file's for a driver that has its own. Raises ConfigError NET-04."""
     if given := [name for name in ("conflist", "plugin_dir") if getattr(spec, name)]:
-        hint = "another plugin's configuration takes `driver: cni`"
         raise ConfigError(
-            "NET-04", f"networks.{spec.name}", expected=expected, found=", ".join(given), hint=hint
+            "NET-04",
+            f"networks.{spec.name}",
+            expected=expected,
+            found=", ".join(given),
+            hint="another plugin's configuration takes `driver: cni`",
         )

@@ -21,7 +21,6 @@ RESET_REQUIREMENTS = ("RFC2544-26.6-01", "RFC2544-26.6-04", "SUP-6201-1.3-01")
 UNIT = "ms"  # SUP-6201-1.4-01
 OVERLOAD_S = 60.0  # rfc2544-26.5
 OVERLOAD_PERCENT = 110  # rfc2544-26.5: of the throughput, or the medium's rate where that is lower
-POWER_INTERRUPTION_S = 15.0  # SUP-6201-4.3.1
 FORWARDING_BEFORE_S = 15.0  # SUP-6201-4
 FORWARDING_AFTER_S = 0.1  # choice: what a link needs to pass frames again after the call that sets it up
 _NS_PER_MS = 1e6

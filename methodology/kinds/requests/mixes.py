@@ -85,7 +85,6 @@ APPLICATIONS: dict[str, ApplicationMix] = {
         order=(_PAGE, _CALL, _PAGE, _PLAIN, _PAGE, _FILE, _PAGE, _CALL, _PAGE, _CHECK),
     ),
 }
-MIXES = (*SIZES, *APPLICATIONS)
 
 
 def sizes_octets(name: str) -> tuple[int, ...]:
