@@ -19,6 +19,7 @@ from bmwg.reports.store.redact import redact
 UNDER_TEST = ("testbed/networks", "deployment", "platform/cni")
 UNWAIVABLE = ("simulated",)
 ABSENT = "(not in the run)"
+MADE = "made"  # of a deployment as a whole; its parts are compared where it was made
 _UNKNOWN = "unknown"
 _COUNTER = re.compile(r"-\d+$")  # of a deployment id: its turn in the run
 _PASSING = (  # what the kernel, a plugin or the run itself invents each time; the rest of the text stays
@@ -52,14 +53,23 @@ class Difference:
 def differences(
     sides: Sequence[Side], *, under_test: Sequence[str] = UNDER_TEST, waived: Sequence[str] = ()
 ) -> tuple[Difference, ...]:
-    """Return each field that differs between any two runs, by path, also what the runs made up. Pure."""
+    """Return each field that differs between any two runs, by path, also what the runs made up. Pure.
+
+    A deployment that a run has not is one difference, not one for each of its parts.
+    """
     told = {side.name: [dict(fields(run)) for run in side.runs] for side in sides}
     paths = sorted({path for runs in told.values() for run in runs for path in run})
     set_up = words_of(run for runs in told.values() for run in runs)
+    made = {path for path in paths if any(run.get(path) == MADE for runs in told.values() for run in runs)}
     found = []
     for path in paths:
-        values = {name: tuple(sorted({run.get(path, ABSENT) for run in runs})) for name, runs in told.items()}
+        whole = max((one for one in made if path.startswith(f"{one}/")), key=len, default=None)
+        values = {
+            name: tuple(sorted({run.get(path, ABSENT) for run in runs if whole is None or whole in run}))
+            for name, runs in told.items()
+        }
         if len({text for texts in values.values() for text in texts}) > 1:
+            values = {name: texts or (ABSENT,) for name, texts in values.items()}
             role, why = role_of(path)
             place, where = place_of(path, set_up)
             found.append(
@@ -116,6 +126,7 @@ def fields(run: Run) -> Iterator[tuple[str, str]]:
         name = _COUNTER.sub("", deployment_id)
         turns[name] = turns.get(name, 0) + 1
         again = f"/{turns[name]}" if turns[name] > 1 else ""
+        yield f"deployment/{name}{again}", MADE
         yield from _leaves(f"deployment/{name}{again}", evidence)
 
 

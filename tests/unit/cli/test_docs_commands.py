@@ -143,6 +143,13 @@ def test_environments_of_tox() -> None:
     assert named <= known, named - known
 
 
+def test_the_walk_takes_lines_of_the_pages() -> None:
+    script = (ROOT / "tests" / "cold" / "walk.sh").read_text(encoding="utf-8")
+    taken = re.findall(r"^line (\S+) '([^']+)'", script, re.MULTILINE)
+    assert len(taken) > 5
+    assert [line for page, line in taken if line not in lines_of(ROOT / page)] == []
+
+
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page.parent.name == "docs"], ids=lambda page: page.name
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -256,3 +257,13 @@ def test_fields_that_nobody_knows_are_counted(tmp_path: Path) -> None:
     )
     assert made.unknown == ("platform/kernel/version",)
     assert "1 field that no run knows" in page_of(made)
+
+
+def test_a_deployment_that_a_run_has_not_is_one_difference(tmp_path: Path) -> None:
+    whole, other = (side(name, tmp_path, SLOW) for name in "AB")
+    lacking = Side(name="A", runs=(replace(whole.runs[0], deployments={}), *whole.runs[1:]))
+    found = {one.path: one.values for one in compare([lacking, other]).under_test}
+    assert found == {"deployment/pvp-bridge": {"A": ("(not in the run)", "made"), "B": ("made",)}}
+    nowhere = Side(name="A", runs=tuple(replace(run, deployments={}) for run in whole.runs))
+    found = {one.path: one.values for one in compare([nowhere, other]).under_test}
+    assert found == {"deployment/pvp-bridge": {"A": ("(not in the run)",), "B": ("made",)}}
