@@ -17,7 +17,6 @@ import yaml
 from bmwg.drivers.testbed.file import embedded_file
 
 pytestmark = [
-    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
 ]
@@ -146,6 +145,7 @@ def test_cables_are_borrowed_and_the_machine_has_its_interfaces_back(tmp_path: P
     assert {link["kind"] for link in told["links"]} == {"cable"}  # type: ignore[attr-defined]
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize("kinds", [[], ["af_xdp", "af_packet"]])
 def test_cables_carry_frames(tmp_path: Path, kinds: list[str]) -> None:
     """Through the router and on the wire, both ways, by ports of one kind, and of a kind for each."""

@@ -21,7 +21,6 @@ from bmwg.reports.verify.verify import verify_folder
 from bmwg.schemas.validation import problems
 
 pytestmark = [
-    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
     needs_sshd,
@@ -76,6 +75,7 @@ def test_crossed_cables_are_refused_before_a_test_frame_is_sent(tmp_path: Path) 
         assert not left(lab)
 
 
+@pytest.mark.quiet
 def test_a_run_on_another_host_is_killed_cleared_away_resumed_and_verified(lab: FrameLab) -> None:
     before = lab.listed()
     words = ("run", *lab.given, "--test", WIRE, "--test", NODE, "--test", PVP)
@@ -121,12 +121,13 @@ def test_two_runs_do_not_share_a_host(lab: FrameLab) -> None:
     """Another runner holds the device's CPUs there; nothing of the lab is touched."""
     before = lab.listed()
     lock = (
-        "import fcntl, os, time; os.makedirs('/run/bmwg/locks', exist_ok=True);"
+        "import fcntl, os, sys; os.makedirs('/run/bmwg/locks', exist_ok=True);"
         "f = open('/run/bmwg/locks/CPU-1.lock', 'w'); fcntl.flock(f, fcntl.LOCK_EX);"
-        "print('held', flush=True); time.sleep(60)"
+        "print('held', flush=True); sys.stdin.read()"
     )
     enter = ["nsenter", f"--target={lab.machines['dut1'].pid}", "--net", "--mount"]
-    with subprocess.Popen([*enter, "python3", "-c", lock], stdout=subprocess.PIPE, text=True) as other:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*enter, "python3", "-c", lock], **pipes) as other:
         assert other.stdout is not None
         other.stdout.readline()
         done = lab.run("--test", NODE)

@@ -21,7 +21,6 @@ from bmwg.resources.kinds.requests.bench import RequestsBench
 from bmwg.resources.run.settings import Settings
 
 pytestmark = [
-    pytest.mark.quiet,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
     needs_sshd,
 ]

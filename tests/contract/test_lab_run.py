@@ -29,7 +29,7 @@ from bmwg.reports.verify.verify import verify_bundle, verify_folder
 from bmwg.resources.kinds.requests.bench import RequestsBench
 from bmwg.resources.run.settings import Settings
 
-pytestmark = [pytest.mark.quiet, *needs_http, needs_sshd]  # a guest without KVM takes a CPU
+pytestmark = [*needs_http, needs_sshd]
 EXPERIMENT = "one_client"
 OBJECTS = [{"octets": 1000, "requests": 20, "slow_requests": 5}]
 
@@ -163,6 +163,7 @@ def test_a_cluster_on_hosts_is_not_assessed_by_name(whole: Whole) -> None:
     assert "hosts of a row" in found.reason
 
 
+@pytest.mark.quiet
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize(
     "role", [pytest.param("client", marks=LONG), "proxy", pytest.param("server", marks=LONG)]
@@ -190,6 +191,7 @@ def test_a_host_that_is_lost_makes_its_cell_invalid_and_nothing_hangs(
     assert read_run(tmp_path / "r").status == "complete"
 
 
+@pytest.mark.quiet
 @LONG
 @pytest.mark.usefixtures("tiny")
 def test_a_host_whose_own_agent_is_lost_interrupts_the_run(lab: LabHosts, tmp_path: Path) -> None:
@@ -214,6 +216,7 @@ def test_a_host_whose_own_agent_is_lost_interrupts_the_run(lab: LabHosts, tmp_pa
     assert (run.status == "interrupted") == (run.outcomes == ())
 
 
+@pytest.mark.quiet
 @pytest.mark.usefixtures("tiny")
 def test_a_cable_that_is_down_is_named_before_any_request(lab: LabHosts, tmp_path: Path) -> None:
     subprocess.run(

@@ -18,7 +18,6 @@ from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import VM, Cell
 
 pytestmark = [
-    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
 ]

@@ -35,6 +35,7 @@ pytestmark = [
 ]
 
 BRIDGE = "/usr/lib/cni/bridge"
+MOST_S = 2.0
 _GUEST_LACKS = qemu.probe_program() or guest_initramfs.probe_shell()
 
 TAKE = """
@@ -87,7 +88,9 @@ def test_this_machine_within_time_and_memory() -> None:
         took_s.append(time.monotonic() - began_s - answer["waited_s"])
         peaks.append(answer["peak_kib"])
         record = answer["record"]
-    assert min(took_s) <= 2.0, took_s
+        if took_s[-1] <= MOST_S:
+            break
+    assert min(took_s) <= MOST_S, took_s
     assert max(peaks) <= 80 << 10, peaks
     assert problems(record, "record") == []
     assert coverage([record]).ratio >= 0.9

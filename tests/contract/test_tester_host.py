@@ -175,12 +175,13 @@ def test_what_the_host_of_a_tester_lacks_is_said_before_anything_is_made(lab: Fr
 
     changed(lab, driver="embedded", io="auto")
     lock = (
-        "import fcntl, os, time; os.makedirs('/run/bmwg/locks', exist_ok=True);"
+        "import fcntl, os, sys; os.makedirs('/run/bmwg/locks', exist_ok=True);"
         "f = open('/run/bmwg/locks/CPU-0.lock', 'w'); fcntl.flock(f, fcntl.LOCK_EX);"
-        "print('held', flush=True); time.sleep(60)"
+        "print('held', flush=True); sys.stdin.read()"
     )
     enter = ["nsenter", f"--target={lab.machines[GENERATOR].pid}", "--net", "--mount"]
-    with subprocess.Popen([*enter, "python3", "-c", lock], stdout=subprocess.PIPE, text=True) as other:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*enter, "python3", "-c", lock], **pipes) as other:
         assert other.stdout is not None
         other.stdout.readline()
         done = lab.run("--test", NODE)

@@ -23,7 +23,6 @@ from bmwg.methodology.records import TrialSpec
 from bmwg.resources.run.remote_tester import RemoteTraffic
 
 pytestmark = [
-    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
     needs_sshd,

@@ -37,7 +37,6 @@ from bmwg.methodology.records import NOTHING, UNIKERNEL, Validity
 LACK = qemu.probe_program() or guest_initramfs.probe_shell()
 KERNEL = guest_kernel.find()
 pytestmark = [
-    pytest.mark.quiet,
     *needs("iperf3"),
     pytest.mark.skipif(LACK is not None, reason=f"needs {LACK.what}: {LACK.mend}" if LACK else ""),
     pytest.mark.skipif(isinstance(KERNEL, Missing), reason="needs a guest kernel: sh setup/install.sh http"),

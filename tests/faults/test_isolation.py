@@ -18,7 +18,6 @@ from bmwg.drivers.watch.isolation import LeakWatch, is_signed, require_closed, r
 from bmwg.methodology.errors import TestbedError
 
 pytestmark = [
-    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
 ]

@@ -16,7 +16,6 @@ from bmwg.drivers.undo.locks import claims, reserve
 from bmwg.methodology.errors import TestbedError
 
 pytestmark = [
-    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only a run that opens nodes reserves"),
 ]

@@ -9,7 +9,6 @@ import pytest
 from pyroute2 import netns
 
 pytestmark = [
-    pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
 ]

@@ -16,8 +16,6 @@ from bmwg.drivers.traffic.embedded.ports import device_arguments, ring_for
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import TrialSpec
 
-pytestmark = pytest.mark.quiet
-
 SPEC = TrialSpec(frame_octets=64, load_fps=10_000, duration_s=0.1)
 
 
@@ -99,6 +97,7 @@ def test_interface_down(tester, ports):
     refused(tester, ports, TestbedError, "TST-08")
 
 
+@pytest.mark.quiet
 def test_silent_gateway_is_named(run_dir, ports):
     with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir, resolve_deadline_s=0.4)) as tester:
         asking = dataclasses.replace(ports[0], gateway_ipv4="198.18.0.1")
@@ -122,6 +121,7 @@ def test_device_that_dpdk_cannot_open(tester, ports):
     refused(tester, (broken, dataclasses.replace(ports[1], io="af_xdp")), TestbedError, "TST-11")
 
 
+@pytest.mark.quiet
 def test_router_resolved_over_arp_and_nd(tester, io):
     with bed.forwarder(io, mode="route") as (left, right, _):
         tester.attach((left, right))
@@ -150,6 +150,7 @@ def test_interface_is_as_before_after_detach(tester, ports):
     assert features() == before
 
 
+@pytest.mark.quiet
 def test_killed_mid_trial_is_a_fault(run_dir, ports):
     with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir)) as tester:
         tester.attach(ports)
@@ -163,6 +164,7 @@ def test_killed_mid_trial_is_a_fault(run_dir, ports):
             tester.learn(SPEC)
 
 
+@pytest.mark.quiet
 def test_stopped_tester_meets_its_deadline(run_dir, ports, monkeypatch):
     monkeypatch.setattr("bmwg.drivers.traffic.embedded.driver.TRIAL_MARGIN_S", 0.5)
     with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir, drain_limit_s=0.5)) as tester:
@@ -189,6 +191,7 @@ def test_dies_with_its_parent(run_dir):
         time.sleep(0.02)
 
 
+@pytest.mark.quiet
 def test_memory_stays_flat_over_attachments_and_trials(run_dir):
     def resident_kib(pid):
         status = Path(f"/proc/{pid}/status").read_text()
@@ -207,6 +210,7 @@ def test_memory_stays_flat_over_attachments_and_trials(run_dir):
         assert max(sizes) < 200 * 1024
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize("io", ["xdp", "af_xdp"])
 def test_nothing_is_left_behind(run_dir, io):
     def leftovers():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -55,8 +56,9 @@ def bundle(run_folder: Path, keys: dict[str, Path], tmp_path_factory: pytest.Tem
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder in which honest runs are made, each once a session."""
-    return tmp_path_factory.mktemp("honest")
+    """Return a folder in which honest runs are made, each once for all processes of a session."""
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "honest"
 
 
 @pytest.fixture

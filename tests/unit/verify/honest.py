@@ -7,6 +7,7 @@ device.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import sys
@@ -245,10 +246,15 @@ _RENDERED = ("ladder", "packets", "simulated", "loads")
 @cache
 def _made(name: str, place: Path) -> Path:
     place.mkdir(parents=True, exist_ok=True)
-    folder = _MAKERS[name](place / name)
-    if name in _RENDERED:
-        write_report(folder)
-    return folder
+    whole = place / f"{name}.whole"
+    with (place / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process of the session may need the same run, and waits
+        if not whole.exists():
+            folder = _MAKERS[name](place / name)
+            if name in _RENDERED:
+                write_report(folder)
+            whole.touch()
+    return place / name
 
 
 def run(place: Path, name: str) -> Path:
