@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.mlrsearch.classify import LOSS_DEFINITION
 from bmwg.methodology.mlrsearch.outcome import METRIC, UNIT
 from bmwg.methodology.mlrsearch.stated import interface_shares, load_shape
-from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.reading import profile_of
 from bmwg.methodology.records import Outcome, Validity
 from bmwg.reports.render.blocks import Block, pairs
 from bmwg.reports.render.facts import ENVELOPE, Facts
+from bmwg.reports.render.sections.search_tables import profile_of_run
 from bmwg.reports.render.text import NONE, percent, unit
 
 
@@ -49,7 +47,7 @@ def _traffic(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str
 
 
 def _limits(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str]]:
-    profile = _profile(facts)
+    profile = profile_of_run(facts)
     sizes = {one.cell.frame_octets for one in outcomes}
     envelopes = [
         f"{unit(outcome.lower.load_fps, UNIT)} at {outcome.cell.frame_octets} octets"
@@ -68,7 +66,7 @@ def _limits(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str]
 
 def _phases(facts: Facts) -> list[tuple[str, str]]:
     """Return the phases of a trial beside those of RFC 2544 section 23."""
-    profile = _profile(facts)
+    profile = profile_of_run(facts)
     if profile is None:
         return []
     policy = profile.policy
@@ -105,11 +103,3 @@ def _definitions(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str,
 
 def _all(said: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(said)) or NONE
-
-
-def _profile(facts: Facts) -> Profile | None:
-    """Return the profile of a run; None for one of another version, which this one cannot read."""
-    try:
-        return profile_of(facts.run.profile, source="run.json: profile")
-    except ToolkitError:
-        return None

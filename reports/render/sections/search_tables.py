@@ -67,7 +67,7 @@ def _goal_row(one: Outcome) -> list[str]:
 def _goals(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[Block]:
     """Return the attributes of each goal, which RFC 9971 4.6.7 wants reported."""
     wanted = dict.fromkeys(outcome.metric.removeprefix(_GOAL_METRIC) for outcome in outcomes)
-    profile = _profile(facts)
+    profile = profile_of_run(facts)
     if profile is None:
         return []
     goals = {goal.code: goal for goal in profile.searching("mlrsearch").search.goals}
@@ -107,7 +107,7 @@ def mixes(facts: Facts) -> list[Block]:
 _ORDER = "each sending port repeats the sequence from its first frame on"
 
 
-def _profile(facts: Facts) -> Profile | None:
+def profile_of_run(facts: Facts) -> Profile | None:
     """Return the profile of a run; None for one of another version, which this one cannot read."""
     try:
         return profile_of(facts.run.profile, source="run.json: profile")
