@@ -66,7 +66,8 @@ class VmPodsPath(OpenPairPath):
                 mend=f"pods.runtime: {_RUNTIME}",
             )
         found = undriven(self._network, "an end of a path in a pod", endpoints.DRIVEN)
-        if found or (found := endpoints.own_way(self._network)) or (found := self.no_uplink(uplink)):
+        found = found or endpoints.own_way(self._network) or endpoints.too_many(self._cell, self._network)
+        if found or (found := self.no_uplink(uplink)):
             return found
         if self.guests == 1 and (lack := bed.missing(self._cell.network, self.hostless().name)):
             return lack
@@ -79,12 +80,6 @@ class VmPodsPath(OpenPairPath):
 
     def no_uplink(self, uplink: str) -> Missing | None:
         """Return why pods' networks with this uplink are none of this path."""
-        if endpoints.wanted(self._cell) != 2:
-            return Missing(
-                what=f"{endpoints.wanted(self._cell)} pods on path {self.kind.name}",
-                reason="it has one pod on each of its two nodes",
-                mend="a path of the same name's nodes without guests",
-            )
         if uplink not in _UPLINKS or self._network.on_one_node:
             return Missing(
                 what=f"network {self._cell.network} in a guest",
@@ -99,8 +94,9 @@ class VmPodsPath(OpenPairPath):
         Raises TestbedError PATH-02 when the guest lacks what the option needs, and what booting it raises.
         """
         bed = self._bed
+        pods = endpoints.wanted(self._cell) // 2
         guests = [
-            stack.enter_context(guest_hosts.guest_host(bed, node, number=number, vnic=self._vnic))
+            stack.enter_context(guest_hosts.guest_host(bed, node, number=number, vnic=self._vnic, pods=pods))
             for number, node in enumerate(self.hosts())
         ]
         refuse(bed.runtime.probe(guests[0]) or bed.missing(self._cell.network, guests[0].name))  # all alike
@@ -137,7 +133,7 @@ class VmPodsPath(OpenPairPath):
             stack.enter_context(uplinks.bridged(one, interfaces=(port,), bridge=endpoints.BRIDGE))
 
     def pods(self, stack: ExitStack, nodes: Nodes, speaker: str) -> Pods:
-        """Make a pod on each of the nodes, and join each node's side to the segment between them."""
+        """Make pods by turns on the nodes, and join each node's side to the segment between them."""
         uplink = self._network.spec.uplink
         ports = [self.port(nodes, number) for number in range(len(nodes))]
         for one, port in zip(nodes, ports, strict=True):
@@ -152,13 +148,13 @@ class VmPodsPath(OpenPairPath):
                 endpoints.endpoint(
                     self._bed,
                     self._network,
-                    one,
+                    nodes[number % 2],
                     number=number,
-                    nic=ports[number] if uplink == uplinks.MASTER else None,
+                    nic=ports[number % 2] if uplink == uplinks.MASTER else None,
                     speaker=speaker,
                 )
             )
-            for number, one in enumerate(nodes)
+            for number in range(endpoints.wanted(self._cell))
         ]
         if uplink == uplinks.BRIDGE_PORT:
             self.joined(stack, nodes, ports, tuple(pods))

@@ -112,9 +112,11 @@ def _provider(bed: Bed, node: HostNode) -> object:
 
 @contextmanager
 def guest_host(
-    bed: Bed, node: HostNode, *, number: int, vnic: str, pods: bool = True, own_disk: str = ""
+    bed: Bed, node: HostNode, *, number: int, vnic: str, pods: int = 1, own_disk: str = ""
 ) -> Iterator[GuestHost]:
-    """Boot a guest on a node; end it on leaving. For `pods` the bed knows it as a node of its own meanwhile.
+    """Boot a guest on a node; end it on leaving. It has memory for the limits of so many `pods`.
+
+    With pods the bed knows it as a node of its own meanwhile; without, one program has as much.
 
     `own_disk` is a file of the node that it has as a further disk (`guest_disk.mounted` has it in a folder).
 
@@ -128,7 +130,7 @@ def guest_host(
                 number=number,
                 name=f"vm{number}",  # not drawn anew: nodes have namespaces of their own for taps
                 cpus=len(bed.testbed.pods.cpus) + 1,
-                memory_octets=MEMORY_OCTETS + bed.testbed.pods.memory_octets,
+                memory_octets=MEMORY_OCTETS + max(pods, 1) * bed.testbed.pods.memory_octets,
                 nic_model=_MODELS[vnic].value,
                 network="",
             ),

@@ -17,8 +17,10 @@ from bmwg.drivers.platform_record.deployment import take_between
 from bmwg.drivers.watch.isolation import require_closed
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.drivers.workload.netperf import Netperf
+from bmwg.drivers.workload.sockperf import Sockperf
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
+from bmwg.methodology.kinds.streams.records import Exchange, Transport
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, UNIKERNEL, Validity
 
 pytestmark = needs("iperf3")
@@ -68,6 +70,24 @@ def test_a_stream_goes_from_the_client_to_the_form_and_nothing_stays(bed, hostin
         named = {name for number, _, name in lines if (number == "0") is with_controllers}
         assert named == {client.pod.cgroup}, "a native program has its share of the CPU, as a pod has"
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
+
+
+@pytest.mark.parametrize("transport", list(Transport))
+@pytest.mark.parametrize("hosting", [BAREMETAL, POD, "docker", "podman", "lxc"])
+def test_each_request_is_answered_by_the_form_over_every_interface(bed, hosting, transport):
+    made = Sockperf([bed.node("dut1"), bed.node("dut2")])
+    path = path_of(bed, hosting)[1]
+    if missing := path.probe_pods() or made.probe():
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with path.between_pods() as between:
+        asked = spec(
+            workload="sockperf", exchange=Exchange.PING_PONG, transport=transport, message_octets=1024
+        )
+        found = offered(made, between, asked)
+        assert found.faults == ()
+        assert STREAMS.assessed(asked, found).validity is Validity.VALID, found
+        assert found.round_trips > 0
+        assert all(one.octets >= found.received_octets > 0 for one in found.crossings)
 
 
 def test_native_programs_have_the_limits_of_a_pod_in_a_cgroup_of_their_own(bed):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bmwg.methodology.cells import neighbours
-from bmwg.methodology.kinds.streams.profile import CLAIM, SWEPT
+from bmwg.methodology.kinds.streams.profile import CLAIM, SERVED
 from bmwg.methodology.records import GUEST, UNIKERNEL, Cell
 
 MACHINES = (GUEST, UNIKERNEL)  # held against nothing where they are translated, so that they need no turn
@@ -20,7 +20,7 @@ MACHINES = (GUEST, UNIKERNEL)  # held against nothing where they are translated,
 def sweep_of(profile: Mapping[str, Any], cell: Cell) -> str:
     """Return the name of the sweep in whose blocks a cell has its turn; empty where nothing takes turns."""
     experiment = str(dict(cell.axes)["experiment"])
-    if not profile.get(CLAIM) or experiment not in SWEPT:
+    if not profile.get(CLAIM) or experiment not in SERVED:
         return ""
     return neighbours.apart(experiment, cell)
 

@@ -36,6 +36,8 @@ EXPERIMENTS = {  # how a test's id begins
     "socket_sizes_twin": "SK-TCPT",
     "request_sizes_twin": "SK-UDPT",
     "all_to_all": "PP-MPI",
+    "tcp_rr": "SK-TCPRR",
+    "udp_rr": "SK-UDPRR",
 }
 SWEPT = {  # the axis of experiments that are curves over it
     "socket_sizes": "window_octets",
@@ -43,7 +45,8 @@ SWEPT = {  # the axis of experiments that are curves over it
     "request_sizes": "message_octets",
     "request_sizes_twin": "message_octets",
 }
-CLAIM = "forms_take_turns"  # key of a profile: the hosting forms of its sweeps take turns
+SERVED = (*SWEPT, "tcp_rr", "udp_rr")  # a server in a hosting form answers them
+CLAIM = "forms_take_turns"  # key of a profile: the hosting forms of these take turns
 TRANSLATED = "translated_guests"  # key of a profile: form kvm is measured without KVM, too
 _SERVER = "client-server"
 _AXES = (
@@ -108,7 +111,7 @@ def _cells(
 def _asked(profile: Mapping[str, Any], experiment: str) -> Repetitions:
     """Return how many executions a cell has; none of those whose forms take turns has a limit of time."""
     asked = repetitions_of(profile)
-    in_turns = profile.get(CLAIM) and experiment in SWEPT
+    in_turns = profile.get(CLAIM) and experiment in SERVED
     return replace(asked, limit_s=math.inf) if in_turns else asked
 
 
@@ -123,7 +126,7 @@ def every_id() -> tuple[str, ...]:
         id_of(experiment, path)
         for experiment in EXPERIMENTS
         for path in _PATHS
-        if (path == _SERVER) is (experiment in SWEPT)
+        if (path == _SERVER) is (experiment in SERVED)
     )
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from bmwg.methodology.cells.vnics import AXIS
 from bmwg.methodology.kinds.streams.kind import STREAMS
-from bmwg.methodology.kinds.streams.profile import SWEPT
+from bmwg.methodology.kinds.streams.profile import SERVED
 from bmwg.methodology.kinds.streams.records import Exchange, Way
 from bmwg.reports.kinds.repeated.answers import answers_of
-from bmwg.reports.kinds.streams import places
+from bmwg.reports.kinds.streams import nested, places
 from bmwg.reports.kinds.streams.answers import Answered
 from bmwg.reports.render.blocks import Block, paragraph, table
 from bmwg.reports.render.plots.drawing import MARKERS, SERIES, Plot, draw_plot
@@ -35,6 +35,8 @@ def lines(
     run: Run, experiment: str, answers: Sequence[Answered], figure: Callable[[str], list[Block]]
 ) -> list[Block]:
     """Return the figures and the table of an experiment with so many sizes; nothing for one with fewer."""
+    if experiment in SERVED:  # its ways are forms, which a table has
+        return []
     found = _by_place(run, answers)
     out: list[Block] = []
     for place, curves in found.items():
@@ -55,7 +57,7 @@ def plots(run: Run) -> tuple[Plot, ...]:
     return tuple(
         _plot(experiment, place, curves)
         for experiment, answers in by_experiment.items()
-        if experiment not in SWEPT
+        if experiment not in SERVED
         for place, curves in _by_place(run, answers).items()
         if any(map(_drawn, curves.values()))
     )
@@ -66,7 +68,7 @@ def _by_place(run: Run, answers: Sequence[Answered]) -> dict[str, Curves]:
     found: dict[str, dict[str, dict[int, Answered]]] = {}
     for answer in answers:
         cell, spec = answer.outcome.cell, answer.planned.spec
-        if spec.exchange not in _LOADS or not places.nodes(run, answer) or places.translated(run, answer):
+        if spec.exchange not in _LOADS or not places.nodes(run, answer) or nested.apart(run, answer):
             continue
         way = f"{cell.path} {cell.network}" + (f" {spec.way}" if spec.way is not Way.FORWARD else "")
         way += f", {spec.load_bps} bit/s" if spec.load_bps else ""

@@ -11,9 +11,9 @@ from bmwg.methodology.answers.student import difference
 from bmwg.methodology.cells.vnics import AXIS
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.orders import Measured
-from bmwg.methodology.kinds.streams.profile import EXPERIMENTS, SWEPT
+from bmwg.methodology.kinds.streams.profile import EXPERIMENTS, SERVED, SWEPT
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport
-from bmwg.methodology.records import POD, OutcomeType
+from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
 from bmwg.reports.kinds.repeated import beside
 from bmwg.reports.kinds.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.kinds.streams import collective, message_curves, nested, order_tables, places, sweeps, turns
@@ -163,32 +163,41 @@ def _beside(one: Answered, results: Sequence[StreamsResult]) -> str:
 
 
 def _compared(run: Run, answers: Sequence[Answered]) -> list[Block]:
-    """Return each option against the first one of the same load: ratio, and what the statistics show.
+    """Return each option or form against the first one of the same load, native where it is there.
 
-    Translated machines stand beside each other alone.
+    A ratio is of means with what Welch's interval shows, or within blocks where forms took turns. Translated
+    machines stand beside each other alone.
     """
+    in_turns = _experiment(answers[0]) in SERVED and turns.claimed(run)
+    if in_turns and _experiment(answers[0]) in SWEPT:
+        return []  # the sweep's own table has it, by blocks
     rows = []
     first: dict[object, Answered] = {}
-    for answer in answers:
+    for answer in sorted(answers, key=lambda each: each.outcome.cell.hosting != BAREMETAL):
         if answer.outcome.type is not OutcomeType.MEASURED or places.translated(run, answer):
             continue
         base = first.setdefault((answer.planned.spec, nested.apart(run, answer)), answer)
         shown = difference(_samples(answer), _samples(base))
         if base is answer or not base.values["mean"]:
             continue
-        if _experiment(answer) in SWEPT and turns.claimed(run):
-            continue  # the sweep's own table has it, by blocks
+        ratio = [
+            f"{answer.values['mean'] / base.values['mean']:.3f}",
+            _SHOWN[shown.sign] if shown else "too few executions to tell",
+        ]
+        if in_turns:
+            ratio = [turns.words(turns.within_blocks(answer, base, _figure(answer)))]
         rows.append(
             [
                 _place(run, answer),
                 _way(answer.planned.spec),
                 _settings(answer),
                 _place(run, base),
-                f"{answer.values['mean'] / base.values['mean']:.3f}",
-                _SHOWN[shown.sign] if shown else "too few executions to tell",
+                *ratio,
             ]
         )
-    head = ["path and option", "way", "load", "against", "ratio", "at 95 % (Welch), of these deployments"]
+    held = ["ratio", "at 95 % (Welch), of these deployments"]
+    held = ["ratio within blocks, with its interval at 95 %"] if in_turns else held
+    head = ["path and option", "way", "load", "against", *held]
     return table(head, rows, "Options beside each other, as found")
 
 
@@ -196,11 +205,16 @@ _SHOWN = {-1: "lower", 0: "no difference shown", 1: "higher"}
 
 
 def _samples(one: Answered) -> list[float]:
-    if one.planned.spec.exchange is Exchange.PING_PONG:
-        return [float(result.mean_round_trip_ns) for result in one.results]
-    if one.planned.spec.exchange is Exchange.ALL_TO_ALL:
-        return [result.mean_operation_ns for result in one.results]
-    return [result.goodput_bps for result in one.results]
+    return [_figure(one)(result) for result in one.results]
+
+
+def _figure(one: Answered) -> Callable[[StreamsResult], float]:
+    """Return what tells the figure of one execution: a mean time (ns) or goodput (bit/s)."""
+    return {
+        Exchange.PING_PONG: lambda result: float(result.mean_round_trip_ns),
+        Exchange.ALL_TO_ALL: lambda result: result.mean_operation_ns,
+        Exchange.BULK: lambda result: result.goodput_bps,
+    }[one.planned.spec.exchange]
 
 
 def _measured(run: Run, answers: Sequence[Answered]) -> list[Measured]:

@@ -122,7 +122,7 @@ def _made(bed: Bed, node: BedNode, hosting: str, folder: str, disk_octets: int) 
     elif hosting == GUEST:
         if disk:
             node.call(guest_disk.make, path=disk, octets=disk_octets)
-        with guest_hosts.guest_host(bed, node, number=0, vnic=VIRTIO, pods=False, own_disk=disk) as guest:
+        with guest_hosts.guest_host(bed, node, number=0, vnic=VIRTIO, pods=0, own_disk=disk) as guest:
             place = guest_place(bed, guest, name="bmwg-job")
             if disk:
                 guest.call(guest_disk.mount, folder=_IN_POD)

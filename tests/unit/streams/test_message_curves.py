@@ -103,7 +103,9 @@ def test_two_sizes_make_no_curve_and_three_do(run):
     assert message_curves.lines(run, "tcp", three, lambda name: [])
 
 
-def test_a_machine_that_is_translated_has_no_line(run, monkeypatch):
-    monkeypatch.setattr(message_curves.places, "translated", lambda _run, _one: "TCG")
-    assert message_curves.plots(run) == ()
-    assert message_curves.lines(run, "tcp", of(run, "tcp"), lambda name: []) == []
+@pytest.mark.parametrize(("accelerator", "drawn"), [("tcg", False), ("kvm", True)])
+def test_pods_in_a_machine_that_is_translated_have_no_line(run, accelerator, drawn):
+    for told in run.platform["deployments"].values():
+        told["machines"] = {"vm0": {"accelerator": accelerator}}
+    assert bool(message_curves.plots(run)) is drawn
+    assert bool(message_curves.lines(run, "tcp", of(run, "tcp"), lambda name: [])) is drawn

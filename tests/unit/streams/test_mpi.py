@@ -202,22 +202,60 @@ def test_what_left_a_pod_follows_from_the_operations() -> None:
     assert told["octets that left a pod"].found == 1
 
 
-def test_the_documents_six_rows_stand_beside_ours_and_say_whose_they_are() -> None:
-    plan = [one for one in profile.PROFILES.load("dcn00").plan() if one.test_id.startswith("PP-MPI")]
-    assert {one.metric for one in plan} == {"all_to_all_time"}
-    assert {one.spec.parallel for one in plan} == {1, 2, 4}
-    planned = replace(plan[0], asked=replace(plan[0].asked, wanted=2, least=2), spec=SPEC)
+def measured(planned) -> Answered:
+    """An answer of two executions."""
+    planned = replace(planned, asked=replace(planned.asked, wanted=2, least=2), spec=SPEC)
     results = [crossed(mpi.read(ran(), SPEC))] * 2
     outcome = STREAMS.answered(planned, [STREAMS.tried(seq, SPEC, one) for seq, one in enumerate(results, 1)])
     assert outcome.type is OutcomeType.MEASURED
     assert outcome.values[0].unit == "ns"
-    answer = Answered(
-        planned=planned, outcome=outcome, results=tuple(results), deployment="d-1", by_number={}
-    )
-    stood = {"deployments": {"d-1": {"endpoints": [{"node": "dut1"}, {"node": "dut1"}]}}}
-    page = restructured(collective.lines(SimpleNamespace(platform=stood), [answer])).replace("\\", "")
+    return Answered(planned=planned, outcome=outcome, results=tuple(results), deployment="d-1", by_number={})
+
+
+def page_of(answer: Answered, nodes: list[str], machines: dict) -> str:
+    told = {"endpoints": [{"node": node} for node in nodes], "machines": machines}
+    run = SimpleNamespace(platform={"deployments": {"d-1": told}})
+    return restructured(collective.lines(run, [answer])).replace("\\", "")
+
+
+def test_the_documents_six_rows_stand_beside_ours_and_say_whose_they_are() -> None:
+    plan = [one for one in profile.PROFILES.load("dcn00").plan() if one.test_id.startswith("PP-MPI")]
+    assert {one.metric for one in plan} == {"all_to_all_time"}
+    assert {one.spec.parallel for one in plan} == {1, 2, 4}
+    answer = measured(plan[0])
+    page = page_of(answer, ["dut1", "dut1"], {})
     for words in ("20.11", "531.39", "BMP2VMP same host", "2 pods, processes a pod: 2", "2.17"):
         assert words in page
     shown = collective.beside(answer).replace("\u00a0", " ")
     assert "4 processes on 2 CPUs: indicative" in shown
     assert "p99 4.125 ms (4.125 ms to 4.125 ms, 50%)" in shown  # of both executions
+
+
+@pytest.mark.parametrize(
+    ("nodes", "hosts", "row"),
+    [
+        (["dut1", "dut2"], {}, "BMP2BMP different host"),
+        (["dut1", "vm0"], {"vm0": "dut1"}, "BMP2VMP same host"),
+        (["dut1", "vm0"], {"vm0": "dut2"}, "BMP2VMP different host"),
+        (["vm0", "vm1"], {"vm0": "dut1", "vm1": "dut1"}, "VMP2VMP same host"),
+        (["vm0", "vm1"], {"vm0": "dut1", "vm1": "dut2"}, "VMP2VMP different host"),
+    ],
+)
+def test_an_answer_stands_in_the_row_of_its_places_and_no_translated_time_does(nodes, hosts, row) -> None:
+    plan = profile.PROFILES.load("vm-mpi").plan()
+    answer = measured(next(one for one in plan if one.cell.path == "vmp2vmp"))
+    for accelerator in ("kvm", "tcg"):
+        machines = {name: {"host": host, "accelerator": accelerator} for name, host in hosts.items()}
+        rows = [" ".join(part.split()) for part in page_of(answer, nodes, machines).split("* - ")]
+        (mine,) = [one for one in rows if "vmp2vmp, bridge: 2 pods" in one]
+        assert mine.startswith(f"{row} ")
+        translated = bool(hosts) and accelerator == "tcg"
+        assert ("measured, translated by TCG" in mine) is translated
+        assert ("2.17" in mine) is not translated
+    assert "as the kernels of host and guests count CPUs" in collective.beside(answer)
+
+
+def test_an_answer_without_a_deployment_stands_in_no_row() -> None:
+    answer = measured(profile.PROFILES.load("vm-mpi").plan()[0])
+    assert "bmp2vmp, bridge" not in page_of(answer, [], {})
+    assert "bmp2vmp, bridge" not in page_of(answer, ["vm0"], {"vm0": {"accelerator": "kvm"}})

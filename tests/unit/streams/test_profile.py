@@ -139,6 +139,8 @@ def test_an_id_stands_for_the_same_for_ever() -> None:
         "PP-MPI-10",
         "PP-MPI-11",
         "PP-MPI-12",
+        "SK-TCPRR-4",
+        "SK-UDPRR-4",
     )
     made = profile.PROFILES.of(data())
     assert made.plan()[0].cell.cell_id == "p2p/bridge/tcp/forward/131072o/1s"
