@@ -14,7 +14,6 @@ from bmwg.reports.checker.clauses.tester import told
 from bmwg.reports.checker.proof import LEAST_SENT, close, stated, whole
 from bmwg.reports.checker.verdicts import (
     Answer,
-    ClauseRule,
     Scope,
     by_construction,
     clause,
@@ -214,17 +213,3 @@ def _is_rate(number: float, result: TrialResult) -> bool:
     loads = [1.0] * len(result.streams) if pattern is None else map(pattern.loads_at, pattern.receivers)
     rates = [s.sent_frames / result.spec.total_s / load for s, load in zip(result.loaded, loads, strict=True)]
     return all(LEAST_SENT * number <= rate <= number / LEAST_SENT for rate in rates)
-
-
-RULES: tuple[ClauseRule, ...] = (
-    highest_lossless,
-    reduced_on_loss,
-    in_frames_per_second,
-    statement_whole,
-    at_throughput,
-    stream_length,
-    tagged_frame,
-    tag_recognized,
-    repeated,
-    definition_stated,
-)
