@@ -6,6 +6,7 @@ from pathlib import Path
 
 import replayable
 
+import bmwg
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology.measurements.measurement import Asked
@@ -73,7 +74,7 @@ class Session:
 def make(results: Path) -> Path:
     """Write the run and return its folder."""
     header = RunHeader(
-        toolkit_version="0.1.0",
+        toolkit_version=bmwg.__version__,
         toolkit_commit=replayable.COMMIT,
         toolkit_dirty=False,
         simulated=True,

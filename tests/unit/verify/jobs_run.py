@@ -9,6 +9,7 @@ from pathlib import Path
 import replayable
 from tests.unit.jobs.made import result, spec
 
+import bmwg
 from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds.jobs.kind import JOBS
@@ -55,7 +56,7 @@ def made_run(folder: Path, profile) -> Path:
     """Measure what a profile plans of native and pods in turns; other forms and NBench are not there."""
     plan = profile.plan()
     header = RunHeader(
-        toolkit_version="0.1.0",
+        toolkit_version=bmwg.__version__,
         toolkit_commit="0123456789abcdef0123456789abcdef01234567",
         toolkit_dirty=False,
         simulated=False,

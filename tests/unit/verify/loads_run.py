@@ -21,6 +21,7 @@ import test_http_run
 from tests.unit.acts.test_kind import result as lived
 from tests.unit.streams.test_kind import result as streamed
 
+import bmwg
 from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.kinds.acts import profile as acts
 from bmwg.methodology.kinds.acts.kind import ACTS
@@ -157,7 +158,7 @@ def _requests(to: Path, seed: int) -> Path:
 
 def _header(chosen: Any, plan: Iterable[Any], families: Iterable[str]) -> RunHeader:
     return RunHeader(
-        toolkit_version="0.1.0",
+        toolkit_version=bmwg.__version__,
         toolkit_commit=replayable.COMMIT,
         toolkit_dirty=False,
         simulated=False,

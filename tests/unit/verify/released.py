@@ -11,13 +11,14 @@ from unittest.mock import patch
 
 import replayable
 
+import bmwg
 from bmwg.methodology.answers import procedures
 from bmwg.reports import releases
 from bmwg.reports.releases import Release
 from bmwg.schemas.formats import newest
 
 MINE = Release(
-    version="0.1.0",
+    version=bmwg.__version__,
     commit=replayable.COMMIT,
     run=newest("run"),
     procedures=dict(procedures.CURRENT),

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import bmwg
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.platform_record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
@@ -266,7 +267,7 @@ def make_run(
     if not simulated:
         testbed["tester"]["driver"] = "embedded"
     header = RunHeader(
-        toolkit_version="0.1.0",
+        toolkit_version=bmwg.__version__,
         toolkit_commit=COMMIT,
         toolkit_dirty=False,
         simulated=simulated,

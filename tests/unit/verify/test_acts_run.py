@@ -13,6 +13,7 @@ import replayable
 from tests.unit.acts.test_exchanges import LOAD
 from tests.unit.acts.test_kind import both_ways, pair, result, spec
 
+import bmwg
 from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
@@ -42,7 +43,7 @@ class Clock(replayable.Clock):
 def header_by(chosen, testbed: str) -> RunHeader:
     plan = tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in chosen.plan())
     return RunHeader(
-        toolkit_version="0.1.0",
+        toolkit_version=bmwg.__version__,
         toolkit_commit="0123456789abcdef0123456789abcdef01234567",
         toolkit_dirty=False,
         simulated=False,
@@ -253,7 +254,7 @@ def test_starts_and_removals_stand_in_the_matrix_and_what_was_refused_says_why(m
     assert 'href="#de-activation-by-speed"' in page
     assert 'href="#de-activation-by-reliability"' in page  # the drain's outage
     assert "pod_scale: 3 of 3 measured" in page
-    assert "Capacity: pvp bridge kernel-l3 at once 4" in page
+    assert "Capacity: pvp pod bridge kernel-l3 at once 4" in page
     text = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "")
     assert "not assessed: policy_programming: it enforces no NetworkPolicy" in text
     assert "median 600\u00a0ms" in text

@@ -12,6 +12,7 @@ import pytest
 import replayable
 from tests.unit.http import made as requests_run
 
+import bmwg
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.requests import profile
@@ -45,7 +46,7 @@ def make_run(results, *, testbed=None, report=True):
     header = requests_run.header(
         loaded,
         plan,
-        toolkit_version="0.1.0",
+        toolkit_version=bmwg.__version__,
         toolkit_commit=COMMIT,
         toolkit_dirty=False,
         testbed=testbed or {"name": "row"},

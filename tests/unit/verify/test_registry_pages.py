@@ -9,6 +9,7 @@ from pathlib import Path
 import honest
 import pytest
 
+import bmwg
 from bmwg.cli.main import main
 from bmwg.reports.registry import Entry, Examined, Finding
 from bmwg.reports.registry.check import Checked
@@ -17,7 +18,8 @@ from bmwg.reports.registry.pages import entry_page, strange
 from bmwg.reports.registry.site import search_page
 from bmwg.reports.render.page.report import form_of
 
-PAGE = "pages/0.1.0/example-networks/example-forwarder-4.2.1-quick.html"
+PAGE = f"pages/{bmwg.__version__}/example-networks/example-forwarder-4.2.1-quick.html"
+BEST = f"pages/{bmwg.__version__}/example-networks/best.html"
 README = "# Forwarder\n\n## Reproduce\n\nRun it. <script>alert(1)</script>\n"
 
 pytestmark = pytest.mark.usefixtures("released")
@@ -97,7 +99,14 @@ def places(root: Path, rendered: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", [PAGE, "index.html", "index.md", "pages/0.1.0/example-networks/best.html", "pages/style.css"]
+    "name",
+    [
+        PAGE,
+        "index.html",
+        "index.md",
+        BEST,
+        "pages/style.css",
+    ],
 )
 def test_what_somebody_brought_in_place_of_a_page_is_refused(root: Path, rendered: Path, name: str) -> None:
     assert places(root, rendered) == []
@@ -144,7 +153,7 @@ def test_names_in_a_submission_stay_text(root: Path) -> None:
         findings=(), trusted=True, run_id="r", organization=HOSTILE, product=HOSTILE, version=HOSTILE,
         profile=HOSTILE, said=(HOSTILE,), state=(HOSTILE,),
     )  # fmt: skip
-    entry = Entry(folder=folder, toolkit_version="0.1.0", organization="o", name="n", examined=seen)
+    entry = Entry(folder=folder, toolkit_version=bmwg.__version__, organization="o", name="n", examined=seen)
     assert acts(entry_page(entry).decode("utf-8")) == []
     finding = Finding(rule_id="REG-01", place=HOSTILE, expected=HOSTILE, found=HOSTILE)
     for text in (index_page(Checked(entries=(entry,), findings=(finding,))), search_page([entry])):

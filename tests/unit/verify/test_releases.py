@@ -75,7 +75,7 @@ def test_the_command_adds_this_commit_to_the_list(monkeypatch: pytest.MonkeyPatc
     [
         ("1.0.0", None, None),
         ("1.0.0", COMMIT, True),
-        ("0.1.0", COMMIT, False),
+        (made.OTHER.version, COMMIT, False),
         ("1.0.0", made.MINE.commit, False),
         ("1.0.0.dev0", COMMIT, False),
     ],

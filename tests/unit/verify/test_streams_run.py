@@ -12,6 +12,7 @@ import pytest
 import replayable
 from tests.unit.streams.test_kind import result, spec
 
+import bmwg
 from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.kinds.streams import profile
@@ -41,7 +42,7 @@ class Clock(replayable.Clock):
 def made(tmp_path_factory):
     """Bridge and ptp measured, macvlan not tried."""
     header = RunHeader(
-        toolkit_version="0.1.0",
+        toolkit_version=bmwg.__version__,
         toolkit_commit=COMMIT,
         toolkit_dirty=False,
         simulated=False,

@@ -12,6 +12,7 @@ import pytest
 import replayable
 from tests.unit.streams.test_kind import result, spec
 
+import bmwg
 from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.kinds.streams import order
@@ -77,7 +78,7 @@ def made_run(folder: Path, *, profile=QUICK.data, breaks: str = "", seed: int | 
     The form `breaks` has one execution that fails, and no further one.
     """
     header = RunHeader(
-        toolkit_version="0.1.0",
+        toolkit_version=bmwg.__version__,
         toolkit_commit="0123456789abcdef0123456789abcdef01234567",
         toolkit_dirty=False,
         simulated=False,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import replayable
 
+import bmwg
 from bmwg.cli.main import main
 from bmwg.methodology.answers import former, procedures, throughput
 from bmwg.methodology.answers.former import FormerRule
@@ -364,7 +365,7 @@ def test_another_version_of_a_procedure_is_named_and_not_mistaken_for_a_fault(ru
     assert {finding.rule_id for finding in found} == {"VER-13"}
     assert "version 1, which this toolkit knows" in str(found[0])
     assert "recorded with version 2: a later toolkit measured it" in str(found[0])
-    assert f"verify with version 0.1.0, commit {replayable.COMMIT}" in str(found[0])
+    assert f"verify with version {bmwg.__version__}, commit {replayable.COMMIT}" in str(found[0])
 
 
 def test_an_answer_is_replayed_by_its_own_versions_rule_where_one_is_kept(run_copy, monkeypatch):
