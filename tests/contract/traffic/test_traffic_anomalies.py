@@ -4,6 +4,7 @@ import socket
 import struct
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 import tester_bed as bed
@@ -119,30 +120,37 @@ class Numbered:
         return self.act(self.seen - 1, frame)
 
 
+@contextmanager
+def forwarded(tester, io, rule):
+    """Have the tester's two ports joined by a forwarder in Python with a rule meanwhile."""
+    with bed.namespace("a") as left, bed.namespace("m") as dut, bed.namespace("b") as right:
+        bed.veth((left, "p0"), (dut, "m0"))
+        bed.veth((right, "p1"), (dut, "m1"))
+        queues(dut, io)
+        middle = Middle(dut, ("m0", "m1"), rule)
+        try:
+            tester.attach((bed.port(0, left, "p0", io), bed.port(1, right, "p1", io)))
+            yield middle
+        finally:
+            tester.detach()
+            middle.stop()
+
+
 @pytest.fixture
 def through(tester, io):
     """Run one 400-frame trial through a Python forwarder with a rule, all of it sent and none held up."""
 
     def run(act, frame_octets=128, **more):
-        with bed.namespace("a") as left, bed.namespace("m") as dut, bed.namespace("b") as right:
-            bed.veth((left, "p0"), (dut, "m0"))
-            bed.veth((right, "p1"), (dut, "m1"))
-            queues(dut, io)
-            rule = Numbered(act)
-            middle = Middle(dut, ("m0", "m1"), rule)
-            try:
-                tester.attach((bed.port(0, left, "p0", io), bed.port(1, right, "p1", io)))
-                for _ in range(20):
-                    rule.seen = 0
-                    middle.begin()
-                    spec = TrialSpec(frame_octets=frame_octets, load_fps=1_000, duration_s=0.4, **more)
-                    result = tester.run(spec)
-                    if result.streams[0].sent_frames == 400 and middle.held_up_s() < LISTENS_S / 2:
-                        return result
-                pytest.fail("the machine was too busy for 400 frames in 20 trials")
-            finally:
-                tester.detach()
-                middle.stop()
+        rule = Numbered(act)
+        with forwarded(tester, io, rule) as middle:
+            for _ in range(20):
+                rule.seen = 0
+                middle.begin()
+                spec = TrialSpec(frame_octets=frame_octets, load_fps=1_000, duration_s=0.4, **more)
+                result = tester.run(spec)
+                if result.streams[0].sent_frames == 400 and middle.held_up_s() < LISTENS_S / 2:
+                    return result
+            pytest.fail("the machine was too busy for 400 frames in 20 trials")
 
     return run
 
@@ -245,23 +253,12 @@ def test_checksums_are_those_of_the_standards(tester, io):
             caught.setdefault((frame[12:14], source_port), frame)
         return [frame]
 
-    with bed.namespace("a") as left, bed.namespace("m") as dut, bed.namespace("b") as right:
-        bed.veth((left, "p0"), (dut, "m0"))
-        bed.veth((right, "p1"), (dut, "m1"))
-        queues(dut, io)
-        middle = Middle(dut, ("m0", "m1"), keep)
-        try:
-            tester.attach((bed.port(0, left, "p0", io), bed.port(1, right, "p1", io)))
-            for frame_format in (FrameFormat.IPV4_UDP, FrameFormat.IPV6_UDP):
-                tester.run(
-                    TrialSpec(
-                        frame_octets=101, load_fps=500, duration_s=0.2, frame_format=frame_format, flows=16
-                    )
-                )
-            time.sleep(0.1)
-            tester.detach()
-        finally:
-            middle.stop()
+    with forwarded(tester, io, keep):
+        for frame_format in (FrameFormat.IPV4_UDP, FrameFormat.IPV6_UDP):
+            tester.run(
+                TrialSpec(frame_octets=101, load_fps=500, duration_s=0.2, frame_format=frame_format, flows=16)
+            )
+        time.sleep(0.1)
     ipv4 = [frame for (kind, _), frame in caught.items() if kind == b"\x08\x00"]
     ipv6 = [frame for (kind, _), frame in caught.items() if kind == b"\x86\xdd" and frame[20] == 17]
     assert len(ipv4) == 16
@@ -327,17 +324,8 @@ def test_flows_beyond_the_source_ports_have_other_destination_ports_and_arrive(t
                 wrong.append(frame)
         return [frame]
 
-    with bed.namespace("a") as left, bed.namespace("m") as dut, bed.namespace("b") as right:
-        bed.veth((left, "p0"), (dut, "m0"))
-        bed.veth((right, "p1"), (dut, "m1"))
-        queues(dut, io)
-        middle = Middle(dut, ("m0", "m1"), keep)
-        try:
-            tester.attach((bed.port(0, left, "p0", io), bed.port(1, right, "p1", io)))
-            result = tester.run(TrialSpec(frame_octets=64, load_fps=8_000, duration_s=5.0, flows=flows))
-            tester.detach()
-        finally:
-            middle.stop()
+    with forwarded(tester, io, keep):
+        result = tester.run(TrialSpec(frame_octets=64, load_fps=8_000, duration_s=5.0, flows=flows))
     (counts,) = result.streams
     assert not wrong
     assert counts.corrupt_frames == counts.foreign_frames == 0
@@ -359,16 +347,8 @@ def test_pairs_of_several_addresses_at_both_ends_are_drawn(tester, io):
     if io == "xdp":
         pytest.skip("programs inside the kernel know no patterns")
     pattern = Pattern(to=((1,), ()), sources=16, destinations=16, unprepared=True)
-    with bed.namespace("a") as left, bed.namespace("m") as dut, bed.namespace("b") as right:
-        bed.veth((left, "p0"), (dut, "m0"))
-        bed.veth((right, "p1"), (dut, "m1"))
-        middle = Middle(dut, ("m0", "m1"), keep)
-        try:
-            tester.attach((bed.port(0, left, "p0", io), bed.port(1, right, "p1", io)))
-            result = tester.run(TrialSpec(frame_octets=64, load_fps=4_000, duration_s=1.0, pattern=pattern))
-            tester.detach()
-        finally:
-            middle.stop()
+    with forwarded(tester, io, keep):
+        result = tester.run(TrialSpec(frame_octets=64, load_fps=4_000, duration_s=1.0, pattern=pattern))
     assert len(pairs) > 200
     assert {len({pair[:6] for pair in pairs}), len({pair[6:] for pair in pairs})} == {16}
     assert dict(result.auxiliary)[PHASE_SEED] >= 0

@@ -3,47 +3,39 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.unit.acts.test_exchanges import LOAD, figures, there_and_back
-from tests.unit.verify.test_acts_run import Clock, executed, forged, header_by
+from tests.unit.verify.acts_run import acts_run
+from tests.unit.verify.test_acts_run import forged
 
 from bmwg.methodology.kinds.acts import profile
-from bmwg.methodology.kinds.acts.records import FLOWS, FLUSH_FIRST
-from bmwg.reports.render.page.report import write_report
-from bmwg.reports.store import RunStore
+from bmwg.methodology.kinds.acts.records import FLOWS, FLUSH_FIRST, ActsResult, ActsSpec
+from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.reports.verify.verify import verify_folder
 
 MS = 1_000_000
 PROFILE = profile.PROFILES.load("exchanges")
 
 
+def executions(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
+    spec = planned.spec
+    for seq in range(5):
+        lost = 90 + seq if spec.mode == FLUSH_FIRST else 0
+        stopped = {"stopped_frames": None} if spec.workload == FLOWS else {}
+        load = LOAD if spec.beside else {}
+        told = figures(lost, **stopped, **load)
+        own_ns = 10 * number + seq
+        one = there_and_back(lost, **told, last_frame_ns=148 * MS + own_ns)
+        yield replace(one, lives=(one.lives[0], replace(one.lives[1], **told)))
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    with RunStore.create(
-        tmp_path_factory.mktemp("exchanges"), "x", header_by(PROFILE, "embedded"), clock=Clock()
-    ) as store:
-        for number, planned in enumerate(PROFILE.plan(), start=1):
-            cell, spec = planned.cell, planned.spec
-            deployment_id = f"acts-{cell.path}-{cell.network}-{number}"
-            store.add_deployment(deployment_id, {"path": cell.path})
-            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
-            store.platform.note_records(deployment_id, {"dut1": place})
-            results = []
-            for seq in range(5):
-                lost = 90 + seq if spec.mode == FLUSH_FIRST else 0
-                stopped = {"stopped_frames": None} if spec.workload == FLOWS else {}
-                load = LOAD if spec.beside else {}
-                told = figures(lost, **stopped, **load)
-                own_ns = 10 * number + seq
-                one = there_and_back(lost, **told, last_frame_ns=148 * MS + own_ns)
-                results.append(replace(one, lives=(one.lives[0], replace(one.lives[1], **told))))
-            executed(store, planned, deployment_id, results)
-        store.close(None, "complete")
-    write_report(store.folder)
-    return store.folder
+    return acts_run(tmp_path_factory.mktemp("exchanges"), PROFILE, executions)
 
 
 @pytest.fixture

@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.unit.acts.test_moves import LOAD, figures, started, there_and_back
-from tests.unit.verify.test_acts_run import Clock, executed, forged, header_by
+from tests.unit.verify.acts_run import acts_run
+from tests.unit.verify.test_acts_run import forged
 
 from bmwg.methodology.kinds.acts import profile
-from bmwg.reports.render.page.report import write_report
-from bmwg.reports.store import RunStore
+from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
+from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.reports.verify.verify import verify_folder
-from bmwg.resources.run.guest_record import record_machine
 
 MOVES = profile.PROFILES.load("moves")
 MS = 1_000_000
 
 
+def executions(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
+    told = {}
+    if planned.spec.beside == "half-load":
+        told = {"told": LOAD} if planned.metric == "guest_start" else figures(**LOAD)
+    for seq in range(5):
+        yield (
+            started(**told, removed_ns=3200 * MS + 10 * number + seq)
+            if planned.metric == "guest_start"
+            else there_and_back(100 * number + seq, **told)
+        )
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    with RunStore.create(
-        tmp_path_factory.mktemp("moves"), "m", header_by(MOVES, "embedded"), clock=Clock()
-    ) as store:
-        for number, planned in enumerate(MOVES.plan(), start=1):
-            deployment_id = f"acts-pvp-moving-none-{number}"
-            evidence = {"path": "pvp-moving", "machine": {"accelerator": "tcg"}}
-            store.add_deployment(deployment_id, evidence)
-            record_machine(store, evidence, "qemu")
-            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
-            store.platform.note_records(deployment_id, {"dut1": place})
-            told = {}
-            if planned.spec.beside == "half-load":
-                told = {"told": LOAD} if planned.metric == "guest_start" else figures(**LOAD)
-            results = [
-                started(**told, removed_ns=3200 * MS + 10 * number + seq)
-                if planned.metric == "guest_start"
-                else there_and_back(100 * number + seq, **told)
-                for seq in range(5)
-            ]
-            executed(store, planned, deployment_id, results)
-        store.close(None, "complete")
-    write_report(store.folder)
-    return store.folder
+    return acts_run(tmp_path_factory.mktemp("moves"), MOVES, executions, {"accelerator": "tcg"})
 
 
 @pytest.fixture

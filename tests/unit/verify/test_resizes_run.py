@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.unit.acts.test_resizes import LESS, LOAD, ONE, SHARES, SPUN, TOLD, there_and_back
-from tests.unit.verify.test_acts_run import Clock, executed, forged, header_by
+from tests.unit.verify.acts_run import acts_run
+from tests.unit.verify.test_acts_run import forged
 
 from bmwg.methodology.kinds.acts import profile
-from bmwg.methodology.kinds.acts.records import CPUS, HALF_LOAD, POD_RESIZES, REPLICAS
-from bmwg.reports.render.page.report import write_report
-from bmwg.reports.store import RunStore
+from bmwg.methodology.kinds.acts.records import CPUS, HALF_LOAD, POD_RESIZES, REPLICAS, ActsResult, ActsSpec
+from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.reports.verify.verify import verify_folder
 
 PROFILE = profile.PROFILES.load("resize")
@@ -39,31 +40,21 @@ def figures(spec) -> tuple[dict[str, int], dict[str, int]]:
     return there | used | LOAD, back | used | WAY_BACK
 
 
+def executions(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
+    there, back = figures(planned.spec)
+    for seq in range(5):
+        one = there_and_back(told=there)
+        own_ns = 10 * number + seq  # that no two executions are the same
+        lives = (
+            replace(one.lives[0], last_frame_ns=one.lives[0].last_frame_ns + own_ns),
+            replace(one.lives[1], told=back),
+        )
+        yield replace(one, lives=lives)
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    with RunStore.create(
-        tmp_path_factory.mktemp("resizes"), "z", header_by(PROFILE, "embedded"), clock=Clock()
-    ) as store:
-        for number, planned in enumerate(PROFILE.plan(), start=1):
-            cell, spec = planned.cell, planned.spec
-            deployment_id = f"acts-{cell.path}-{cell.network}-{number}"
-            store.add_deployment(deployment_id, {"path": cell.path})
-            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
-            store.platform.note_records(deployment_id, {"dut1": place})
-            there, back = figures(spec)
-            results = []
-            for seq in range(5):
-                one = there_and_back(told=there)
-                own_ns = 10 * number + seq  # that no two executions are the same
-                lives = (
-                    replace(one.lives[0], last_frame_ns=one.lives[0].last_frame_ns + own_ns),
-                    replace(one.lives[1], told=back),
-                )
-                results.append(replace(one, lives=lives))
-            executed(store, planned, deployment_id, results)
-        store.close(None, "complete")
-    write_report(store.folder)
-    return store.folder
+    return acts_run(tmp_path_factory.mktemp("resizes"), PROFILE, executions)
 
 
 @pytest.fixture
