@@ -20,7 +20,7 @@ _HELPS = {
 _HELPS_OTHERS = {
     OutcomeType.AT_FLOOR: "a profile whose lowest load is lower",
     OutcomeType.AT_CEILING: "a profile whose highest load is higher",
-    OutcomeType.TESTER_LIMITED: "clients and origin on faster or other CPUs (docs/functions.md)",
+    OutcomeType.TESTER_LIMITED: "clients and origin on hosts of their own (docs/lab.md)",
 }
 _LONGER = "a profile with longer trials, which a buffer cannot carry"
 _Lacking = tuple[str, Outcome]  # words before the cell's name

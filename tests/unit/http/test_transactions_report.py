@@ -96,6 +96,8 @@ def test_an_answer_stands_with_its_function_tls_object_and_kpis(tmp_path: Path) 
     moved = replace(moved, type=OutcomeType.AT_CEILING, reason=reached)
     (line,) = unanswered(facts(replace(run, outcomes=[moved])))
     assert (line.why, line.helps) == (reached, "a profile whose highest load is higher")
+    (line,) = unanswered(facts(replace(run, outcomes=[replace(moved, type=OutcomeType.TESTER_LIMITED)])))
+    assert line.helps == "clients and origin on hosts of their own (docs/lab.md)"
     assert (
         "times at half of the rate found. After RFC 9411, section 7.8; 1 transaction a connection"
         in half.caption
