@@ -83,6 +83,15 @@ def test_frames_that_cross_to_another_lane_count_for_their_own(on_rings, spec, e
     assert stream.reordered_frames == 0  # between queues there is no order, within each it was kept
 
 
+def test_no_frame_comes_before_it_left(two_lanes):
+    """A frame that another CPU takes at once is stamped when it is in hand, not while it is waited for."""
+    two_lanes.attach(bed.linked("ring", ("cross=2", "cross=2")))
+    trials = [two_lanes.run(replace(SPEC, load_fps=2_000_000)) for _ in range(12)]
+    two_lanes.detach()
+    assert [trial.fault for trial in trials] == [None] * 12
+    assert all(trial.streams[0].latency.min_ns > 0 for trial in trials)
+
+
 @pytest.mark.parametrize("every", [1, 3])
 def test_a_second_copy_in_another_lane_is_a_duplicate(on_rings, every):
     result, told = on_rings(f"double={every}", SPEC)

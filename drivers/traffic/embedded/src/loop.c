@@ -3,6 +3,7 @@
 #include <time.h>
 #include <rte_ethdev.h>
 
+#include "clock.h"
 #include "crossing.h"
 #include "extra.h"
 #include "loop.h"
@@ -134,7 +135,7 @@ INLINE uint32_t receive(struct trial *t, unsigned int port, const bool several)
 				       BURST_LIMIT);
 	uint32_t stamp;
 
-	t->now = rte_rdtsc();
+	t->now = clock_after_frames();
 	stamp = (uint32_t)(t->now >> STAMP_SHIFT);
 	for (uint16_t i = 0; i < got; i++)
 		(several ? account_frame_of_lanes : account_frame)(t, port, rte_pktmbuf_mtod(frames[i], const uint8_t *),

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <rte_ethdev.h>
 
+#include "clock.h"
 #include "neighbour.h"
 #include "pattern.h"
 #include "phase.h"
@@ -198,7 +199,7 @@ static bool receive_all(struct pattern *p)
 		uint16_t got = rte_eth_rx_burst(ports[port].id, 0, frames, BURST_LIMIT);
 		uint32_t stamp;
 
-		p->now = rte_rdtsc();
+		p->now = clock_after_frames();
 		stamp = (uint32_t)(p->now >> STAMP_SHIFT);
 		for (uint16_t i = 0; i < got; i++)
 			account(p, port, rte_pktmbuf_mtod(frames[i], const uint8_t *), rte_pktmbuf_data_len(frames[i]), stamp);
