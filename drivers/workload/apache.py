@@ -33,14 +33,15 @@ ExtendedStatus On
 SetHandler server-status
 </Location>
 """
-# choice: by default it closes idle connections after 5 s, after 100 requests, and above some 770 of them
+# choice: by default it closes idle connections after 5 s, after 100 requests, above some 770 of them, and all
+# of them when no thread is idle: so all threads are there from the start
 WORKERS = """\
 KeepAliveTimeout 75
 MaxKeepAliveRequests 0
 AsyncRequestWorkerFactor 64
 ListenBacklog 4096
 ThreadsPerChild 64
-StartServers 4
+StartServers 16
 ServerLimit 16
 MaxRequestWorkers 1024
 MaxSpareThreads 1024
