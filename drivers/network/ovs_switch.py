@@ -189,10 +189,9 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
     commands = [["--may-exist", "add-br", bridge]]
     commands.append(["set", "bridge", bridge, "datapath_type=netdev", "fail-mode=secure"])
     if nic:
-        device = nic_device(config, nic, sum(1 for one in state["ports"].values() if one["nic"]))
         commands.append(["--may-exist", "add-port", bridge, nic])
-        options = [f"options:dpdk-devargs={device}", f"options:n_rxq={config['rx_queues']}"]
-        commands.append(["set", "interface", nic, "type=dpdk", *options])
+        number = sum(1 for one in state["ports"].values() if one["nic"])
+        commands.append(["set", "interface", nic, *nic_settings(config, nic, number)])
     commands.append(["add-port", bridge, port])
     commands.append(["set", "interface", port, "type=dpdkvhostuser"])
     state["ports"][port] = {"bridge": bridge, "nic": nic}
@@ -221,7 +220,17 @@ def settled(*, port: str) -> dict[str, JsonValue]:
     return {**_nic_status(recorded()["ports"][port]["nic"]), **standing(port=port)}
 
 
-def nic_device(config: dict[str, Any], nic: str, number: int) -> str:
+def nic_settings(config: dict[str, Any], nic: str, number: int) -> list[str]:
+    """Return the columns of a NIC that is a port by DPDK; it keeps its MTU, which the switch sets to 1500 else."""
+    return [
+        "type=dpdk",
+        f"options:dpdk-devargs={_device(config, nic, number)}",
+        f"options:n_rxq={config['rx_queues']}",
+        f"mtu_request={interfaces.mtu_octets(interface=nic)}",
+    ]
+
+
+def _device(config: dict[str, Any], nic: str, number: int) -> str:
     """Return DPDK's device for a NIC; `number` makes its name unique in the switch."""
     queues = config["rx_queues"]
     if config["nic_port"] == "af_xdp":

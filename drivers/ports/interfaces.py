@@ -75,6 +75,13 @@ def set_mtu(*, interface: str, mtu_octets: int) -> None:
         kernel.link("set", index=index(kernel, interface), mtu=mtu_octets)
 
 
+def mtu_octets(*, interface: str) -> int:
+    """Node function: return the MTU in octets (frame without Ethernet header and FCS)."""
+    with rtnetlink(f"read MTU of {interface}") as kernel:
+        (link,) = kernel.get_links(index(kernel, interface))
+        return int(link.get_attr("IFLA_MTU"))
+
+
 def release(*, interface: str) -> None:
     """Node function: take away what a program in user space leaves behind when it is killed: its XDP program
     and promiscuous mode. Idempotent; an interface that is not there is accepted.

@@ -34,9 +34,7 @@ def make(
     for number, nic in enumerate(nics):
         words += ["--", "add-port", bridge, nic]
         if dpdk:
-            device = ovs_switch.nic_device(config, nic, number)
-            options = [f"options:dpdk-devargs={device}", f"options:n_rxq={config['rx_queues']}"]
-            words += ["--", "set", "interface", nic, "type=dpdk", *options]
+            words += ["--", "set", "interface", nic, *ovs_switch.nic_settings(config, nic, number)]
     ovs_switch.configure(words=words)
     for nic in nics:
         if said := ovs_tools.read("interface", nic, "error"):

@@ -13,6 +13,7 @@ from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.platform_record import netlink
+from bmwg.drivers.ports import interfaces
 from bmwg.drivers.switch import bridge_calls, ovs_calls
 from bmwg.drivers.switch.settings import TableSettings
 from bmwg.drivers.testbed.file import load_testbed
@@ -38,6 +39,7 @@ pytestmark = [
 ]
 SWITCHES = ("linux-bridge", "ovs-netdev", pytest.param("ovs-dpdk", marks=pytest.mark.slow))
 BOUND = 64
+NICS = ("nic0", "nic1", "nic2", "nic3")
 every_switch = pytest.mark.parametrize("name", SWITCHES)
 
 
@@ -119,6 +121,22 @@ def test_a_mesh_of_four_goes_through_and_nothing_stays(bed, tester, name):
         assert [stream.lost_frames for stream in between_two.streams] == [0, 0]
         assert known == 4  # the addresses of the tester's ports, and no others
         assert seen(bed) == before
+
+
+@pytest.mark.parametrize("name", ["ovs-netdev", "ovs-dpdk"])
+def test_nics_keep_their_mtu(bed, name):
+    """A NIC made ready for oversized frames is so under the switch, and once it is given back."""
+    node = bed.node("dut1")
+    for nic in NICS:
+        node.call(interfaces.set_mtu, interface=nic, mtu_octets=1501)
+    try:
+        with deployed(bed, cell(name)):
+            under = [node.call(interfaces.mtu_octets, interface=nic) for nic in NICS]
+        after = [node.call(interfaces.mtu_octets, interface=nic) for nic in NICS]
+    finally:
+        for nic in NICS:
+            node.call(interfaces.set_mtu, interface=nic, mtu_octets=1500)
+    assert under == after == [1501] * 4
 
 
 @pytest.mark.parametrize("name", ["linux-bridge", "ovs-netdev", "ovs-dpdk"])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from bmwg.methodology.benchmarks import caching_capacity, congestion, forwarding_rate, learning_rate
+from bmwg.methodology.benchmarks.address_table import LEAST_TAUGHT_FPS
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.profiles import load_profile
@@ -406,3 +407,19 @@ def test_each_measurement_has_its_patterns():
     }
     for name in names[1:]:
         assert measurement(name).cost(profile, cell("address-table-4"), 100_000).trials > 0
+
+
+@pytest.mark.parametrize("name", ["rfc2889", "rfc2889-quick"])
+def test_addresses_of_a_shipped_profile_fit_its_tables_and_are_asked_for_before_they_age(name):
+    profile = load_profile(name)
+    said = profile.benchmarks["learning_rate"]
+    slowest_s = said["addresses"] / said.get("least_fps", LEAST_TAUGHT_FPS)
+    tables = [
+        {key.rsplit(".", 1)[-1]: levels for key, levels in plan.axes.items()}
+        for plan in profile.suite_paths["rfc2889"]
+        if "address-table-4" in plan.axes.get("pattern", ())
+    ]
+    assert tables
+    for table in tables:
+        assert said["addresses"] < min(table["table_entries"])
+        assert 2 * slowest_s < min(table["ageing_s"])
