@@ -221,7 +221,7 @@ def settled(*, port: str) -> dict[str, JsonValue]:
 
 
 def nic_settings(config: dict[str, Any], nic: str, number: int) -> list[str]:
-    """Return the columns of a NIC that is a port by DPDK; it keeps its MTU, which the switch sets to 1500 else."""
+    """Return the columns of a NIC that is a port by DPDK; it keeps its MTU, 1500 unless it is asked for."""
     return [
         "type=dpdk",
         f"options:dpdk-devargs={_device(config, nic, number)}",
