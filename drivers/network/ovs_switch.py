@@ -161,8 +161,8 @@ def stop(*, owner: str) -> None:
                 process.reap(state[name]["pid"], deadline_s=COMMAND_DEADLINE_S)
     process.terminate_owned(owner=owner)
     if state and state["owner"] == owner:
-        for nic in {one["nic"] for one in state.get("ports", {}).values() if one["nic"]}:
-            interfaces.release(interface=nic)  # DPDK's packet sockets leave it promiscuous
+        for nic, mtu_octets in state.get("mtu_octets", {}).items():
+            interfaces.release(interface=nic, mtu_octets=mtu_octets)  # DPDK leaves it promiscuous
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 
@@ -192,6 +192,7 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
         commands.append(["--may-exist", "add-port", bridge, nic])
         number = sum(1 for one in state["ports"].values() if one["nic"])
         commands.append(["set", "interface", nic, *nic_settings(config, nic, number)])
+        kept(state, nic)
     commands.append(["add-port", bridge, port])
     commands.append(["set", "interface", port, "type=dpdkvhostuser"])
     state["ports"][port] = {"bridge": bridge, "nic": nic}
@@ -221,13 +222,14 @@ def settled(*, port: str) -> dict[str, JsonValue]:
 
 
 def nic_settings(config: dict[str, Any], nic: str, number: int) -> list[str]:
-    """Return the columns of a NIC that is a port by DPDK; it keeps its MTU, 1500 unless it is asked for."""
-    return [
-        "type=dpdk",
-        f"options:dpdk-devargs={_device(config, nic, number)}",
-        f"options:n_rxq={config['rx_queues']}",
-        f"mtu_request={interfaces.mtu_octets(interface=nic)}",
-    ]
+    """Return the columns of a NIC that is a port by DPDK."""
+    device = _device(config, nic, number)
+    return ["type=dpdk", f"options:dpdk-devargs={device}", f"options:n_rxq={config['rx_queues']}"]
+
+
+def kept(state: dict[str, Any], nic: str) -> None:
+    """Keep the MTU of a NIC for whoever takes it back from the switch, which sets it to 1500."""
+    state.setdefault("mtu_octets", {}).setdefault(nic, interfaces.mtu_octets(interface=nic))
 
 
 def _device(config: dict[str, Any], nic: str, number: int) -> str:

@@ -82,12 +82,15 @@ def mtu_octets(*, interface: str) -> int:
         return int(link.get_attr("IFLA_MTU"))
 
 
-def release(*, interface: str) -> None:
+def release(*, interface: str, mtu_octets: int = 0) -> None:
     """Node function: take away what a program in user space leaves behind when it is killed: its XDP program
-    and promiscuous mode. Idempotent; an interface that is not there is accepted.
+    and promiscuous mode, and its MTU where another one is named. Idempotent; an interface that is not there is
+    accepted.
     """
     with rtnetlink(f"release {interface}") as kernel:
         if found := kernel.link_lookup(ifname=interface):
+            if mtu_octets:
+                kernel.link("set", index=found[0], mtu=mtu_octets)
             kernel.link("set", index=found[0], flags=0, change=_IFF_PROMISC)
             kernel.link("set", index=found[0], xdp_fd=-1)
 

@@ -26,6 +26,8 @@ def make(
     """
     state = ovs_switch.ensure(config, owner)
     state["ports"] = {nic: {"bridge": bridge, "nic": nic} for nic in nics}
+    for nic in nics:
+        ovs_switch.kept(state, nic)
     ovs_switch.record(state)
     settings = ["datapath_type=netdev", "fail-mode=standalone", f"other_config:mac-aging-time={ageing_s}"]
     settings += [f"other_config:mac-table-size={entries}"] if entries else []
