@@ -84,7 +84,7 @@ def mtu_octets(*, interface: str) -> int:
 
 def release(*, interface: str, mtu_octets: int = 0) -> None:
     """Node function: take away what a program in user space leaves behind when it is killed: its XDP program
-    and promiscuous mode, and its MTU where another one is named. Idempotent; an interface that is not there is
+    and promiscuous mode, and its MTU where another one is named. Idempotent; an interface that is gone is
     accepted.
     """
     with rtnetlink(f"release {interface}") as kernel:
