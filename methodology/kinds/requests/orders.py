@@ -124,7 +124,7 @@ def orders(measured: Sequence[Times]) -> tuple[Order, ...]:
     found = []
     for place in dict.fromkeys(_place(times.cell) for times in timed):
         for pair in _FASTER_FIRST:
-            first, second = reversed(pair) if _routing_last(place, pair) else pair
+            first, second = (_NAT, _ROUTED) if _routing_last(place, pair) else pair
             a, b = by_place.get((place, first)), by_place.get((place, second))
             if a is not None and b is not None:
                 found.append(
