@@ -114,9 +114,7 @@ def test_a_stream_that_goes_around_the_path_is_no_measurement(bed):
 @pytest.mark.parametrize("transport", list(Transport))
 def test_a_round_trip_whose_answers_come_by_another_way_is_no_measurement(bed, transport):
     """Requests keep to the path; the second pod has a wire of its own back to the first one."""
-    asked = spec(
-        workload="sockperf", exchange=Exchange.PING_PONG, transport=transport, message_octets=1024
-    )
+    asked = spec(workload="sockperf", exchange=Exchange.PING_PONG, transport=transport, message_octets=1024)
     made = Sockperf([bed.node(node.name) for node in bed.testbed.nodes])
     if missing := made.probe():
         pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")

@@ -17,7 +17,6 @@ from bmwg.reports.kinds.requests.order_tables import order_section
 from bmwg.reports.published.figures import tables
 from bmwg.reports.render.forms.rst import restructured
 
-
 ROUTED_FIRST = {"docker_routed": 100.0, "docker_nat": 200.0}
 
 
