@@ -95,7 +95,8 @@ def offered(workload, between, asked: StreamsSpec):
     first = crossings.look(between.crossed)
     result = workload.run(asked)
     last = crossings.look(between.crossed)
-    return replace(result, wall_ns=1, crossings=crossings.between(between.crossed, (asked.way,), first, last))
+    went = crossings.between(between.crossed, asked.payload_ways, first, last)
+    return replace(result, wall_ns=1, crossings=went)
 
 
 def programs_of(between) -> list[tuple[int, list[bytes]]]:

@@ -87,6 +87,7 @@ def test_each_request_is_answered_by_the_form_over_every_interface(bed, hosting,
         assert found.faults == ()
         assert STREAMS.assessed(asked, found).validity is Validity.VALID, found
         assert found.round_trips > 0
+        assert len(found.crossings) == 2 * len(between.crossed)  # requests, and answers
         assert all(one.octets >= found.received_octets > 0 for one in found.crossings)
 
 

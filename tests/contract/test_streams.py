@@ -21,10 +21,11 @@ from bmwg.drivers.nodes import process
 from bmwg.drivers.platform_record.deployment import take_between
 from bmwg.drivers.watch.isolation import require_closed
 from bmwg.drivers.workload.iperf3 import PORT, Iperf3
+from bmwg.drivers.workload.sockperf import Sockperf
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
-from bmwg.methodology.kinds.streams.records import Way
+from bmwg.methodology.kinds.streams.records import Exchange, Transport, Way
 from bmwg.methodology.records import ENGINES, Validity
 
 pytestmark = needs("iperf3")
@@ -108,6 +109,31 @@ def test_a_stream_that_goes_around_the_path_is_no_measurement(bed):
         judged = STREAMS.assessed(spec(), found)
         assert judged.validity is Validity.INCONSISTENT
         assert "pod0/net0 carried" in judged.reason
+
+
+@pytest.mark.parametrize("transport", list(Transport))
+def test_a_round_trip_whose_answers_come_by_another_way_is_no_measurement(bed, transport):
+    """Requests keep to the path; the second pod has a wire of its own back to the first one."""
+    asked = spec(workload="sockperf", exchange=Exchange.PING_PONG, transport=transport, message_octets=1024)
+    made = Sockperf([bed.node(node.name) for node in bed.testbed.nodes])
+    if missing := made.probe():
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with path_of(bed, "p2p", "bridge").between_pods() as between:
+        mine, other = between.ends
+        peer = ("peer", "name", "around1", "netns", str(other.pod.pid))
+        ip(mine.pod.pid, "link", "add", "around0", "type", "veth", *peer)
+        ip(mine.pod.pid, "link", "set", "around0", "up")
+        ip(other.pod.pid, "link", "set", "around1", "up")
+        ip(other.pod.pid, "route", "add", f"{mine.address}/32", "dev", "around1")
+        found = offered(made, between, asked)
+        assert found.faults == ()
+        assert found.round_trips > 0
+        forward = [one for one in found.crossings if not one.at.endswith(", back")]
+        assert forward
+        assert all(one.octets >= found.received_octets for one in forward)
+        judged = STREAMS.assessed(asked, found)
+        assert judged.validity is Validity.INCONSISTENT
+        assert "pod0/net0, back carried" in judged.reason
 
 
 def test_a_server_that_is_killed_is_a_fault_in_the_programs_words(bed):

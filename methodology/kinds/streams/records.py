@@ -89,6 +89,11 @@ class StreamsSpec:
             raise ValueError(f"pods: expected {PAIR} with exchange {self.exchange}, found {self.pods}")
 
     @property
+    def payload_ways(self) -> tuple[Way, ...]:
+        """Directions in which payload goes; the interfaces of the path have to carry it in each of them."""
+        return (self.way,) if self.exchange is Exchange.BULK else (Way.FORWARD, Way.REVERSE)
+
+    @property
     def processes(self) -> int:
         """Processes of an all-to-all test in all pods together."""
         return self.parallel * self.pods

@@ -55,6 +55,7 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
             lines += paragraph(_conditions(mine[0], entry.get("source", "")))
             curves = sweeps if experiment in SWEPT else message_curves
             lines += curves.lines(run, experiment, mine, figure)
+            lines += sweeps.grounds(run, mine) if experiment in SERVED and experiment not in SWEPT else []
             lines += _answers(run, mine)
             lines += _compared(run, mine)
             lines += collective.lines(run, mine)
@@ -89,9 +90,9 @@ def _place(run: Run, one: Answered) -> str:
     if vnic := dict(cell.axes).get(AXIS):
         made = accelerator_of(run, one.deployment)
         return f"{cell.path}, {cell.network}, vNIC {vnic}" + (f", {made}" if made else "")
-    if cell.hosting == POD:
-        return f"{cell.path}, {cell.network}"
-    return f"{cell.path}, {sweeps.form_of(run, one)}"
+    if _experiment(one) in SERVED:
+        return f"{cell.path}, {sweeps.form_of(run, one)}"
+    return f"{cell.path}, {cell.network}"
 
 
 def _conditions(one: Answered, source: str) -> str:

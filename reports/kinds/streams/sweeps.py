@@ -58,8 +58,8 @@ _EQUAL = (
 )
 _UNEQUAL = (
     "A pod has a cgroup of its own, and with it a share of the CPU that other programs of the machine cannot "
-    "take. Native programs here have none. On a machine that does anything else meanwhile native is "
-    "therefore too low and each ratio too high: a pod above native shows this, not a faster pod."
+    "take. Native programs here have none. On a machine that does anything else meanwhile native therefore "
+    "does worse than it can: a pod that does better than native shows this, not a faster pod."
 )
 
 
@@ -79,6 +79,18 @@ def form_of(run: Run, one: Answered) -> str:
     found = places.machine(run, one).get("accelerator")
     under = f" under {str(found).upper()}" if found else ""
     return words.get(cell.hosting, cell.hosting) + under
+
+
+def grounds(run: Run, answers: Sequence[Answered]) -> list[Block]:
+    """Say what forms of a server had alike, in which order they were measured, and where both ends ran."""
+    forms: dict[str, list[Answered]] = {}
+    for answer in sorted(answers, key=lambda each: each.outcome.cell.hosting != BAREMETAL):
+        forms.setdefault(form_of(run, answer), []).append(answer)
+    return [
+        *paragraph(_EQUAL if _limited(run, answers) else _UNEQUAL),
+        *paragraph(_IN_TURNS if turns.claimed(run) else _IN_A_ROW),
+        *places.lines(run, forms),
+    ]
 
 
 def lines(
@@ -110,12 +122,7 @@ def lines(
     for form in shown:
         head += [f"{form}, Mbit/s"] + ([f"{form} : native"] if form not in {base, *alone} else [])
         head += ["okay rate"] if spec.transport is Transport.UDP else []
-    out = [
-        *paragraph(_NOT_SEEN[spec.transport]),
-        *paragraph(_EQUAL if _limited(run, answers) else _UNEQUAL),
-        *paragraph(_IN_TURNS if turns.claimed(run) else _IN_A_ROW),
-    ]
-    out += places.lines(run, {form: list(by_size.values()) for form, by_size in found.items()})
+    out = [*paragraph(_NOT_SEEN[spec.transport]), *grounds(run, answers)]
     besides = _besides(run, held, base) if base else {}
     out += figure(_name(experiment)) if besides else []
     out += (

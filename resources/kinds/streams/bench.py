@@ -23,7 +23,7 @@ from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import GOODPUT, OPERATION, TRANSLATED
-from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Way
+from bmwg.methodology.kinds.streams.records import StreamsResult, StreamsSpec
 from bmwg.methodology.records import GUEST, NOTHING, Cell, Outcome, OutcomeType
 from bmwg.reports.store.redact import redact
 from bmwg.resources.kinds.repeated.bed_bench import BedBench
@@ -301,15 +301,10 @@ def between_looks(between: BetweenPods, workload: StreamsWorkload) -> Callable[[
             first = crossings.look(crossed)
             result = workload.run(spec)
             last = crossings.look(crossed)
-        went = crossings.between(crossed, _ways(spec), first, last)
+        went = crossings.between(crossed, spec.payload_ways, first, last)
         return replace(result, crossings=went, faults=(*result.faults, *off))
 
     return run
-
-
-def _ways(spec: StreamsSpec) -> tuple[Way, ...]:
-    """Return the directions in which payload goes; each of them is held against the counters."""
-    return (Way.FORWARD, Way.REVERSE) if spec.exchange is Exchange.ALL_TO_ALL else (spec.way,)
 
 
 def _unanswered(path: PodPathDriver | None, planned: Planned[StreamsSpec]) -> Missing | None:

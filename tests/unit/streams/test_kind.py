@@ -9,7 +9,7 @@ import pytest
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
-from bmwg.methodology.kinds.streams.records import Crossing, Exchange, StreamsResult, Transport
+from bmwg.methodology.kinds.streams.records import Crossing, Exchange, StreamsResult, Transport, Way
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.schemas.validation import problems
@@ -38,6 +38,18 @@ def result(octets: int = 250 * MB, **changes) -> StreamsResult:
 
 def spec(planned=TCP, number: int = 1):
     return replace(planned.spec, number=number)
+
+
+@pytest.mark.parametrize(
+    ("exchange", "ways"),
+    [
+        (Exchange.BULK, (Way.REVERSE,)),
+        (Exchange.PING_PONG, (Way.FORWARD, Way.REVERSE)),
+        (Exchange.ALL_TO_ALL, (Way.FORWARD, Way.REVERSE)),
+    ],
+)
+def test_payload_has_to_cross_the_path_in_each_direction_in_which_it_goes(exchange, ways) -> None:
+    assert replace(spec(), exchange=exchange, way=Way.REVERSE).payload_ways == ways
 
 
 @pytest.mark.parametrize(

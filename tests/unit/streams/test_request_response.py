@@ -95,7 +95,7 @@ def test_a_form_is_held_against_native_of_its_block_and_a_translated_one_against
     rows = rows_of(run, answers)
     (docker,) = [row for row in rows if row.startswith("client-server, docker")]
     assert "- client-server, native - 1.500 (1.500 to 1.500, 5 blocks; higher)" in docker
-    (pod,) = [row for row in rows if row.startswith("client-server, bridge")]
+    (pod,) = [row for row in rows if row.startswith("client-server, pod, bridge")]
     assert "1.100 (1.100 to 1.100, 5 blocks; higher)" in pod
     assert not [row for row in rows if row.startswith(("client-server, kvm", "client-server, native"))]
 
@@ -105,6 +105,23 @@ def test_forms_that_took_no_turns_are_told_as_deployments_of_different_times() -
     assert any("of these deployments" in row for row in rows)
     (docker,) = [row for row in rows if row.startswith("client-server, docker")]
     assert docker.endswith("1.500 - no difference shown")  # what drifted over the blocks hides it
+
+
+def test_the_report_says_where_both_ends_ran_and_what_a_translated_guest_shows(monkeypatch) -> None:
+    run, answers = read(claim=True)
+    limits = {"cpuset_cpus": "1", "cpu_shares": 1024, "memory_limit_octets": 256 << 20}
+    for told in run.platform["deployments"].values():
+        told["native_programs"] = {"client": {**limits, "cpuset_cpus": "0"}, "server": limits}
+    run.profile |= {"experiments": [{"id": "tcp_rr", "title": "Request and response over TCP"}]}
+    monkeypatch.setattr(section, "has_answers", lambda *_: True)
+    monkeypatch.setattr(section, "answers_of", lambda *_: answers)
+    monkeypatch.setattr(section, "without_numbers", lambda *_: [])
+    monkeypatch.setattr(section.beside, "lines", lambda *_: [])
+    page = " ".join(restructured(section.section(run, lambda name: [])).replace("\\", "").split())
+    where = page[page.index("Forms took turns") : page.index("Metric round_trip_time")]
+    assert "native, CPU 0, shares 1024, memory 256 MiB, a cgroup of its own" in where
+    assert "ran under TCG, which translates its instructions" in where
+    assert "guest of QEMU" in where
 
 
 @pytest.mark.parametrize("experiment", ["tcp_rr", "udp_rr"])
