@@ -113,6 +113,7 @@ class HalfLoad:
         return {
             "carried_fps": self.carried_fps,
             "beside_fps": self.frames.fps,
+            "beside_window_ns": until_ns - from_ns,
             "sender_limited": int(self.frames.sender_limited),
             "beside_offered_frames": offered,
             "beside_received_frames": received,

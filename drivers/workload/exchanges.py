@@ -21,7 +21,7 @@ from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload import exchanged_flows, exchanged_rules
 from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
-from bmwg.drivers.workload.lost_frames import fared, loss, until
+from bmwg.drivers.workload.lost_frames import counted, fared, loss, until
 from bmwg.drivers.workload.marked_frames import MARKS, ByMark, MarkedBeside, MarkedFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.methodology.errors import DriverError, ToolkitError
@@ -165,12 +165,12 @@ class _Exchange:
             raise fared(error, frames, asked_ns, spec.first_frame_s) from error
         ready_ns = time.monotonic_ns()
         first = until(lambda: frames.first_by(new, asked_ns), spec.first_frame_s)
-        until(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None, spec.first_frame_s)
-        by_frames = frames.outage(asked_ns, time.monotonic_ns())
+        since_ns = time.monotonic_ns()  # of the first frame by it, which may come long after it is confirmed
+        by_frames = counted(frames, asked_ns, since_ns=since_ns, within_s=spec.first_frame_s)
         beside = {} if self._beside is None else self._beside.told(asked_ns, by_frames[0])
         until_ns = time.monotonic_ns()
         after = self._side(new)
-        counted = {name: self._first[name] - count for name, count in before.counts.items()}
+        amid = {name: self._first[name] - count for name, count in before.counts.items()}
         passed = [one.between(from_ns, time.monotonic_ns()) for one in self._senders]
         told = {
             "before_came_frames": before.came,
@@ -180,11 +180,11 @@ class _Exchange:
             "wrong_rule_frames": before.by_others + after.by_others,
             "sent_frames": sum(offered for offered, _ in passed),
             "came_frames": sum(received for _, received in passed),
-            "counted_frames": sum(counted.values()) + after.by_rule + after.by_others,
+            "counted_frames": sum(amid.values()) + after.by_rule + after.by_others,
             "stale_frames": sum(one.came(old, ready_ns, until_ns) for one in self._senders),
         }
         if self._by.counts_at_once:
-            told["stopped_frames"] = counted["stopped"]
+            told["stopped_frames"] = amid["stopped"]
         if TABLE_FLUSHED in steps:
             flushed = steps[TABLE_FLUSHED], steps[TABLE_LOADING]
             told["came_when_flushed_frames"] = sum(one.came(old, *flushed) for one in self._senders)

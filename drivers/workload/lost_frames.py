@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TypeVar
 
 from bmwg.drivers.api.protocols import TesterPort
@@ -53,13 +54,28 @@ def until(look: Callable[[], _ValueT | None], within_s: float) -> _ValueT | None
     return found
 
 
+def counted(frames: MovingFrames, asked_ns: int, *, since_ns: int, within_s: float) -> tuple[int, Outage]:
+    """Wait until half a second after a time has no loss, and count the frames from the request until then.
+
+    Where that does not come about, it was not seen when the outage ended, and it has no end.
+    """
+    settled = until(lambda: frames.settled_since(since_ns, time.monotonic_ns()) or None, within_s)
+    return seen_to_its_end(frames, asked_ns, settled is not None)
+
+
+def seen_to_its_end(frames: MovingFrames, asked_ns: int, settled: bool) -> tuple[int, Outage]:
+    """Count the frames from the request until now; without an end of their outage unless they are settled."""
+    until_ns, out = frames.outage(asked_ns, time.monotonic_ns())
+    return until_ns, out if settled else replace(out, again_ns=None)
+
+
 def fared(error: ToolkitError, frames: MovingFrames, asked_ns: int, within_s: float) -> ToolkitError:
     """Return the error with what came of the frames meanwhile: what was before may stand, or nothing."""
     failed_ns = time.monotonic_ns()
     goes_on = until(lambda: frames.settled_since(failed_ns, time.monotonic_ns()) or None, within_s)
     _, out = frames.outage(asked_ns, time.monotonic_ns())
     said = "all come again" if goes_on else "they do not come again"
-    lost = f"{out.offered - out.received} of {out.offered} frames were lost meanwhile"
+    lost = f"{out.lost} of {out.offered} frames were lost meanwhile"
     kind = type(error) if isinstance(error, (TestbedError, DriverError)) else DriverError
     found = f"{error.found}; {lost}, {said}"
     return kind(error.error_id, error.what, expected=error.expected, found=found, hint=error.hint)

@@ -19,7 +19,7 @@ from bmwg.drivers.ports import interfaces
 from bmwg.drivers.workload import announcements
 from bmwg.drivers.workload.announcements import Announcements
 from bmwg.drivers.workload.beside_frames import HalfLoad
-from bmwg.drivers.workload.lost_frames import fared, loss, offered, steady, until
+from bmwg.drivers.workload.lost_frames import fared, loss, offered, seen_to_its_end, steady, until
 from bmwg.drivers.workload.moving_frames import MovingFrames, Outage
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.methodology.errors import DriverError, ToolkitError
@@ -89,11 +89,10 @@ class _Moved:
         try:
             self._awaited(lambda: frames.first_since(resumed_ns))
             # what is steady is told of half a second that lies wholly after the move
-            self._awaited(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None)
+            settled = self._awaited(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None)
         except ToolkitError as error:
             raise fared(error, frames, asked_ns, 0.0) from error
-        now_ns = time.monotonic_ns()
-        by_frames = frames.outage(asked_ns, now_ns)
+        by_frames = seen_to_its_end(frames, asked_ns, settled)
         move.told["forwarded_there_frames"] = forwarded(self._guest) - counted
         if self._beside is not None:
             move.told |= self._beside.told(asked_ns, by_frames[0])
@@ -102,11 +101,17 @@ class _Moved:
         left_ns = time.monotonic_ns()
         return self._told(move, by_frames, before, ready_ns, leave_ns, left_ns)
 
-    def _awaited(self, seen: Callable[[], object | None]) -> None:
-        """Wait until frames show it, as long as the guest runs. Raises TestbedError MOVE-06."""
+    def _awaited(self, seen: Callable[[], object | None]) -> bool:
+        """Wait until frames show it, as long as the guest runs; tells whether they did.
+
+        Raises TestbedError MOVE-06.
+        """
         end_s = time.monotonic() + self._spec.first_frame_s
-        while until(seen, _LOOK_AT_GUEST_S) is None and time.monotonic() < end_s:
+        while until(seen, _LOOK_AT_GUEST_S) is None:
+            if time.monotonic() >= end_s:
+                return False
             self._guest.require_running()
+        return True
 
     def _told(
         self,

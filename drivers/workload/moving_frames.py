@@ -17,14 +17,21 @@ class Outage:
     """What came of the frames of a time: counts, and times of the monotonic clock in ns.
 
     `before_ns` is when the last frame was offered that came before the first that was lost, `stopped_ns` when
-    the latter was, `again_ns` when the first came after the last that was lost; None where none was.
+    the latter was, `again_ns` when the first came after the last that was lost; None where none was. A frame
+    that went round, and did not come by the path as well, is `bypassed` and not lost.
     """
 
     offered: int
     received: int
+    bypassed: int
     before_ns: int | None
     stopped_ns: int | None
     again_ns: int | None
+
+    @property
+    def lost(self) -> int:
+        """How many neither came nor went round."""
+        return self.offered - self.received - self.bypassed
 
 
 class MovingFrames(OfferedFrames):
@@ -118,16 +125,18 @@ class MovingFrames(OfferedFrames):
         until_ns = now_ns - _MARGIN_NS
         with self._lock:
             mine = sorted(one for one in self._since(from_ns) if self._sent[one] <= until_ns)
-            lost = [one for one in mine if one not in self._received]
+            came = [one for one in mine if one in self._received]
+            round_it = [one for one in mine if one in self._bypassed and one not in self._received]
+            lost = sorted({*mine} - {*came} - {*round_it})
             before = stopped = again = None
             if lost:
-                came = [one for one in mine if one in self._received]
                 before = max((self._sent[one] for one in came if one < lost[0]), default=None)
                 stopped = self._sent[lost[0]]
                 again = min((self._received[one] for one in came if one > lost[-1]), default=None)
         return until_ns, Outage(
             offered=len(mine),
-            received=len(mine) - len(lost),
+            received=len(came),
+            bypassed=len(round_it),
             before_ns=before,
             stopped_ns=stopped,
             again_ns=again,
@@ -145,13 +154,13 @@ class MovingFrames(OfferedFrames):
         `odd` are the oddities as they were before it.
         """
         until_ns, out = counted
-        now = self.oddities
+        reordered, _ = self.oddities
         first_ns, not_before_ns = first if first is not None and first[0] <= until_ns else (None, None)
         return Seen(
             offered=out.offered,
             received=out.received,
-            reordered=now[0] - odd[0],
-            bypassed=now[1] - odd[1],
+            reordered=reordered - odd[0],
+            bypassed=out.bypassed,
             not_before_ns=not_before_ns,
             first_ns=first_ns,
             last_ns=last_ns,

@@ -184,9 +184,9 @@ class OfferedFrames:
 
     @property
     def oddities(self) -> tuple[int, int]:
-        """How many came after a later one, and how many went round, since `begin`."""
+        """How many came after a later one, and how many went round and came by no path, since `begin`."""
         with self._lock:
-            return self._reordered, len(self._bypassed)
+            return self._reordered, len(self._bypassed - self._received.keys())
 
     def stopped(self) -> tuple[int, int, int] | None:
         """Say between which frames they stopped, of those that were offered since `begin`.

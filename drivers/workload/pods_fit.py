@@ -108,8 +108,7 @@ def _life(one: _Standing, began_ns: int, remove_asked_ns: int, removed_ns: int) 
         steps={name: at_ns for name, at_ns in one.steps.items() if at_ns >= one.asked_ns},
         moments={"ready_ns": one.ready_ns, "remove_asked_ns": remove_asked_ns, "removed_ns": removed_ns},
     )
-    life = replace(life, host=one.host)
-    return life if one.forwards else without_frame(life)
+    return replace(life, host=one.host) if one.forwards else without_frame(life)
 
 
 _: type[ActsWorkload] = PodsFit

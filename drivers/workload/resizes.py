@@ -15,7 +15,7 @@ from typing import Protocol
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.workload.beside_frames import BesideFrames, HalfLoad
-from bmwg.drivers.workload.lost_frames import fared, loss, offered, steady, until
+from bmwg.drivers.workload.lost_frames import counted, fared, loss, offered, steady, until
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import Ground, OfActs, life_of
 from bmwg.methodology.errors import TestbedError, ToolkitError
@@ -98,6 +98,7 @@ def _life(
     spec: ActsSpec,
     began_ns: int,
 ) -> Life:
+    _require(what, had, spec.first_frame_s)
     odd = frames.oddities
     asked_ns = time.monotonic_ns()
     try:
@@ -105,15 +106,14 @@ def _life(
     except ToolkitError as error:
         raise fared(error, frames, asked_ns, spec.first_frame_s) from error
     ready_ns = steps[SIZE_REACHED]
-    counted = what.forwarded()
+    before = what.forwarded()
     first = until(lambda: frames.first_since(ready_ns), spec.first_frame_s)
     what.complete()
     done_ns = time.monotonic_ns()
-    until(lambda: frames.settled_since(done_ns, time.monotonic_ns()) or None, spec.first_frame_s)
-    by_frames = frames.outage(asked_ns, time.monotonic_ns())
+    by_frames = counted(frames, asked_ns, since_ns=done_ns, within_s=spec.first_frame_s)
     sizes = {"had": had, "asked": asked, "actual": what.size()}  # it is in force still
     told = {f"{name}_{spec.size_unit}": size for name, size in sizes.items()}
-    told["forwarded_frames"] = what.forwarded() - counted
+    told["forwarded_frames"] = what.forwarded() - before
     told |= {} if beside is None else beside.told(asked_ns, by_frames[0])
     seen = frames.amid(by_frames, first, frames.last_before(ready_ns, asked_ns), odd)
     more_steps, figures = what.shown(frames, None if beside is None else beside.frames, asked_ns)
@@ -125,6 +125,17 @@ def _life(
         moments={"ready_ns": ready_ns},
     )
     return replace(life, told=told | figures)
+
+
+def _require(what: Resizable, had: int, within_s: float) -> None:
+    """Wait until it has the size that it is told to have had. Raises TestbedError RESIZE-01."""
+    if until(lambda: (what.size() == had) or None, within_s) is None:
+        raise TestbedError(
+            "RESIZE-01",
+            what.name,
+            expected=f"{had}, before another size is asked for",
+            found=f"{what.size()}",
+        )
 
 
 def _resized(what: Resizable, had: int, asked: int, within_s: float) -> dict[str, int]:

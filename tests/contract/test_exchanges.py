@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,7 @@ ON = [
     pytest.param("switch", id="flows-of-a-switch", marks=[NO_SWITCH, pytest.mark.slow]),
 ]
 GAP_S = 0.3
+LATE_S = 0.8
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +123,33 @@ def test_an_exchange_as_one_drops_nothing_and_its_counts_are_those_of_the_tester
         assert life.told.get("stopped_frames", 0) == 0
         if not life.lost_frames:
             assert life.told["counted_frames"] == life.told["sent_frames"]
+
+
+def test_rules_that_take_hold_long_after_they_are_confirmed_have_their_first_frame_then(
+    exchanged, monkeypatch
+) -> None:
+    """Frames were steady by the old ones, and were counted until that: the first by the new ones was late."""
+    real = FilterExchanges.exchange
+    later: list[threading.Timer] = []
+
+    def exchange(self, place, *, entries, mark, flush_first):
+        def loaded():
+            return real(self, place, entries=entries, mark=mark, flush_first=flush_first)
+
+        if not later:  # the rules that stand at first
+            later.append(threading.Timer(0.0, lambda: None))
+            return loaded()
+        now_ns = time.monotonic_ns()
+        later.append(threading.Timer(LATE_S, loaded))
+        later[-1].start()
+        return {TABLE_LOADING: now_ns, TABLE_LOADED: now_ns + 1}
+
+    monkeypatch.setattr(FilterExchanges, "exchange", exchange)
+    (life,) = exchanged("node", asked("node", cycles=1), lies=True).lives
+    later[-1].join()
+    assert life.start_ns is not None
+    assert life.start_ns > LATE_S * 1e9
+    assert life.told["stale_frames"] > 0
 
 
 @pytest.mark.parametrize("path", ON)

@@ -78,7 +78,7 @@ def test_a_pod_that_does_not_forward_is_no_pod_to_start_beside(lived, monkeypatc
     monkeypatch.setattr(
         pod_batches,
         "pod_wanted",
-        lambda ground, at: (replace(real(ground, at)[0], forwarding=False), real(ground, at)[1]),
+        lambda *asked: (replace(real(*asked)[0], forwarding=False), real(*asked)[1]),
     )
     monkeypatch.setattr(
         "bmwg.drivers.workload.offered_frames.OfferedFrames.wait", lambda self, within_s: False

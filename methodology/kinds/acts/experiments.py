@@ -27,11 +27,14 @@ class Answer(StrEnum):
     STARTS = "starts"  # the time of each from its request to its first frame
     RATE = "rate"  # lives in a second
     BATCHES = "batches"  # the time from the first request until all forward
-    OUTAGES = "outages"  # the time of each without frames
+    OUTAGES = "outages"  # the time of each without frames, there and back
     ATTEMPTS = "attempts"  # the share of starts that came to forward, and why others did not
     EXCHANGES = "exchanges"  # the time of each until frames come by the new configuration, and what it lost
     RESIZES = "resizes"  # the same of a size, there and back
     FIT = "fit"  # how many forward beside each other before one fails
+
+
+THERE_AND_BACK = (Answer.OUTAGES, Answer.RESIZES)  # of acts by turns, whose ways have a figure each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,11 @@ POLICY = Experiment(
     headline=False,
 )
 DRAIN = Experiment(
-    test_id="LC-DRAIN-1", metric="node_drain", places=(_KEPT_UP,), path=DRAIN_PATH, answer=Answer.OUTAGES
+    test_id="LC-DRAIN-1",
+    metric="node_drain",
+    places=(_KEPT_UP, replace(_KEPT_UP, part="back")),
+    path=DRAIN_PATH,
+    answer=Answer.OUTAGES,
 )
 SERVER_START = Experiment(
     test_id="LC-START-2", metric="server_start", places=_LIFE, path=SERVER_PATH, hosting=VM
@@ -89,10 +96,11 @@ SERVER_BATCH = Experiment(
     answer=Answer.BATCHES,
 )
 
+_MOVED = Place(stage=Stage.OPERATION, criterion=Criterion.RELIABILITY, rows=("RFC8172-4.3-02",))
 MIGRATE = Experiment(
     test_id="LC-MIGRATE-1",
     metric="guest_move",
-    places=(Place(stage=Stage.OPERATION, criterion=Criterion.RELIABILITY, rows=("RFC8172-4.3-02",)),),
+    places=(_MOVED, replace(_MOVED, part="back")),
     path=MOVING_PATH,
     hosting=VM,
     answer=Answer.OUTAGES,

@@ -11,7 +11,7 @@ from bmwg.methodology.answers import repeated
 from bmwg.methodology.answers.proportion import proportion
 from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.answers.student import interval
-from bmwg.methodology.kinds.acts.experiments import Answer, experiments, of_cell
+from bmwg.methodology.kinds.acts.experiments import THERE_AND_BACK, Answer, experiments, of_cell
 from bmwg.methodology.kinds.acts.profile import FORMAT, PROFILES, cell_of_axes
 from bmwg.methodology.kinds.acts.proofs import contradictions, shortcomings
 from bmwg.methodology.kinds.acts.records import (
@@ -44,7 +44,7 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
         f"{one.metric}{way}.mean"
         for one in experiments().values()
         if one.headline
-        for way in (("", ".back") if one.answer is Answer.RESIZES else ("",))
+        for way in (("", ".back") if one.answer in THERE_AND_BACK else ("",))
     )
     spec_type = ActsSpec
     result_type = ActsResult
@@ -73,12 +73,11 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
                 *repeated.medians(f"{metric}.start", each(results, _start)),
                 *_told(metric, results),
             )
-        if answer is Answer.OUTAGES:
-            return _drained(metric, results)
         if answer is Answer.EXCHANGES:
             return _exchanged(metric, results)
-        if answer is Answer.RESIZES:
-            return _resized(metric, results)
+        if answer in THERE_AND_BACK:
+            told = _drained if answer is Answer.OUTAGES else _resized
+            return (*_by_way(metric, results, told), *_astray(metric, results))
         if answer is Answer.ATTEMPTS:
             return _attempted(metric, results)
         if answer is Answer.FIT:
@@ -177,7 +176,7 @@ def each(results: Sequence[ActsResult], told: Callable[[Life], int | None]) -> l
 
 def _drained(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
     """Return outages, the frames that were lost in them, the first frames by the other pod, and the steps."""
-    outages = each(results, lambda life: life.outage_ns or 0)
+    outages = each(results, lambda life: life.outage_ns)
     values = (*repeated.quantities(metric, interval(outages), "ns"), *repeated.medians(metric, outages))
     values += repeated.medians(
         f"{metric}.lost_frames", each(results, lambda life: life.lost_frames), "frames"
@@ -193,16 +192,24 @@ def _exchanged(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ..
 
 
 def _resized(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
-    """Return the same of sizes: of the change to the other size, and of the way back behind its own name.
+    """Return the times until frames came with what is new, what was lost, steps and counts."""
+    return (*_passed(metric, results), *_steps(metric, results), *_figures(metric, results))
 
-    They are two acts: a mean or a median over both is the time of neither.
+
+def _by_way(
+    metric: str,
+    results: Sequence[ActsResult],
+    told: Callable[[str, Sequence[ActsResult]], tuple[Quantity, ...]],
+) -> tuple[Quantity, ...]:
+    """Return what acts there tell by the metric, and those back behind a name of their own.
+
+    They are two acts: a mean or a median over both is the time of neither (docs/adr/0601, 0469).
     """
     values: tuple[Quantity, ...] = ()
     for name, first in WAYS.items():
         if mine := one_way(results, first):
-            of = f"{metric}.{name}" if name else metric
-            values += (*_passed(of, mine), *_steps(of, mine), *_figures(of, mine))
-    return (*values, *_astray(metric, results))
+            values += told(f"{metric}.{name}" if name else metric, mine)
+    return values
 
 
 BACK = "back"  # behind an answer's metric: of the way back

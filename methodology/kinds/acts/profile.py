@@ -56,6 +56,9 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterato
         counts_failures=known.counts_failures,
         **{name: experiment[name] for name in _MOVES if name in experiment},
     )
+    if known.answer is Answer.BATCHES and spec.at_once != spec.cycles:
+        found = f"cycles {spec.cycles}, at_once {spec.at_once}"
+        raise ValueError(f"{experiment['id']}: expected one batch, whose time is the answer, found {found}")
     if (known.answer is Answer.FIT) != (spec.workload == FITTING):
         found = f"workload {spec.workload}"
         raise ValueError(f"{experiment['id']}: expected workload {FITTING} for fit alone, found {found}")

@@ -34,6 +34,7 @@ from bmwg.methodology.kinds.acts.records import (
 )
 
 BETWEEN_CLOCKS_NS = 5_000_000  # choice: of a wall clock that is slewed by 0.5 ms a second, for ten seconds
+LOAD_RATIO = 0.8  # choice: of what is aimed at beside an act; with less offered it was at another load
 RESOLUTION_RATIO = 0.1  # choice: what may lie between the frame before and the first that came, of the answer
 _COUNTED = (  # of an exchange: what came, or was counted, is not more than was counted, or was offered
     ("before_came_frames", "before_rule_frames"),
@@ -256,6 +257,7 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             found += _unclear_outage(f"{spec.noun} {number}", life)
         if spec.workload == MIGRATIONS and not {GUEST_STOPPED, GUEST_RESUMED} <= set(life.steps):
             found.append(f"{spec.noun} {number}: it is not told when the guest stopped and ran again")
+        found += _unclear_load(f"{spec.noun} {number}", life)
         if spec.counts_failures:
             continue  # whether it came to forward is the answer, and no time
         if life.not_before_ns is None:
@@ -284,6 +286,19 @@ def _unclear_exchange(spec: ActsSpec, which: str, life: Life) -> list[str]:
     if life.outage_ns is None:
         found.append(f"{which}: {life.lost_frames} frames were lost, and it was not seen until when")
     return found
+
+
+def _unclear_load(which: str, life: Life) -> list[str]:
+    """Say that less was offered beside an act than what it is said to be beside."""
+    told = life.told
+    if "beside_fps" not in told:
+        return []
+    if not told.get("beside_window_ns"):
+        return [f"{which}: beside_window_ns is not told"]
+    offered_fps = told.get("beside_offered_frames", 0) * 1e9 / told["beside_window_ns"]
+    if offered_fps >= LOAD_RATIO * told["beside_fps"]:
+        return []
+    return [f"{which}: {offered_fps:.0f} frames/s were offered beside it, {told['beside_fps']} were aimed at"]
 
 
 def _of_resizes(spec: ActsSpec) -> tuple[str, ...]:

@@ -210,12 +210,17 @@ class ActsResult:
     faults: tuple[str, ...] = ()
 
     @property
-    def cycles_per_s(self) -> float | None:
-        """Pods made, forwarding and removed per second; None unless the last one is gone."""
-        if not self.lives or self.lives[-1].removed_ns is None:
+    def took_ns(self) -> int | None:
+        """From the first request until the last is gone; None unless all are."""
+        gone_ns = [life.removed_ns for life in self.lives if life.removed_ns is not None]
+        if not gone_ns or len(gone_ns) < len(self.lives):
             return None
-        took_ns = self.lives[-1].removed_ns - self.lives[0].asked_ns
-        return len(self.lives) * 1e9 / took_ns if took_ns > 0 else None
+        return max(gone_ns) - min(life.asked_ns for life in self.lives)
+
+    @property
+    def cycles_per_s(self) -> float | None:
+        """Pods made, forwarding and removed per second; None unless all are gone."""
+        return len(self.lives) * 1e9 / self.took_ns if self.took_ns else None
 
     @property
     def stood(self) -> int:

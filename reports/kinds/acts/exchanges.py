@@ -13,11 +13,12 @@ from bmwg.reports.render.blocks import Block, paragraph, table
 from bmwg.reports.render.text import NONE, nanoseconds, sequence, whole
 
 Answered = AnsweredBy[ActsSpec, ActsResult]
+OTHER_SIZE = "the other size"
 HOW = (
     "A function's configuration (rules of nftables, flows of Open vSwitch) is exchanged for another while "
     "frames pass. Each configuration marks the frames that it lets through (DSCP), so each frame tells by "
-    "which one it came; one without a mark went round both. The exchange is made as one (atomic: one "
-    "transaction of nftables, one bundle of OpenFlow), or the old configuration is flushed first and all "
+    "which one it came; one without a mark came by neither, and is not lost. The exchange is made as one "
+    "(atomic: one transaction of nftables, one bundle of OpenFlow), or the old one is flushed first and all "
     "test frames are dropped until the new one stands (flush-first). Frames lost are the timed ones. Before "
     "and after an exchange frames pass while nothing changes, and the counters of the configuration that "
     "stands are held against what came: the execution is inconsistent where others count them. Where a load "
@@ -38,7 +39,6 @@ _HOW_SPUN = (
     "With each limit of CPU time a program in the pod wanted a whole CPU for a second, after the frames of "
     "the change were counted. Frames that the kernel forwards are not in that limit."
 )
-_TO = {"": ", to the other size", BACK: ", back"}
 _STALE = "by the old one after the exchange was confirmed"
 
 
@@ -57,6 +57,7 @@ def exchanges(answers: Sequence[Answered], place: Callable[[Answered], str]) -> 
         head = ["path and option", "came before, of these counted by the old one"]
         head += ["came after, of these counted by the new one", "counted by the wrong one"]
         head += ["offered amid, of these counted", "dropped by the function, as it counts"]
+        head += ["timed frames that came by neither"]
         lines += table(
             head, counted, "What the function counts of the valid executions, all of them together"
         )
@@ -67,7 +68,7 @@ def resizes(answers: Sequence[Answered], place: Callable[[Answered], str]) -> li
     """Return times and losses of changed sizes, each way apart, with the sizes that were read back."""
     rows, spun, shares = [], [], []
     for answer in answers:
-        for way, mine in each_way(answer.results if answer.measured else ()):
+        for way, mine in each_way(answer.results if answer.measured else (), OTHER_SIZE):
             lives = [life for result in mine for life in result.lives]
             unit = answer.planned.spec.size_unit
             sizes = "; ".join(dict.fromkeys(_sizes(life, unit) for life in lives))
@@ -86,9 +87,10 @@ def resizes(answers: Sequence[Answered], place: Callable[[Answered], str]) -> li
     return lines
 
 
-def each_way(results: Sequence[ActsResult]) -> list[tuple[str, list[ActsResult]]]:
-    """Return the acts there and those back, each with the words for them."""
-    return [(_TO[name], one_way(results, first)) for name, first in WAYS.items()]
+def each_way(results: Sequence[ActsResult], to: str) -> list[tuple[str, list[ActsResult]]]:
+    """Return the acts there and those back, each with the words for them: `to` is where the first lead."""
+    words = {"": f", to {to}", BACK: ", back"}
+    return [(words[name], one_way(results, first)) for name, first in WAYS.items()]
 
 
 def _shares(lives: Sequence[Life]) -> list[list[str]]:
@@ -155,6 +157,7 @@ def _counted(lives: Sequence[Life]) -> list[str]:
         whole(total("wrong_rule")),
         of_which("sent", "counted"),
         whole(total("stopped")) if dropped else "not known: its counts follow later",
+        whole(sum(life.bypassed_frames for life in lives)),
     ]
 
 

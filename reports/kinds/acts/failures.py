@@ -79,7 +79,7 @@ def fits(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[
         "pods",
         "memory available, MiB",
         "swap in use, MiB",
-        "CPU time of the start, s",
+        "CPU time of the host since the pod before, s",
     ]
     return [*lines, *table(room, rooms, caption)]
 

@@ -29,8 +29,10 @@ HOW = (
     "first lost one until one came after the last lost one. Beside it stands the time in which the guest ran "
     "nowhere, by QEMU's own events at both places, and QEMU's own figure of it, which by post-copy leaves "
     "out what was yet to be sent. The outage ends after that time where frames go to the old place, or the "
-    "guest waits for its memory."
+    "guest waits for its memory. An answer's own number is of the move to the other node; that of the move "
+    "back is told as back."
 )
+OTHER_NODE = "the other node"
 _HOW_BESIDE = (
     "A load beside the timed frames is half of the highest rate that got through before the act, found "
     "by doubling. Where the sender was the limit the guest may carry more, and the load is less than "
@@ -48,22 +50,23 @@ def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list
     """Return the outages with what QEMU tells of each, their parts, and the loads beside."""
     rows, told, parts = [], [], []
     for answer in answers:
-        results = answer.results if answer.measured else ()
-        lives = [life for result in results for life in result.lives]
-        rows.append(
-            [
-                place(answer),
-                answer.type_cell,
-                of_repetitions(answer.values) if lives else NONE,
-                median(each(results, lambda life: life.outage_ns)),
-                ", ".join(str(life.lost_frames) for life in lives) or NONE,
-                sequence(answer.outcome.trials),
-                answer.remarks,
-            ]
-        )
-        if results:
-            told.append([place(answer), *_told(results)])
-        parts += [[place(answer), *row] for row in _parts(results)]
+        for way, results in each_way(answer.results if answer.measured else (), OTHER_NODE):
+            lives = [life for result in results for life in result.lives]
+            where = f"{place(answer)}{way}"
+            rows.append(
+                [
+                    where,
+                    answer.type_cell,
+                    of_repetitions(answer.values) if lives else NONE,
+                    median(each(results, lambda life: life.outage_ns)),
+                    ", ".join(str(life.lost_frames) for life in lives) or NONE,
+                    sequence(answer.outcome.trials),
+                    answer.remarks,
+                ]
+            )
+            if results:
+                told.append([where, *_told(results)])
+            parts += [[where, *row] for row in _parts(results)]
     head = ["path and option", "type", "executions", "outage by frames", "frames lost in each"]
     lines = table([*head, "trials", "remarks"], rows, f"Metric {answers[0].outcome.metric}")
     if parts:
@@ -75,23 +78,21 @@ def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list
         ]
         lines += table([*head, "octets sent", "passes"], told, "What QEMU tells of the moves")
         lines += table(["path and option", "part of the outage", "time"], parts, "Where the outage went")
-    return [*lines, *loads(answers, place)]
+    return [*lines, *loads(answers, place, to=OTHER_NODE)]
 
 
-def loads(
-    answers: Sequence[Answered], place: Callable[[Answered], str], *, by_way: bool = False
-) -> list[Block]:
-    """Return the loads that went on beside, none where nothing did; of acts there and back each way apart."""
+def loads(answers: Sequence[Answered], place: Callable[[Answered], str], *, to: str = "") -> list[Block]:
+    """Return the loads that went on beside, none where nothing did; of acts there (`to`) and back apart."""
     rows = []
     for answer in answers:
-        for way, results in each_way(answer.results) if by_way else [("", answer.results)]:
+        for way, results in each_way(answer.results, to) if to else [("", answer.results)]:
             lives = [life for result in results for life in result.lives]
             if lives and all("carried_fps" in life.told for life in lives):
                 rows.append([f"{place(answer)}{way}", *_beside(lives)])
     if not rows:
         return []
     head = ["path and option", "got through before, frames/s", "aimed at beside, frames/s"]
-    head += ["offered meanwhile", "of these lost"]
+    head += ["offered meanwhile, frames/s", "frames offered", "of these lost"]
     return [*paragraph(_HOW_BESIDE), *table(head, rows, "The load beside")]
 
 
@@ -137,5 +138,7 @@ def _beside(lives: Sequence[Life]) -> list[str]:
     offered = sum(life.told["beside_offered_frames"] for life in lives)
     lost = offered - sum(life.told["beside_received_frames"] for life in lives)
     aimed = sorted({life.told["beside_fps"] for life in lives})
+    took_ns = sum(life.told["beside_window_ns"] for life in lives)
     most = ", ".join(map(whole, carried)) + (" (the sender was the limit)" if limited else "")
-    return [most, ", ".join(map(whole, aimed)), whole(offered), whole(lost)]
+    rate = whole(round(offered * 1e9 / took_ns)) if took_ns else NONE
+    return [most, ", ".join(map(whole, aimed)), rate, whole(offered), whole(lost)]

@@ -107,7 +107,8 @@ _OF_DRAINS = (
     "its Deployment has another one placed on another node. Frames go to a Service in front of both; by "
     "which pod one came is told by the number of routers that it passed. The outage is from the first lost "
     "frame until one came after the last lost one; it may begin long after the request. The evicted "
-    "pod's program ends as soon as it is told to."
+    "pod's program ends as soon as it is told to. First the node is drained at which the tester's ports "
+    "are; an answer's own number is of that, and the drain by which the pod comes back is told as back."
 )
 
 
@@ -153,13 +154,13 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
                 lines += failures.fits(mine, _place)
                 continue
             if mine[0].outcome.metric == MIGRATE.metric:
-                lines += [*moves.moves(mine, _place), *_steps(mine)]
+                lines += [*moves.moves(mine, _place), *_steps(mine, to=moves.OTHER_NODE)]
                 continue
             if _answer(mine[0]) is Answer.RESIZES:
                 lines += [
                     *exchanges.resizes(mine, _place),
-                    *_steps(mine, each_way=True),
-                    *moves.loads(mine, _place, by_way=True),
+                    *_steps(mine, to=exchanges.OTHER_SIZE),
+                    *moves.loads(mine, _place, to=exchanges.OTHER_SIZE),
                 ]
                 continue
             if _answer(mine[0]) is Answer.EXCHANGES:
@@ -167,7 +168,7 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
                 continue
             drained = _answer(mine[0]) is Answer.OUTAGES
             lines += _drains(mine) if drained else _answers(mine)
-            lines += _steps(mine)
+            lines += _steps(mine, to=moves.OTHER_NODE if drained else "")
             lines += [] if drained else [*_removal_steps(mine), *_frames(mine), *moves.loads(mine, _place)]
     return [*lines, *beside.lines(run, ACTS), *without_numbers(run, answers, ACTS.name)]
 
@@ -239,25 +240,25 @@ def _answers(answers: Sequence[Answered]) -> list[Block]:
 
 
 def _drains(answers: Sequence[Answered]) -> list[Block]:
-    """Return the outages of drained nodes, with the frames that were lost in them."""
+    """Return the outages of drained nodes, each way apart, with the frames that were lost in them."""
     rows = []
     for answer in answers:
-        lives = _lives(answer) if answer.outcome.type is OutcomeType.MEASURED else []
-        results = answer.results if lives else ()
-        rows.append(
-            [
-                _place(answer),
-                answer.type_cell,
-                _count(answer) if lives else NONE,
-                median(each(results, lambda life: life.outage_ns)),
-                ", ".join(str(life.lost_frames) for life in lives) or NONE,
-                median(each(results, lambda life: life.start_ns)),
-                _most([_loss_resolution_ns(life) for life in lives]),
-                sequence(answer.outcome.trials),
-                answer.remarks,
-            ]
-        )
-    head = ["path and option", "type", "executions, outage", "outage of a drain", "frames lost in each"]
+        for way, results in exchanges.each_way(answer.results if answer.measured else (), moves.OTHER_NODE):
+            lives = [life for result in results for life in result.lives]
+            rows.append(
+                [
+                    f"{_place(answer)}{way}",
+                    answer.type_cell,
+                    of_repetitions(answer.values) if lives else NONE,
+                    median(each(results, lambda life: life.outage_ns)),
+                    ", ".join(str(life.lost_frames) for life in lives) or NONE,
+                    median(each(results, lambda life: life.start_ns)),
+                    _most([_loss_resolution_ns(life) for life in lives]),
+                    sequence(answer.outcome.trials),
+                    answer.remarks,
+                ]
+            )
+    head = ["path and option", "type", "executions", "outage of a drain", "frames lost in each"]
     head += ["request to first frame by the other pod", "resolution, worst", "trials", "remarks"]
     return table(head, rows, f"Metric {answers[0].outcome.metric}")
 
@@ -298,7 +299,7 @@ def _rate(one: Answered) -> str:
     half = one.values.get("half_width_95")
     spread = f" ± {half * 60:.2f}" if half is not None else ""
     words = of_repetitions(one.values, each=f"{one.planned.spec.cycles} pods")
-    took = median([float(result.wall_ns) for result in one.results])
+    took = median([float(result.took_ns or 0) for result in one.results])
     return f"{words} in {took}, {one.values['mean'] * 60:.2f}{spread} pods/min"
 
 
@@ -306,12 +307,12 @@ def _most(values: Sequence[int]) -> str:
     return nanoseconds(max(values)) if values else NONE
 
 
-def _steps(answers: Sequence[Answered], *, each_way: bool = False) -> list[Block]:
-    """Return when a start came to each step, from the request; of acts there and back each way apart."""
+def _steps(answers: Sequence[Answered], *, to: str = "") -> list[Block]:
+    """Return when a start came to each step, from the request; of acts there (`to`) and back apart."""
     rows = []
     for answer in answers:
         results = answer.results if answer.outcome.type is OutcomeType.MEASURED else ()
-        for way, mine in exchanges.each_way(results) if each_way else [("", results)]:
+        for way, mine in exchanges.each_way(results, to) if to else [("", results)]:
             lives = [life for result in mine for life in result.lives]
             place = f"{_place(answer)}{way}"
             told = [(_STEPS.get(step, step), each(mine, since_asked(step))) for step in steps_of(lives)]

@@ -31,6 +31,7 @@ _WORDS = (
         "less what the idle host took, before anything was deployed, in windows as long",
     ),
 )
+_WHOLE = "executions from begin to end"  # what is made, waited for and removed in them is in their windows
 _LACKS = {
     Lack.STOPPED: "the meter told nothing for longer than its period allows",
     Lack.BACKWARDS: "the meter counted backwards, or its times did",
@@ -124,7 +125,8 @@ def _of_frames(facts: Facts) -> Iterator[_Row]:
 
 
 def _row(facts: Facts, load_fps: int, trials: Sequence[JournalTrial]) -> _Row | None:
-    found = power.used((_counts(journal_trial), journal_trial.received_frames) for journal_trial in trials)
+    known = [(trial, counts) for trial in trials if power.told(counts := _counts(trial))]
+    found = power.used((counts, trial.received_frames) for trial, counts in known)
     if found is None:
         return None
     cells = [
@@ -138,7 +140,7 @@ def _row(facts: Facts, load_fps: int, trials: Sequence[JournalTrial]) -> _Row | 
         load=unit(load_fps, "frames/s"),
         used=found,
         noun="frame",
-        trials=[trial.seq for trial in trials],
+        trials=[trial.seq for trial, _ in known],
     )
 
 
@@ -179,7 +181,7 @@ def _of_others(facts: Facts) -> Iterator[_Row]:
         kind = registry.kind(outcome.cell.kind, "run.json")
         numbers = set(at_load.get(outcome.outcome_id, outcome.trials))
         mine = [one for one in facts.run.executions if one.seq in numbers]
-        mine = [execution for execution in mine if execution.validity is Validity.VALID]
+        mine = [one for one in mine if one.validity is Validity.VALID and power.told(one.body.host)]
         carried = [kind.carried(one.body) for one in mine]
         nouns = {noun for each in carried if each for _, noun in (each,)}
         found = power.used(
@@ -188,7 +190,7 @@ def _of_others(facts: Facts) -> Iterator[_Row]:
         if found:
             yield _Row(
                 cell=outcome.cell.cell_id,
-                load=outcome.metric,
+                load=outcome.metric if nouns else f"{outcome.metric}, {_WHOLE}",
                 used=found,
                 noun=next(iter(nouns), ""),
                 trials=[one.seq for one in mine],

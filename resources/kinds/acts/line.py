@@ -43,19 +43,23 @@ def figures_of(outcome: Outcome, told: Mapping[str, float]) -> str:
     if outcome.metric == POLICY.metric:
         stopped, again = (_ms(told, name) for name in ("", "removal."))
         return f"in force after {stopped}, median; lifted after {again} {count}"
-    if outcome.metric == MIGRATE.metric:
-        out, total = (_ms(told, name) for name in ("", "qemu_total_ns."))
-        lost = f"{told['lost_frames.median']:.0f} frames lost"
-        return f"outage {out}, median, {lost}; QEMU's total time {total} {count}"
     if answer is Answer.OUTAGES:
-        out, first = (_ms(told, name) for name in ("", "first_frame."))
-        lost = f"{told['lost_frames.median']:.0f} frames lost"
-        return f"outage {out}, median, {lost}; first frame by the other pod after {first} {count}"
+        words, more = "first frame by the other pod after", "first_frame."
+        if outcome.metric == MIGRATE.metric:
+            words, more = "QEMU's total time", "qemu_total_ns."
+        said = f"{_outage(told, '')}, {words} {_ms(told, more)}"
+        if f"{BACK}.median" in told:
+            said += f"; back: {_outage(told, f'{BACK}.')}, {words} {_ms(told, f'{BACK}.{more}')}"
+        return f"{said} {count}"
     ms = {name: told[name] / 1e6 for name in ("median", "median_low", "median_high", "removal.median")}
     spread = f"({ms['median_low']:.0f} to {ms['median_high']:.0f}{_covers(told, '')})"
     until = "until all forward" if answer is Answer.BATCHES else "to the first frame"
     gone = f"removed in {ms['removal.median']:.0f} ms"
     return f"{ms['median']:.0f} ms {until}, median {spread}; {gone} {count}"
+
+
+def _outage(told: Mapping[str, float], way: str) -> str:
+    return f"outage {_ms(told, way)}, median, {told[f'{way}lost_frames.median']:.0f} frames lost"
 
 
 def _ms(told: Mapping[str, float], name: str) -> str:

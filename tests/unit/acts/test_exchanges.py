@@ -20,6 +20,7 @@ FLOWS = next(one for one in PROFILE.plan() if one.test_id == "LC-EXCHANGE-2")
 LOAD = {
     "carried_fps": 16_000,
     "beside_fps": 8000,
+    "beside_window_ns": 1500 * MS,
     "sender_limited": 0,
     "beside_offered_frames": 12_000,
     "beside_received_frames": 11_000,

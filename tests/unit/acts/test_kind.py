@@ -15,6 +15,7 @@ from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.registry import kind
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.reports.compare.comparison import headline_of
 from bmwg.resources.kinds.acts.bench import ActsBench
 from bmwg.schemas.validation import problems
 
@@ -438,8 +439,42 @@ def test_the_answer_of_drains_is_their_outage_beside_the_frames_that_were_lost()
     assert "outage 804.0 ms" in ActsBench.__new__(ActsBench).line(outcome)
     assert "804 frames lost" in ActsBench.__new__(ActsBench).line(outcome)
     assert DRAIN.cell.cell_id == "pvp-service/udp-relay/none/drain/2x"
+    assert headline_of(outcome) == ("node_drain.mean", "node_drain.back.mean")
     lossless = both_ways(**NO_LOSS)
     second = replace(lossless.lives[1], received_frames=1800, steps={})
     lossless = replace(lossless, lives=(lossless.lives[0], second))
     silent = [ACTS.tried(seq, replace(DRAIN.spec, number=seq), lossless) for seq in range(1, 8)]
     assert values(ACTS.answered(DRAIN, silent))["node_drain.median"] == 0
+
+
+def test_a_drain_and_its_way_back_have_an_outage_of_their_own() -> None:
+    def turned(seq: int) -> ActsResult:
+        return ActsResult(lives=(drained(800 + seq), drained(300, 5000)), wall_ns=10_000 * MS)
+
+    done = [ACTS.tried(seq, replace(DRAIN.spec, number=seq), turned(seq)) for seq in range(1, 8)]
+    assert [one.problems for one in done] == [()] * 7
+    outcome = ACTS.answered(DRAIN, done)
+    told = values(outcome)
+    assert (told["node_drain.mean"], told["node_drain.median"]) == (804 * MS, 804 * MS)
+    assert (told["node_drain.back.mean"], told["node_drain.back.median"]) == (300 * MS, 300 * MS)
+    assert (told["node_drain.lost_frames.median"], told["node_drain.back.lost_frames.median"]) == (804, 300)
+    assert told["node_drain.back.first_frame.median"] == 320 * MS
+    line = ActsBench.__new__(ActsBench).line(outcome)
+    assert "back: outage 300.0 ms (300.0 to 300.0), median, 300 frames lost, first frame by the" in line
+
+
+def test_pods_that_overlap_are_counted_until_the_last_of_them_is_gone() -> None:
+    first, last = life(1500, 50), life(1500, 60)
+    slow = replace(first, removed_ns=first.removed_ns + 900 * MS)
+    found = ActsResult(lives=(slow, last), wall_ns=9000 * MS)
+    assert found.took_ns == slow.removed_ns - slow.asked_ns
+    assert found.cycles_per_s == pytest.approx(2e9 / found.took_ns)
+    assert replace(found, lives=(replace(slow, removed_ns=None), last)).took_ns is None
+
+
+def test_a_batch_is_one_whose_time_holds_no_removal() -> None:
+    odd = copy.deepcopy(dict(QUICK.data))
+    several = next(one for one in odd["experiments"] if one.get("at_once") == 4)
+    several["cycles"] = 8
+    found = profile.PROFILES.wrong(odd)
+    assert "expected one batch, whose time is the answer, found cycles 8, at_once 4" in found

@@ -11,6 +11,7 @@ from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import HALF_LOAD, ActsResult, Life
 from bmwg.methodology.records import Validity
+from bmwg.reports.compare.comparison import headline_of
 from bmwg.resources.kinds.acts.bench import ActsBench
 
 MS = 1_000_000
@@ -19,6 +20,7 @@ PRE, POST, HALF, HALF_POST, WRITES, START, START_HALF = MOVES.plan()
 LOAD = {
     "carried_fps": 16_000,
     "beside_fps": 8000,
+    "beside_window_ns": 1500 * MS,
     "sender_limited": 0,
     "beside_offered_frames": 12_000,
     "beside_received_frames": 11_000,
@@ -130,6 +132,13 @@ def test_a_move_is_an_outage_that_holds_the_time_in_which_its_guest_stood(change
             "beside_received_frames is 12001",
         ),
         ({**LOAD, "beside_fps": 8001}, Validity.INCONSISTENT, "beside_fps is 8001, more than half of 16000"),
+        ({**LOAD, "beside_window_ns": 1874 * MS}, Validity.VALID, ""),  # of what is due more than 80 % came
+        (
+            {**LOAD, "beside_window_ns": 2000 * MS},
+            Validity.INCOMPLETE,
+            "6000 frames/s were offered beside it, 8000 were aimed at",
+        ),
+        ({**LOAD, "beside_window_ns": 0}, Validity.INCOMPLETE, "beside_window_ns is not told"),
     ],
 )
 def test_a_load_beside_is_one_that_was_asked_for_and_got_through_before(changes, validity, said) -> None:
@@ -200,6 +209,28 @@ def test_the_answer_of_moves_is_their_outage_beside_what_their_mover_tells() -> 
     line = ActsBench.__new__(ActsBench).line(outcome)
     assert "outage 104.0 ms" in line
     assert "QEMU's total time 900.0 ms" in line
+
+
+def test_a_move_and_its_way_back_have_an_outage_and_figures_of_their_own() -> None:
+    """Of 104 ms there and 40 ms back the answer was 72 ms, which is the outage of neither."""
+    back = replace(moved(40, 5000), told={**moved(40).told, "ram_octets": 7, "qemu_total_ns": 500 * MS})
+    done = [
+        ACTS.tried(seq, asked(PRE, seq), ActsResult(lives=(moved(100 + seq), back), wall_ns=10_000 * MS))
+        for seq in range(1, 8)
+    ]
+    assert [one.problems for one in done] == [()] * 7
+    outcome = ACTS.answered(PRE, done)
+    found = {one.metric.removeprefix("guest_move."): one.number for one in outcome.values}
+    assert (found["mean"], found["median"], found["lost_frames.median"]) == (104 * MS, 104 * MS, 104)
+    assert (found["back.mean"], found["back.median"]) == (40 * MS, 40 * MS)
+    assert found["back.lost_frames.median"] == 40
+    assert (found["first_frame.median"], found["back.first_frame.median"]) == (1105 * MS, 1041 * MS)
+    assert (found["ram_octets.median"], found["back.ram_octets.median"]) == (80_000_000, 7)
+    assert found["back.repetitions"] == 7
+    assert headline_of(outcome) == ("guest_move.mean", "guest_move.back.mean")
+    line = ActsBench.__new__(ActsBench).line(outcome)
+    assert "outage 104.0 ms (101.0 to 107.0), median, 104 frames lost, QEMU's total time 900.0 ms" in line
+    assert "back: outage 40.0 ms (40.0 to 40.0), median, 40 frames lost, QEMU's total time 500.0 ms" in line
 
 
 def started(**changes) -> ActsResult:

@@ -250,7 +250,7 @@ def test_each_replica_has_frames_and_sent_them_and_no_other_did(told, validity, 
 
 
 LOAD = {"carried_fps": 8000, "beside_fps": 4000, "sender_limited": 0}
-LOAD |= {"beside_offered_frames": 5000, "beside_received_frames": 4990}
+LOAD |= {"beside_window_ns": 1250 * MS, "beside_offered_frames": 5000, "beside_received_frames": 4990}
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,25 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, moving, nodes
+from bmwg.drivers.kubernetes.moving import Moved
+from bmwg.drivers.workload import drains
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.methodology.errors import DriverError, TestbedError
+from bmwg.methodology.kinds.acts import profile
+from bmwg.methodology.kinds.acts.proofs import shortcomings
+from bmwg.methodology.kinds.acts.records import ActsResult
 
 MS = 1_000_000
 SPEC = PodSpec(pod_id="bmwg-1", cpus="1", memory_octets=256 << 20, endpoint=True, root=False, least=True)
@@ -130,6 +140,7 @@ def test_an_outage_is_from_the_first_lost_frame_until_one_came_after_the_last() 
     assert until_ns == 50 * MS
     assert (out.offered, out.received) == (45, 15)
     assert (out.before_ns, out.stopped_ns, out.again_ns) == (9 * MS, 10 * MS, 40 * MS + 1000)
+    assert (out.bypassed, out.lost) == (1, 29)
     _, unseen = frames().outage(5 * MS, 130 * MS)  # frames of which none has come again yet
     assert unseen.again_ns is None
     _, none = frames().outage(41 * MS, 150 * MS)
@@ -140,3 +151,81 @@ def test_frames_are_steady_when_all_of_the_last_half_second_came() -> None:
     assert not frames().steady(150 * MS)
     assert frames().steady(541 * MS)
     assert not frames().steady(2000 * MS)  # nothing was offered
+
+
+def test_a_frame_that_came_twice_and_once_round_is_one_that_came() -> None:
+    """It was taken off the lost ones once more, so of 30 lost frames 29 were told."""
+    made = frames()
+    made._bypassed.add(45)
+    _, out = made.outage(5 * MS, 150 * MS)
+    assert (out.received, out.bypassed, out.lost) == (15, 1, 29)
+    seen = made.amid((50 * MS, out), None, None, (0, 0))
+    assert (seen.offered, seen.received, seen.bypassed) == (45, 15, 1)
+    assert made.oddities == (0, 1)
+
+
+@pytest.fixture
+def passing() -> Iterator[SimpleNamespace]:
+    """Frames that are offered all the time and all come, past `way` routers."""
+    made = frames()
+    made._forget()
+    now = SimpleNamespace(frames=made, way=1, lossy=False)
+    ended = threading.Event()
+
+    def offers() -> None:
+        while not ended.wait(0.001):
+            with made._lock:
+                made._sent[made._number] = time.monotonic_ns()
+                if not (now.lossy and made._number % 10 == 0):
+                    made._count(made._number, time.monotonic_ns(), told=64 - now.way)
+                made._number += 1
+
+    sender = threading.Thread(target=offers)
+    sender.start()
+    yield now
+    ended.set()
+    sender.join()
+
+
+(PLANNED,) = [one for one in profile.PROFILES.load("quick").plan() if one.test_id == "LC-DRAIN-1"]
+
+
+def drained(
+    passing: SimpleNamespace, *, to: str = "dut2", back: bool = False, lossy: bool = False
+) -> drains.Life:
+    """Drain a node whose pod goes on until the other relays: no frame is lost, or one of ten from then on."""
+
+    @contextmanager
+    def moves(*, within_s: float) -> Iterator[Moved]:
+        asked_ns = time.monotonic_ns()
+        time.sleep(0.7)  # longer than what is looked at before frames are steady
+        passing.way, passing.lossy = 2, lossy
+        yield Moved(asked_ns=asked_ns, from_node="dut1", to_node=to)
+
+    spec = replace(PLANNED.spec, first_frame_s=1.0)
+    moving = SimpleNamespace(drained=moves)
+    return drains._life(moving, passing.frames, spec, time.monotonic_ns(), "dut1", back=back)
+
+
+def test_a_drain_that_loses_nothing_has_its_first_frame_by_the_other_pod(passing) -> None:
+    """Frames were steady before the first came by it, and were counted until then: it was in no count."""
+    life = drained(passing)
+    assert life.first_frame_ns is not None
+    assert life.received_frames == life.offered_frames > 0
+    assert life.outage_ns == 0
+
+
+def test_frames_that_are_lost_without_an_end_are_no_outage_that_has_one(passing) -> None:
+    """It lasted as long as was waited for it, and was told as the drain's."""
+    life = drained(passing, lossy=True)
+    assert life.lost_frames > 0
+    assert life.outage_ns is None
+    found = shortcomings(replace(PLANNED.spec, cycles=1, number=1), ActsResult(lives=(life,), wall_ns=10**12))
+    assert "frames were lost, and it was not seen until when" in found[0]
+
+
+@pytest.mark.parametrize(("to", "back"), [("dut1", False), ("dut2", True)])
+def test_a_drain_that_goes_another_way_than_it_is_told_as_is_refused(passing, to, back) -> None:
+    with pytest.raises(DriverError, match="KUBE-50") as caught:
+        drained(passing, to=to, back=back)
+    assert caught.value.found == f"from dut1 to {to}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from made_parts import Maker, cell, header
+from made_parts import Maker, cell, header, search_metric
 
 from bmwg.methodology.answers.power import Energy, Lack
+from bmwg.methodology.records import Bound, OutcomeType, Quantity
 from bmwg.reports.render.blocks import Grid, Paragraph, flat
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.sections.power_section import section
+from bmwg.reports.render.text import sequence
 from bmwg.reports.store import RunStore, read_run
 
 S = 1_000_000_000
@@ -74,3 +76,22 @@ def test_a_meter_that_stopped_leaves_the_energy_out_and_says_why(tmp_path: Path)
     (row,) = grid(found, "Trials whose energy is not known").rows
     assert row[0].startswith("the meter told nothing for longer")
     assert int(row[1]) >= 9
+
+
+def test_a_trial_whose_energy_is_not_known_is_not_named_beside_what_others_took(tmp_path: Path) -> None:
+    where, load_fps = cell("pvp", "bridge"), 300_000
+    with RunStore.create(tmp_path, "p", header()) as store:
+        store.add_driver({"name": "power meter", "meter": "file", "of": "plug", "idle": counts(80.0, 60.0)})
+        maker = Maker(store)
+        lack = Energy(window_ns=2 * S, lack=Lack.STOPPED).counts()
+        seqs = tuple(maker.trial(where, load_fps, used=used) for used in (counts(100.0), lack))
+        maker.outcome(
+            where,
+            search_metric(where),
+            OutcomeType.MEASURED,
+            values=(Quantity(metric=search_metric(where), number=load_fps, unit="frames/s"),),
+            lower=Bound(load_fps=load_fps, trials=seqs),
+            trials=seqs,
+        )
+    (row,) = grid(list(flat(section(facts(read_run(store.folder))))), "Power at the load of each answer").rows
+    assert row[-1] == sequence(seqs[:1])

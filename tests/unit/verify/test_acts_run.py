@@ -176,6 +176,8 @@ def test_the_page_shows_starts_steps_frames_and_what_was_refused(made) -> None:
     assert "15 answers from the life of 161 pods and drains" in page  # no policy had a life
     assert "median 1.504\u00a0s (1.501\u00a0s to 1.507\u00a0s) if independent, within one deployment" in page
     assert "first frame by the other pod" in page
+    assert "pvp-service, udp-relay, none, to the other node" in page
+    assert "pvp-service, udp-relay, none, back" in page
     assert "frames lost in each" in page
 
 

@@ -53,7 +53,7 @@ def test_the_run_verifies_and_its_page_says_when_a_configuration_was_in_force(ma
         "switch, ovs-netdev, none, 1000 entries, flush-first",
         "request to first frame by the new one",
         "100 ms (100 ms to 100 ms)\n     - 93 ms (93 ms to 93 ms)\n     - 90, 90, 91, 91, 92",
-        "3,000, 3,000\n     - 3,100, 3,100\n     - 0\n     - 9,000, 9,000\n     - 920\n",
+        "3,000, 3,000\n     - 3,100, 3,100\n     - 0\n     - 9,000, 9,000\n     - 920\n     - 0\n",
         "not known: its counts follow later",
         "the old configuration is flushed, as the function confirms",
         "first frame by the new configuration",

@@ -72,8 +72,8 @@ def test_the_run_verifies_and_its_page_tells_shares_and_the_load_beside_of_each_
         "2 / 1 / 1 replicas",
         "Frames by replica while nothing changes, all executions together",
         "2,500\n     - 2,505\n     - 55.6%",
-        f"{place}, to the other size\n     - 8,000\n     - 4,000\n     - 25,000\n     - 50\n",
-        f"{place}, back\n     - 8,000\n     - 4,000\n     - 25,000\n     - 0\n",
+        f"{place}, to the other size\n     - 8,000\n     - 4,000\n     - 4,000\n     - 25,000\n     - 50\n",
+        f"{place}, back\n     - 8,000\n     - 4,000\n     - 4,000\n     - 25,000\n     - 0\n",
     ):
         assert said in page, said
 
