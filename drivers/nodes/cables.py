@@ -114,7 +114,8 @@ def _borrowed(end: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[str,
             found=str(found["mtu_octets"]),
             hint=f"ip link set {interface} mtu {mtu_octets}",
         )
-    number = undo.before("lab_port", machine.place, interface=interface, up=found["up"])
+    returned = lab_port.undo_of(found)
+    number = undo.before("lab_port", machine.place, **returned)
     home = machine.call(probe.identify)["pid"]
     try:
         machine.call(interfaces.move, interface=interface, pid=node.pid)
@@ -123,5 +124,5 @@ def _borrowed(end: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[str,
     finally:
         with contextlib.suppress(ToolkitError):  # where the node is gone its end gives it back
             node.call(interfaces.move, interface=interface, pid=home)
-        machine.call_within(_RETURN_S, lab_port.require_returned, interface=interface, up=bool(found["up"]))
+        machine.call_within(_RETURN_S, lab_port.require_returned, **returned)
         undo.done(number)

@@ -2,7 +2,7 @@
 
 Only an interface that nothing else uses is borrowed: one with an address, a route, a session or a controller
 belongs to the host's own network (RFC 6815). The kernel itself gives a device back when the namespaces end;
-a virtual interface ends with them.
+an interface that a program made (a veth end, a macvlan) ends with them, and is not waited for long.
 
 Ids: PORT-01 the interface is in use, PORT-02 no link on it, PORT-03 it did not come back, PORT-04 the far end
 of a cable does not answer.
@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import socket
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
@@ -22,6 +23,9 @@ from bmwg.methodology.errors import TestbedError
 _SYS_NET = Path("/sys/class/net")
 _DISCARD_PORT = 9  # nobody listens there: a kernel that is reached refuses
 _LOOK_S = 0.05
+_DEVICE, _VIRTUAL = "device", "virtual"  # the latter of no kind that the kernel tells
+_COME_BACK = (_DEVICE, _VIRTUAL)  # Linux gives back what has no kind of link: default_device_exit_net
+_NEVER_BACK_S = 1.0  # choice: for one that was moved back by hand a moment ago
 
 
 def require_bare(*, interface: str) -> dict[str, JsonValue]:
@@ -46,8 +50,14 @@ def require_bare(*, interface: str) -> dict[str, JsonValue]:
         "mtu_octets": found["mtu_octets"],
         "up": found["up"],
         "driver": interfaces.driver(interface=interface),
-        "kind": "device" if device.exists() else found["kind"] or "virtual",
+        "kind": _DEVICE if device.exists() else found["kind"] or _VIRTUAL,
     }
+
+
+def undo_of(found: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return what `require_returned` is to be told of an interface, which `require_bare` has looked at."""
+    told = {"interface": found["interface"], "up": found["up"]}
+    return told if found["kind"] in _COME_BACK else told | {"within_s": _NEVER_BACK_S}
 
 
 def require_returned(*, interface: str, up: bool, within_s: float = 10.0) -> None:

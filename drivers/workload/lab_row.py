@@ -61,7 +61,7 @@ def open_lab_row(
         for host_spec in row:
             host = hosts[host_spec.name]
             for fact in facts[host_spec.name]:
-                kept = ledger.before("lab_port", host.place, interface=fact["interface"], up=fact["up"])
+                kept = ledger.before("lab_port", host.place, **lab_port.undo_of(fact))
                 stack.callback(ledger.undo, kept, by_name)
             label = (
                 f"{owner}-{host_spec.name}"  # each end is ended for itself, also where two share a machine

@@ -35,6 +35,17 @@ paths:
   - {path: wire, hosting: none, function: none, networks: none, frame_octets: [64]}
   - {path: node, hosting: baremetal, function: kernel-l3, networks: none, frame_octets: [64]}
   - {path: pvp, hosting: pod, function: kernel-l3, networks: [bridge, host-device], frame_octets: [64]}
+search:
+  relative_width: 0.2
+  verification_trials: 1
+  goals:
+    - name: no-loss-in-half
+      goal_final_trial_duration_s: 0.1
+      goal_duration_sum_s: 0.5
+      goal_loss_ratio: 0
+      goal_exceed_ratio: 0.5
+      goal_width: 0.2
+      goal_initial_trial_duration_s: 0.1
 """
 Cable = tuple[tuple[str, str], tuple[str, str]]  # machine and interface of each end
 GOOD: tuple[Cable, ...] = (

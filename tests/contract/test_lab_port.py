@@ -86,6 +86,15 @@ def test_a_port_comes_back_as_it_was_or_is_named(pair: tuple[NamespaceNode, Name
         near.call(lab_port.require_returned, interface="eth1", up=True, within_s=0.2)
 
 
+def test_an_interface_that_ends_with_its_namespaces_is_waited_for_a_second_and_a_device_longer(
+    pair: tuple[NamespaceNode, NamespaceNode],
+) -> None:
+    veth = pair[0].call(lab_port.require_bare, interface="eth1")
+    assert lab_port.undo_of(veth) == {"interface": "eth1", "up": True, "within_s": 1.0}
+    for kind in ("device", "virtual"):
+        assert lab_port.undo_of({**veth, "kind": kind}) == {"interface": "eth1", "up": True}
+
+
 def test_a_link_and_an_answer_are_waited_for_within_bounds(
     pair: tuple[NamespaceNode, NamespaceNode],
 ) -> None:

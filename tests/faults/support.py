@@ -14,7 +14,8 @@ import yaml
 
 from bmwg.drivers.containers import oci
 from bmwg.drivers.nodes import cgroups
-from bmwg.drivers.undo.ledger import INDEX_DIR
+from bmwg.drivers.undo.ledger import INDEX_DIR, Ledger
+from bmwg.methodology.errors import ToolkitError
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.replay import contradictions
@@ -303,6 +304,14 @@ def remains(run):
     if index.exists():
         found.append(f"index {index}")
     return found
+
+
+def owes(run):
+    """Whether `bmwg cleanup` has anything to do for a run: most have undone all that their ledger holds."""
+    try:
+        return bool(Ledger(run / "ledger.jsonl").pending or remains(run))
+    except (OSError, ValueError, ToolkitError):  # the command says what is wrong with it
+        return True
 
 
 def machine():

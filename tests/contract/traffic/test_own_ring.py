@@ -42,14 +42,8 @@ def ports(tester):
         tester.detach()
 
 
-def run(tester, meanwhile=None):
-    spec = TrialSpec(frame_octets=1518, load_fps=1_000, duration_s=2.0)
-    helper = threading.Thread(target=meanwhile or (lambda: None))
-    helper.start()
-    try:
-        return tester.run(spec)
-    finally:
-        helper.join()
+def run(tester, duration_s=0.2):
+    return tester.run(TrialSpec(frame_octets=1518, load_fps=1_000, duration_s=duration_s))
 
 
 def test_frames_that_found_no_room_in_the_ring_are_the_testers_own(tester, ports) -> None:
@@ -66,7 +60,12 @@ def test_frames_that_found_no_room_in_the_ring_are_the_testers_own(tester, ports
     quiet = run(tester)
     assert dict(quiet.auxiliary)[f"{ports[1].name}.queue_rx_dropped"] == 0
     assert quiet.streams[0].tester_dropped_frames == 0
-    flooded = run(tester, flood)
+    helper = threading.Thread(target=flood)
+    helper.start()
+    try:
+        flooded = run(tester, duration_s=2.0)
+    finally:
+        helper.join()
     dropped = dict(flooded.auxiliary)[f"{ports[1].name}.queue_rx_dropped"]
     assert 0 < dropped <= OTHERS
     assert flooded.streams[0].tester_dropped_frames == dropped

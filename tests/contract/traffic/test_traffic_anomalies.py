@@ -1,10 +1,14 @@
-"""Frames lost, doubled, reordered, corrupted, foreign or late are told apart; shown with real frames."""
+"""Frames lost, doubled, reordered, corrupted, foreign or late are told apart; shown with real frames.
+
+Two programs account for frames: one inside the kernel (`xdp`), and the tester itself for every device of
+DPDK. So each anomaly is shown by both, with AF_XDP for DPDK. What a device may do to a frame before it is
+accounted is shown on AF_PACKET too: lengths, tags and headers, and that a clean path is clean.
+"""
 
 import socket
 import struct
 import threading
 import time
-from contextlib import contextmanager
 
 import pytest
 import tester_bed as bed
@@ -20,6 +24,10 @@ PACKET_OUTGOING = 4
 LISTENS_S = 0.2  # the tester's `drain_quiet_s` in conftest.py: a frame that is later is lost
 
 
+def as_it_came(side, frame):
+    return [frame]
+
+
 class Middle:
     """A namespace that forwards frames between its two interfaces in Python, as `rule` says.
 
@@ -27,8 +35,8 @@ class Middle:
     `held_up_s` says how long a frame or an empty wait took it at most since `begin`.
     """
 
-    def __init__(self, space, devices, rule):
-        self.rule = rule
+    def __init__(self, space, devices):
+        self.rule = as_it_came
         self._slowest_s = 0.0
         self._turned = [time.monotonic()] * 2
         self._stop = threading.Event()
@@ -120,37 +128,56 @@ class Numbered:
         return self.act(self.seen - 1, frame)
 
 
-@contextmanager
-def forwarded(tester, io, rule):
-    """Have the tester's two ports joined by a forwarder in Python with a rule meanwhile."""
+by_each_program = pytest.mark.parametrize("io", ["xdp", "af_xdp"], indirect=True)
+
+
+@pytest.fixture(scope="module", params=["xdp", "af_xdp", "af_packet"])
+def io(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def middle(tester, io):
+    """The tester's two ports joined by a forwarder in Python, for all tests of a port kind."""
     with bed.namespace("a") as left, bed.namespace("m") as dut, bed.namespace("b") as right:
         bed.veth((left, "p0"), (dut, "m0"))
         bed.veth((right, "p1"), (dut, "m1"))
         queues(dut, io)
-        middle = Middle(dut, ("m0", "m1"), rule)
+        made = Middle(dut, ("m0", "m1"))
         try:
             tester.attach((bed.port(0, left, "p0", io), bed.port(1, right, "p1", io)))
-            yield middle
-        finally:
+            yield made
             tester.detach()
-            middle.stop()
+        finally:
+            made.stop()
 
 
 @pytest.fixture
-def through(tester, io):
+def ruled(middle):
+    """Have the forwarder do as a rule says, until the test has ended."""
+
+    def by(rule):
+        middle.rule = rule
+
+    yield by
+    middle.rule = as_it_came
+
+
+@pytest.fixture
+def through(tester, middle, ruled):
     """Run one 400-frame trial through a Python forwarder with a rule, all of it sent and none held up."""
 
     def run(act, frame_octets=128, **more):
         rule = Numbered(act)
-        with forwarded(tester, io, rule) as middle:
-            for _ in range(20):
-                rule.seen = 0
-                middle.begin()
-                spec = TrialSpec(frame_octets=frame_octets, load_fps=1_000, duration_s=0.4, **more)
-                result = tester.run(spec)
-                if result.streams[0].sent_frames == 400 and middle.held_up_s() < LISTENS_S / 2:
-                    return result
-            pytest.fail("the machine was too busy for 400 frames in 20 trials")
+        ruled(rule)
+        for _ in range(20):
+            rule.seen = 0
+            middle.begin()
+            spec = TrialSpec(frame_octets=frame_octets, load_fps=1_000, duration_s=0.4, **more)
+            result = tester.run(spec)
+            if result.streams[0].sent_frames == 400 and middle.held_up_s() < LISTENS_S / 2:
+                return result
+        pytest.fail("the machine was too busy for 400 frames in 20 trials")
 
     return run
 
@@ -167,12 +194,14 @@ def test_lost_frames(through):
     assert counts.reordered_frames == 0
 
 
+@by_each_program
 def test_duplicates_are_counted_once(through):
     counts = through(lambda number, frame: [frame] * (3 if number % 100 == 5 else 1)).streams[0]
     assert (counts.received_frames, counts.duplicate_frames) == (400, 8)
     assert counts.latency.frames == 400
 
 
+@by_each_program
 def test_duplicate_never_hides_a_loss(through):
     def act(number, frame):
         return {7: [], 8: [frame, frame]}.get(number, [frame])
@@ -181,6 +210,7 @@ def test_duplicate_never_hides_a_loss(through):
     assert (counts.received_frames, counts.duplicate_frames, counts.lost_frames) == (399, 1, 1)
 
 
+@by_each_program
 def test_reordering(through):
     held = []
 
@@ -212,6 +242,7 @@ def test_corrupt_frames(through):
     assert (counts.received_frames, counts.corrupt_frames, counts.lost_frames) == (397, 3, 3)
 
 
+@by_each_program
 def test_foreign_frames_are_not_ours(through):
     def act(number, frame):
         foreign = bytearray(frame)
@@ -223,6 +254,7 @@ def test_foreign_frames_are_not_ours(through):
     assert counts.corrupt_frames == 0
 
 
+@by_each_program
 def test_frames_of_an_older_trial_are_late_not_received(through):
     kept = []
 
@@ -243,7 +275,7 @@ def test_frames_of_an_older_trial_are_late_not_received(through):
     assert dict(second.auxiliary)["forward.stale_frames"] == 1
 
 
-def test_checksums_are_those_of_the_standards(tester, io):
+def test_checksums_are_those_of_the_standards(tester, ruled):
     """What a receiver in the DUT would compute over our headers: RFC 791, RFC 768, RFC 8200."""
     caught = {}
 
@@ -253,13 +285,13 @@ def test_checksums_are_those_of_the_standards(tester, io):
             caught.setdefault((frame[12:14], source_port), frame)
         return [frame]
 
-    with forwarded(tester, io, keep):
-        for frame_format in (FrameFormat.IPV4_UDP, FrameFormat.IPV6_UDP):
-            tester.run(
-                TrialSpec(frame_octets=101, load_fps=500, duration_s=0.2, frame_format=frame_format, flows=16)
-            )
-        time.sleep(0.1)
-    ipv4 = [frame for (kind, _), frame in caught.items() if kind == b"\x08\x00"]
+    ruled(keep)
+    for frame_format in (FrameFormat.IPV4_UDP, FrameFormat.IPV6_UDP):
+        tester.run(
+            TrialSpec(frame_octets=101, load_fps=500, duration_s=0.2, frame_format=frame_format, flows=16)
+        )
+    time.sleep(0.1)
+    ipv4 = [frame for (kind, _), frame in caught.items() if kind == b"\x08\x00" and frame[23] == 17]
     ipv6 = [frame for (kind, _), frame in caught.items() if kind == b"\x86\xdd" and frame[20] == 17]
     assert len(ipv4) == 16
     assert len(ipv6) == 16
@@ -312,7 +344,8 @@ def test_a_tag_that_nobody_asked_for_is_told(through):
     assert (counts.received_frames, counts.corrupt_frames) == (399, 1)
 
 
-def test_flows_beyond_the_source_ports_have_other_destination_ports_and_arrive(tester, io):
+@by_each_program
+def test_flows_beyond_the_source_ports_have_other_destination_ports_and_arrive(tester, ruled):
     """Known truth: as many pairs of ports as flows, each frame with a checksum that holds."""
     flows, pairs, wrong = 40_000, set(), []
 
@@ -324,8 +357,8 @@ def test_flows_beyond_the_source_ports_have_other_destination_ports_and_arrive(t
                 wrong.append(frame)
         return [frame]
 
-    with forwarded(tester, io, keep):
-        result = tester.run(TrialSpec(frame_octets=64, load_fps=8_000, duration_s=5.0, flows=flows))
+    ruled(keep)
+    result = tester.run(TrialSpec(frame_octets=64, load_fps=8_000, duration_s=5.0, flows=flows))
     (counts,) = result.streams
     assert not wrong
     assert counts.corrupt_frames == counts.foreign_frames == 0
@@ -335,7 +368,7 @@ def test_flows_beyond_the_source_ports_have_other_destination_ports_and_arrive(t
     assert {near for near, _ in ports} <= set(range(0xC020, 0x10000))
 
 
-def test_pairs_of_several_addresses_at_both_ends_are_drawn(tester, io):
+def test_pairs_of_several_addresses_at_both_ends_are_drawn(tester, io, ruled):
     """Of 16 addresses at each end there are 256 pairs; in turn they would be 16 of them (RFC 2889 5.1.3)."""
     pairs = set()
 
@@ -347,8 +380,8 @@ def test_pairs_of_several_addresses_at_both_ends_are_drawn(tester, io):
     if io == "xdp":
         pytest.skip("programs inside the kernel know no patterns")
     pattern = Pattern(to=((1,), ()), sources=16, destinations=16, unprepared=True)
-    with forwarded(tester, io, keep):
-        result = tester.run(TrialSpec(frame_octets=64, load_fps=4_000, duration_s=1.0, pattern=pattern))
+    ruled(keep)
+    result = tester.run(TrialSpec(frame_octets=64, load_fps=4_000, duration_s=1.0, pattern=pattern))
     assert len(pairs) > 200
     assert {len({pair[:6] for pair in pairs}), len({pair[6:] for pair in pairs})} == {16}
     assert dict(result.auxiliary)[PHASE_SEED] >= 0

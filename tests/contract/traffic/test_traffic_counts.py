@@ -16,6 +16,7 @@ from bmwg.methodology.records import RESIDUAL_WAIT, Direction, FrameFormat, Tria
 pytestmark = pytest.mark.quiet
 
 LOAD_FPS = 20_000
+ENDS_ALONE = ("af_packet", "2 vhost", "2 af_packet")  # carry what the programs of other port kinds make too
 
 
 def spec(**changes):
@@ -105,22 +106,29 @@ def test_frame_sizes(driver, request):
 
     Other port kinds carry what the same programs make: the least size, an odd one and the largest.
     """
-    ends_alone = request.node.callspec.params["driver"] in ("af_packet", "2 vhost", "2 af_packet")
+    ends_alone = request.node.callspec.params["driver"] in ENDS_ALONE
     for octets in (64, 65, 1518) if ends_alone else (64, 65, 128, 132, 133, 256, 512, 1024, 1280, 1518):
         whole_and_clean(undisturbed(driver, spec(frame_octets=octets, duration_s=0.1)))
 
 
-@pytest.mark.parametrize("frame_format", list(FrameFormat))
-@pytest.mark.parametrize("vlan_id", [None, 100])
-def test_formats(driver, frame_format, vlan_id):
-    octets = 84 if frame_format is FrameFormat.IPV6_UDP else 64
-    whole_and_clean(
-        undisturbed(
-            driver,
-            spec(frame_octets=octets, frame_format=frame_format, vlan_id=vlan_id, direction=Direction.BOTH),
-        ),
-        2,
-    )
+def test_formats(driver, request):
+    """Each format with and without a tag where a program makes its own frames, as for sizes.
+
+    Other port kinds carry each format, and frames with a tag and without one.
+    """
+    shapes = [(one, tag) for one in FrameFormat for tag in (None, 100)]
+    if request.node.callspec.params["driver"] in ENDS_ALONE:
+        shapes = [(one, 100 if number % 2 else None) for number, one in enumerate(FrameFormat)]
+    for frame_format, vlan_id in shapes:
+        octets = 84 if frame_format is FrameFormat.IPV6_UDP else 64
+        wanted = spec(
+            frame_octets=octets,
+            frame_format=frame_format,
+            vlan_id=vlan_id,
+            direction=Direction.BOTH,
+            duration_s=0.1,
+        )
+        whole_and_clean(undisturbed(driver, wanted), 2)
 
 
 def test_flows(driver):
@@ -140,32 +148,31 @@ def test_nothing_attached_is_said(run_dir, tester):
         tester.run(spec())
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"frame_octets": 1519},
-        {"frame_octets": 9216},
-        {"frame_octets": 79, "frame_format": FrameFormat.IPV6_UDP},
-        {"frame_octets": 83, "frame_format": FrameFormat.IPV6_UDP, "vlan_id": 7},
-    ],
+TOO_LARGE_OR_SMALL = (
+    {"frame_octets": 1519},
+    {"frame_octets": 9216},
+    {"frame_octets": 79, "frame_format": FrameFormat.IPV6_UDP},
+    {"frame_octets": 83, "frame_format": FrameFormat.IPV6_UDP, "vlan_id": 7},
 )
-def test_frame_size_refused_by_name(wire, tester, changes):
+
+
+def test_frame_size_refused_by_name(wire, tester):
     def sent_packets():
         lines = bed.inside(Path(wire[0].netns).name, "cat", "/proc/net/dev").splitlines()
         return next(int(line.split()[10]) for line in lines if line.strip().startswith(f"{wire[0].device}:"))
 
     before = sent_packets()
-    with pytest.raises(ConfigError, match="TST-16") as raised:
-        tester.run(spec(**changes))
-    assert str(changes["frame_octets"]) in str(raised.value)
-    assert sent_packets() == before  # the refused trial sent nothing
+    for changes in TOO_LARGE_OR_SMALL:
+        with pytest.raises(ConfigError, match="TST-16") as raised:
+            tester.run(spec(**changes))
+        assert str(changes["frame_octets"]) in str(raised.value)
+        assert sent_packets() == before  # the refused trial sent nothing
 
 
 def test_flows_refused_by_name(wire, tester):
-    with pytest.raises(ConfigError, match="TST-17"):
-        tester.run(spec(flows=64 * 16_352 + 1))
-    with pytest.raises(ConfigError, match="TST-17"):
-        tester.run(spec(flows=2, frame_format=FrameFormat.ETHERNET))
+    for changes in ({"flows": 64 * 16_352 + 1}, {"flows": 2, "frame_format": FrameFormat.ETHERNET}):
+        with pytest.raises(ConfigError, match="TST-17"):
+            tester.run(spec(**changes))
 
 
 def test_simulated_is_deterministic_and_knows_its_knee():

@@ -13,6 +13,8 @@ from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.trial.judging import StallEvidence, TrialPolicy, assess
 
 pytestmark = pytest.mark.quiet
+# What is watched is the loop of the kernel's program, or the tester's own, whatever device of DPDK it polls.
+by_each_loop = pytest.mark.parametrize("io", ["xdp", "af_xdp"], indirect=True)
 
 POLICY = TrialPolicy(stall_evidence=StallEvidence.CPU)
 TRIES = 12
@@ -30,6 +32,7 @@ while True:
 """
 
 
+@by_each_loop
 def test_each_trial_says_what_was_seen_of_every_watched_cpu(tester, wire):
     spec = TrialSpec(frame_octets=64, load_fps=50_000, duration_s=0.3)
     result = tester.run(spec)
@@ -52,6 +55,7 @@ def test_nothing_of_ours_but_the_loop_runs_on_the_testers_cpu(tester):
     assert [thread for thread in threads if 0 in os.sched_getaffinity(thread)] == [tester.pid]
 
 
+@by_each_loop
 def test_a_burner_of_real_time_priority_is_not_excused(tester, wire):
     """It takes the CPU from the tester, and no hypervisor does: the tester is late, and its CPU is there."""
     spec = TrialSpec(frame_octets=64, load_fps=50_000, duration_s=1.0)
