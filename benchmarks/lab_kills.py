@@ -149,12 +149,6 @@ def round_of(lab: FrameLab, stack: ExitStack, what: str, after_s: float) -> dict
     return told
 
 
-def _apart(one: str, other: str) -> list[str]:
-    """Return what differs, from where it begins to."""
-    at = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), 0)
-    return [text[max(0, at - 80) : at + 120] for text in (one, other)]
-
-
 def _again(lab: FrameLab) -> None:
     """Join the cables anew: first what is left of them goes."""
     for machine, name in [end for cable in lab.cables for end in cable]:

@@ -282,11 +282,6 @@ def cases() -> tuple[Case, ...]:
     return tuple(found.values())
 
 
-def tests_in(names: Collection[str]) -> frozenset[str]:
-    """Return the ids of all tests of some suites."""
-    return frozenset(one.test_id for one in cases() if one.suite in names)
-
-
 def suites() -> tuple[str, ...]:
     """Return the names of all installed suites, ours first."""
     return tuple(dict.fromkeys(one.suite for one in cases()))

@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed, nanoseconds
+from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed
+from bmwg.drivers.workload.printed import nanoseconds
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed
+from bmwg.drivers.workload.printed import count
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 
@@ -65,10 +66,10 @@ def read(ran: Mapping[str, Any], spec: JobsSpec) -> JobsResult:
             raise ValueError(f"a job {asked}, asked {spec.job}")
         side, figure = _SIDES[spec.job]
         return JobsResult(
-            counts={figure: _count(job[side]["io_bytes"])},
-            elapsed_ns=_count(job[side]["runtime"]) * _NS_PER_MS,
+            counts={figure: count(job[side]["io_bytes"])},
+            elapsed_ns=count(job[side]["runtime"]) * _NS_PER_MS,
             process_ns=int(ran["process_ns"]),
-            effective={"version": version, "operations": _count(job[side]["total_ios"])},
+            effective={"version": version, "operations": count(job[side]["total_ios"])},
         )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise DriverError(
@@ -78,12 +79,6 @@ def read(ran: Mapping[str, Any], spec: JobsSpec) -> JobsResult:
             found=f"{type(error).__name__}: {error}"[:200],
             hint="another fio may have been installed; nothing was concluded",
         ) from error
-
-
-def _count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"expected a count, found {value!r}")
-    return value
 
 
 _: type[JobsWorkload] = Fio

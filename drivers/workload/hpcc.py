@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from bmwg.drivers.nodes import job_files, programs
-from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed, nanoseconds
+from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed
+from bmwg.drivers.workload.printed import nanoseconds, rate
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 
@@ -120,16 +121,9 @@ def read(ran: Mapping[str, Any], written: str, spec: JobsSpec) -> JobsResult:
 
 def _figures(told: Mapping[str, str], spec: JobsSpec) -> tuple[dict[str, float], int]:
     if spec.job == "hpl":
-        return {"operations": _rate(told["HPL_Tflops"]) * _TERA}, nanoseconds(told["HPL_time"])
+        return {"operations": rate(told["HPL_Tflops"]) * _TERA}, nanoseconds(told["HPL_time"])
     names = ("Copy", "Scale", "Add", "Triad")
-    return {name.lower(): _rate(told[f"SingleSTREAM_{name}"]) * _GIGA for name in names}, 0
-
-
-def _rate(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 1e9:
-        raise ValueError(f"expected a rate, found {text!r}")
-    return value
+    return {name.lower(): rate(told[f"SingleSTREAM_{name}"]) * _GIGA for name in names}, 0
 
 
 _: type[JobsWorkload] = Hpcc

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bmwg.drivers.workload.of_streams import OfStreams, StreamsWorkload
+from bmwg.drivers.workload.printed import count
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport, Way
 
@@ -137,9 +138,9 @@ def _require_asked(told: Mapping[str, Any], spec: StreamsSpec) -> None:
 def _tcp(end: Mapping[str, Any]) -> dict[str, Any]:
     sent, received = end["sum_sent"], end["sum_received"]
     return {
-        "sent_octets": _count(sent["bytes"]),
-        "received_octets": _count(received["bytes"]),
-        "retransmits": _count(sent["retransmits"]),
+        "sent_octets": count(sent["bytes"]),
+        "received_octets": count(received["bytes"]),
+        "retransmits": count(sent["retransmits"]),
         "elapsed_ns": _nanoseconds(received["seconds"]),
     }
 
@@ -150,14 +151,14 @@ def _udp(end: Mapping[str, Any], spec: StreamsSpec) -> dict[str, Any]:
     `lost_packets` are gaps in what it saw: datagrams that were still on their way when it stopped, or lost
     after the last that it saw, are no gap.
     """
-    sent, octets = _count(end["sum_sent"]["packets"]), _count(end["sum_received"]["bytes"])
+    sent, octets = count(end["sum_sent"]["packets"]), count(end["sum_received"]["bytes"])
     received, rest = divmod(octets, spec.message_octets)
     if rest or received > sent:
         raise ValueError(f"{octets} octets of {sent} datagrams of {spec.message_octets} octets")
     return {
         "sent_messages": sent,
         "received_messages": received,
-        "reordered_messages": sum(_count(stream["udp"]["out_of_order"]) for stream in end["streams"]),
+        "reordered_messages": sum(count(stream["udp"]["out_of_order"]) for stream in end["streams"]),
         "sent_octets": sent * spec.message_octets,
         "received_octets": octets,
         "elapsed_ns": _nanoseconds(end["sum_received"]["seconds"]),
@@ -174,7 +175,7 @@ def _effective(report: Mapping[str, Any]) -> dict[str, int | str]:
         "send_buffer_octets": "sndbuf_actual",
         "receive_buffer_octets": "rcvbuf_actual",
     }
-    found |= {name: _count(start[key]) for name, key in named.items() if key in start}
+    found |= {name: count(start[key]) for name, key in named.items() if key in start}
     for name in ("sender_tcp_congestion", "receiver_tcp_congestion"):
         if name in end:
             found[name] = str(end[name])[:80]
@@ -183,13 +184,6 @@ def _effective(report: Mapping[str, Any]) -> dict[str, int | str]:
         if key in cpu:
             found[name] = round(float(cpu[key]) * 10)
     return found
-
-
-def _count(value: Any) -> int:
-    """Return a count; ValueError for what is none."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"expected a count, found {value!r}")
-    return value
 
 
 def _nanoseconds(value: Any) -> int:

@@ -21,6 +21,7 @@ from bmwg.drivers.workload import mpi_build, mpi_launch
 from bmwg.drivers.workload.mpi_launch import AGENT, SHELL
 from bmwg.drivers.workload.of_programs import MEND
 from bmwg.drivers.workload.of_streams import OfStreams, StreamsWorkload
+from bmwg.drivers.workload.printed import count
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport, Way
 
@@ -166,7 +167,7 @@ def _report(text: str) -> dict[str, Any]:
 
 
 def _result(told: Mapping[str, Any], spec: StreamsSpec, process_ns: int) -> StreamsResult:
-    counts = {name: _count(told[name]) for name in _COUNTS}
+    counts = {name: count(told[name]) for name in _COUNTS}
     wanted = {"processes": spec.processes, "block_octets": spec.message_octets}
     differs = [
         f"{name} {counts[name]}, asked {value}" for name, value in wanted.items() if counts[name] != value
@@ -177,7 +178,7 @@ def _result(told: Mapping[str, Any], spec: StreamsSpec, process_ns: int) -> Stre
     ]
     if differs:
         raise ValueError("; ".join(differs))
-    times = {name: _count(told["operation_ns"][name]) for name in _SHARES}
+    times = {name: count(told["operation_ns"][name]) for name in _SHARES}
     if sorted(times.values()) != list(times.values()) or times["max"] > counts["elapsed_ns"]:
         raise ValueError(f"times of operations {times}, {counts['elapsed_ns']} ns in all")
     if counts["wrong_blocks"]:
@@ -201,12 +202,6 @@ def _result(told: Mapping[str, Any], spec: StreamsSpec, process_ns: int) -> Stre
             **in_force,
         },
     )
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"expected a count, found {value!r}")
-    return value
 
 
 def _unreadable(found: str) -> DriverError:

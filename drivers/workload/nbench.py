@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.nodes import job_files
 from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed
+from bmwg.drivers.workload.printed import rate
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 
@@ -122,7 +123,7 @@ def _indexes(output: str) -> dict[str, float]:
     """Return the indexes of the last part: the first part has two of the same names, on another scale."""
     if _LAST not in output:
         raise ValueError("its last line is not there")
-    tests = {name: _rate(rate) for name, rate, _, _ in _TEST.findall(output)}
+    tests = {name: rate(value) for name, value, _, _ in _TEST.findall(output)}
     if missing := [name for name in _TESTS if name not in tests]:
         raise ValueError(f"no line of {missing[0]}")
     before, mark, linux = output.partition(_LINUX)
@@ -131,14 +132,7 @@ def _indexes(output: str) -> dict[str, float]:
     lines = _INDEX.findall(linux)
     if sorted(name for name, _ in lines) != sorted(_NAMES):
         raise ValueError(f"expected each index once, found {', '.join(name for name, _ in lines) or 'none'}")
-    return {_NAMES[name]: _rate(value) for name, value in lines}
-
-
-def _rate(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 1e9:
-        raise ValueError(f"expected a rate, found {text!r}")
-    return value
+    return {_NAMES[name]: rate(value) for name, value in lines}
 
 
 _: type[JobsWorkload] = Nbench

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from bmwg.drivers.api.protocols import Missing, PodEnd
 from bmwg.drivers.containers import pod_programs
 from bmwg.drivers.workload.of_streams import OfStreams, StreamsWorkload
+from bmwg.drivers.workload.printed import count, nanoseconds
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport, Way
 
@@ -150,7 +151,7 @@ def read(ran: Mapping[str, Any], spec: StreamsSpec) -> StreamsResult:
     try:
         return StreamsResult(
             **(_round_trips if spec.exchange is Exchange.PING_PONG else _one_way)(told, spec),
-            elapsed_ns=_nanoseconds(told["ELAPSED_TIME"]),
+            elapsed_ns=nanoseconds(told["ELAPSED_TIME"]),
             process_ns=process_ns,
         )
     except ValueError as error:
@@ -216,17 +217,7 @@ def _require(told: Mapping[str, str], direction: str, spec: StreamsSpec) -> None
 
 
 def _count(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError(f"expected a count, found {text!r}")
-    return value
-
-
-def _nanoseconds(seconds: str) -> int:
-    value = float(seconds)
-    if not 0 < value < 1e7:
-        raise ValueError(f"expected seconds, found {seconds!r}")
-    return round(value * 1e9)
+    return count(int(text))
 
 
 def _with_version(found: StreamsResult, told: str) -> StreamsResult:

@@ -84,11 +84,3 @@ def failed(program: str, ran: Mapping[str, Any]) -> JobsResult | None:
         words = " ".join((ran["errors"] or ran["output"]).split())[-200:]
         return JobsResult(process_ns=process_ns, faults=(f"{program}: exit status {ran['status']}: {words}",))
     return None
-
-
-def nanoseconds(seconds: str) -> int:
-    """Return what a program prints as seconds. Raises ValueError for what is none."""
-    value = float(seconds)
-    if not 0 < value < 1e7:
-        raise ValueError(f"expected seconds, found {seconds!r}")
-    return round(value * 1e9)

@@ -8,12 +8,12 @@ come again. Others stand beside it, for the first pod, so that no frame of these
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from bmwg.drivers.api.pods import of_cluster
 from bmwg.drivers.api.protocols import ClusterRuntime, Missing
 from bmwg.drivers.paths import path_driver
+from bmwg.drivers.workload.lost_frames import until
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames, Seen
 from bmwg.methodology.kinds.acts.experiments import POLICY_PATH
@@ -21,7 +21,6 @@ from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 from bmwg.methodology.records import NOTHING
 
 _QUIET_S = 0.5  # choice: so long no frame comes before a policy is believed to be in force
-_LOOK_S = 0.01
 _CLIENT, _SERVER = "0", "1"  # labels of the pods
 _NAME = "deny"
 
@@ -82,13 +81,13 @@ def _life(made: Any, denied: Any, frames: OfferedFrames, spec: ActsSpec, began_n
     version = made.apply(_NAME, denied)
     accepted_ns = time.monotonic_ns()
     try:
-        stopped = _until(lambda: _for_a_while(frames), spec.first_frame_s)
+        stopped = until(lambda: _for_a_while(frames), spec.first_frame_s)
         steps = {"api_accepted": accepted_ns, **made.moments(_NAME, version)}
         remove_asked_ns = time.monotonic_ns()
     finally:
         made.delete(_NAME)
     deleted_ns = time.monotonic_ns()
-    again_ns = _until(lambda: frames.again(remove_asked_ns), spec.first_frame_s)
+    again_ns = until(lambda: frames.again(remove_asked_ns), spec.first_frame_s)
     removal_steps = {"delete_accepted": deleted_ns, **made.moments(_NAME)}
     after = frames.oddities
     offered, received = frames.between(asked_ns, again_ns or time.monotonic_ns())
@@ -112,13 +111,6 @@ def _for_a_while(frames: OfferedFrames) -> tuple[int, int, int] | None:
     found = frames.stopped()
     if found is None or time.monotonic_ns() - found[2] < _QUIET_S * 1e9:
         return None
-    return found
-
-
-def _until(look: Callable[[], Any], within_s: float) -> Any:
-    end_s = time.monotonic() + within_s
-    while (found := look()) is None and time.monotonic() < end_s:
-        time.sleep(_LOOK_S)
     return found
 
 

@@ -89,14 +89,6 @@ def pdv_of_histogram_ns(histogram: LatencyHistogram) -> tuple[int, int]:
     return high - start, width + (0 if exact else histogram.buckets[0][1] - low)
 
 
-def pdv_distribution_ns(histogram: LatencyHistogram) -> tuple[tuple[int, int, int], ...]:
-    """Return the histogram of PDV (RFC 5481 4.4): each bucket less the smallest delay, from 0."""
-    if not histogram.buckets:
-        return ()
-    start = histogram.min_ns if histogram.min_ns is not None else histogram.buckets[0][0]
-    return tuple((max(0, low - start), high - start, count) for low, high, count in histogram.buckets)
-
-
 def ipdv(delays_ns: Sequence[int | None]) -> Ipdv:
     """Return IPDV of frames in the order sent; a pair with a lost frame (None) has none (RFC 3393 2.6)."""
     pairs = [
@@ -162,7 +154,7 @@ def pdv_outcome(
             over = over_repetitions([float(pdv) for pdv, _ in found])
             largest = max(largest, *(excess for _, excess in found))
             numbers = (("", over.median_ns), ("p1", over.p1_ns), ("p99", over.p99_ns))
-            values += _quantities(PDV_METRIC, way, numbers)
+            values += directions.quantities(PDV_METRIC, way, UNIT, numbers)
         quality = (
             f"median of {goal.streams} streams of {goal.spec.duration_s:g} s, at most {largest} ns too large",
         )
@@ -214,13 +206,6 @@ def _by_way(trials: Sequence[JudgedTrial], cell: Cell) -> tuple[tuple[str, list[
     )
 
 
-def _quantities(family: str, way: str, numbers: Sequence[tuple[str, float]]) -> tuple[Quantity, ...]:
-    return tuple(
-        Quantity(metric=directions.metric(family, way, part), number=number, unit=UNIT)
-        for part, number in numbers
-    )
-
-
 def ipdv_outcome(
     ended: Run[tuple[JudgedTrial, ...]],
     goal: StreamsGoal,
@@ -251,7 +236,7 @@ def ipdv_outcome(
                 ("min", median([sample.minimum_ns for sample in samples])),
                 ("max", median([one.maximum_ns for one in samples])),
             )
-            values += _quantities(SAMPLE_METRIC, way, numbers)
+            values += directions.quantities(SAMPLE_METRIC, way, UNIT, numbers)
         quality = (
             f"medians over {goal.streams} streams of {goal.spec.duration_s:g} s; of each the last"
             f" {goal.spec.tags} frames, at least {fewest} pairs of neighbours,"

@@ -51,7 +51,6 @@ class MatchAction:
 
 _OUT = "output:{to}"
 _VLANS = (100, 200)  # choice: as sent, and as it arrives
-_MAC = "02:00:00:00:00:5f"  # choice: administered by ourselves
 KNOWN: Mapping[str, MatchAction] = {
     one.code: one
     for one in (

@@ -142,7 +142,7 @@ def rfc2544_outcome(
     for way, found in zip(ways, latencies, strict=True):
         over = spread(found)
         numbers = (("", over.mean), ("min", over.minimum), ("max", over.maximum))
-        values += _quantities(RFC2544_METRIC, way, numbers)
+        values += directions.quantities(RFC2544_METRIC, way, UNIT, numbers)
     each = " in each direction" if len(ways) > 1 else ""
     return Outcome(
         outcome_id=outcome_id,
@@ -202,7 +202,7 @@ def rfc8219_outcome(
                 ("p1", percentile(series, Fraction(1, 100))),
                 ("p99", percentile(series, Fraction(99, 100))),
             )
-            values += _quantities(metric, way, numbers)
+            values += directions.quantities(metric, way, UNIT, numbers)
     each = " in each direction" if len(ways) > 1 else ""
     return Outcome(
         outcome_id=outcome_id,
@@ -222,13 +222,6 @@ def _late_enough(tags: Sequence[TaggedFrame], place: int, goal: StreamsGoal) -> 
     return [
         tag for tag in tags if tag.direction == place and tag.after_s >= min(TAG_AFTER_S, goal.stream_s / 2)
     ]
-
-
-def _quantities(family: str, way: str, numbers: Sequence[tuple[str, float]]) -> tuple[Quantity, ...]:
-    return tuple(
-        Quantity(metric=directions.metric(family, way, part), number=number, unit=UNIT)
-        for part, number in numbers
-    )
 
 
 def _short(goal: StreamsGoal) -> tuple[str, ...]:

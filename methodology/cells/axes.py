@@ -29,32 +29,44 @@ _READ = re.compile(r"true|false|\[.*\]")  # values that are no text: a switch, a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """One axis: `wrong` says what is wrong with a value (empty: nothing), `words` how a reader calls it."""
+    """One axis: `read` raises ValueError for what is no value of it, `words` is how a reader calls one."""
 
     name: str
-    wrong: Callable[[object], str]
+    read: Callable[[object], object]
     words: Callable[[object], str]
 
-
-def _wrong_replicate(value: object) -> str:
-    if isinstance(value, int) and 1 <= value <= MOST_REPLICATES:
+    def wrong(self, value: object) -> str:
+        """Say what is wrong with a value; empty where nothing is."""
+        try:
+            self.read(value)
+        except ValueError as error:
+            return str(error)
         return ""
-    return f"a whole number from 1 to {MOST_REPLICATES}, found {value!r}"
 
 
-def _wrong_numa(value: object) -> str:
-    return "" if value in (SAME, CROSS) else f"{SAME} or {CROSS}, found {value!r}"
+def _replicate(value: object) -> None:
+    if not isinstance(value, int) or not 1 <= value <= MOST_REPLICATES:
+        raise ValueError(f"a whole number from 1 to {MOST_REPLICATES}, found {value!r}")
+
+
+def _numa(value: object) -> None:
+    if value not in (SAME, CROSS):
+        raise ValueError(f"{SAME} or {CROSS}, found {value!r}")
+
+
+def _neighbour(name: object) -> object:
+    return name == neighbours.ALONE or neighbours.of_frames(name)
 
 
 AXES: Mapping[str, Axis] = {
     axis.name: axis
     for axis in (
-        Axis(name=chains.AXIS, wrong=chains.wrong, words=chains.words),
-        Axis(name=parallel.AXIS, wrong=parallel.wrong, words=parallel.words),
-        Axis(name=patterns.AXIS, wrong=patterns.wrong, words=patterns.words),
-        Axis(name=neighbours.AXIS, wrong=neighbours.wrong_beside_frames, words=neighbours.words),
-        Axis(name=NUMA, wrong=_wrong_numa, words=lambda value: f"NUMA node {value}"),
-        Axis(name=REPLICATE, wrong=_wrong_replicate, words=lambda value: f"replicate {value}"),
+        Axis(name=chains.AXIS, read=chains.members, words=chains.words),
+        Axis(name=parallel.AXIS, read=parallel.members, words=parallel.words),
+        Axis(name=patterns.AXIS, read=patterns.pattern, words=patterns.words),
+        Axis(name=neighbours.AXIS, read=_neighbour, words=neighbours.words),
+        Axis(name=NUMA, read=_numa, words=lambda value: f"NUMA node {value}"),
+        Axis(name=REPLICATE, read=_replicate, words=lambda value: f"replicate {value}"),
     )
 }
 

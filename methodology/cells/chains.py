@@ -39,15 +39,6 @@ def members(text: object) -> tuple[str, ...]:
     return names
 
 
-def wrong(text: object) -> str:
-    """Say what is wrong with a chain; empty when it can be deployed."""
-    try:
-        members(text)
-    except ValueError as error:
-        return str(error)
-    return ""
-
-
 def of(axes: Mapping[str, int | str]) -> tuple[str, ...]:
     """Return the chain of a cell by its axes; a cell without that axis has one function."""
     return members(axes.get(AXIS, ONE))

@@ -80,14 +80,6 @@ def of_frames(name: object) -> tuple[str, str]:
     return what, place
 
 
-def wrong_beside_frames(name: object) -> str:
-    """Say what is wrong with a value of the axis of frames; empty where nothing is."""
-    try:
-        return "" if name == ALONE else (of_frames(name) and "")
-    except ValueError as error:
-        return str(error)
-
-
 def words(name: object) -> str:
     """Return the axis of frames as a reader calls it."""
     return "no neighbour" if name == ALONE else f"beside {name}"

@@ -38,15 +38,6 @@ def members(text: object) -> Chains:
     return found
 
 
-def wrong(text: object) -> str:
-    """Say what is wrong with chains beside each other; empty when they can be deployed."""
-    try:
-        members(text)
-    except ValueError as error:
-        return str(error)
-    return ""
-
-
 def functions(found: Chains) -> tuple[str, ...]:
     """Return every function once, in the order in which they are named."""
     return tuple(dict.fromkeys(name for one in found for name in one))

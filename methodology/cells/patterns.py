@@ -104,15 +104,6 @@ def pattern(text: object) -> Pattern:
     return replace(KINDS[kind][0](ports), sources=addresses, destinations=addresses)
 
 
-def wrong(text: object) -> str:
-    """Say what is wrong with a pattern; empty when it can be sent."""
-    try:
-        pattern(text)
-    except ValueError as error:
-        return str(error)
-    return ""
-
-
 def words(text: object) -> str:
     """Return a pattern as a reader would call it."""
     kind, ports, addresses = _parts(text)

@@ -9,11 +9,10 @@ from bmwg.methodology.benchmarks import beside_neighbour
 from bmwg.methodology.benchmarks.beside_neighbour import Beside
 from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import SPEED, Criterion, Place, Stage
-from bmwg.methodology.measurements.flow_changes import without_number
 from bmwg.methodology.measurements.measurement import Answered, Asked, wanted_size
-from bmwg.methodology.measurements.modifiers import SearchBeside, search_beside
+from bmwg.methodology.measurements.modifiers import SearchBeside, answered, search_beside
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Cell, OutcomeType
+from bmwg.methodology.records import Cell
 from bmwg.methodology.trial.judging import JudgedTrial
 
 
@@ -45,20 +44,11 @@ class BesideNeighbour(SearchBeside):
         """Search; no number where the neighbour did not work in each valid trial."""
         found = search_beside(asked, lambda spec: spec, self.metric)
         name = neighbours.of(asked.cell)
-        outcome = replace(
-            found.outcome,
-            requirements=self.beside.rows,
-            quality=(*found.outcome.quality, *_seen(name, found.trials)),
-        )
         idle = [trial.seq for trial in found.trials if trial.valid and not _counts(trial)[neighbours.CPU_NS]]
-        if (
-            found.error is None
-            and outcome.type is not OutcomeType.INVALID
-            and name != neighbours.ALONE
-            and idle
-        ):
-            outcome = without_number(outcome, f"neighbour {name} had no CPU time beside trials {idle}")
-        return Answered(outcomes=(outcome,), error=found.error)
+        still = idle and name != neighbours.ALONE
+        wrong = f"neighbour {name} had no CPU time beside trials {idle}" if still else ""
+        seen = _seen(name, found.trials)
+        return answered(found, requirements=self.beside.rows, seen=seen, wrong=wrong)
 
 
 def _counts(trial: JudgedTrial) -> dict[str, int]:

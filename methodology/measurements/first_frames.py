@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks import first_frames
-from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
-from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
+from bmwg.methodology.measurements.recovery import has_flows
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Direction, FrameFormat
 
@@ -21,7 +20,6 @@ class FirstFrames(OneMetric):
 
     name: str = NAME
     metric: str = first_frames.METRIC
-    needs_throughput: bool = False
     reads_latency: bool = True
     places: tuple[Place, ...] = (
         Place(stage=Stage.ACTIVATION, criterion=Criterion.SPEED, rows=("RFC8204-5.1-02", "LTD-3.2.2.2.1")),
@@ -30,9 +28,10 @@ class FirstFrames(OneMetric):
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Switches with a table of flows between two ports, for UDP one way, at the sizes that are listed."""
         able = (
-            cell.function in SWITCH_PROGRAMS and not {patterns.AXIS, neighbours.AXIS} & dict(cell.axes).keys()
+            has_flows(cell)
+            and cell.direction is not Direction.BOTH
+            and cell.frame_format is FrameFormat.IPV4_UDP
         )
-        able = able and cell.direction is not Direction.BOTH and cell.frame_format is FrameFormat.IPV4_UDP
         return able and wanted_size(profile, NAME, cell)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:

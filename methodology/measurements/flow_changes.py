@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks import flow_changes
 from bmwg.methodology.benchmarks.flow_changes import Coupling
-from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
-from bmwg.methodology.measurements.modifiers import mean_latency, named, search_beside
-from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
-from bmwg.methodology.measurements.throughput import bisection_trials
+from bmwg.methodology.measurements.measurement import Answered, Asked, settings, wanted_size
+from bmwg.methodology.measurements.modifiers import SearchBeside, answered, mean_latency, named, search_beside
+from bmwg.methodology.measurements.recovery import has_flows
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Cell, Outcome, OutcomeType
+from bmwg.methodology.records import Cell
 from bmwg.methodology.trial.judging import JudgedTrial
 
 NAME = "flow_changes"
@@ -22,12 +20,10 @@ _ENOUGH = 0.9  # choice: of the changes that are due; fewer are another rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlowChanges(OneMetric):
+class FlowChanges(SearchBeside):
     """A bisection (RFC 2544 26.1) beside one number of idle entries and one rate of changes."""
 
     coupling: Coupling
-    needs_throughput: bool = False
-    reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
     places: tuple[Place, ...] = (
         Place(stage=Stage.ACTIVATION, criterion=Criterion.ACCURACY, rows=("RFC8204-5.2", "LTD-3.2.2.5.1")),
     )
@@ -45,47 +41,26 @@ class FlowChanges(OneMetric):
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """A table of flows between two ports, no neighbour, where the profile leaves the coupling in."""
         said = settings(profile, NAME)
-        able = (
-            cell.function in SWITCH_PROGRAMS and not {patterns.AXIS, neighbours.AXIS} & dict(cell.axes).keys()
-        )
-        able = able and self.coupling.entries in said.get("entries", flow_changes.ENTRIES)
+        able = has_flows(cell) and self.coupling.entries in said.get("entries", flow_changes.ENTRIES)
         able = able and self.coupling.changes_per_s in said.get("changes_per_s", flow_changes.RATES_PER_S)
         return able and wanted_size(profile, NAME, cell)
 
-    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
-        """As a throughput."""
-        trials = float(bisection_trials(profile, max_load_fps))
-        return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
-
     def measure(self, asked: Asked) -> Answered:
         """Search with the entries standing and changing."""
-        outcome, error = _search(asked, self.coupling)
-        return Answered(outcomes=(outcome,), error=error)
-
-
-def without_number(outcome: Outcome, reason: str) -> Outcome:
-    """Return an outcome whose procedure did not hold, with no number and no bound."""
-    return replace(
-        outcome, type=OutcomeType.INVALID, values=(), lower=None, upper=None, statement="", reason=reason
-    )
-
-
-def _search(asked: Asked, coupling: Coupling) -> tuple[Outcome, Exception | None]:
-    found = search_beside(asked, named(coupling.modifier), coupling.metric)
-    outcome = replace(
-        found.outcome,
-        values=(*found.outcome.values, *mean_latency(found)),
-        requirements=flow_changes.REQUIREMENTS,
-        quality=(*found.outcome.quality, *_seen(coupling, found.trials)),
-    )
-    late = _late(coupling, found.trials)
-    if found.error is None and outcome.type is not OutcomeType.INVALID and late:
-        outcome = without_number(
-            outcome,
+        coupling = self.coupling
+        found = search_beside(asked, named(coupling.modifier), coupling.metric)
+        late = _late(coupling, found.trials)
+        wrong = (
             f"the switch took fewer than {_ENOUGH:.0%} of the changes that were due in trials {late}:"
-            f" {coupling.changes_per_s}/s were not what went on",
+            f" {coupling.changes_per_s}/s were not what went on"
         )
-    return outcome, found.error
+        return answered(
+            found,
+            requirements=flow_changes.REQUIREMENTS,
+            seen=_seen(coupling, found.trials),
+            values=mean_latency(found),
+            wrong=wrong if late else "",
+        )
 
 
 def _changes(trial: JudgedTrial) -> int:

@@ -3,48 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks import flow_scale
-from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
-from bmwg.methodology.measurements.flow_changes import without_number
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, wanted_size
-from bmwg.methodology.measurements.modifiers import Beside, named, search_beside
-from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
-from bmwg.methodology.measurements.throughput import bisection_trials
+from bmwg.methodology.measurements.measurement import Answered, Asked, wanted_size
+from bmwg.methodology.measurements.modifiers import Beside, SearchBeside, answered, named, search_beside
+from bmwg.methodology.measurements.recovery import has_flows
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Cell, FrameFormat, OutcomeType
+from bmwg.methodology.records import Cell, FrameFormat
 from bmwg.methodology.trial.judging import JudgedTrial
 
 NAME = "flow_scale"  # its settings are those of both
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlowScale(OneMetric):
+class FlowScale(SearchBeside):
     """A bisection (RFC 2544 26.1) with as many entries as the cell has flows; they stand, or expire."""
 
     name: str = NAME
     metric: str = flow_scale.METRIC
     expire: bool = False
-    needs_throughput: bool = False
-    reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
     places: tuple[Place, ...] = (
         Place(stage=Stage.OPERATION, criterion=Criterion.SCALE, rows=("RFC8204-5.8-01", "LTD-3.2.2.3.1")),
     )
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Switches with a table of flows, for frames that have UDP ports, at the sizes that are listed."""
-        able = (
-            cell.function in SWITCH_PROGRAMS and not {patterns.AXIS, neighbours.AXIS} & dict(cell.axes).keys()
-        )
-        able = able and cell.frame_format is FrameFormat.IPV4_UDP
+        able = has_flows(cell) and cell.frame_format is FrameFormat.IPV4_UDP
         return able and wanted_size(profile, NAME, cell)
-
-    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
-        """As a throughput."""
-        trials = float(bisection_trials(profile, max_load_fps))
-        return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
 
     def measure(self, asked: Asked) -> Answered:
         """Search with the entries; no number where they did not stand in every trial, or did not expire."""
@@ -53,14 +40,8 @@ class FlowScale(OneMetric):
         found = search_beside(asked, named(name), self.metric)
         trials = [trial for trial in found.trials if trial.valid]
         seen, wrong = _expired(flows, trials) if self.expire else _stood(flows, trials)
-        outcome = replace(
-            found.outcome,
-            requirements=flow_scale.REQUIREMENTS,
-            quality=(*found.outcome.quality, seen, *_reached(flows, found)),
-        )
-        if found.error is None and outcome.type is not OutcomeType.INVALID and wrong:
-            outcome = without_number(outcome, wrong)
-        return Answered(outcomes=(outcome,), error=found.error)
+        beside = (seen, *_reached(flows, found))
+        return answered(found, requirements=flow_scale.REQUIREMENTS, seen=beside, wrong=wrong)
 
 
 def _count(trial: JudgedTrial, name: str) -> int:

@@ -21,8 +21,6 @@ class IllegalFrames(OneMetric):
     """Trials of patterns `undersize` and `oversize`, of legal and of illegal frames in turn."""
 
     name: str = NAME
-    needs_throughput: bool = False
-    reads_latency: bool = False
     places: tuple[Place, ...] = (replace(RELIABILITY, rows=("RFC8204-5.6-01", "LTD-3.2.2.1.11")),)
     metric: str = illegal_frames.METRIC
 

@@ -6,27 +6,22 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import match_action
 from bmwg.methodology.benchmarks.match_action import MatchAction
-from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import SPEED, Place
-from bmwg.methodology.measurements.flow_changes import without_number
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
-from bmwg.methodology.measurements.modifiers import mean_latency, search_beside
-from bmwg.methodology.measurements.recovery import SWITCH_PROGRAMS
-from bmwg.methodology.measurements.throughput import bisection_trials
+from bmwg.methodology.measurements.measurement import Answered, Asked, settings, wanted_size
+from bmwg.methodology.measurements.modifiers import SearchBeside, answered, mean_latency, search_beside
+from bmwg.methodology.measurements.recovery import has_flows
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Cell, FrameFormat, OutcomeType, TrialSpec
+from bmwg.methodology.records import Cell, FrameFormat, TrialSpec
 from bmwg.methodology.trial.judging import JudgedTrial
 
 NAME = "match_action"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matched(OneMetric):
+class Matched(SearchBeside):
     """A bisection (RFC 2544 26.1) with one match and its actions."""
 
     one: MatchAction
-    needs_throughput: bool = False
-    reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
     places: tuple[Place, ...] = (replace(SPEED, rows=("LTD-3.2.2.1.15",)),)
 
     @property
@@ -41,31 +36,24 @@ class Matched(OneMetric):
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Switches with a table of flows between two ports, for UDP; an even number of flows for a half."""
-        able = cell.function in SWITCH_PROGRAMS and cell.frame_format is FrameFormat.IPV4_UDP
-        able = able and not {patterns.AXIS, neighbours.AXIS} & dict(cell.axes).keys()
+        able = has_flows(cell) and cell.frame_format is FrameFormat.IPV4_UDP
         able = able and (self.one.share * cell.flows).denominator == 1
         able = able and self.one.code in settings(profile, NAME).get("actions", match_action.KNOWN)
         return able and wanted_size(profile, NAME, cell)
 
-    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
-        """As a throughput."""
-        trials = float(bisection_trials(profile, max_load_fps))
-        return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
-
     def measure(self, asked: Asked) -> Answered:
         """Search with the flows standing; no number where their own count is not of the frames that match."""
         found = search_beside(asked, self.changed, self.metric)
-        outcome = replace(
-            found.outcome,
-            values=(*found.outcome.values, *mean_latency(found)),
+        other = [trial.seq for trial in found.trials if trial.valid and not self.matched(trial)]
+        return answered(
+            found,
             requirements=match_action.REQUIREMENTS,
-            quality=(*found.outcome.quality, f"flows: {self.one.words}"),
+            seen=(f"flows: {self.one.words}",),
+            values=mean_latency(found),
+            wrong=f"the flows did not match the frames of trials {other}, by their own counts"
+            if other
+            else "",
         )
-        wrong = [trial.seq for trial in found.trials if trial.valid and not self.matched(trial)]
-        if found.error is None and outcome.type is not OutcomeType.INVALID and wrong:
-            reason = f"the flows did not match the frames of trials {wrong}, by their own counts"
-            outcome = without_number(outcome, reason)
-        return Answered(outcomes=(outcome,), error=found.error)
 
     def changed(self, spec: TrialSpec) -> TrialSpec:
         """Return a trial beside the flows: with the tag that they match, and the tags that they leave."""

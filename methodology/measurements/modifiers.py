@@ -70,6 +70,27 @@ def search_beside(asked: Asked, changed: Callable[[TrialSpec], TrialSpec], metri
     return Beside(outcome=outcome, trials=tuple(taken), error=found.error)
 
 
+def answered(
+    found: Beside,
+    *,
+    requirements: tuple[str, ...],
+    seen: Sequence[str] = (),
+    values: Sequence[Quantity] = (),
+    wrong: str = "",
+) -> Answered:
+    """Answer with what was found, and with what was seen beside it; no number where `wrong` says why."""
+    outcome = replace(
+        found.outcome,
+        values=(*found.outcome.values, *values),
+        requirements=requirements,
+        quality=(*found.outcome.quality, *seen),
+    )
+    if wrong and found.error is None and outcome.type is not OutcomeType.INVALID:
+        bare = replace(outcome, values=(), lower=None, upper=None, statement="")
+        outcome = replace(bare, type=OutcomeType.INVALID, reason=wrong)
+    return Answered(outcomes=(outcome,), error=found.error)
+
+
 class SearchBeside(OneBisection):
     """What a measurement is whose search goes on beside something else."""
 

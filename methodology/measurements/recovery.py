@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import recovery, recovery_latency
-from bmwg.methodology.cells import patterns
+from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, between_two, settings
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
@@ -20,6 +20,12 @@ _REPETITIONS = 10  # choice: "repeated a number of times" (RFC 2544 26.5) names 
 SWITCH_PROGRAMS = ("ovs-netdev", "ovs-dpdk")  # switches that are a program, which can be restarted
 _LONG = ("container", "vswitch_graceful", "vswitch_kill")  # take a program's start
 _REDUCED_S = 60.0  # choice: as long as the overload
+
+
+def has_flows(cell: Cell) -> bool:
+    """Whether a cell is of a switch with a table of flows, between two ports and beside no neighbour."""
+    axes = dict(cell.axes)
+    return cell.function in SWITCH_PROGRAMS and patterns.AXIS not in axes and neighbours.AXIS not in axes
 
 
 def _again(*rows: str) -> Place:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -112,8 +112,3 @@ def requirement(requirement_id: str) -> Requirement:
         found=requirement_id,
         hint=near_hint(requirement_id, rows),
     )
-
-
-def unknown_ids(ids: Iterable[str]) -> list[str]:
-    """Return the ids that no row has, in order."""
-    return [one for one in ids if one not in catalogue()]

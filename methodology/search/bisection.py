@@ -26,11 +26,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from bmwg.methodology.records import Bound, OutcomeType, Validity
+from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.search import closing, qualification
 from bmwg.methodology.search.agreed import agreed_fps
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
-from bmwg.methodology.search.offer import Tried
+from bmwg.methodology.search.offer import Tried, proven
 from bmwg.methodology.search.probing import Conclusion, Finding, middle, probe
 from bmwg.methodology.search.stepwise import Procedure, Run, Step, replay, run
 from bmwg.methodology.trial.judging import JudgedTrial
@@ -234,8 +234,8 @@ def _result(ended: Run[Conclusion], goal: ThroughputGoal) -> SearchResult:
             statement = "no load could be confirmed as bound" + _agreed(trials, unit)
     return SearchResult(
         type=conclusion.type,
-        lower=_bound(trials, lower, lossless=True),
-        upper=_bound(trials, upper, lossless=False),
+        lower=proven(trials, lower, lossless=True),
+        upper=proven(trials, upper, lossless=False),
         trials=tuple(trial.seq for trial in trials),
         reopenings=conclusion.reopenings,
         statement=statement,
@@ -286,11 +286,3 @@ def _forwarded_more(trials: Sequence[Tried], upper: int | None, unit: str) -> li
         f" {best.loss_ratio:.2g}:"
         " what bounds this answer is not overload alone"
     ]
-
-
-def _bound(trials: Sequence[Tried], load: int | None, *, lossless: bool) -> Bound | None:
-    """Return the bound with the valid trials that prove it; a load that was only sent short proves none."""
-    proof = tuple(
-        trial.seq for trial in trials if trial.valid and trial.load == load and trial.lossless is lossless
-    )
-    return Bound(load_fps=load, trials=proof) if load is not None and proof else None

@@ -5,9 +5,10 @@ A load is a whole number in the unit of its kind, per sender where there are sev
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from bmwg.methodology.records import Validity
+from bmwg.methodology.records import Bound, Validity
 
 
 class Spec(Protocol):
@@ -119,3 +120,11 @@ class Offer(Protocol):
     def spec(self, load: int, duration_s: float) -> Spec:
         """Return the trial at a load for a time."""
         ...
+
+
+def proven(trials: Sequence[Tried], load: int | None, *, lossless: bool) -> Bound | None:
+    """Return the bound with the valid trials that prove it; a load that was only sent short proves none."""
+    proof = tuple(
+        trial.seq for trial in trials if trial.valid and trial.load == load and trial.lossless is lossless
+    )
+    return Bound(load_fps=load, trials=proof) if load is not None and proof else None

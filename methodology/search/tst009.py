@@ -12,9 +12,9 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from bmwg.methodology.records import Bound, OutcomeType
+from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search.goal import SearchResult
-from bmwg.methodology.search.offer import Offer, Tried
+from bmwg.methodology.search.offer import Offer, proven
 from bmwg.methodology.search.stepwise import Procedure, Run, Step, replay, run, valid_trial
 from bmwg.methodology.trial.judging import JudgedTrial
 
@@ -194,8 +194,8 @@ def _result(ended: Run[Neighbours], goal: Tst009Goal) -> SearchResult:
     return SearchResult(
         type=kind,
         trials=sequence,
-        lower=_bound(ended.trials, lower, lossless=True),
-        upper=_bound(ended.trials, upper, lossless=False),
+        lower=proven(ended.trials, lower, lossless=True),
+        upper=proven(ended.trials, upper, lossless=False),
         statement=statement,
         reason=reason,
         quality=tuple(quality),
@@ -217,10 +217,3 @@ def _kind(
     if upper is None:
         return OutcomeType.AT_CEILING, f"{lower} {unit} is the highest load of the search"
     return OutcomeType.MEASURED, ""
-
-
-def _bound(trials: Sequence[Tried], load: int | None, *, lossless: bool) -> Bound | None:
-    proof = tuple(
-        trial.seq for trial in trials if trial.valid and trial.load == load and trial.lossless is lossless
-    )
-    return Bound(load_fps=load, trials=proof) if load is not None and proof else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bmwg.methodology.records import Direction
+from bmwg.methodology.records import Direction, Quantity
 
 FORWARD, REVERSE = "forward", "reverse"
 
@@ -29,6 +29,13 @@ def ways(direction: Direction) -> tuple[str, ...]:
 def metric(family: str, way: str = "", part: str = "") -> str:
     """Return the metric of a value: family, direction and part, as far as there are such."""
     return ".".join(name for name in (family, way, part) if name)
+
+
+def quantities(
+    family: str, way: str, unit: str, numbers: Iterable[tuple[str, float]]
+) -> tuple[Quantity, ...]:
+    """Return the values of a direction, each with its part of the metric."""
+    return tuple(Quantity(metric=metric(family, way, part), number=n, unit=unit) for part, n in numbers)
 
 
 def told(names: Iterable[str], family: str) -> tuple[str, ...]:

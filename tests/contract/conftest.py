@@ -1,6 +1,7 @@
-"""What every test of a driver needs: CPUs that do not halt, and folders that no test beside it uses."""
+"""What tests of drivers need: CPUs that do not halt, folders that no test beside uses, a testbed."""
 
 from tests.awake import cpus_kept_awake
 from tests.beside import folders_of_its_own
+from tests.contract.streams_support import bed
 
-__all__ = ["cpus_kept_awake", "folders_of_its_own"]
+__all__ = ["bed", "cpus_kept_awake", "folders_of_its_own"]

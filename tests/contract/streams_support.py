@@ -75,6 +75,14 @@ def opened(run_dir: Path):
     return open_bed(replace(testbed, tester=replace(testbed.tester, io="af_xdp")), ledger, run_dir)
 
 
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory):
+    """Such a testbed for the tests of a module, of which nothing is left."""
+    with opened(tmp_path_factory.mktemp("run")) as made:
+        yield made
+    assert made.undo.pending == ()
+
+
 def path_of(bed, path: str, network: str):
     """The path's driver; skipped by name where the machine lacks something."""
     cell = profile.cell_of(path, network, "tcp", spec())

@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 from tests.contract.paths_support import traces
-from tests.contract.streams_support import needs, offered, opened, spec
+from tests.contract.streams_support import needs, offered, spec
 
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import Missing
@@ -25,13 +25,6 @@ from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, UN
 
 pytestmark = needs("iperf3")
 PATH = "client-server"
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory):
-    with opened(tmp_path_factory.mktemp("run")) as made:
-        yield made
-    assert made.undo.pending == ()
 
 
 def path_of(bed, hosting: str):

@@ -1,7 +1,6 @@
 """Levels of factors on real pods: what a cell's axes ask for is what stands, or is refused by name."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,10 +8,7 @@ from tests.contract.paths_support import PacketTester
 
 from bmwg.drivers.nodes import cgroups
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.numa import node_of_cpus
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Cell
 from bmwg.reports.checker.clauses.models import by_sockets
@@ -28,16 +24,6 @@ pytestmark = [
 ]
 SWITCH = "networks.ovs-dpdk.options"
 FREE = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
-    testbed = load_testbed()
-    with open_bed(replace(testbed, tester=replace(testbed.tester, io="af_xdp")), ledger, folder) as opened:
-        yield opened
-    assert ledger.pending == ()
 
 
 def with_axes(network, function="testpmd", **axes):

@@ -13,10 +13,7 @@ from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.containers import bundle
 from bmwg.drivers.nodes import cgroups, counted_neighbour
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch import frame_neighbours
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.errors import DriverError
@@ -32,16 +29,6 @@ PERIOD_NS = bundle.PERIOD_US * 1000
 
 def beside(name):
     return replace(CELL, axes=((neighbours.AXIS, name),))
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    testbed = load_testbed()
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
-    with open_bed(replace(testbed, tester=replace(testbed.tester, io="af_xdp")), ledger, folder) as made:
-        yield made
-    assert ledger.pending == ()
 
 
 def cgroups_of(bed):

@@ -7,10 +7,9 @@ import signal
 import time
 from dataclasses import replace
 
-import pytest
 from tests.contract.guest_support import needs_guest
 from tests.contract.paths_support import traces
-from tests.contract.streams_support import needs, offered, opened, spec, udp
+from tests.contract.streams_support import needs, offered, spec, udp
 from tests.faults.support import children
 
 from bmwg.drivers import registry
@@ -28,13 +27,6 @@ pytestmark = [*needs("iperf3"), *needs_guest]
 PATH = "client-server"
 WAY = ["dut1/under0", "dut2/under0", "dut2/vm1", "vm1/eth0"]
 SLOW = replace(udp(), load_bps=5_000_000)  # which a translated server takes
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory):
-    with opened(tmp_path_factory.mktemp("run")) as made:
-        yield made
-    assert made.undo.pending == ()
 
 
 def path_of(bed):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.paths_support import traces
-from tests.contract.streams_support import needs, opened
+from tests.contract.streams_support import needs
 from tests.unit.jobs.made import planned
 
 from bmwg.drivers import registry
@@ -34,13 +34,6 @@ PROGRAMS = {
     "mariadb": "mariadbd",
 }
 MIB = 1 << 20
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory):
-    with opened(tmp_path_factory.mktemp("run")) as made:
-        yield made
-    assert made.undo.pending == ()
 
 
 def ran(bed, form, experiment: str, **changes):

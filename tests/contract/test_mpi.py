@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 from tests.contract.guest_support import needs_guest
-from tests.contract.streams_support import opened, programs_of, spec
+from tests.contract.streams_support import programs_of, spec
 
 from bmwg.drivers import registry
 from bmwg.drivers.workload.mpi import Mpi
@@ -31,13 +31,6 @@ pytestmark = [
         reason="no Open MPI; sh setup/install.sh workloads",
     ),
 ]
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory):
-    with opened(tmp_path_factory.mktemp("run")) as made:
-        yield made
-    assert made.undo.pending == ()
 
 
 def asked(**changes):

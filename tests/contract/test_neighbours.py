@@ -6,7 +6,7 @@ import time
 
 import pytest
 from tests.contract.paths_support import traces
-from tests.contract.streams_support import needs, opened
+from tests.contract.streams_support import needs
 
 from bmwg.drivers.containers import native_cgroup
 from bmwg.drivers.nodes import cgroups
@@ -15,13 +15,6 @@ from bmwg.methodology.cells.neighbours import BEFORE, BEFORE_NS, KINDS, WORK, WO
 from bmwg.methodology.errors import DriverError
 
 pytestmark = needs("stress-ng")
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory):
-    with opened(tmp_path_factory.mktemp("run")) as made:
-        yield made
-    assert made.undo.pending == ()
 
 
 @pytest.mark.parametrize("what", KINDS)

@@ -96,17 +96,6 @@ class Twice(NamedTuple):
     turns: tuple[Turn, Turn]
 
 
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory):
-    run_dir = tmp_path_factory.mktemp("run")
-    ledger = Ledger(run_dir / "ledger.jsonl", index_dir=run_dir / "index")
-    testbed = load_testbed()  # port kind af_xdp: every interface can be a port
-    testbed = replace(testbed, tester=replace(testbed.tester, io="af_xdp"))
-    with open_bed(testbed, ledger, run_dir) as opened:
-        yield opened
-    assert ledger.pending == ()
-
-
 def _seen(bed):
     """Return everything that a deployment may leave: on the machine and in every node."""
     nodes = {}

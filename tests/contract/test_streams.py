@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.paths_support import traces
-from tests.contract.streams_support import WAYS, needs, offered, opened, path_of, programs_of, spec, udp
+from tests.contract.streams_support import WAYS, needs, offered, path_of, programs_of, spec, udp
 
 from bmwg.drivers.containers import pod_programs
 from bmwg.drivers.network import datapath, ovs_parts
@@ -30,13 +30,6 @@ from bmwg.methodology.records import ENGINES, Validity
 
 pytestmark = needs("iperf3")
 _OURS = str(100_000 + os.getpid())  # seconds by which a process of this test is known on the machine
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory):
-    with opened(tmp_path_factory.mktemp("run")) as made:
-        yield made
-    assert made.undo.pending == ()
 
 
 def workload(bed) -> Iperf3:

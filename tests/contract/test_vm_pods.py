@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.contract.guest_support import needs_guest
-from tests.contract.streams_support import needs, offered, opened, spec, udp
+from tests.contract.streams_support import needs, offered, spec, udp
 from tests.contract.test_streams import seen
 
 from bmwg.drivers import registry
@@ -24,13 +24,6 @@ from bmwg.methodology.records import Validity
 
 pytestmark = [*needs("iperf3"), *needs_guest]
 SLOW = replace(udp(), load_bps=5_000_000)  # which a translated sender keeps to
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory):
-    with opened(tmp_path_factory.mktemp("run")) as made:
-        yield made
-    assert made.undo.pending == ()
 
 
 def path_of(bed, path: str, network: str, vnic: str = VIRTIO):

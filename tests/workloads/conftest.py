@@ -1,5 +1,6 @@
-"""What every test of a workload needs: CPUs that do not halt."""
+"""What tests of workloads need: CPUs that do not halt, and a testbed."""
 
 from tests.awake import cpus_kept_awake
+from tests.contract.streams_support import bed
 
-__all__ = ["cpus_kept_awake"]
+__all__ = ["bed", "cpus_kept_awake"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.contract.streams_support import needs, opened
+from tests.contract.streams_support import needs
 from tests.unit.jobs.made import planned
 
 from bmwg.drivers import registry
@@ -23,12 +23,6 @@ MIB = 1 << 20
 LIMIT_OCTETS_PER_S = 20 * MIB
 TRIES = 3
 BUSY = 1.5  # load average
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory):
-    with opened(tmp_path_factory.mktemp("run")) as made:
-        yield made
 
 
 def figure(bed, form, experiment: str, name: str, **changes) -> float:

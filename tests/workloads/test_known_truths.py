@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from tests.contract.streams_support import needs, offered, opened, path_of, spec, udp
+from tests.contract.streams_support import needs, offered, path_of, spec, udp
 
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.methodology.kinds.streams.kind import STREAMS
@@ -17,12 +17,6 @@ pytestmark = [*needs("iperf3"), pytest.mark.slow]
 RATE_BPS = 200_000_000
 MTU, ETHERNET, IPV4, TCP, TIMES, UDP = 1500, 14, 20, 20, 12, 8
 _TRIES = 3
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory):
-    with opened(tmp_path_factory.mktemp("run")) as made:
-        yield made
 
 
 def shaped(between, number: int) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bmwg.methodology.answers.data_plane import frames_of
 from bmwg.methodology.cells.paths import ACCELERATED
+from bmwg.reports.checker.clauses.models import attachments
 from bmwg.reports.checker.deployed import has_part, silent_beside
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
@@ -61,11 +62,6 @@ def _management(told: Told) -> str:
 
 def _text(told: Any) -> bool:
     return isinstance(told, str) and bool(told.strip())
-
-
-def _attachments(told: Told) -> Sequence[Told]:
-    found = told.get("attachments")
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
 
 def _plugins(conflist: Any) -> list[str]:
@@ -130,12 +126,12 @@ def configuration_applied(scope: Scope) -> Answer:
     """The configuration of each attachment, as it was applied to the cluster, stands in the record whole."""
 
     def applied(told: Told) -> bool:
-        networks = _attachments(told)
+        networks = attachments(told)
         defined = told["pod_runtime"].get("network_attachment_definitions") is True
         return defined and all(_plugins(network.get("conflist")) for network in networks)
 
     return _held(
-        {name: told for name, told in _of_clusters(scope).items() if _attachments(told)},
+        {name: told for name, told in _of_clusters(scope).items() if attachments(told)},
         "no attachment that was applied to a cluster",
         "each attachment's configuration as it was applied",
         applied,
@@ -150,11 +146,11 @@ def two_networks(scope: Scope) -> Answer:
     """
 
     def told_apart(told: Told) -> bool:
-        networks = {one.get("network") for one in _attachments(told)}
+        networks = {one.get("network") for one in attachments(told)}
         if managed := _management(told):
             return bool(networks) and not networks & {None, managed}
         own = set(_plugins(told["pod_runtime"].get("cni_configuration")))
-        data = [set(_plugins(attachment.get("conflist"))) for attachment in _attachments(told)]
+        data = [set(_plugins(attachment.get("conflist"))) for attachment in attachments(told)]
         return bool(own and data) and all(used and used != own for used in data)
 
     clusters = _of_clusters(scope)
@@ -186,7 +182,7 @@ def networks_defined(scope: Scope) -> Answer:
             if isinstance(plugin, Mapping) and (plugin.get("delegate") or plugin.get("delegates"))
         ]
         named = told["pod_runtime"].get("network_attachment_definitions") is True
-        further = [_plugins(attachment.get("conflist")) for attachment in _attachments(told)]
+        further = [_plugins(attachment.get("conflist")) for attachment in attachments(told)]
         return bool(delegates and named and further) and all(further)
 
     return _held(
@@ -226,7 +222,7 @@ def _by_data_interface(trial: Trial, told: Told) -> bool | None:
     """Whether a trial's frames passed data interfaces alone; None where no other interface was counted."""
     data = {
         str(attachment["interface"].get("name"))
-        for attachment in _attachments(told)
+        for attachment in attachments(told)
         if isinstance(attachment.get("interface"), Mapping)
     }
     counted = frames_of(trial.trial.result)
@@ -259,7 +255,7 @@ def examples_covered(scope: Scope) -> Answer:
     words |= {
         name
         for told in kernel.values()
-        for attachment in _attachments(told)
+        for attachment in attachments(told)
         for name in _plugins(attachment.get("conflist"))
     }
     covered = [name for name in _EXAMPLES if name in words]

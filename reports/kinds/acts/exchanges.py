@@ -49,7 +49,7 @@ def exchanges(answers: Sequence[Answered], place: Callable[[Answered], str]) -> 
         lives = _lives(answer)
         stale = ", ".join(str(life.told["stale_frames"]) for life in lives)
         row = _row(answer, answer.results if answer.measured else (), lives, stale)
-        row[1] = _mean(answer) if lives else NONE
+        row[1] = mean(answer) if lives else NONE
         rows.append([place(answer), *row])
     lines = table(_head("by the new one", f"frames {_STALE}"), rows, _caption(answers))
     counted = [[place(answer), *_counted(lives)] for answer in answers if (lives := _lives(answer))]
@@ -161,7 +161,8 @@ def _counted(lives: Sequence[Life]) -> list[str]:
     ]
 
 
-def _mean(answer: Answered) -> str:
+def mean(answer: Answered) -> str:
+    """Say of how many repetitions an answer is, their mean, and its interval."""
     half = answer.values.get("half_width_95")
     spread = f" ± {nanoseconds(half)}" if half is not None else ""
     return f"{of_repetitions(answer.values)}, mean {nanoseconds(answer.values['mean'])}{spread}"

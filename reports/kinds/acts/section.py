@@ -220,7 +220,7 @@ def _answers(answers: Sequence[Answered]) -> list[Block]:
                 if measured and _answer(answer) is Answer.RATE
                 else _batch(answer)
                 if measured and _answer(answer) is Answer.BATCHES
-                else _count(answer)
+                else exchanges.mean(answer)
                 if measured
                 else NONE,
                 median(each(results, lambda life: life.start_ns)),
@@ -278,12 +278,6 @@ def _place(one: Answered) -> str:
         return ", ".join(filter(None, (place, one.planned.spec.mode, one.planned.spec.beside)))
     several = one.outcome.metric == SCALE.metric or (at_once > 1 and _answer(one) is Answer.ATTEMPTS)
     return f"{place}, {at_once} at once" if several else place
-
-
-def _count(one: Answered) -> str:
-    half = one.values.get("half_width_95")
-    spread = f" ± {nanoseconds(half)}" if half is not None else ""
-    return f"{of_repetitions(one.values)}, mean {nanoseconds(one.values['mean'])}{spread}"
 
 
 def _batch(one: Answered) -> str:

@@ -161,10 +161,6 @@ def _row(run: Run, one: Answered, bare: Answered | None) -> list[str]:
     ]
 
 
-def _met(figure: str, marked: str) -> str:
-    return f"{figure}, {marked}" if marked else figure
-
-
 def _kpis(phase: Sustained) -> list[str]:
     return [
         f"{phase.transactions_per_s:.1f}",

@@ -19,7 +19,6 @@ from bmwg.reports.render.text import nanoseconds
 
 P50, P99 = "p50", "p99"
 _MEDIAN, _CPU = SERIES[2], SERIES[3]
-_PALE = 0.28
 _BAR = 0.6
 _SIZE = 7.5
 _SHIFT = 0.17  # of a row, between two directions

@@ -44,27 +44,6 @@ def counting(name: str, share: float) -> type[Tester]:
     return Miscounting
 
 
-class TwoAtOnce(Tester):
-    """Sends broadcast frames beside every other modifier as well."""
-
-    def run(self, spec: TrialSpec, /) -> TrialResult:
-        return super().run(spec if spec.modifier is None else replace(spec, broadcast_every=99))
-
-
-class ForgetsRoutes(Tester):
-    """Its router has learnt nothing at the end of every other trial."""
-
-    taken = 0
-
-    def run(self, spec: TrialSpec, /) -> TrialResult:
-        result = super().run(spec)
-        self.taken += 1
-        if self.taken % 2:
-            return result
-        kept = [one for one in result.auxiliary if one[0] != "modifier.learnt_routes"]
-        return replace(result, auxiliary=tuple(kept))
-
-
 CASES: dict[str, Three] = {
     "RFC2544-11-01": Three(
         met=run(*ALL_MODIFIERS),

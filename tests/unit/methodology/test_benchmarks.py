@@ -240,7 +240,6 @@ class TestDelayVariation:
         exact = delay_variation.pdv_ns(delays)
         assert exact <= found <= exact + excess
         assert excess <= 50
-        assert delay_variation.pdv_distribution_ns(histogram)[0] == (0, 49, 50)
 
     def test_ipdv_by_hand_leaves_out_pairs_with_a_lost_frame(self):
         found = delay_variation.ipdv([10, 15, 12, None, 20, 21])

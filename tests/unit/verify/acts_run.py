@@ -6,13 +6,28 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.unit.verify.test_acts_run import Clock, executed, header_by
+from repeated_run import Clock, closed, deployed, header, recorded
+from tests.unit.acts.test_kind import spec
 
+from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned, Profile
-from bmwg.reports.render.page.report import write_report
-from bmwg.reports.store import RunStore
+from bmwg.reports.store import RunHeader, RunStore
 from bmwg.resources.run.guest_record import record_machine
+
+
+def header_by(chosen: Profile[ActsSpec], testbed: str) -> RunHeader:
+    """Return the header of a run of all that a profile plans."""
+    return header(ACTS, chosen.data, chosen.plan(), {"name": testbed})
+
+
+def executed(
+    store: RunStore, planned: Planned[ActsSpec], deployment_id: str, results: Iterable[ActsResult]
+) -> None:
+    """Append these executions of a cell, and its answer."""
+    each = enumerate(results, start=1)
+    done = [recorded(ACTS, store, planned, deployment_id, spec(planned, n), one) for n, one in each]
+    store.add_outcome(ACTS.answered(planned, done))
 
 
 def acts_run(
@@ -29,12 +44,8 @@ def acts_run(
         for number, planned in enumerate(profile.plan(), start=1):
             deployment_id = f"acts-{planned.cell.path}-{planned.cell.network}-{number}"
             evidence = {"path": planned.cell.path} | ({"machine": machine} if machine else {})
-            store.add_deployment(deployment_id, evidence)
+            deployed(store, deployment_id, evidence)
             if machine:
                 record_machine(store, evidence, "qemu")
-            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
-            store.platform.note_records(deployment_id, {"dut1": place})
-            executed(store, planned, deployment_id, list(results(number, planned)))
-        store.close(None, "complete")
-    write_report(store.folder)
-    return store.folder
+            executed(store, planned, deployment_id, results(number, planned))
+        return closed(store)

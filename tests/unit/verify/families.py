@@ -7,9 +7,8 @@ first lines (before what was proven is listed), where an honest run could look s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,29 +62,16 @@ class Family:
         return any(self.named in line for line in said[:sorted_out])
 
 
-def _frames(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
-    liar.told(folder, lie, seed)
-    return {}
+def _lies(
+    module: Any, base: str, lie: Any, of: str = "", rules: Collection[str] = (), named: str = ""
+) -> Family:
+    """Return the family of one of a module's lies, told as that module tells them."""
 
+    def tell(folder: Path, seed: int) -> dict[str, Any]:
+        module.told(folder, lie, seed)
+        return {}
 
-def _source(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
-    liar_source.told(folder, lie, seed)
-    return {}
-
-
-def _kinds(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
-    liar_kinds.told(folder, lie, seed)
-    return {}
-
-
-def _loads(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
-    liar_loads.told(folder, lie, seed)
-    return {}
-
-
-def _requests(lie: liar_http.HttpLie, folder: Path, seed: int) -> dict[str, Any]:
-    liar_http.told(folder, lie, seed)
-    return {}
+    return Family(name=f"{of}{lie.__name__}", base=base, tell=tell, rules=frozenset(rules), named=named)
 
 
 def _active_page(folder: Path, seed: int) -> dict[str, Any]:
@@ -104,81 +90,30 @@ def _other_robot(folder: Path, seed: int) -> dict[str, Any]:
 
 _PHYSICS = frozenset({"VER-12", "VER-30", "VER-31", "VER-32", "VER-33", "VER-34", "VER-35"})
 FAMILIES: tuple[Family, ...] = (
+    *(_lies(liar, base, lie, rules=_PHYSICS) for lie, base in liar.PHYSICS.items()),
+    *(_lies(liar, base, lie, rules={"VER-37"}) for lie, base in liar.PLANS.items()),
+    *(_lies(liar, base, lie, rules={"VER-40"}) for lie, base in liar.TURNS.items()),
+    *(_lies(liar, "ladder", lie, named=said) for lie, said in liar.STRANGERS.items()),
+    *(_lies(liar, base, lie, named=said) for lie, (base, said) in liar.TIMES.items()),
     *(
-        Family(name=lie.__name__, base=base, tell=partial(_frames, lie), rules=_PHYSICS)
-        for lie, base in liar.PHYSICS.items()
-    ),
-    *(
-        Family(name=lie.__name__, base=base, tell=partial(_frames, lie), rules=frozenset({"VER-37"}))
-        for lie, base in liar.PLANS.items()
-    ),
-    *(
-        Family(name=lie.__name__, base=base, tell=partial(_frames, lie), rules=frozenset({"VER-40"}))
-        for lie, base in liar.TURNS.items()
-    ),
-    *(
-        Family(name=lie.__name__, base="ladder", tell=partial(_frames, lie), named=said)
-        for lie, said in liar.STRANGERS.items()
-    ),
-    *(
-        Family(name=lie.__name__, base=base, tell=partial(_frames, lie), named=said)
-        for lie, (base, said) in liar.TIMES.items()
-    ),
-    *(
-        Family(name=lie.__name__, base=base, tell=partial(_source, lie), rules=frozenset({one}))
+        _lies(liar_source, base, lie, rules={one})
         for lie, (base, one) in (*liar_source.REFUSED.items(), *liar_machine.REFUSED.items())
     ),
     *(
-        Family(name=lie.__name__, base=base, tell=partial(_source, lie), named=said)
-        for lie, (base, said) in (
-            *liar_source.ASKED.items(),
-            *liar_source.SAID.items(),
-            *liar_machine.NAMED.items(),
-        )
+        _lies(liar_source, base, lie, named=said)
+        for told in (liar_source.ASKED, liar_source.SAID, liar_machine.NAMED)
+        for lie, (base, said) in told.items()
     ),
-    *(
-        Family(
-            name=f"requests: {lie.__name__}",
-            base="http",
-            tell=partial(_requests, lie),
-            rules=rules,
-        )
-        for lie, rules in liar_http.REFUSED.items()
-    ),
-    *(
-        Family(
-            name=f"requests: {lie.__name__}",
-            base="http",
-            tell=partial(_requests, lie),
-            named=said,
-        )
-        for lie, said in liar_http.ASKED.items()
-    ),
-    *(
-        Family(name=f"kinds: {lie.__name__}", base=base, tell=partial(_kinds, lie), rules=frozenset({one}))
-        for lie, (base, one) in liar_kinds.REFUSED.items()
-    ),
-    *(
-        Family(name=f"kinds: {lie.__name__}", base=base, tell=partial(_kinds, lie), named=said)
-        for lie, (base, said) in liar_kinds.NAMED.items()
-    ),
-    *(
-        Family(name=f"loads: {lie.__name__}", base=base, tell=partial(_loads, lie), rules=frozenset({one}))
-        for lie, (base, one) in liar_loads.REFUSED.items()
-    ),
+    *(_lies(liar_http, "http", lie, "requests: ", rules=r) for lie, r in liar_http.REFUSED.items()),
+    *(_lies(liar_http, "http", lie, "requests: ", named=said) for lie, said in liar_http.ASKED.items()),
+    *(_lies(liar_kinds, at, lie, "kinds: ", rules={one}) for lie, (at, one) in liar_kinds.REFUSED.items()),
+    *(_lies(liar_kinds, at, lie, "kinds: ", named=said) for lie, (at, said) in liar_kinds.NAMED.items()),
+    *(_lies(liar_loads, at, lie, "loads: ", rules={one}) for lie, (at, one) in liar_loads.REFUSED.items()),
     Family(name="page that acts", base="ladder", tell=_active_page, named=f"{_UNCHECKED}report.html"),
     Family(
-        name="page with other figures",
-        base="ladder",
-        tell=_other_figures,
-        named=f"{_UNCHECKED}report.html",
+        name="page with other figures", base="ladder", tell=_other_figures, named=f"{_UNCHECKED}report.html"
     ),
-    Family(
-        name="another output.xml",
-        base="ladder",
-        tell=_other_robot,
-        named=f"{_UNCHECKED}output.xml",
-    ),
+    Family(name="another output.xml", base="ladder", tell=_other_robot, named=f"{_UNCHECKED}output.xml"),
 )
 
 

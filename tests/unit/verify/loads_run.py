@@ -7,25 +7,23 @@ with the deployments that their cells ask for.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import liar
 import mutations
 import replayable
-import test_acts_run
 import test_http_run
+from acts_run import executed
+from repeated_run import Clock, deployed, header, recorded
 from tests.unit.acts.test_kind import result as lived
 from tests.unit.streams.test_kind import result as streamed
 
-import bmwg
-from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.kinds.acts import profile as acts
 from bmwg.methodology.kinds.acts.kind import ACTS
-from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams import profile as streams
@@ -34,25 +32,14 @@ from bmwg.methodology.kinds.streams.records import Transport
 from bmwg.methodology.plan import blocks, turns
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
-from bmwg.reports.store import PlannedCell, RunHeader, RunStore
+from bmwg.reports.store import RunHeader, RunStore
 from bmwg.reports.store.codec import planned_from_json
 
 SALT = b"0123456789abcdef"
 _TESTBED = {"name": "loads", "networks": replayable.TESTBED["networks"] | {"macvlan": {"driver": "cni"}}}
-_PLACE = {"schema": "record/1.0", "scope": "network", "fields": {}}
 _OF_STREAMS = ("PP-TCP-1", "SK-UDP-4")
 AT_THE_LIMIT = "p2p/bridge/tcp/forward/131072o/1s"  # whose executions fill its limit of time
 _SLOW_NS = 4_600_000_000
-
-
-class Clock(replayable.Clock):
-    """Goes on by what the last execution took."""
-
-    took_s = 1.0
-
-    def __call__(self) -> datetime:
-        self.moment += timedelta(seconds=self.took_s)
-        return self.moment
 
 
 def make(to: Path, frames: Path) -> Path:
@@ -85,7 +72,7 @@ def make(to: Path, frames: Path) -> Path:
 def _written(to: Path, joined: liar.Files) -> Path:
     """Write a run of all these trials; what redaction may hide later is sealed by the real store."""
     run, platform = joined.run, joined.platform
-    header = RunHeader(
+    joint = RunHeader(
         toolkit_version=run["toolkit"]["version"],
         toolkit_commit=run["toolkit"]["commit"],
         toolkit_dirty=run["toolkit"]["dirty"],
@@ -102,7 +89,7 @@ def _written(to: Path, joined: liar.Files) -> Path:
         order_seed=run["order_seed"],
         loads=run["loads"],
     )
-    with RunStore.create(to, "whole", header, clock=replayable.Clock()) as store:
+    with RunStore.create(to, "whole", joint, clock=replayable.Clock()) as store:
         store.set_platform(before=platform["base"]["before"])
         for name, described in platform["deployments"].items():
             store.add_deployment(name, described)
@@ -156,22 +143,6 @@ def _requests(to: Path, seed: int) -> Path:
     return folder
 
 
-def _header(chosen: Any, plan: Iterable[Any], families: Iterable[str]) -> RunHeader:
-    return RunHeader(
-        toolkit_version=bmwg.__version__,
-        toolkit_commit=replayable.COMMIT,
-        toolkit_dirty=False,
-        simulated=False,
-        testbed=_TESTBED,
-        testbed_source=None,
-        profile=chosen.data,
-        medium_kind="veth",
-        line_rate_bps=None,
-        procedures=versions(families),
-        plan=tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in plan),
-    )
-
-
 def _deployed(store: RunStore, kind: str, cell: Any, known: dict[Any, str]) -> str:
     """Describe what a cell asks for, once, and return its id."""
     key = (cell.path, cell.hosting, cell.function, cell.network)
@@ -183,38 +154,26 @@ def _deployed(store: RunStore, kind: str, cell: Any, known: dict[Any, str]) -> s
             "function": {"name": cell.function},
             "network": {"driver": "cni", "network": cell.network},
         }
-        store.add_deployment(known[key], described)
-        store.platform.note_records(known[key], {"dut1": _PLACE})
+        deployed(store, known[key], described)
     return known[key]
 
 
 def _streams(to: Path, run_id: str, seed: int) -> Path:
     chosen = streams.PROFILES.load("quick")
     plan = [one for one in chosen.plan() if one.test_id in _OF_STREAMS]
-    clock, known = Clock(), dict[Any, str]()
-    header = replace(_header(chosen, plan, STREAMS.families), order_seed=seed)
-    with RunStore.create(to, run_id, header, clock=clock) as store:
+    clock, known = Clock(1.0), dict[Any, str]()
+    planned_run = header(STREAMS, chosen.data, plan, _TESTBED, seed)
+    with RunStore.create(to, run_id, planned_run, clock=clock) as store:
         here = {one.cell.cell_id: one for one in plan if one.cell.hosting in ("pod", "baremetal")}
         done: dict[str, list[Any]] = {name: [] for name in here}
         for cell_id in _in_turns(chosen.data, plan, here, seed):
             planned, tried = here[cell_id], done[cell_id]
             asked = replace(planned.spec, number=len(tried) + 1)
             came = _streamed(planned, list(here).index(cell_id), asked.number)
-            found = STREAMS.assessed(asked, came)
-            assert found.validity is Validity.VALID, found.reason
             clock.took_s = came.wall_ns / 1e9 + 0.05
             deployment = _deployed(store, "streams", planned.cell, known)
-            seq = store.append(
-                cell_id=cell_id,
-                deployment_id=deployment,
-                metric=planned.metric,
-                test_id=planned.test_id,
-                phase=MEASURED,
-                body=STREAMS.body_of(asked, came, {}),
-                validity=found.validity,
-                reason=found.reason,
-            )
-            tried.append(STREAMS.tried(seq, asked, came, deployment))
+            tried.append(recorded(STREAMS, store, planned, deployment, asked, came))
+            assert STREAMS.assessed(asked, came).validity is Validity.VALID
         for one in plan:
             if one.cell.cell_id in here:
                 store.add_outcome(STREAMS.answered(one, done[one.cell.cell_id]))
@@ -272,15 +231,14 @@ def _streamed(planned: Any, place: int, number: int) -> Any:
 def _acts(to: Path, run_id: str, seed: int) -> Path:
     chosen = acts.PROFILES.load("quick")
     plan = [one for one in chosen.plan() if one.test_id == "LC-START-1"]
-    clock, known = Clock(), dict[Any, str]()
-    clock.took_s = 4.0
-    with RunStore.create(to, run_id, _header(chosen, plan, ACTS.families), clock=clock) as store:
+    clock, known = Clock(4.0), dict[Any, str]()
+    with RunStore.create(to, run_id, header(ACTS, chosen.data, plan, _TESTBED), clock=clock) as store:
         for place, planned in enumerate(plan):
             if planned.cell.network not in ("bridge", "ptp"):
                 store.add_outcome(ACTS.without_execution(planned, OutcomeType.NOT_ASSESSED, "no eBPF"))
                 continue
             deployment = _deployed(store, "acts", planned.cell, known)
             results = [lived(1500 + 10 * place + number) for number in range(1, planned.asked.wanted + 1)]
-            test_acts_run.executed(store, planned, deployment, results)
+            executed(store, planned, deployment, results)
         store.close(None, "complete")
     return store.folder

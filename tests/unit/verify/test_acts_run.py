@@ -2,79 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import replayable
+from acts_run import executed, header_by
+from repeated_run import Clock, closed, deployed, forged, require_whole, times_first_answer
 from tests.unit.acts.test_exchanges import LOAD
-from tests.unit.acts.test_kind import both_ways, pair, result, spec
+from tests.unit.acts.test_kind import both_ways, pair, result
 
-import bmwg
-from bmwg.methodology.answers.procedures import versions
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import HALF_LOAD
-from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.bundle.make import folder_evidence, make_bundle
-from bmwg.reports.render.page.report import write_report
-from bmwg.reports.store import PlannedCell, RunHeader, RunStore
-from bmwg.reports.verify.verify import verify_bundle, verify_folder
+from bmwg.reports.store import RunStore
+from bmwg.reports.verify.verify import verify_folder
 from bmwg.resources.run.guest_record import record_machine
 
 QUICK = profile.PROFILES.load("quick")
 PLAN = QUICK.plan()
 CLOUD = profile.PROFILES.load("cloud")
 MS = 1_000_000
-
-
-class Clock(replayable.Clock):
-    """Goes on by far more than an execution takes."""
-
-    def __call__(self):
-        self.moment += timedelta(seconds=20)
-        return super().__call__()
-
-
-def header_by(chosen, testbed: str) -> RunHeader:
-    plan = tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in chosen.plan())
-    return RunHeader(
-        toolkit_version=bmwg.__version__,
-        toolkit_commit="0123456789abcdef0123456789abcdef01234567",
-        toolkit_dirty=False,
-        simulated=False,
-        testbed={"name": testbed},
-        testbed_source=None,
-        profile=chosen.data,
-        medium_kind="veth",
-        line_rate_bps=None,
-        procedures=versions(ACTS.families),
-        plan=plan,
-    )
-
-
-def executed(store: RunStore, planned, deployment_id: str, results) -> None:
-    """Append these executions of a cell, and its answer."""
-    done = []
-    for number, one in enumerate(results, start=1):
-        asked = spec(planned, number)
-        found = ACTS.assessed(asked, one)
-        seq = store.append(
-            cell_id=planned.cell.cell_id,
-            deployment_id=deployment_id,
-            metric=planned.metric,
-            test_id=planned.test_id,
-            phase=MEASURED,
-            body=ACTS.body_of(asked, one, {}),
-            validity=found.validity,
-            reason=found.reason,
-        )
-        done.append(ACTS.tried(seq, asked, one, deployment_id))
-    store.add_outcome(ACTS.answered(planned, done))
 
 
 @pytest.fixture(scope="module")
@@ -91,19 +40,15 @@ def servers(tmp_path_factory):
         ):
             deployment_id = f"acts-pvp-vm-none-{number}"
             evidence = {"path": "pvp-vm", "hosting": "vm", "function": "kernel-l3", "machine": machine}
-            store.add_deployment(deployment_id, evidence)
+            deployed(store, deployment_id, evidence)
             record_machine(store, evidence, "openstack")
-            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
-            store.platform.note_records(deployment_id, {"dut1": place})
             # one every 10 ms: fewer than a pod is offered
             each = [
                 replace(one, lives=tuple(replace(life, offered_frames=200) for life in one.lives))
                 for one in results
             ]
             executed(store, planned, deployment_id, each)
-        store.close(None, "complete")
-    write_report(store.folder)
-    return store.folder
+        return closed(store)
 
 
 def started(planned, start_ms: int):
@@ -118,11 +63,8 @@ def made(tmp_path_factory):
     """Starts on bridge and churn measured, the policy refused, other options not there."""
     header = header_by(QUICK, "pods")
     with RunStore.create(tmp_path_factory.mktemp("acts"), "a", header, clock=Clock()) as store:
-        store.add_deployment("acts-pvp-bridge-1", {"path": "pvp"})
-        place = {"schema": "record/1.0", "scope": "network", "fields": {}}
-        store.platform.note_records("acts-pvp-bridge-1", {"dut1": place})
-        store.add_deployment("acts-pvp-service-none-2", {"path": "pvp-service"})
-        store.platform.note_records("acts-pvp-service-none-2", {"dut1": place})
+        deployed(store, "acts-pvp-bridge-1", {"path": "pvp"})
+        deployed(store, "acts-pvp-service-none-2", {"path": "pvp-service"})
         for at, planned in enumerate(PLAN):
             if planned.test_id == "LC-DRAIN-1":
                 executed(
@@ -141,9 +83,7 @@ def made(tmp_path_factory):
                 "acts-pvp-bridge-1",
                 [started(planned, 1500 + 10 * at + number) for number in range(1, 8)],
             )
-        store.close(None, "complete")
-    write_report(store.folder)
-    return store.folder
+        return closed(store)
 
 
 @pytest.fixture
@@ -152,16 +92,7 @@ def run(made, tmp_path):
 
 
 def test_folder_and_bundle_verify(made, tmp_path) -> None:
-    found = verify_folder(made)
-    assert found.findings == ()
-    bundle = make_bundle(
-        made,
-        tmp_path / "a.bmwg.tar",
-        evidence=folder_evidence(made),
-        findings=list(found.findings),
-        signer=None,
-    )
-    assert verify_bundle(bundle).findings == ()
+    require_whole(made, tmp_path / "a.bmwg.tar")
 
 
 def test_the_page_shows_starts_steps_frames_and_what_was_refused(made) -> None:
@@ -202,20 +133,8 @@ def test_a_batch_that_lasted_less_than_its_slower_server_is_found(servers, tmp_p
     assert "VER-16" in forged(Path(shutil.copytree(servers, tmp_path / "s")), change)
 
 
-def forged(run: Path, change) -> set[str]:
-    """Change the lines and answers of a run, its chain made again; what verification finds."""
-    lines, document = replayable.bodies(run), json.loads((run / "run.json").read_text())
-    change(lines, document)
-    replayable.forge(run, document, lines)
-    return {finding.rule_id for finding in verify_folder(run).findings}
-
-
 def test_a_faster_start_does_not_follow_from_the_executions(run) -> None:
-    def change(lines, document) -> None:
-        one = next(one for one in document["outcomes"] if one["values"])
-        one["values"][0]["number"] *= 0.9
-
-    assert "VER-16" in forged(run, change)
+    assert "VER-16" in forged(run, times_first_answer(0.9))
 
 
 def test_a_pod_that_was_removed_before_it_forwarded_is_found(run) -> None:

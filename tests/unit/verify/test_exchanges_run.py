@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from acts_run import acts_run
+from repeated_run import each_life, forged, times_first_answer
 from tests.unit.acts.test_exchanges import LOAD, figures, there_and_back
-from tests.unit.verify.acts_run import acts_run
-from tests.unit.verify.test_acts_run import forged
 
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.records import FLOWS, FLUSH_FIRST, ActsResult, ActsSpec
@@ -65,15 +65,6 @@ def test_the_run_verifies_and_its_page_says_when_a_configuration_was_in_force(ma
         assert f'href="#{cell}"' in matrices
 
 
-def each_life(change):
-    def changed(lines, document) -> None:
-        for line in lines[:5]:
-            for life in line["result"]["lives"]:
-                change(life)
-
-    return changed
-
-
 @pytest.mark.parametrize(
     "told",
     [{"wrong_rule_frames": 3}, {"before_came_frames": 400}, {"counted_frames": 2000}, {"stopped_frames": 50}],
@@ -83,7 +74,4 @@ def test_counts_that_no_function_has_are_found(run, told) -> None:
 
 
 def test_a_shorter_time_does_not_follow_from_the_executions(run) -> None:
-    def change(lines, document) -> None:
-        document["outcomes"][0]["values"][0]["number"] *= 0.5
-
-    assert "VER-16" in forged(run, change)
+    assert "VER-16" in forged(run, times_first_answer(0.5))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-import replayable
+from acts_run import executed, header_by
+from repeated_run import Clock, closed, deployed, forged
 from tests.unit.acts.test_failures import FIT, PLAN, lived
-from tests.unit.verify.test_acts_run import Clock, executed, header_by
 
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import RunStore
 from bmwg.reports.verify.verify import verify_folder
 
@@ -23,13 +23,6 @@ KINDS = ["no_network"] * 12 + ["not_booted"] * 8 + [""] * 80
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    class Slow(Clock):
-        """Goes on by more than a hundred starts take."""
-
-        def __call__(self):
-            self.moment += replayable.timedelta(seconds=400)
-            return super().__call__()
-
     def fitted(apart_ms: int):
         full = lived([""] * 12 + ["no_network"], together=True, apart_ms=apart_ms)
         host = {"memory_available_octets": 3 << 30, "swap_used_octets": 0}
@@ -44,12 +37,9 @@ def made(tmp_path_factory):
         ]
         return replace(full, lives=(*told, full.lives[-1]))
 
-    with RunStore.create(
-        tmp_path_factory.mktemp("failed"), "f", header_by(PROFILE, "pods"), clock=Slow()
-    ) as store:
-        store.add_deployment("acts-pvp-bridge-1", {"path": "pvp"})
-        place = {"schema": "record/1.0", "scope": "network", "fields": {}}
-        store.platform.note_records("acts-pvp-bridge-1", {"dut1": place})
+    folder, slow = tmp_path_factory.mktemp("failed"), Clock(421.0)  # more than a hundred starts take
+    with RunStore.create(folder, "f", header_by(PROFILE, "pods"), clock=slow) as store:
+        deployed(store, "acts-pvp-bridge-1", {"path": "pvp"})
         for planned in PLAN:
             if planned.spec.at_once == 32:
                 store.add_outcome(ACTS.without_execution(planned, OutcomeType.NOT_ASSESSED, "crun"), mend="")
@@ -57,24 +47,20 @@ def made(tmp_path_factory):
             fits = planned == FIT
             results = [fitted(at) if fits else lived(KINDS, apart_ms=at) for at in (1, 2)]
             executed(store, planned, "acts-pvp-bridge-1", results)
-        store.close(None, "complete")
-    write_report(store.folder)
-    return store.folder
+        return closed(store)
 
 
 def test_it_verifies_and_a_failure_fewer_does_not_follow(made, tmp_path) -> None:
     assert verify_folder(made).findings == ()
-    run = tmp_path / "f"
-    run.mkdir()
-    for one in made.iterdir():
-        if one.is_file():
-            (run / one.name).write_bytes(one.read_bytes())
-    lines, document = replayable.bodies(run), json.loads((run / "run.json").read_text())
-    stated = next(one for one in document["outcomes"] if one["metric"] == "pod_stand_up" and one["values"])
-    for value in stated["values"]:
-        value["number"] = 39 if value["metric"] == "pod_stand_up.failed" else value["number"]
-    replayable.forge(run, document, lines)
-    assert "VER-16" in {finding.rule_id for finding in verify_folder(run).findings}
+
+    def change(lines, document) -> None:
+        stated = next(
+            one for one in document["outcomes"] if one["metric"] == "pod_stand_up" and one["values"]
+        )
+        for value in stated["values"]:
+            value["number"] = 39 if value["metric"] == "pod_stand_up.failed" else value["number"]
+
+    assert "VER-16" in forged(Path(shutil.copytree(made, tmp_path / "f")), change)
 
 
 def test_the_page_tells_the_share_the_kinds_and_how_many_fit(made) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
-import replayable
 from jobs_run import SEED, made_run
+from repeated_run import forged, require_whole, times_first_answer
 from tests.unit.jobs.made import QUICK, S
 
-from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.verify.repetitions import Line, room_ns
-from bmwg.reports.verify.verify import verify_bundle, verify_folder
 
 
 @pytest.fixture(scope="module")
@@ -28,16 +25,7 @@ def run(made, tmp_path):
 
 
 def test_folder_and_bundle_verify(made, tmp_path) -> None:
-    found = verify_folder(made)
-    assert found.findings == ()
-    bundle = make_bundle(
-        made,
-        tmp_path / "j.bmwg.tar",
-        evidence=folder_evidence(made),
-        findings=list(found.findings),
-        signer=None,
-    )
-    assert verify_bundle(bundle).findings == ()
+    require_whole(made, tmp_path / "j.bmwg.tar")
 
 
 def test_the_page_shows_forms_against_native_and_the_document_beside(made) -> None:
@@ -54,19 +42,8 @@ def test_the_page_shows_forms_against_native_and_the_document_beside(made) -> No
     assert f"The seed is {SEED}" in page
 
 
-def forged(run: Path, change) -> set[str]:
-    """Change the lines and answers of a run, its chain made again; what verification finds."""
-    lines, document = replayable.bodies(run), json.loads((run / "run.json").read_text())
-    change(lines, document)
-    replayable.forge(run, document, lines)
-    return {finding.rule_id for finding in verify_folder(run).findings}
-
-
 def test_a_better_answer_does_not_follow_from_the_executions(run) -> None:
-    def change(lines, document) -> None:
-        next(one for one in document["outcomes"] if one["values"])["values"][0]["number"] *= 1.1
-
-    assert "VER-16" in forged(run, change)
+    assert "VER-16" in forged(run, times_first_answer(1.1))
 
 
 def test_another_seed_is_not_the_one_by_which_forms_took_turns(run) -> None:

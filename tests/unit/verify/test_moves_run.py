@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from acts_run import acts_run
+from repeated_run import each_life, forged, times_first_answer
 from tests.unit.acts.test_moves import LOAD, figures, started, there_and_back
-from tests.unit.verify.acts_run import acts_run
-from tests.unit.verify.test_acts_run import forged
 
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
@@ -73,15 +73,6 @@ def test_the_run_verifies_and_its_page_says_where_each_outage_went(made) -> None
     assert 'href="#operation-by-reliability"' in matrices
 
 
-def each_life(change):
-    def changed(lines, document) -> None:
-        for line in lines[:5]:
-            for life in line["result"]["lives"]:
-                change(life)
-
-    return changed
-
-
 def later(life) -> None:
     life["steps"]["guest_resumed"] = life["first_frame_ns"] + 6 * MS
 
@@ -96,7 +87,4 @@ def test_a_pre_copy_that_was_a_post_copy_is_found(run) -> None:
 
 
 def test_a_shorter_outage_does_not_follow_from_the_executions(run) -> None:
-    def change(lines, document) -> None:
-        document["outcomes"][0]["values"][0]["number"] *= 0.5
-
-    assert "VER-16" in forged(run, change)
+    assert "VER-16" in forged(run, times_first_answer(0.5))

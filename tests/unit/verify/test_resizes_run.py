@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from acts_run import acts_run
+from repeated_run import forged
 from tests.unit.acts.test_resizes import LESS, LOAD, ONE, SHARES, SPUN, TOLD, there_and_back
-from tests.unit.verify.acts_run import acts_run
-from tests.unit.verify.test_acts_run import forged
 
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.records import CPUS, HALF_LOAD, POD_RESIZES, REPLICAS, ActsResult, ActsSpec

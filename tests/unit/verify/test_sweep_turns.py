@@ -5,24 +5,20 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import replayable
+from repeated_run import Clock, closed, deployed, header, recorded
 from tests.unit.streams.test_kind import result, spec
 
-import bmwg
-from bmwg.methodology.answers.procedures import versions
-from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import CLAIM, PROFILES
 from bmwg.methodology.kinds.streams.records import StreamsResult
 from bmwg.methodology.plan import blocks
 from bmwg.methodology.records import BAREMETAL, POD, UNIKERNEL, OutcomeType
-from bmwg.reports.render.page.report import write_report
-from bmwg.reports.store import PlannedCell, RunHeader, RunStore
+from bmwg.reports.store import RunStore
 from bmwg.reports.verify.verify import verify_folder
 
 QUICK = PROFILES.load("quick")
@@ -32,14 +28,6 @@ FORMS = order.forms(QUICK.data, [one.cell for one in PLAN], SWEEP)
 SEED = 5
 IN_TURNS = (BAREMETAL, POD, "docker")
 MACHINE = {"accelerator": "tcg", "cpus": 1}
-
-
-class Clock(replayable.Clock):
-    """Goes on by some seconds: an execution takes three."""
-
-    def __call__(self):
-        self.moment += timedelta(seconds=4)
-        return super().__call__()
 
 
 class Writer:
@@ -55,18 +43,8 @@ class Writer:
         came = result(125_000_000 + 1000 * len(mine), elapsed_ns=1_000_000_000, process_ns=1_100_000_000)
         came = replace(came, process_ns=came.process_ns + sum(map(len, self.done.values())))
         came = StreamsResult(wall_ns=came.wall_ns, faults=faults) if faults else came
-        found = STREAMS.assessed(asked, came)
-        seq = self.store.append(
-            cell_id=planned.cell.cell_id,
-            deployment_id=f"streams-{planned.cell.hosting}",
-            metric=planned.metric,
-            test_id=planned.test_id,
-            phase=MEASURED,
-            body=STREAMS.body_of(asked, came, {}),
-            validity=found.validity,
-            reason=found.reason,
-        )
-        mine.append(STREAMS.tried(seq, asked, came, f"streams-{planned.cell.hosting}"))
+        form = f"streams-{planned.cell.hosting}"
+        mine.append(recorded(STREAMS, self.store, planned, form, asked, came))
 
     def keep(self, planned) -> None:
         self.store.add_outcome(STREAMS.answered(planned, self.done[planned.cell.cell_id]))
@@ -77,28 +55,11 @@ def made_run(folder: Path, *, profile=QUICK.data, breaks: str = "", seed: int | 
 
     The form `breaks` has one execution that fails, and no further one.
     """
-    header = RunHeader(
-        toolkit_version=bmwg.__version__,
-        toolkit_commit="0123456789abcdef0123456789abcdef01234567",
-        toolkit_dirty=False,
-        simulated=False,
-        testbed={"name": "two hosts"},
-        testbed_source=None,
-        profile=profile,
-        medium_kind="veth",
-        line_rate_bps=None,
-        procedures=versions(STREAMS.families),
-        plan=tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in PLAN),
-        order_seed=seed,
-    )
-    with RunStore.create(folder, "s", header, clock=Clock()) as store:
+    planned_run = header(STREAMS, profile, PLAN, {"name": "two hosts"}, seed)
+    with RunStore.create(folder, "s", planned_run, clock=Clock(5.0)) as store:  # an execution takes three
         for form in (*IN_TURNS, UNIKERNEL):
             told = {"path": "client-server", "hosting": form}
-            store.add_deployment(
-                f"streams-{form}", told | ({"machine": MACHINE} if form == UNIKERNEL else {})
-            )
-            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
-            store.platform.note_records(f"streams-{form}", {"dut1": place})
+            deployed(store, f"streams-{form}", told | ({"machine": MACHINE} if form == UNIKERNEL else {}))
         writer, cells = Writer(store), {one.cell.cell_id: one for one in PLAN}
         over = {name for name, one in cells.items() if one.cell.hosting not in IN_TURNS}
         while True:
@@ -119,9 +80,7 @@ def made_run(folder: Path, *, profile=QUICK.data, breaks: str = "", seed: int | 
                 writer.keep(one)
             else:
                 store.add_outcome(STREAMS.without_execution(one, OutcomeType.NOT_ASSESSED, "not here"))
-        store.close(None, "complete")
-    write_report(store.folder)
-    return store.folder
+        return closed(store)
 
 
 @pytest.fixture(scope="module")

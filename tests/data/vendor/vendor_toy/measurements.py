@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bmwg.methodology.matrix import RELIABILITY, Place
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, Measurement, settings
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, Measurement, OneMetric, settings
 from bmwg.methodology.measurements.recovery import Reset
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
@@ -17,27 +17,16 @@ METRIC = "toy_loss"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LossAtALoad:
+class LossAtALoad(OneMetric):
     """One trial at `load_fps`; the answer is a count of frames."""
 
     name: str = "toy_loss"
-    needs_throughput: bool = False
-    reads_latency: bool = False
-    modifier: str = ""
+    metric: str = METRIC
     places: tuple[Place, ...] = (RELIABILITY,)
-    families: tuple[str, ...] = (METRIC,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell but the wire."""
         return not cell.qualifies_tester
-
-    def recorded_as(self, profile: Profile, cell: Cell) -> str:
-        """Its one metric."""
-        return METRIC
-
-    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
-        """One outcome."""
-        return (METRIC,)
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """One trial."""
