@@ -92,7 +92,7 @@ def _figures(answer: Answer) -> Iterator[tuple[str, str]]:
     for name in ("number", "unit", "low_fps", "high_fps"):
         if told[name] not in (None, ""):
             yield name, str(told[name])
-    if answer.number is not None and answer.reason:  # what may bound it; no element of JUnit is for that
+    if answer.reason and answer.type not in (OutcomeType.INVALID, *_SKIPPED):  # whose elements say it
         yield "reason", answer.reason
 
 

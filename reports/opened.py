@@ -158,11 +158,8 @@ def _answers(run: Run, told: Facts) -> Iterator[Answer]:
     searched = {found.outcome_id for first in told.of_search() for found in (first, *told.beside(first))}
     marks = rooms.marks(run)
     for outcome in run.outcomes:
-        ends = extent(told, outcome) if outcome.outcome_id in searched else None
-        low_fps = high_fps = None
-        if ends is not None:
-            low_fps = ends.low_fps if ends.least_fps is None else ends.least_fps
-            high_fps = ends.high_fps
+        bounded = outcome.cell.kind == FRAMES and (outcome.lower or outcome.upper)
+        ends = extent(told, outcome) if bounded or outcome.outcome_id in searched else None
         for metric, number, unit in _values(outcome):
             yield Answer(
                 test_id=outcome.outcome_id.partition(":")[0],
@@ -170,8 +167,8 @@ def _answers(run: Run, told: Facts) -> Iterator[Answer]:
                 type=outcome.type.value,
                 number=number,
                 unit=unit,
-                low_fps=low_fps,
-                high_fps=high_fps,
+                low_fps=ends.lowest_fps if ends else None,
+                high_fps=ends.high_fps if ends else None,
                 reason=outcome.reason or marks.get(outcome.outcome_id, ""),
                 load=outcome.cell.kind,
                 cell_id=outcome.cell.cell_id,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bmwg.methodology.answers.throughput import ENVELOPE_METRIC, METRIC, is_wide
+from bmwg.methodology.cells import neighbours, patterns
 from bmwg.methodology.mlrsearch import outcome as goal_outcomes
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Outcome, OutcomeType
 
@@ -30,8 +31,7 @@ def ladder(outcomes: Iterable[Outcome], *, frame_octets: int) -> tuple[Rung, ...
     """Order the throughput outcomes of one frame size and direction bottom up, with the cost of each layer.
 
     A function in a pod or a machine stands on the highest rung tried below it; outcomes of other metrics take
-    no part. Raises ValueError when outcomes mix directions, frame formats, flows or destination networks,
-    between which no ratio means anything.
+    no part. Raises ValueError when outcomes mix traffic (`traffic_of`): no ratio between it means anything.
     """
     outcomes = tuple(outcomes)
     metrics = (ENVELOPE_METRIC, device_metric(outcomes))  # both are frames/s; any other one is left out
@@ -40,14 +40,22 @@ def ladder(outcomes: Iterable[Outcome], *, frame_octets: int) -> tuple[Rung, ...
         for o in outcomes
         if o.metric in metrics and o.cell.frame_octets == frame_octets and stands_on(o.cell)
     ]
-    kinds = {
-        (o.cell.direction, o.cell.frame_format, o.cell.flows, o.cell.destination_networks) for o in chosen
-    }
+    kinds = {traffic_of(o.cell) for o in chosen}
     if len(kinds) > 1:
         raise ValueError(f"a ladder compares equal traffic, found {len(kinds)} kinds")
     chosen.sort(key=lambda o: _height(o.cell))
     wire = next((o for o in chosen if o.cell.qualifies_tester), None)
     return tuple(_rung(o, wire, _below(o, chosen)) for o in chosen)
+
+
+def traffic_of(cell: Cell) -> tuple[int | str, ...]:
+    """Return what rungs of one ladder have in common, first the frame size; a tag is of the option's own.
+
+    That is the mix of sizes, the ports that send to each other, and what runs beside as well.
+    """
+    frames = (cell.frame_octets, cell.imix, cell.direction, cell.frame_format)
+    ports = str(dict(cell.axes).get(patterns.AXIS, ""))
+    return (*frames, cell.flows, cell.destination_networks, ports, neighbours.of(cell))
 
 
 def device_metric(outcomes: Iterable[Outcome]) -> str:

@@ -13,6 +13,7 @@ from bmwg.methodology.benchmarks.statistics import Spread, spread
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run
 from bmwg.methodology.search.tst009 import Neighbours, check_verification, neighbours
+from bmwg.methodology.trial.traffic import Traffic
 
 METRIC = "back_to_back.rfc9004"
 UNIT = "frames"
@@ -97,18 +98,8 @@ class BurstGoal:
 
     def trial(self, index: int) -> TrialSpec:
         """Return the trial with one burst of a length of the list."""
-        cell = self.cell
-        return TrialSpec(
-            frame_octets=cell.frame_octets,
-            load_fps=self.max_rate_fps,
-            duration_s=self.frames(index) / self.max_rate_fps,
-            direction=cell.direction,
-            frame_format=cell.frame_format,
-            flows=cell.flows,
-            destination_networks=cell.destination_networks,
-            vlan_id=cell.vlan_id,
-            burst=True,
-        )
+        duration_s = self.frames(index) / self.max_rate_fps
+        return replace(Traffic.of(self.cell).spec(self.max_rate_fps, duration_s), burst=True)
 
     @property
     def applicable(self) -> bool:

@@ -7,7 +7,7 @@ trial. Latency over all frames is another metric (`methodology/answers/latency.p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from bmwg.methodology.answers.latency import RFC2544_METRIC
@@ -16,6 +16,7 @@ from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Trial
 from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
 from bmwg.methodology.trial import directions
 from bmwg.methodology.trial.judging import JudgedTrial
+from bmwg.methodology.trial.traffic import Traffic
 
 TYPICAL_METRIC = "latency.rfc8219_7_2.typical"
 WORST_METRIC = "latency.rfc8219_7_2.worst_case"
@@ -57,19 +58,8 @@ class StreamsGoal:
 
     def spec(self) -> TrialSpec:
         """Return the stream as a trial."""
-        cell = self.cell
-        return TrialSpec(
-            frame_octets=cell.frame_octets,
-            load_fps=self.throughput_fps,
-            duration_s=self.stream_s,
-            direction=cell.direction,
-            frame_format=cell.frame_format,
-            flows=cell.flows,
-            destination_networks=cell.destination_networks,
-            vlan_id=cell.vlan_id,
-            tag_after_s=min(TAG_AFTER_S, self.stream_s / 2),
-            tags=self.tags,
-        )
+        stream = Traffic.of(self.cell).spec(self.throughput_fps, self.stream_s)
+        return replace(stream, tag_after_s=min(TAG_AFTER_S, self.stream_s / 2), tags=self.tags)
 
 
 def tagged_frames(trial: JudgedTrial) -> tuple[TaggedFrame, ...]:

@@ -20,7 +20,8 @@ from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, between_two, settings
 from bmwg.methodology.measurements.remarks import held_to_load, load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Cell, TrialSpec
+from bmwg.methodology.records import Cell
+from bmwg.methodology.trial.traffic import Traffic
 
 NAME = "delay_variation"
 
@@ -94,16 +95,7 @@ class Ipdv(OneMetric):
 def _goal(profile: Profile, cell: Cell, load_fps: int) -> StreamsGoal:
     said = settings(profile, NAME)
     return StreamsGoal(
-        spec=TrialSpec(
-            frame_octets=cell.frame_octets,
-            load_fps=load_fps,
-            duration_s=float(said.get("stream_s", STREAM_S)),
-            direction=cell.direction,
-            frame_format=cell.frame_format,
-            flows=cell.flows,
-            destination_networks=cell.destination_networks,
-            vlan_id=cell.vlan_id,
-        ),
+        spec=Traffic.of(cell).spec(load_fps, float(said.get("stream_s", STREAM_S))),
         streams=int(said.get("streams", REPETITIONS)),
         max_repeats=profile.policy.max_repeats,
     )

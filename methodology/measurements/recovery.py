@@ -15,6 +15,7 @@ from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Cell, Outcome, Tri
 from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
 from bmwg.methodology.trial.capabilities import LackingError
 from bmwg.methodology.trial.judging import JudgedTrial
+from bmwg.methodology.trial.traffic import Traffic
 
 _REPETITIONS = 10  # choice: "repeated a number of times" (RFC 2544 26.5) names none
 SWITCH_PROGRAMS = ("ovs-netdev", "ovs-dpdk")  # switches that are a program, which can be restarted
@@ -161,17 +162,7 @@ class Reset(OneMetric):
 
 
 def _constant(cell: Cell, load_fps: int, duration_s: float) -> TrialSpec:
-    return TrialSpec(
-        frame_octets=cell.frame_octets,
-        load_fps=load_fps,
-        duration_s=duration_s,
-        direction=cell.direction,
-        frame_format=cell.frame_format,
-        flows=cell.flows,
-        destination_networks=cell.destination_networks,
-        vlan_id=cell.vlan_id,
-        loss_times=True,
-    )
+    return Traffic.of(cell, loss_times=True).spec(load_fps, duration_s)
 
 
 def _control(spec: TrialSpec) -> TrialSpec:

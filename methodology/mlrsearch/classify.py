@@ -74,7 +74,8 @@ class GoalResult:
     """The result for one goal (RFC 9971 4.8.4). Loads are frames/s per port and direction.
 
     `regular` needs both relevant bounds within the goal width. In an irregular result `effective_lower_fps`
-    is the largest lower bound where no upper bound stands above it; `reason` says what is missing.
+    is the largest lower bound where no upper bound stands above it; `reason` says what is missing. The
+    conditional throughput is that of either lower bound.
     """
 
     goal: SearchGoal
@@ -173,7 +174,7 @@ def grouped_result(
         regular=not reason,
         relevant_lower_bound_fps=lower if upper is not None else None,
         relevant_upper_bound_fps=upper,
-        conditional_throughput_fps=conditional if upper is not None else None,
+        conditional_throughput_fps=conditional,
         effective_lower_fps=lower if upper is None else None,
         lower_trials=tuple(output.seq for output in standing),
         upper_trials=tuple(output.seq for output in groups[upper]) if upper is not None else (),

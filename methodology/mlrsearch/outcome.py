@@ -81,9 +81,8 @@ def _kind(result: GoalResult, found: SearchResult, wanted: ControllerInput) -> t
 
 
 def _values(result: GoalResult, proven: int | None, metric: str, unit: str) -> tuple[Quantity, ...]:
-    conditional = result.conditional_throughput_fps
     numbers: list[tuple[str, float | int | None]] = [
-        (metric, conditional if result.regular else proven),
+        (metric, result.conditional_throughput_fps),
         (f"relevant_lower_bound.rfc9971.{result.goal.code}", result.relevant_lower_bound_fps),
         (f"relevant_upper_bound.rfc9971.{result.goal.code}", result.relevant_upper_bound_fps),
     ]

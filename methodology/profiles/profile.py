@@ -368,16 +368,7 @@ class Profile:
 
     def latency_spec(self, cell: Cell, load_fps: int) -> TrialSpec:
         """Return a latency stream of one cell at its load (RFC2544-26.2-01)."""
-        return TrialSpec(
-            frame_octets=cell.frame_octets,
-            load_fps=load_fps,
-            duration_s=self.latency.duration_s,
-            direction=cell.direction,
-            frame_format=cell.frame_format,
-            flows=cell.flows,
-            destination_networks=cell.destination_networks,
-            vlan_id=cell.vlan_id,
-        )
+        return Traffic.of(cell).spec(load_fps, self.latency.duration_s)
 
 
 def read_goal(data: Mapping[str, Any]) -> SearchGoal:

@@ -6,7 +6,7 @@ sent, by its own gaps, and by evidence of the host. Waits are numbers here; the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -150,16 +150,28 @@ class JudgedTrial:
 
     @property
     def sent_per_s(self) -> float:
-        """Frames that the slower direction sent in a second of the time that sending took."""
+        """Frames that the slower direction sent in a second of the time that sending took.
+
+        Between ports of a pattern they are those for the worst receiver, a sender: what a load is counted by.
+        """
         streams = self.result.loaded
         longest_ns = max((stream.effective_duration_ns for stream in streams), default=0)
         taken_s = max(self.result.spec.duration_s, longest_ns / 1e9)
-        return min((stream.sent_frames for stream in streams), default=0) / taken_s
+        return self._least(stream.sent_frames for stream in streams) / taken_s
 
     @property
     def carried_per_s(self) -> float:
-        """Frames received in a second of the trial, of the worse direction."""
-        return min(stream.received_frames for stream in self.result.loaded) / self.result.spec.duration_s
+        """Frames received in a second of the trial, of the worse direction; of a pattern as `sent_per_s`."""
+        received = (stream.received_frames for stream in self.result.loaded)
+        return self._least(received) / self.result.spec.duration_s
+
+    def _least(self, frames: Iterable[int]) -> float:
+        """Return the fewest frames of a stream, over how many senders' loads are meant for it."""
+        pattern = self.spec.pattern
+        if pattern is None:
+            return min(frames, default=0)
+        loads = (pattern.loads_at(port) for port in pattern.receivers)
+        return min(count / load for count, load in zip(frames, loads, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

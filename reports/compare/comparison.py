@@ -24,7 +24,7 @@ from bmwg.reports.compare.fields import (
     unknown_everywhere,
 )
 from bmwg.reports.compare.sides import Side, check_once
-from bmwg.reports.compare.statistics import ALPHA, difference_p, least_p, shown
+from bmwg.reports.compare.statistics import ALPHA, difference_p, is_higher, least_p, shown
 from bmwg.reports.store import Run
 from bmwg.schemas.validation import near_name
 
@@ -49,14 +49,16 @@ class Sample:
     """What one side has for one metric on one cell, a run after the other.
 
     `numbers` of the plain answers; `others` the types of the rest. `loads_fps` at which a latency was taken.
-    `wide_ends` are the upper ends (same unit) of those answers whose interval is wide, `marks` what may bound
-    some of the numbers beside the device (`rooms.marks`).
+    `wide_ends` are the upper ends (same unit) of those answers whose interval is wide, `wide_lows` the lower
+    ones where they are below the number (a buffer carries the rest), `marks` what may bound some of the
+    numbers beside the device (`rooms.marks`).
     """
 
     numbers: tuple[float, ...]
     others: tuple[str, ...]
     loads_fps: tuple[int, ...] = ()
     wide_ends: tuple[float, ...] = ()
+    wide_lows: tuple[float, ...] = ()
     marks: tuple[str, ...] = ()
 
 
@@ -64,8 +66,8 @@ class Sample:
 class Row:
     """One metric on one cell: `samples` by side, the later side against the first.
 
-    `ratio` (of medians) is set only where a difference is shown and no interval is wide; `verdict` says in
-    words what is known, `shows` whether it is a difference.
+    `ratio` (of medians) is set only where a difference is shown, which they have too, and no interval is
+    wide; `verdict` says in words what is known, `shows` whether it is a difference.
     """
 
     metric: str
@@ -253,13 +255,16 @@ def _row(first: str, draft: _Draft, tested: tuple[float, bool] | None) -> Row:
         verdict = f"no difference shown (p = {tested[0]:.3g})"
     else:
         ratio = median(pair[second].numbers) / median(pair[first].numbers)
-        word = "higher" if ratio > 1 else "lower"
-        verdict = f"{second} is {word} than {first} (p = {tested[0]:.3g})"
+        higher = is_higher(pair[second].numbers, pair[first].numbers)
+        verdict = f"{second} is {'higher' if higher else 'lower'} than {first} (p = {tested[0]:.3g})"
         if wide := sum(len(sample.wide_ends) for sample in pair.values()):
             ratio = None
             verdict += (
                 f"; no ratio: {wide} of these answers {'has a' if wide == 1 else 'have a'} wide interval"
             )
+        elif ratio == 1 or (ratio > 1) is not higher:
+            ratio = None
+            verdict += "; no ratio: the medians do not differ that way"
     if tested is not None and (marks := [mark for sample in pair.values() for mark in sample.marks]):
         count = sum(len(sample.numbers) for sample in pair.values())
         verdict += f"; {len(marks)} of these {count} answers: {', '.join(dict.fromkeys(marks))}"
@@ -304,6 +309,7 @@ class _Gathered:
     others: list[str] = field(default_factory=list)
     loads_fps: list[int] = field(default_factory=list)
     wide_ends: list[float] = field(default_factory=list)
+    wide_lows: list[float] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
 
 
@@ -325,6 +331,7 @@ def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
                     entry.marks += filter(None, [marks.get(outcome.outcome_id)])
                     if is_wide(outcome) and (ends := interval(outcome)) is not None:
                         entry.wide_ends.append(float(ends[1]))
+                        entry.wide_lows += [float(ends[0])] if ends[0] < value.number else []
     return found
 
 
@@ -350,11 +357,13 @@ def _sample(found: _Gathered | None, runs: Sequence[Run]) -> Sample:
         others=(*found.others, *("not reached",) * missing),
         loads_fps=tuple(found.loads_fps),
         wide_ends=tuple(found.wide_ends),
+        wide_lows=tuple(found.wide_lows),
         marks=tuple(found.marks),
     )
 
 
 def _loads(run: Run, outcome: Outcome) -> list[int]:
+    """Return the load of a latency, that of its first stream: the wire's is told at other loads as well."""
     if not outcome.metric.startswith("latency."):
         return []
-    return sorted({run.trial(seq).spec.load_fps for seq in outcome.trials})
+    return [run.trial(seq).spec.load_fps for seq in outcome.trials[:1]]

@@ -15,7 +15,10 @@ def _number(sample: Sample, row: Row) -> str:
     """Return a number, both ends of an interval, or median and range of repeats."""
     text = f"{median(sample.numbers):,.0f}"
     if len(sample.numbers) > 1:
-        text += f" [{_short(min(sample.numbers))}-{_short(max(*sample.numbers, *sample.wide_ends))}]"
+        least, most = min(*sample.numbers, *sample.wide_lows), max(*sample.numbers, *sample.wide_ends)
+        text += f" [{_short(least)}-{_short(most)}]"
+    elif sample.wide_lows:
+        text += f" [{_short(sample.wide_lows[0])}-{_short(sample.wide_ends[0])}]"
     elif sample.wide_ends:
         text += f"..{sample.wide_ends[0]:,.0f}"
     return text + (f" +{len(sample.others)}" if sample.others else "")

@@ -172,6 +172,8 @@ def sample_text(sample: Sample, row: Row) -> str:
         if len(sample.numbers) > 1:
             low, high = (quantity_text(edge(sample.numbers), row.unit) for edge in (min, max))
             middle += f" ({low} to {high}, {len(sample.numbers)} runs)"
+        if sample.wide_lows:
+            middle += f", sustained {quantity_text(min(sample.wide_lows), row.unit)}"
         if sample.wide_ends:
             low, high = (quantity_text(edge(sample.wide_ends), row.unit) for edge in (min, max))
             middle += (

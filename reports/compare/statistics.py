@@ -61,6 +61,11 @@ def difference_p(first: Sequence[float], second: Sequence[float]) -> float:
     return (hits + 1) / (_EXACT + 1)
 
 
+def is_higher(numbers: Sequence[float], than: Sequence[float]) -> bool:
+    """Whether numbers are higher by what `difference_p` tests: the mean logarithm."""
+    return math.fsum(map(math.log, numbers)) / len(numbers) > math.fsum(map(math.log, than)) / len(than)
+
+
 def _apart(part: float, total: float, count: int, size: int) -> float:
     return abs(part / count - (total - part) / (size - count))
 

@@ -24,7 +24,7 @@ from bmwg.methodology.records import (
 )
 from bmwg.methodology.trial import directions
 from bmwg.methodology.trial.judging import JudgedTrial
-from bmwg.methodology.trial.medium import ethernet_fps
+from bmwg.methodology.trial.medium import cell_fps, ethernet_fps
 from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.render import searches
 from bmwg.reports.render.sections.guest import accelerator_of, of_translated
@@ -182,6 +182,10 @@ class Facts:
         rate = self.run.line_rate_bps
         return None if rate is None else ethernet_fps(rate, frame_octets)
 
+    def medium_fps(self, cell: Cell) -> int | None:
+        """Return the medium's maximum for a cell's frames or mix of frames, frames/s per direction."""
+        return cell_fps(self.run.line_rate_bps, cell)
+
     def over_all_trials(self, outcome: Outcome) -> int | None:
         """Return the highest lossless load when trials that were set aside count too, frames/s."""
         return lossless_over_all(self.judged(outcome))
@@ -257,7 +261,12 @@ def cell_words(cell: Cell) -> str:
     """Return a cell as a reader would call it: path, option and frame size, or what its kind varies."""
     if cell.kind != FRAMES:
         return cell.cell_id
-    return f"{option(cell)}, {unit(cell.frame_octets, 'octets')}"
+    return f"{option(cell)}, {frame_size(cell)}"
+
+
+def frame_size(cell: Cell) -> str:
+    """Return the size of a cell's frames; of a mix its largest one, and that it is."""
+    return ("up to " if cell.imix else "") + unit(cell.frame_octets, "octets")
 
 
 def other_loads(run: Run) -> str:

@@ -60,12 +60,14 @@ def quantity_text(number: float | int, unit_name: str) -> str:
 
 
 def percent(ratio: float, decimals: int = 3) -> str:
-    """Return a ratio (0..1) as percent; a ratio above 0 never shows as 0."""
+    """Return a ratio (0..1) as percent; a ratio above 0 never shows as 0, nor one below 1 as 100."""
     value = ratio * 100
     least = 10.0**-decimals
     if 0 < abs(value) < least:
         return f"< {least:g}\u00a0%" if value > 0 else f"> -{least:g}\u00a0%"
     text = f"{value:.{decimals}f}"
+    if ratio < 1 and float(text) == 100:
+        return f"> {100 - least:.{decimals}f}\u00a0%"
     return (text.rstrip("0").rstrip(".") if decimals else text) + "\u00a0%"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bmwg.methodology.answers import throughput
 from bmwg.methodology.mlrsearch import outcome as goal_outcomes
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.trial.medium import ethernet_fps
+from bmwg.methodology.trial.medium import cell_fps
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 
@@ -27,7 +27,7 @@ def envelope_respected(evidence: Evidence) -> Iterator[Shortfall]:
             continue
         limit = evidence.envelope_fps(outcome.cell)
         value = outcome.values[0].number
-        full_fps = ethernet_fps(rate, outcome.cell.frame_octets) if rate is not None else None
+        full_fps = cell_fps(rate, outcome.cell)
         if limit is None or (value >= limit and (full_fps is None or value < int(full_fps * _FULL_RATIO))):
             yield outcome.outcome_id, f"below the envelope of {limit} frames/s", f"measured {value}"
 

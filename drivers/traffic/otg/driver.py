@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -69,6 +68,14 @@ def read_options(options: Mapping[str, Any], where: str, drain_s: float) -> OtgC
         verify=options.get("verify", True),
         drain_quiet_s=max(drain_s, 0.02),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """How long flows sent, as polls saw it: from one that saw them send to the last that did, and at most."""
+
+    least_ns: int
+    most_ns: int
 
 
 class OtgTraffic(OfFrames):
@@ -190,8 +197,8 @@ class OtgTraffic(OfFrames):
         self._configure(spec, spec.intended_frames, float(spec.load_fps))
         directions = 2 if spec.direction is Direction.BOTH else 1
         try:
-            metrics, sending_ns = self._send(spec.duration_s)
-            streams = tuple(_stream(spec, metric, sending_ns) for metric in metrics)
+            metrics, seen = self._send(spec.duration_s)
+            streams = tuple(_stream(spec, metric, seen) for metric in metrics)
             fault = None if len(streams) == directions else f"{len(streams)} flows were counted"
         except (TestbedError, ValueError) as error:
             streams, fault = (), str(error).splitlines()[0]
@@ -220,7 +227,7 @@ class OtgTraffic(OfFrames):
         flow.size.fixed = spec.frame_octets
         flow.rate.pps = max(1, round(load_fps))
         flow.duration.fixed_packets.packets = count
-        flow.metrics.enable = flow.metrics.timestamps = True
+        flow.metrics.enable = True
         if self._latency:
             flow.metrics.latency.enable = True
             flow.metrics.latency.mode = flow.metrics.latency.STORE_FORWARD
@@ -252,16 +259,25 @@ class OtgTraffic(OfFrames):
         with self._refusals("OTG-03", "is asked for its counters"):
             return sorted(self._api.get_metrics(request).flow_metrics, key=lambda metric: str(metric.name))
 
-    def _send(self, duration_s: float) -> tuple[list[Any], int]:
+    def _send(self, duration_s: float) -> tuple[list[Any], Seen]:
         """Start, wait until all flows stopped, then until their counters stand still."""
+        began_ns = time.monotonic_ns()
+        first_ns = last_ns = None
         self._transmit("start")
-        began_s = time.monotonic()
-        while any(metric.transmit != "stopped" for metric in self._metrics()):
-            if time.monotonic() - began_s > 2 * duration_s + TRIAL_MARGIN_S:
+        longest_ns = time.monotonic_ns() - began_ns + round((2 * duration_s + TRIAL_MARGIN_S) * 1e9)
+        while True:
+            asked_ns = time.monotonic_ns()
+            stopped = all(metric.transmit == "stopped" for metric in self._metrics())
+            answered_ns = time.monotonic_ns()
+            if stopped:
+                break
+            first_ns, last_ns = first_ns or answered_ns, asked_ns
+            if answered_ns - began_ns > longest_ns:
                 self._transmit("stop")
                 break
             time.sleep(POLL_S)
-        sending_ns = round((time.monotonic() - began_s) * 1e9)
+        least_ns = last_ns - first_ns if first_ns and last_ns else 0
+        seen = Seen(least_ns=max(0, least_ns), most_ns=time.monotonic_ns() - began_ns)
         before = self._metrics()
         quiet_s = waited_s = 0.0
         while quiet_s < self.config.drain_quiet_s and waited_s < self.config.drain_limit_s:
@@ -273,7 +289,7 @@ class OtgTraffic(OfFrames):
                 (m.frames_tx, m.frames_rx) for m in before
             ]
             quiet_s, before = (0.0 if moved else quiet_s + pause_s), after
-        return before, sending_ns
+        return before, seen
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Versions as the implementation states them, and what it was found to take."""
@@ -285,6 +301,7 @@ class OtgTraffic(OfFrames):
             "counting": {
                 "duplicate_frames": "not told apart: each copy is a received frame",
                 "reordered_frames": "received, and not told apart",
+                "effective_duration_ns": "as asked for, unless polls show a longer or a shorter time",
             },
             "versions": dict(self._versions),
             "latency": self._latency,
@@ -312,17 +329,14 @@ def _count(metric: Any, name: str) -> int:
     return value
 
 
-def _stream(spec: TrialSpec, metric: Any, polled_ns: int) -> StreamCounts:
-    """One flow's counts; its duration is that of its own time stamps, else what polling saw."""
-    stamps = metric.timestamps
-    first, last = (getattr(stamps, name, None) for name in ("first_timestamp_ns", "last_timestamp_ns"))
-    known = all(isinstance(stamp, int | float) and math.isfinite(stamp) for stamp in (first, last))
-    sending_ns = int(last - first) if known and last >= first else polled_ns  # type: ignore[operator]
+def _stream(spec: TrialSpec, metric: Any, seen: Seen) -> StreamCounts:
+    """One flow's counts. Its time stamps are of frames that were received, and say nothing of its sending."""
+    asked_ns = round(spec.duration_s * 1e9)
     return StreamCounts(
         intended_frames=spec.intended_frames,
         sent_frames=_count(metric, "frames_tx"),
         received_frames=_count(metric, "frames_rx"),
-        effective_duration_ns=sending_ns,
+        effective_duration_ns=min(max(asked_ns, seen.least_ns), seen.most_ns),
         latency=LatencyHistogram(),  # OTG gives minimum, mean and maximum: no distribution
     )
 

@@ -302,8 +302,11 @@ def _stream(
     # A frame that the device behind the interface had no room for (tx_dropped) was sent; one that never
     # reached the interface was not, whatever TRex counts.
     sent_frames = min(group.sent, out.tx_packets + out.tx_dropped) if out else group.sent
-    duration_ns = out.sending_ns if out else sent.sending_ns
-    late_ns = max(0, duration_ns - round(spec.duration_s * 1e9)) if out else 0
+    asked_ns = round(spec.duration_s * 1e9)
+    # We ask for the first frame to leave so late: that time was waited for, and nothing was sent in it.
+    waited_ns = min(sent.sending_ns, max(asked_ns, sent.sending_ns - round(FIRST_US * 1000)))
+    duration_ns = out.sending_ns if out else waited_ns
+    late_ns = max(0, duration_ns - asked_ns) if out else 0
     if _slow_by_ns(spec, sent_frames, duration_ns) > SLOW_BY_GAPS * gap_ns:
         gap_ns = 0
     return StreamCounts(

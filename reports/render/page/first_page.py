@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from bmwg.methodology.answers.throughput import is_wide
 from bmwg.methodology.cells import patterns
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.trial.disturbed import hardly_usable
@@ -18,7 +19,6 @@ from bmwg.reports.checker.documents import Grade
 from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.render.blocks import Block, Part, Rich, items, pairs, title
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.plots.extent import Known, extent
 from bmwg.reports.render.sections.results import FULL_TRIAL_S
 from bmwg.reports.render.text import number_of, percent
 from bmwg.reports.store.run import CABLES
@@ -155,7 +155,7 @@ def _unpinned(facts: Facts) -> Iterator[str]:
 
 def _answers(facts: Facts) -> str:
     """Count the answers by what is known: `4 measured, 3 as a range, 10 unstable, 7 not run`."""
-    ranges = sum(extent(facts, one).known is Known.INTERVAL for one in facts.of_search())
+    ranges = sum(one.type is OutcomeType.MEASURED and is_wide(one) for one in facts.outcomes)
     counted = Counter(outcome.type for outcome in facts.run.outcomes)
     plain = counted[OutcomeType.MEASURED] - ranges
     bounds = sum(

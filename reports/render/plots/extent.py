@@ -40,6 +40,11 @@ class Extent:
     least_fps: int | None = None
     word: str = ""
 
+    @property
+    def lowest_fps(self) -> int | None:
+        """The lower end of the interval: what no buffer carried, else the load that passed."""
+        return self.low_fps if self.least_fps is None else self.least_fps
+
     def __str__(self) -> str:
         """Format as a label: `193,189`, `193,189 to 198,486`, `at least 485,343, tester limited`."""
         low, high = (None if end is None else whole(end) for end in (self.low_fps, self.high_fps))

@@ -147,7 +147,7 @@ def _draw(axes: Any, place: float, one: Extent, longest: int) -> None:
         case Known.NUMBER:
             axes.barh(place, low, color=_CONFIRMED, height=_HEIGHT, zorder=2)
         case Known.INTERVAL:
-            low = low if one.least_fps is None else one.least_fps
+            low = one.lowest_fps or 0
             axes.barh(place, low, color=_CONFIRMED, alpha=_PALE, height=_HEIGHT, linewidth=0, zorder=2)
             _between(axes, place, low, high, _CONFIRMED)
         case Known.AT_LEAST:

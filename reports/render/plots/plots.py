@@ -124,7 +124,7 @@ def _throughput(facts: Facts) -> Plot | None:
             )
             for size, one in points:
                 if one.known is Known.INTERVAL:
-                    ends = [one.low_fps, one.high_fps]
+                    ends = [one.lowest_fps, one.high_fps]
                     axes.plot(
                         [size, size], ends, color=SERIES[number], marker="_", markersize=9, linewidth=1.2
                     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bmwg.methodology.benchmarks.burst_interval import METRIC
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.blocks import Block
@@ -23,7 +25,7 @@ def _cells(one: Outcome) -> list[str]:
     lossy = value(one, f"{METRIC}.lossy")
     return [
         one.metric.removeprefix(f"{METRIC}."),
-        answer(one),
+        answer(replace(one, values=one.values[:1])),
         NONE if lossy is None else unit(lossy, "ns"),
         bound(one.lower),
         bound(one.upper),

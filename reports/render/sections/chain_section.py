@@ -153,7 +153,12 @@ def draw_throughput(
         match one.known:
             case Known.INTERVAL:
                 axes.plot(
-                    [number, number], [low, high], color=colour, marker="_", markersize=9, linewidth=1.2
+                    [number, number],
+                    [one.lowest_fps, high],
+                    color=colour,
+                    marker="_",
+                    markersize=9,
+                    linewidth=1.2,
                 )
             case Known.AT_LEAST:
                 axes.plot([number], [low], color=colour, marker="^", fillstyle="none", linestyle="")

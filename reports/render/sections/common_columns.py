@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from bmwg.methodology.records import Bound, Outcome, OutcomeType
 from bmwg.methodology.trial import directions
 from bmwg.reports.render.blocks import Block, Rich, fold, role, table, title
-from bmwg.reports.render.facts import Facts, option
+from bmwg.reports.render.facts import Facts, frame_size, option
 from bmwg.reports.render.text import NONE, quantity_text, sequence, unit
 
 HEAD = ("path and option", "frame size", "type")
@@ -32,7 +32,7 @@ def front(outcome: Outcome, way: str = "") -> list[str]:
     """Return path and option, with the direction where the row is of one of several, frame size and type."""
     return [
         directions.of(option(outcome.cell), way),
-        unit(outcome.cell.frame_octets, "octets"),
+        frame_size(outcome.cell),
         badge(outcome.type),
     ]
 

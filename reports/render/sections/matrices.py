@@ -22,6 +22,7 @@ from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, Part, Rich, fold, paragraph, table, title
 from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
 from bmwg.reports.render.sections.common_columns import badge
+from bmwg.reports.render.sections.results import beside_wide
 from bmwg.reports.render.text import NONE, number_of, percent, quantity_text, sequence, unit, whole
 
 _EACH = "#a-matrix-for-each-capacity"
@@ -262,7 +263,7 @@ def _words(one: Standing) -> str:
     """Return the numbers of an answer with its mark; why there is none where there is none."""
     if not one.measured:
         return one.outcome.reason or one.outcome.statement or NONE
-    return ", ".join(filter(None, (_numbers_of(one), one.mark)))
+    return ", ".join(filter(None, (_numbers_of(one) + beside_wide(one.outcome), one.mark)))
 
 
 def _numbers_of(one: Standing) -> str:
@@ -363,7 +364,9 @@ def _speed(outcomes: Iterable[Outcome]) -> str:
             name = percentile_name(value.metric)
             told = quantity_text(value.number, value.unit)
             if outcome.metric == THROUGHPUT:
-                by_size.setdefault(outcome.cell.frame_octets, []).append(f"throughput {told}")
+                by_size.setdefault(outcome.cell.frame_octets, []).append(
+                    f"throughput {told}{beside_wide(outcome)}"
+                )
             elif outcome.metric == LATENCY and name in ("p50", "p99"):
                 way = directions.without(value.metric)[1]
                 text = f"latency {name} {told}"

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from bmwg.methodology.answers.ladder import Rung, ladder, stands_on
+from bmwg.methodology.answers.ladder import Rung, ladder, stands_on, traffic_of
 from bmwg.methodology.answers.order_statistics import CONFIDENCE
 from bmwg.methodology.answers.repeated import DEPLOYMENTS, within
 from bmwg.methodology.answers.throughput import interval, is_wide
-from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
+from bmwg.methodology.records import FRAMES, Outcome, OutcomeType, Quantity
 from bmwg.methodology.trial.disturbed import hardly_usable
 from bmwg.reports import rooms
 from bmwg.reports.releases import releases
@@ -108,11 +108,22 @@ def central(outcome: Outcome) -> str:
 
 
 def answer(outcome: Outcome) -> str:
-    """Return the value of a measured outcome, else its statement; never a bare figure for another type."""
+    """Return the value of a measured outcome, else its statement; never a bare figure for another type.
+
+    Of several values each has its name, but for the one that the metric itself names.
+    """
     if outcome.type is OutcomeType.MEASURED:
-        values = "; ".join(quantity_text(value.number, value.unit) for value in outcome.values)
-        return values + beside_wide(outcome) if is_wide(outcome) else values
+        several = len(outcome.values) > 1
+        values = "; ".join(
+            _named(value, outcome.metric if several else value.metric) for value in outcome.values
+        )
+        return values + beside_wide(outcome)
     return outcome.statement if outcome.statement else NONE
+
+
+def _named(value: Quantity, metric: str) -> str:
+    name = value.metric.removeprefix(metric).removeprefix(".").replace("_", " ")
+    return f"{name} {quantity_text(value.number, value.unit)}".lstrip()
 
 
 def found(facts: Facts, outcome: Outcome) -> str:
@@ -121,11 +132,15 @@ def found(facts: Facts, outcome: Outcome) -> str:
 
 
 def beside_wide(outcome: Outcome) -> str:
-    """Return what stands beside the number of an answer whose interval is wide; empty for any other."""
+    """Return what stands beside the number of an answer whose interval is wide; empty for any other.
+
+    That is both of its ends where the lower one is below the number: a buffer may carry what lies between.
+    """
     ends = interval(outcome)
-    if not is_wide(outcome) or ends is None:
+    if not is_wide(outcome) or ends is None or outcome.lower is None:
         return ""
-    return f", loss from {unit(ends[1], 'frames/s')} on"
+    sustained = f", sustained {unit(ends[0], 'frames/s')}" if ends[0] < outcome.lower.load_fps else ""
+    return f"{sustained}, loss from {unit(ends[1], 'frames/s')} on"
 
 
 def banner(facts: Facts) -> list[tuple[str, str]]:
@@ -252,7 +267,7 @@ def throughput(facts: Facts) -> list[Block]:
     has_maximum = facts.run.line_rate_bps is not None
 
     def cells(one: Outcome) -> list[str]:
-        most = unit(facts.theoretical_fps(one.cell.frame_octets) or 0, "frames/s")
+        most = unit(facts.medium_fps(one.cell) or 0, "frames/s")
         return [found(facts, one), *([most] if has_maximum else []), bound(one.lower), bound(one.upper)]
 
     head = ["throughput per port and direction, frames/s", *(["theoretical maximum"] if has_maximum else [])]
@@ -260,21 +275,16 @@ def throughput(facts: Facts) -> list[Block]:
     return section("Throughput", [*head, "lower bound", "upper bound"], answers, cells, caption)
 
 
-def _compared(cell: Cell) -> tuple[int, str, str, int, int]:
-    """Return what rungs of one ladder have in common."""
-    return (cell.frame_octets, cell.direction, cell.frame_format, cell.flows, cell.destination_networks)
-
-
 def ladder_section(facts: Facts) -> list[Block]:
     """Return the ladder: each rung's throughput against the rung below, only between measured numbers."""
     outcomes = [o for o in facts.of_search() if stands_on(o.cell)]
-    kinds = dict.fromkeys(_compared(o.cell) for o in outcomes)
+    octets = {traffic_of(o.cell): o.cell.frame_octets for o in outcomes}
     lines = title("Cost of each layer")
     rows = []
-    for kind in sorted(kinds):
-        same = [o for o in outcomes if _compared(o.cell) == kind]
+    for kind in sorted(octets):
+        same = [o for o in outcomes if traffic_of(o.cell) == kind]
         if len(same) > 1:
-            rows += [_rung(facts, rung) for rung in ladder(same, frame_octets=kind[0])]
+            rows += [_rung(facts, rung) for rung in ladder(same, frame_octets=octets[kind])]
     if all(row[4:7] == [NONE] * 3 for row in rows):
         return []  # a section without a figure tells nothing
     head = [*HEAD, "throughput, frames/s", "of the rung below"]

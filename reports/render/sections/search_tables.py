@@ -12,7 +12,7 @@ from bmwg.methodology.search import tst009 as search
 from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, remarks, value
-from bmwg.reports.render.sections.results import answer
+from bmwg.reports.render.sections.results import answer, beside_wide
 from bmwg.reports.render.text import percent, unit
 
 _GOAL_METRIC = f"{goal_outcome.METRIC}."
@@ -59,7 +59,7 @@ def search_remarks(facts: Facts) -> list[Block]:
 
 def _goal_row(one: Outcome) -> list[str]:
     number = value(one, one.metric)
-    shown = unit(number, "frames/s") if number is not None else answer(one)
+    shown = unit(number, "frames/s") + beside_wide(one) if number is not None else answer(one)
     code = one.metric.removeprefix(_GOAL_METRIC)
     return [*front(one), code, shown, bound(one.lower), bound(one.upper), *back(one, _PLACE)]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from bmwg.methodology.records import Cell, FrameFormat, Outcome, OutcomeType
 from bmwg.reports.render.blocks import Block, paragraph, table, title
-from bmwg.reports.render.facts import THROUGHPUT, Facts, option
-from bmwg.reports.render.sections.results import FULL_TRIAL_S
+from bmwg.reports.render.facts import THROUGHPUT, Facts, frame_size, option
+from bmwg.reports.render.sections.results import FULL_TRIAL_S, beside_wide
 from bmwg.reports.render.text import unit
 
 PROTOCOLS = {
@@ -29,8 +29,8 @@ def statement(facts: Facts) -> list[Block]:
     rows = [
         [
             option(outcome.cell),
-            unit(outcome.values[0].number, outcome.values[0].unit),
-            unit(outcome.cell.frame_octets, "octets"),
+            unit(outcome.values[0].number, outcome.values[0].unit) + beside_wide(outcome),
+            frame_size(outcome.cell),
             _limit(facts, outcome.cell),
             _protocol(outcome.cell),
         ]
@@ -59,7 +59,7 @@ def _span(numbers: Sequence[float]) -> str:
 
 
 def _limit(facts: Facts, cell: Cell) -> str:
-    limit = facts.theoretical_fps(cell.frame_octets)
+    limit = facts.medium_fps(cell)
     return f"none ({facts.run.medium_kind})" if limit is None else unit(limit, "frames/s")
 
 

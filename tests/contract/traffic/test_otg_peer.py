@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
@@ -10,8 +11,9 @@ import pytest
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.otg.driver import OtgConfig, OtgTraffic, read_options
 from bmwg.methodology.errors import ConfigError, TestbedError
-from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
+from bmwg.methodology.records import Direction, FrameFormat, TrialSpec, Validity
 from bmwg.methodology.trial.capabilities import Capability
+from bmwg.methodology.trial.judging import TrialPolicy, assess
 
 pytest.importorskip("snappi", reason="lacks snappi: pip install 'bmwg-toolkit[otg]'")
 
@@ -25,6 +27,8 @@ class Peer(BaseHTTPRequestHandler):
     latency = True
     counters: ClassVar[dict] = {}
     silent = False
+    began_s = 0.0
+    pace = 1.0  # of the rate that is asked for
 
     def log_message(self, *_):
         pass
@@ -53,14 +57,18 @@ class Peer(BaseHTTPRequestHandler):
             kind.config = body
             self._answer({"warnings": []})
         elif self.path == "/control/state":
+            kind.began_s = time.monotonic()
             self._answer({"warnings": []})
         else:
             metrics = []
             for flow in kind.config["flows"]:
                 count = int(flow["duration"]["fixed_packets"]["packets"])
-                metric = {"name": flow["name"], "transmit": "stopped", "frames_tx": count}
+                ends_s = kind.began_s + count / float(flow["rate"]["pps"]) / kind.pace
+                state = "started" if time.monotonic() < ends_s else "stopped"
+                metric = {"name": flow["name"], "transmit": state, "frames_tx": count}
                 metric |= {"frames_rx": count * 9 // 10, **kind.counters}
-                metric["timestamps"] = {"first_timestamp_ns": 1e9, "last_timestamp_ns": 1.2e9}
+                # of what was received: the device lost the first frames, and had the last ones in a buffer
+                metric["timestamps"] = {"first_timestamp_ns": 1.1e9, "last_timestamp_ns": 1.5e9}
                 metrics.append(metric)
             self._answer({"choice": "flow_metrics", "flow_metrics": metrics})
 
@@ -117,6 +125,14 @@ def test_a_trial_both_ways_is_counted_as_the_peer_counts_it(peer):
     assert float(flow["rate"]["pps"]) == 1000
     assert [header["choice"] for header in flow["packet"]] == ["ethernet", "vlan", "ipv4", "udp"]
     assert flow["packet"][3]["udp"]["src_port"]["increment"]["count"] == 4
+
+
+def test_a_peer_that_sends_too_slowly_is_seen_to(peer):
+    peer.pace = 0.2
+    with driver(peer) as tester:
+        tester.attach(ports())
+        result = tester.run(spec())
+    assert assess(result, TrialPolicy()).validity is Validity.SENT_SHORT
 
 
 def test_what_the_peer_cannot_do_is_found_by_asking(peer):

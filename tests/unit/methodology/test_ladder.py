@@ -58,9 +58,19 @@ def test_the_envelope_is_the_lowest_rung_and_latency_none():
     assert [rung.to_wire for rung in rungs] == [None, 0.4]
 
 
-def test_unequal_traffic_is_not_compared():
+@pytest.mark.parametrize(
+    "traffic",
+    [
+        {"direction": Direction.BOTH},
+        {"imix": "aaaf"},
+        {"axes": (("pattern", "many-to-one-3"),)},
+        {"axes": (("neighbour", "cpu-on-dut"),)},
+    ],
+)
+def test_unequal_traffic_is_not_compared(traffic):
+    """A mix of sizes is no rung over frames of its largest one, nor is what stands beside a neighbour."""
     other = an_outcome("node", 1)
-    other = dataclasses.replace(other, cell=dataclasses.replace(other.cell, direction=Direction.BOTH))
+    other = dataclasses.replace(other, cell=dataclasses.replace(other.cell, **traffic))
     with pytest.raises(ValueError, match="equal traffic"):
         ladder([an_outcome("wire", 2), other], frame_octets=64)
 

@@ -117,6 +117,15 @@ def test_the_ends_of_the_search_are_typed():
     assert types(search(Device(truth_fps=1_200_000), near), near) == [OutcomeType.TESTER_LIMITED] * 2
 
 
+def test_at_the_full_rate_of_the_medium_what_was_lost_is_no_throughput():
+    """RFC 9971 appendix B: the conditional throughput is the load times the share that was forwarded."""
+    full = wanted(medium_fps=1_500_000)
+    strict, partial = outcomes(search(Device(truth_fps=1_496_000), full), full, CELL, outcome_id="T")
+    assert strict.values[0].number <= 1_496_000
+    assert (partial.type, partial.lower.load_fps, partial.upper) == (OutcomeType.MEASURED, 1_500_000, None)
+    assert partial.values[0].number == pytest.approx(1_496_000, rel=1e-5)
+
+
 def test_outcomes_carry_bounds_that_their_trials_prove():
     asked = wanted()
     found = search(Device(truth_fps=300_000), asked)

@@ -113,8 +113,18 @@ def test_counts_of_each_port_hold():
     whole = result(TO_ONE, stream(0), stream(0), stream(2_000))
     assert assess(whole, TrialPolicy()).validity is Validity.VALID
     judged = JudgedTrial(seq=1, result=whole, validity=Validity.VALID)
-    assert judged.carried_per_s == 2_000  # ports that nobody sends to are none that carries nothing
-    assert judged.sent_per_s == 2_000
+    assert judged.carried_per_s == 1_000  # of each sender; ports that nobody sends to carry no load
+    assert judged.sent_per_s == 1_000
+
+
+def test_what_is_carried_counts_by_the_load_of_a_sender():
+    """RFC 2889 5.1.3: a load is each sender's, so two senders to one port are no twofold load of it."""
+    lossy = result(TO_ONE, stream(0), stream(0), stream(2_000, 1_800))
+    judged = JudgedTrial(seq=1, result=lossy, validity=Validity.VALID)
+    assert (judged.sent_per_s, judged.carried_per_s) == (judged.load, 900)
+    copies = result(Pattern(to=((1, 2), (2,), ()), broadcast=True), stream(0), stream(1_000), stream(2_000))
+    judged = JudgedTrial(seq=1, result=copies, validity=Validity.VALID)
+    assert (judged.sent_per_s, judged.carried_per_s) == (1_000, 1_000)
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,8 @@ def test_a_goal_never_starts_above_its_ceiling():
     assert profile.goal(cell, max_load_fps=10, qualifies_tester=True).min_load_fps == 10
     assert profile.controller_input(cell, max_load_fps=15_000).min_load_fps == 7_500
     assert profile.latency_spec(cell, 7).load_fps == 7
+    mixed = profile.latency_spec(dataclasses.replace(cell, frame_octets=1518, imix="aag"), 7)
+    assert mixed.mix_octets == (64, 64, 1518)  # else the latency of a mix would be that of its largest frame
 
 
 def test_profiles_are_frozen():

@@ -16,8 +16,11 @@ from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Bound, Cell, OutcomeType, Quantity
 from bmwg.reports.compare import Side, compare, comparison_page, read_side
-from bmwg.reports.compare.comparison import _check_under_test
+from bmwg.reports.compare.comparison import Sample, _check_under_test, _row
+from bmwg.reports.compare.frames_column import FRAMES_COLUMN
+from bmwg.reports.compare.page import sample_text
 from bmwg.reports.compare.screen import COLUMNS, _fitted, comparison_screen
+from bmwg.reports.compare.statistics import ALPHA, difference_p
 from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.store import RunStore, read_run
 
@@ -76,6 +79,40 @@ def test_latencies_at_different_loads_are_not_compared(tmp_path: Path) -> None:
     assert row.verdict.startswith("B is higher than A")
 
 
+def test_the_load_of_a_latency_is_that_of_its_first_stream(tmp_path: Path) -> None:
+    """The wire's own latency is told at many loads, which differ from run to run: its streams' do not."""
+
+    def told(name: str, floors: tuple[int, ...], hour: float, p50_ns: int) -> Side:
+        runs = []
+        for number in range(4):
+            moment = BEGIN + timedelta(hours=hour + 2 * number)
+            with RunStore.create(tmp_path, f"{name}{number}", header(), clock=lambda m=moment: m) as store:
+                store.set_platform(before=record())
+                maker, wire = Maker(store), cell("wire")
+                trials = tuple(maker.trial(wire, load, metric=LATENCY) for load in (50_000, *floors))
+                value = Quantity(metric=f"{LATENCY}.p50", number=p50_ns + number, unit="ns")
+                maker.outcome(wire, LATENCY, OutcomeType.MEASURED, values=(value,), trials=trials)
+            runs.append(read_run(store.folder))
+        return Side(name=name, runs=tuple(runs))
+
+    made = compare([told("A", (100_000, 200_000), 0, 9_000), told("B", (400_000, 800_000), 1, 12_000)])
+    (row,) = made.rows
+    assert row.samples["A"].loads_fps == (50_000,) * 4
+    assert row.verdict.startswith("B is higher than A")
+
+
+def test_which_side_is_higher_is_told_by_what_is_tested() -> None:
+    """The test is of mean logarithms; where medians say nothing, or the contrary, there is no ratio."""
+    numbers = {"A": (100.0, *[1_000.0] * 5) * 4, "B": (*[1_000.0] * 5, 10_000.0) * 4}
+    p_value = difference_p(*numbers.values())
+    assert p_value < ALPHA
+    pair = {name: Sample(numbers=told, others=()) for name, told in numbers.items()}
+    row = _row("A", (THROUGHPUT, "frames/s", cell("pvp"), "B", pair, ""), (p_value, True))
+    assert row.verdict.startswith("B is higher than A (p = ")
+    assert row.verdict.endswith("no ratio: the medians do not differ that way")
+    assert row.ratio is None
+
+
 def test_names_of_cells_stay_whole_where_repeats_have_ranges(tmp_path: Path) -> None:
     long = [600_000, 610_000, 700_000, 650_000]
     screen = comparison_screen(compare([side("A", tmp_path, long), side("B", tmp_path, SLOW)]))
@@ -119,6 +156,14 @@ def test_the_number_of_a_wide_interval_is_never_told_alone_and_gives_no_ratio(tm
     single = [Side(name=one.name, runs=one.runs[:1]) for one in made.sides]
     assert "100,000..125,000" in comparison_screen(compare(single))
     assert "loss from 125" in restructured(comparison_page(compare(single)))
+
+
+def test_what_no_buffer_carried_is_told_beside_the_number() -> None:
+    sample = Sample(numbers=(100_000.0,), others=(), wide_ends=(126_000.0,), wide_lows=(80_000.0,))
+    row = _row("A", (THROUGHPUT, "frames/s", cell("pvp"), "B", {"A": sample, "B": sample}, "made"), None)
+    said = sample_text(sample, row).replace("\u00a0", " ")
+    assert said == "100,000 frames/s, sustained 80,000 frames/s, loss from 126,000 frames/s on"
+    assert FRAMES_COLUMN.number(sample, row) == "100,000 [80k-126k]"
 
 
 def test_a_waived_confounder_lets_the_numbers_through_and_stays_on_the_page(tmp_path: Path) -> None:

@@ -288,6 +288,9 @@ def test_numbers_never_lose_their_meaning() -> None:
         "12.5\u00a0s",
     )
     assert percent(0) == "0\u00a0%"
+    assert percent(1) == "100\u00a0%"
+    assert percent(0.999_996) == "> 99.999\u00a0%"  # not every frame was lost
+    assert percent(0.9996, 1) == "> 99.9\u00a0%"
     assert unit(1_450_000, "frames/s") == "1,450,000\u00a0frames/s"
     assert (nanoseconds(999), nanoseconds(1_500), nanoseconds(2.5e9)) == (
         "999\u00a0ns",

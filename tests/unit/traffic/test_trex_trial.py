@@ -196,6 +196,27 @@ def test_a_stretched_burst_is_another_load_than_stated():
     assert verdict.validity is Validity.SENT_SHORT
 
 
+@pytest.mark.parametrize(
+    ("waited_ns", "sending_ns", "expected"),
+    [
+        (1_049_000_000, 1_000_000_000, Validity.VALID),
+        (1_020_000_000, 1_000_000_000, Validity.VALID),
+        (1_250_000_000, 1_200_000_000, Validity.SENT_SHORT),
+    ],
+)
+def test_the_pause_that_we_ask_for_is_no_time_of_sending(waited_ns, sending_ns, expected):
+    """Cards that TRex has for itself have no interface to watch: known is how long it was waited."""
+
+    class Waited(Model):
+        def call(self, method, /, *, deadline_s, **arguments):
+            found = super().call(method, deadline_s=deadline_s, **arguments)
+            return found | {"waited_ns": waited_ns} if method == "watch" else found
+
+    result, verdict = judged(Waited(), seen=Sight(stalls_ns={0: 0}, ports={}))
+    assert result.streams[0].effective_duration_ns == sending_ns
+    assert verdict.validity is expected
+
+
 def test_frames_that_reached_its_interface_and_not_it_are_trexs_own_loss():
     result, verdict = judged(Model(lost=10), seen=sight(rx=1000))
     assert result.streams[0].tester_dropped_frames == 10
