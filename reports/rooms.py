@@ -6,12 +6,14 @@ with the testbed, profile and medium of that kind. Ids: KIND-01 what is offered 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from bmwg.methodology import offers
 from bmwg.methodology.kinds import registry
+from bmwg.methodology.records import Outcome
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding, Rule
 from bmwg.reports.render.blocks import Block
@@ -29,8 +31,8 @@ class Room:
     `holds` tells whether the run has answers of it, or planned any. `section` are blocks of the report, with
     figures; `summary` says in some words what the run holds; `plots` are the figures. `rules` are what
     `verify` asks of its trials, `questions` what a reader should ask. `marks` are words that stand beside the
-    number of an answer, by its id, where other answers of the run say what it is worth; `loads` are the
-    trials at the load that is the answer, of those whose trials had others as well.
+    number of an answer, by its id, where other answers of the run say what it is worth: of the answers and
+    their profile. `loads` are the trials at the load that is the answer, of those whose trials had others.
     """
 
     kind: str
@@ -40,7 +42,7 @@ class Room:
     plots: Callable[[Run], tuple[Plot, ...]]
     rules: tuple[Rule[Evidence], ...]
     questions: Callable[[Evidence], tuple[str, ...]]
-    marks: Callable[[Run], Mapping[str, str]] = lambda run: {}
+    marks: Callable[[Sequence[Outcome], Mapping[str, Any]], Mapping[str, str]] = lambda outcomes, profile: {}
     loads: Callable[[Run], Mapping[str, tuple[int, ...]]] = lambda run: {}
 
 
@@ -81,8 +83,19 @@ def marks(run: Run) -> dict[str, str]:
     return {
         outcome_id: words
         for room in _of_run(run)
-        for outcome_id, words in room.marks(run.of_load(room.kind)).items()
+        for outcome_id, words in room.marks(run.outcomes, run.of_load(room.kind).profile).items()
     }
+
+
+def marks_in(evidence: Evidence) -> dict[str, str]:
+    """Return the same of a run that was read for judging; nothing of a profile that nobody can plan by."""
+    found: dict[str, str] = {}
+    for room in _among(evidence.loads):
+        mine = evidence.of_load(room.kind)
+        kind = registry.kinds().get(room.kind)
+        if mine.run is not None and kind is not None and not kind.wrong_profile(mine.run["profile"]):
+            found |= room.marks(mine.outcomes, mine.run["profile"])
+    return found
 
 
 def loads(run: Run) -> dict[str, tuple[int, ...]]:

@@ -11,6 +11,7 @@ SUSTAINED = "sustained_load.rfc9971"  # the goal's code follows, here and in the
 UPPER_END = "upper_end.rfc9971"
 UNIT = "frames/s"  # RFC2544-26.1-08
 REQUIREMENTS = ("RFC2544-26.1-01", "RFC2544-26.1-02", "RFC2544-26.1-08")
+NOT_QUALIFIED = "the tester could not be qualified for this traffic"
 WIDE = 0.05  # choice: an interval wider than this stands beside its number, and no ratio is taken of it
 
 
@@ -53,7 +54,7 @@ def unqualified(cell: Cell, envelope: Outcome | None, *, outcome_id: str, metric
         metric=metric,
         cell=cell,
         type=envelope.type if envelope is not None and envelope.type in same else OutcomeType.INVALID,
-        reason=f"the tester could not be qualified for this traffic: {why}",
+        reason=f"{NOT_QUALIFIED}: {why}",
     )
 
 

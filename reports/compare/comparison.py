@@ -23,6 +23,7 @@ from bmwg.reports.compare.fields import (
     differences,
     unknown_everywhere,
 )
+from bmwg.reports.compare.options import turns
 from bmwg.reports.compare.sides import Side, check_once
 from bmwg.reports.compare.statistics import ALPHA, difference_p, is_higher, least_p, shown
 from bmwg.reports.store import Run
@@ -142,9 +143,16 @@ def compare(
     no confounder), CMP-04 (a waiver of what cannot be waived, also under another name).
     """
     if len(sides) < 2:
-        raise ConfigError("CMP-01", "compare", expected="two runs or more", found=str(len(sides)))
+        raise ConfigError(
+            "CMP-01",
+            "compare",
+            expected="two runs or more",
+            found=str(len(sides)),
+            hint="--network, given twice, holds options of the same runs against each other",
+        )
     _check_under_test(under_test)
-    check_once([run for side in sides for run in side.runs])
+    for option in {side.option for side in sides}:
+        check_once([run for side in sides if side.option == option for run in side.runs])
     found = differences(sides, under_test=under_test, waived=waive)
     passing = tuple(one for one in found if one.role is not Role.CONFIGURATION)
     held = [difference for difference in found if difference.role is Role.CONFIGURATION]
@@ -216,7 +224,7 @@ def _order(sides: Sequence[Side]) -> tuple[str, ...]:
         for early, late in ((first, other), (other, first)):
             if early.runs[-1].started_at < late.runs[0].started_at:
                 told.append(f"All runs of {early.name} began before all runs of {late.name}.")
-    return tuple(told)
+    return (*told, *(turns(sides) if first.option else ()))
 
 
 def _rows(sides: Sequence[Side], unfair: str) -> tuple[Row, ...]:

@@ -14,10 +14,14 @@ MAX_RUNS = 500  # choice: of one side; more is a mistaken folder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One side of a comparison: its letter, and its runs by the time of their beginning."""
+    """One side of a comparison: its letter, and its runs by the time of their beginning.
+
+    `option` is the network option where the sides are those of the same runs, which then is their name too.
+    """
 
     name: str
     runs: tuple[Run, ...]
+    option: str = ""
 
 
 def read_side(name: str, place: str) -> Side:

@@ -13,6 +13,7 @@ from statistics import median, pstdev
 from bmwg.methodology.answers.throughput import interval
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell, Outcome
+from bmwg.reports import rooms
 from bmwg.reports.compare.calibrations import agreeing, name_of
 from bmwg.reports.compare.comparison import headline, headline_of, of_goal
 from bmwg.reports.compare.field_rules import Role
@@ -29,13 +30,17 @@ _LESS_IS_BETTER = ("ns", "us", "ms", "s")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One plain number of a series. `width` is of the interval it lies in, relative to it; 0 for none."""
+    """One plain number of a series. `width` is of the interval it lies in, relative to it; 0 for none.
+
+    `mark` is what may bound the number beside the device (`rooms.marks`), empty for nothing.
+    """
 
     run_id: str
     testbed: str
     started_at: str
     number: float
     width: float
+    mark: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +151,7 @@ def _all_series(runs: Sequence[Run]) -> Iterator[Series]:
     gathered: dict[tuple[str, str], list[tuple[Run, Point, str, Cell]]] = {}
     asked: dict[tuple[str, str], set[str]] = {}
     for run in runs:
+        marks = rooms.marks(run)
         for outcome in run.outcomes:
             told = [value for value in outcome.values if value.metric in headline() or of_goal(value.metric)]
             for metric in (*headline_of(outcome), *(value.metric for value in told)):
@@ -157,6 +163,7 @@ def _all_series(runs: Sequence[Run]) -> Iterator[Series]:
                     started_at=run.started_at,
                     number=float(value.number),
                     width=_width(outcome) if value.metric == outcome.metric else 0.0,
+                    mark=marks.get(outcome.outcome_id, ""),
                 )
                 entry = (run, point, value.unit, outcome.cell)
                 gathered.setdefault((value.metric, outcome.cell.cell_id), []).append(entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
@@ -9,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from bmwg.reports.compare.statistics import METHOD
-from bmwg.reports.compare.trend import NEWEST, Series, Trend
+from bmwg.reports.compare.trend import NEWEST, Point, Series, Trend
 from bmwg.reports.render.blocks import Block, Figure, banner, paragraph, table, title
 from bmwg.reports.render.facts import cell_words
 from bmwg.reports.render.plots.drawing import INK, MARKERS, SERIES, Plot, draw_plot
@@ -69,7 +70,8 @@ def _trend(number: int, made: Trend, newest: int) -> list[Block]:
     changed = [one for one in made.series if one.changes]
     lines += [line for one in changed for line in _changes(one)]
     for name, one in _drawn(number, made):
-        lines.append(Figure(file=f"{name}.svg", title=_title(one), caption=_title(one)))
+        caption = f"{_title(one)}{_beside(one.points)}"
+        lines.append(Figure(file=f"{name}.svg", title=_title(one), caption=caption))
     return lines
 
 
@@ -81,7 +83,7 @@ def _row(one: Series, newest: int) -> list[str]:
     return [
         cell_words(one.cell),
         one.metric,
-        str(len(one.points)),
+        f"{len(one.points)}{_beside(one.points)}",
         str(one.gaps),
         quantity_text(median(one.numbers), one.unit),
         f"{quantity_text(min(one.numbers), one.unit)} to {quantity_text(max(one.numbers), one.unit)}",
@@ -93,13 +95,15 @@ def _row(one: Series, newest: int) -> list[str]:
 def _changes(one: Series) -> Iterator[Block]:
     yield from title(f"Jumps of {_title(one)}", 2)
     rows = []
-    for change in one.changes:
+    levels = list(_levels(one))
+    for (before, after), change in zip(pairwise(levels), one.changes, strict=True):
         fields = ", ".join(field.path for field in change.fields[:_FIELDS]) or "none"
         more = f", and {len(change.fields) - _FIELDS} more" if len(change.fields) > _FIELDS else ""
         rows.append(
             [
                 change.run_id,
-                f"{quantity_text(change.before, one.unit)} to {quantity_text(change.after, one.unit)}",
+                f"{quantity_text(change.before, one.unit)}{_beside(before)} to"
+                f" {quantity_text(change.after, one.unit)}{_beside(after)}",
                 _signed(change.ratio),
                 percent(change.width, 2),
                 ("yes" if change.worse else "no") if one.judged else "not known",
@@ -115,6 +119,19 @@ def _changes(one: Series) -> Iterator[Block]:
         "fields that changed with it",
     ]
     yield from table(head, rows)
+
+
+def _levels(one: Series) -> Iterator[Sequence[Point]]:
+    """Yield the numbers of each level, oldest first."""
+    jumps = (len(one.points) - change.newest for change in one.changes)
+    yield from (one.points[begin:end] for begin, end in pairwise([0, *jumps, len(one.points)]))
+
+
+def _beside(points: Sequence[Point]) -> str:
+    """Say of how many numbers which mark is; empty where none has one."""
+    counted = Counter(point.mark for point in points if point.mark)
+    told = ", ".join(f"{count} of {len(points)} {mark}" for mark, count in counted.items())
+    return f" ({told})" if told else ""
 
 
 def _signed(ratio: float) -> str:
@@ -185,11 +202,12 @@ def _plot(name: str, one: Series) -> Plot:
         if len(beds) > 1:
             figure.legend(loc="outside lower center", ncols=3, frameon=False)
 
+    count = f"{len(one.points)} numbers{_beside(one.points)}"
     levels = ", then ".join(quantity_text(level, one.unit) for level in one.levels)
     return draw_plot(
         name,
         _title(one),
-        f"{len(one.points)} numbers by the time of their runs; medians of levels: {levels}.",
+        f"{count} by the time of their runs; medians of levels: {levels}.",
         (6.4, 2.6),
         draw,
     )

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.reports import rooms
 from bmwg.reports.compare.calibrations import AGREE, name_of
 from bmwg.reports.fleet.attempts import read_anywhere
 from bmwg.reports.fleet.kept import Verified
 from bmwg.reports.fleet.union import Union, grades_of, verdicts_of
 from bmwg.reports.render.blocks import Block, banner, items, paragraph, table, title
 from bmwg.reports.render.sections.common_columns import TYPE_WORDS
-from bmwg.reports.render.sections.results import answer
+from bmwg.reports.render.sections.results import SIMULATED, answer
 from bmwg.reports.store import Run
 
 
@@ -52,7 +53,7 @@ def page_of(union: Union, made: Mapping[int, Verified]) -> list[Block]:
         lead=True,
     )
     if any(run.simulated for run in runs.values()):
-        blocks += banner("simulated", "Simulated: no frame was sent. These are no measurements.")
+        blocks += banner("simulated", SIMULATED)
     faults = [*union.problems, *(finding for verified in made.values() for finding in verified.findings)]
     if faults:
         blocks += banner("incomplete", f"Not whole: {len(faults)} findings, listed below.")
@@ -154,11 +155,13 @@ def _answers(union: Union, runs: Mapping[int, Run], *, parted: bool) -> list[Blo
     for number, run in sorted(runs.items()):
         bed = name_of(run)
         tests = union.fleet.shard(number).tests
+        marks = rooms.marks(run)
         for outcome in run.outcomes:
             test_id = outcome.outcome_id.partition(":")[0]
             if test_id in tests:
                 said = [test_id, outcome.cell.cell_id, outcome.metric, TYPE_WORDS[outcome.type]]
-                rows.setdefault(bed if parted else "", []).append([*said, answer(outcome), bed])
+                value = ": ".join(filter(None, (marks.get(outcome.outcome_id, ""), answer(outcome))))
+                rows.setdefault(bed if parted else "", []).append([*said, value, bed])
     head = ["test", "cell", "metric", "answer", "value", "testbed"]
     blocks = title("Answers")
     for bed, mine in sorted(rows.items()):

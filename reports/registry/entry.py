@@ -13,8 +13,8 @@ Names are lower case, with dashes for what is no letter, digit, dot or dash.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bmwg.methodology.records import Outcome
@@ -37,7 +37,8 @@ class Examined:
     benchmark, grade). `redacted` is whether telling texts are hidden, `beside` names parts that were rendered
     elsewhere, and `trials` has a digest of what each trial counted. `said` are the lines of who signed what,
     what that shows, what nobody can show, and what a reader should ask. `functions` and `options` are those
-    of the cells. `candidate` has what is held against another party's run, `answers` are those of the run.
+    of the cells. `candidate` has what is held against another party's run, `answers` are those of the run,
+    `marks` say what may bound the figures of some beside the device, by the answer's id.
     """
 
     findings: tuple[str, ...]
@@ -58,6 +59,7 @@ class Examined:
     options: tuple[str, ...] = ()
     candidate: Candidate | None = None
     answers: tuple[Outcome, ...] = ()
+    marks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def standing(self) -> Standing | None:

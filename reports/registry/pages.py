@@ -102,7 +102,7 @@ def _answers(seen: Examined) -> list[Block]:
             answer.metric,
             answer.cell.cell_id,
             TYPE_WORDS[answer.type],
-            _figures(answer),
+            ": ".join(filter(None, (seen.marks.get(answer.outcome_id, ""), _figures(answer)))),
             "; ".join(remarks_of(answer)),
         ]
         for answer in seen.answers

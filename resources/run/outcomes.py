@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bmwg.methodology.answers.throughput import NOT_QUALIFIED
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
 from bmwg.reports.render import searches
@@ -20,8 +21,14 @@ def one_line(error: BaseException) -> str:
 
 
 def answer_line(outcome: Outcome) -> str:
-    """One line for a console: cell, metric, and the answer as what it is."""
-    return f"{short_words(outcome.cell)}: {_metric(outcome.metric)} {said(outcome)}"
+    """One line for a console: cell, metric, and the answer as what it is.
+
+    Why the machine did not let the tester be qualified is told once, by the line of that, which came before.
+    """
+    told = said(outcome)
+    if outcome.type is OutcomeType.UNSTABLE and outcome.reason.startswith(f"{NOT_QUALIFIED}: "):
+        told = f"unstable: {NOT_QUALIFIED} (see {short_words(outcome.cell.qualification)})"
+    return f"{short_words(outcome.cell)}: {_metric(outcome.metric)} {told}"
 
 
 def _metric(metric: str) -> str:

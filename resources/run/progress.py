@@ -16,6 +16,7 @@ from rich.table import Column
 from bmwg.methodology.search.offer import Spec
 
 HEARTBEAT_S = 10.0  # choice: the longest silence of the line display while trials run
+_LEAST_SHARE, _LEAST_S = 0.1, 300.0  # choice: before one is reached a run's set-up is most of it
 
 
 def clock_text(seconds: float) -> str:
@@ -75,8 +76,9 @@ class Estimate:
 
     @property
     def total_s(self) -> float | None:
-        """Estimated wall seconds of the whole run, `None` before the first trial."""
-        return self.elapsed_s / self.share if self.share > 0 else None
+        """Estimated wall seconds of the whole run, `None` while too little is behind to tell."""
+        told = self.share >= _LEAST_SHARE or (self.share > 0 and self.elapsed_s >= _LEAST_S)
+        return self.elapsed_s / self.share if told else None
 
     def __str__(self) -> str:
         """Format as `[ 12 %  0:23 of about 3:10]`."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run one command line of the README on a Debian 12 that holds nothing but a base system and git.
+"""Run one command line of the README on a Debian that holds nothing but a base system and git.
 
 The root file system is made for the purpose and runs as a privileged container: mount, IPC and host name
 spaces of its own, every capability that this machine's root has, this machine's /dev, /sys (cgroups
@@ -38,7 +38,7 @@ PASSED_ENV = re.compile(
     r"^(PIP_.*|SSL_.*|.*_proxy|.*_PROXY|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|GIT_SSL_CAINFO)$"
 )
 CHECKOUT = "/root/bmwg-toolkit"
-HERE = "bookworm"  # whose package sources this machine has
+SUITE = "bookworm"
 VERIFY = (
     "apt-get update -q && apt-get install -y -q --no-install-recommends python3-venv && "
     "python3 -m venv /v && /v/bin/pip install -q -c setup/constraints.txt -e . && "
@@ -79,19 +79,27 @@ def timed(what: str) -> Iterator[None]:
     print(f"== {what}: {time.monotonic() - began:.1f} s", flush=True)
 
 
-def make_base(tarball: Path, suite: str) -> None:
-    """A minimal Debian of this suite with git, from the package sources that this machine uses."""
-    sources = [p for p in sorted(Path("/etc/apt/sources.list.d").glob("*.sources")) if "debian" in p.name]
-    if not sources:
-        sources = [Path("/etc/apt/sources.list")]
-    partial = tarball.with_suffix(".partial.tar")
-    of_suite = []
+def sources_of(suite: str, to: Path, etc: Path = Path("/etc")) -> list[Path]:
+    """Write this machine's package sources of Debian for a release of it, and return the files."""
+    told = re.findall(r'^([A-Z_]+)="?([^"\n]*)"?$', (etc / "os-release").read_text(encoding="utf-8"), re.M)
+    release = dict(told)
+    sources = [p for p in sorted((etc / "apt/sources.list.d").glob("*.sources")) if "debian" in p.name]
+    sources += [] if sources else [etc / "apt/sources.list"]
+    here = release.get("VERSION_CODENAME", "")
+    if release.get("ID") != "debian" or not here or not all(source.is_file() for source in sources):
+        sys.exit(f"this is {release.get('PRETTY_NAME', 'no Debian')}: package sources of a Debian are needed")
+    made = []
     for number, source in enumerate(sources):
-        text = source.read_text(encoding="utf-8").replace(HERE, suite)
-        of_suite.append(tarball.with_name(f"{number}-{source.name}"))
-        of_suite[-1].write_text(text, encoding="utf-8")
+        made.append(to / f"{number}-{source.name}")
+        made[-1].write_text(source.read_text(encoding="utf-8").replace(here, suite), encoding="utf-8")
+    return made
+
+
+def make_base(tarball: Path, suite: str, work: Path) -> None:
+    """A minimal Debian of this suite with git, from the package sources that this machine uses."""
+    partial, sources = tarball.with_suffix(".partial.tar"), sources_of(suite, work)
     subprocess.run(
-        ["mmdebstrap", "--variant=minbase", "--include=git,ca-certificates", suite, partial, *of_suite],
+        ["mmdebstrap", "--variant=minbase", "--include=git,ca-certificates", suite, partial, *sources],
         check=True, timeout=900, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     partial.rename(tarball)
@@ -110,7 +118,8 @@ def settle_in(root: Path) -> None:
     if certificates.exists():
         shutil.copy(certificates, root / "etc/ssl/certs/ca-certificates.crt")
     own = "usr/local/share/ca-certificates"  # a later update-ca-certificates inside must find them again
-    shutil.copytree(f"/{own}", root / own, dirs_exist_ok=True)
+    if Path(f"/{own}").is_dir():
+        shutil.copytree(f"/{own}", root / own, dirs_exist_ok=True)
 
 
 def container(command: str, name: str) -> dict[str, object]:
@@ -240,7 +249,7 @@ def main() -> int:
     parser.add_argument("line", help="`main`, `tests`, or a command line run in the checkout")
     parser.add_argument("--repo", default=str(REPO), help="repository to clone (default: this one)")
     parser.add_argument("--ref", default="HEAD", help="branch or commit (default: HEAD)")
-    parser.add_argument("--suite", default=HERE, help=f"Debian's name for the release (default: {HERE})")
+    parser.add_argument("--suite", default=SUITE, help=f"Debian's name for the release (default: {SUITE})")
     parser.add_argument("--base", type=Path, help="keep the base system in this tar file and use it again")
     parser.add_argument("--deadline", type=float, default=3000, metavar="SECONDS")
     parser.add_argument(
@@ -262,7 +271,7 @@ def main() -> int:
         base = arguments.base or work / "base.tar"
         if not base.exists():
             with timed("making the base system"):
-                make_base(base, arguments.suite)
+                make_base(base, arguments.suite, work)
         with timed("unpacking it"):
             root = work / "rootfs"
             root.mkdir()

@@ -16,14 +16,14 @@ line README.md 'sh setup/install.sh && .venv/bin/bmwg run'
 line README.md '.venv/bin/bmwg run --testbed testbeds/simulated.yaml'
 line docs/cni-option.md 'bmwg plan --testbed docs/examples/own-option.yaml --network own --network bridge --path pvp --frame-size 64'
 line docs/cni-option.md 'sudo bmwg run --testbed docs/examples/own-option.yaml --network own --network bridge --path pvp --frame-size 64'
-line docs/comparing.md 'sudo .venv/bin/bmwg run --repeat 4 --testbed docs/examples/own-option.yaml --against docs/examples/rival-option.yaml --network own --path pvp --frame-size 64' |
+line docs/comparing.md 'sudo .venv/bin/bmwg run --repeat 4 --testbed docs/examples/own-option.yaml --network own --network rival --path pvp --frame-size 64' |
     tee /tmp/series
 printed=$(grep -o 'bmwg compare .*' /tmp/series | tail -n 1)
 echo "##### $(clock) the line that it printed"
 $printed
 line docs/python.md '.venv/bin/pip install nbconvert ipykernel pandas' >/dev/null 2>&1
 set -- $printed
-FIRST=${3%%,*} SECOND=${4%%,*}
+FIRST=${3%%,*} SECOND=${3##*,} # two of its runs
 echo "##### $(clock) notebook of $FIRST and $SECOND"
 RUNS=$PWD/results/$FIRST:$PWD/results/$SECOND .venv/bin/jupyter nbconvert --to html --execute --output-dir . docs/examples/two_runs.ipynb
 echo "##### $(clock) status $?"

@@ -64,6 +64,17 @@ def test_every_line_without_root_does_what_the_page_says(walked: tuple[Path, str
         assert len(list((place / "learn" / side).glob("2*"))) == 4
 
 
+def test_the_readmes_picture_shows_what_its_run_gives(walked: tuple[Path, str]) -> None:
+    place, _ = walked
+    (made,) = (place / "learn").glob("2*/plots/options.svg")
+    shown, found = (
+        re.findall(r"<text[^>]*>([^<]*)</text>", file.read_text(encoding="utf-8"))
+        for file in (ROOT / "docs" / "first-figure.svg", made)
+    )
+    assert "Simulated: no frame was sent. These are no measurements." in shown
+    assert shown == found
+
+
 def test_the_notebooks_cells_run_on_two_of_its_runs(
     walked: tuple[Path, str],
     tmp_path: Path,

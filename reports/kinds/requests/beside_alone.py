@@ -6,25 +6,42 @@ Its mark stands beside the figure wherever a reader meets it (docs/adr/0592).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds.requests import alone
 from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.requests.phase_search import MET
 from bmwg.methodology.kinds.requests.profile import DIRECT
 from bmwg.methodology.kinds.requests.records import RequestsSpec
-from bmwg.methodology.records import OutcomeType
-from bmwg.reports.kinds.repeated.answers import answers_of
+from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.reports.kinds.repeated import answers as repeated
 from bmwg.reports.kinds.requests.answers import Answered
-from bmwg.reports.store import Run
 
 LIMITED, NOT_KNOWN = "tester limited", "tester's limit not known"
 
 
-def marks(run: Run) -> Mapping[str, str]:
-    """Return the mark of each figure that is not shown to be the function's own, by the answer's id."""
+def marks(outcomes: Sequence[Outcome], profile: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the mark of each figure that is not shown to be the function's own, by the answer's id.
+
+    `profile` is the one that the answers were planned by.
+    """
+    mine = [
+        one
+        for one in outcomes
+        if one.cell.kind == REQUESTS.name and neighbours.of(one.cell) == neighbours.ALONE
+    ]
+    planned = REQUESTS.planned_by(profile) if mine else {}
+    answers: list[Answered] = [
+        repeated.Answered(
+            outcome=one, planned=planned[one.cell.cell_id], results=(), deployment="", by_number={}
+        )
+        for one in mine
+        if one.cell.cell_id in planned
+    ]
     return {
         one.outcome.outcome_id: words
-        for one, bare in beside(answers_of(run, REQUESTS))
+        for one, bare in beside(answers)
         if one.measured and (words := mark(one, bare))
     }
 

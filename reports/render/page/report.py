@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bmwg.reports.render.blocks import Block
-from bmwg.reports.render.facts import facts
+from bmwg.reports.render.facts import Facts, facts
 from bmwg.reports.render.forms.html import html
 from bmwg.reports.render.forms.mail import mail_text
 from bmwg.reports.render.forms.markdown import markdown
@@ -16,9 +16,10 @@ from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.render.page.beside import FILES as BESIDE
 from bmwg.reports.render.page.beside import REPORT, joined, links
 from bmwg.reports.render.page.page import PLOT_FOLDER, page, pages, whole
-from bmwg.reports.render.plots.drawing import Plot
+from bmwg.reports.render.plots.drawing import Plot, alone
 from bmwg.reports.render.plots.plots import plots
 from bmwg.reports.render.sections.grades import read_judged
+from bmwg.reports.render.sections.results import SIMULATED
 from bmwg.reports.store.files import not_written, write_atomically
 
 HTML_FILE = REPORT
@@ -46,7 +47,7 @@ def write_report(run_dir: Path) -> Path:
     text = restructured(joined(report, besides))
     files = {beside.file: html(beside.page(told.run.run_id), made) for beside in besides}
     files[HTML_FILE] = html(report, made)
-    _write_plots(run_dir, made)
+    _write_plots(told, made)
     write_atomically(run_dir / TEXT_FILE, text.encode("utf-8"))
     for name in PAGES:
         if name in files:
@@ -70,14 +71,15 @@ def _let_caller_read(run_dir: Path, pages_made: Iterable[str]) -> None:
         path.chmod(mode)
 
 
-def _write_plots(run_dir: Path, made: Mapping[str, Plot]) -> None:
-    folder = run_dir / PLOT_FOLDER
+def _write_plots(told: Facts, made: Mapping[str, Plot]) -> None:
+    folder = told.run.folder / PLOT_FOLDER
+    words = SIMULATED if told.run.simulated else ""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise not_written(folder, error) from error
     for plot in made.values():
-        write_atomically(folder / f"{plot.name}.svg", plot.svg.encode("utf-8"))
+        write_atomically(folder / f"{plot.name}.svg", alone(plot, words).encode("utf-8"))
 
 
 def write_form(run_dir: Path, form: str) -> Path:
@@ -92,7 +94,7 @@ def write_form(run_dir: Path, form: str) -> Path:
     told = facts(*read_judged(run_dir))
     made = {plot.name: plot for plot in plots(told)} if form == "md" else {}
     if made:
-        _write_plots(run_dir, made)
+        _write_plots(told, made)
     write_atomically(file, form_of(whole(told, made.values()), form, told.run.run_id).encode("utf-8"))
     return file
 

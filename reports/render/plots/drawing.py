@@ -29,6 +29,7 @@ _VARIABLES = {
     SERIES[5]: "var(--s5, #5c6b00)",
 }
 MARKERS = "osD^vP"
+_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 TRANSLATED = "-translated"  # ends the names of figures of translated machines
 
 
@@ -106,6 +107,19 @@ def told_of(plot: Plot, words: str) -> Plot:
         mark.format(plot.name, escape(plain(plot.title))), mark.format(plot.name, escape(plain(title))), 1
     )
     return replace(plot, title=title, svg=svg)
+
+
+def alone(plot: Plot, words: str = "") -> str:
+    """Return the SVG of a file of its own: on white, with words below that the plot's page says above it."""
+    svg = plot.svg.replace('class="plot"', 'class="plot" style="background: #ffffff"', 1)
+    box = _BOX.search(svg)
+    if not words or box is None:
+        return svg
+    height = float(box[2])
+    style = "font: bold 9px sans-serif; fill: #a8195b"
+    said = f'<text x="4" y="{height + 11:g}" style="{style}">{escape(plain(words))}</text>'
+    svg = svg.replace(box[0], f'viewBox="0 0 {box[1]} {height + 16:g}"', 1)
+    return f"{svg.rstrip().removesuffix('</svg>')}{said}</svg>\n"
 
 
 def renamed(plot: Plot, name: str) -> Plot:

@@ -27,10 +27,11 @@ from bmwg.reports.render.facts import (
 from bmwg.reports.render.plots.extent import extent
 from bmwg.reports.render.sections.common_columns import HEAD, TYPE_WORDS, bound, front, section
 from bmwg.reports.render.sections.guest import guest_sentence
-from bmwg.reports.render.text import NONE, percent, quantity_text, unit, whole
+from bmwg.reports.render.text import NONE, number_of, percent, quantity_text, unit, whole
 from bmwg.reports.store.run import CABLES
 
 GUEST_BANNER = "guest"  # stands before everything else
+SIMULATED = "Simulated: no frame was sent. These are no measurements."
 FULL_TRIAL_S = 60.0  # rfc2544-24
 _CENTRES = ("", ".lossless", ".met", ".median", ".mean")  # the first that is there
 _SCALES = {"bit/s": (1e6, "Mbit/s"), "octets/s": (1e6, "MB/s"), "flop/s": (1e9, "Gflop/s")}
@@ -148,7 +149,7 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
     run = facts.run
     found: list[tuple[str, str]] = []
     if run.simulated:
-        found.append(("simulated", "Simulated: no frame was sent. These are no measurements."))
+        found.append(("simulated", SIMULATED))
     if parts := run.profile.get("narrowed"):
         words = "; ".join(
             f"{name.replace('_', ' ')}: {', '.join(map(str, part))}" for name, part in parts.items()
@@ -160,7 +161,7 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
             continue
         of_kind = f" of {load}" if len(run.kinds) > 1 else ""
         count = len(profile["deviations"])
-        some = f"{count} declared deviation{'s' if count != 1 else ''}, listed in the report"
+        some = f"{number_of(count, 'declared deviation')}; the report says which are touched"
         told = f"is a quick look and not conformant{_short_trials(facts, load)} ({some})"
         first = "is for a first look, and declares no deviation"
         found.append(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.cli.record import read_salt
+from bmwg.cli.runs import run_folder
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.bundle.archive import SUFFIX
 from bmwg.reports.bundle.make import folder_evidence, make_bundle, read_submission
@@ -20,7 +21,7 @@ _SHOWN = 5  # findings that are named
 def add_parser(verbs: Any) -> None:
     """Add the verb to the command."""
     parser = verbs.add_parser("bundle", help="make a submission bundle of a run", description=__doc__)
-    parser.add_argument("run", type=Path, nargs="?", help="the run's folder")
+    parser.add_argument("run", type=run_folder, nargs="?", help="the run's folder, or its id")
     parser.add_argument("--key", type=Path, help="private Ed25519 key (PEM) that signs; without it, unsigned")
     parser.add_argument("--submission", type=Path, help="submission.yaml: product, organization and contact")
     parser.add_argument("--robot-output", type=Path, help="the run's output.xml, to take it along")

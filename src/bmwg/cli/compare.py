@@ -9,10 +9,11 @@ from string import ascii_uppercase
 from typing import Any
 
 from bmwg.cli import as_json
-from bmwg.cli.runs import run_folders
+from bmwg.cli.runs import run_folder, run_folders
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.compare import Comparison, compare, comparison_page, read_side
 from bmwg.reports.compare.fields import UNDER_TEST
+from bmwg.reports.compare.options import by_option
 from bmwg.reports.compare.page import NOT_VERIFIED
 from bmwg.reports.compare.screen import comparison_screen
 from bmwg.reports.compare.sides import Side
@@ -32,6 +33,13 @@ def add_parser(verbs: Any) -> None:
         nargs="+",
         metavar="SIDE",
         help="a run's folder or id, a folder of run folders (repeats), or several joined by commas",
+    )
+    parser.add_argument(
+        "--network",
+        action="append",
+        default=[],
+        metavar="OPTION",
+        help="hold this network option of one side's runs against others, named by the same option again",
     )
     parser.add_argument(
         "--published",
@@ -90,6 +98,10 @@ def handle(chosen: argparse.Namespace) -> int:
             expected="sides held against each other",
             found="--published",
         )
+    if chosen.network and (chosen.published or chosen.reproduce):
+        raise ConfigError(
+            "CMP-07", "--network", expected="options held against each other", found="another comparison"
+        )
     if chosen.reproduce:
         return _reproduce(chosen)
     named = zip(ascii_uppercase, chosen.sides, strict=False)
@@ -104,6 +116,7 @@ def handle(chosen: argparse.Namespace) -> int:
         text = form_of([*published_page(sides[0].runs[0]), *told], form, "published")
         code = 0
     else:
+        sides = list(by_option(sides, chosen.network)) if chosen.network else sides
         made = compare(sides, waive=chosen.waive, under_test=(*UNDER_TEST, *chosen.under_test))
         made = replace(made, unverified=chosen.unverified)
         text = _in_form(made, form)
@@ -128,7 +141,7 @@ def _reproduce(chosen: argparse.Namespace) -> int:
         )
     from bmwg.cli.reproduced import reproduced_lines  # cryptography takes long to load
 
-    code, lines = reproduced_lines(*map(Path, chosen.sides))
+    code, lines = reproduced_lines(*map(run_folder, chosen.sides))
     for line in lines:
         print(line)
     return code

@@ -15,6 +15,7 @@ from typing import Any
 
 from bmwg.cli import as_json
 from bmwg.methodology.errors import ConfigError
+from bmwg.reports import rooms
 from bmwg.reports.registry import Checked, Examined, check
 from bmwg.reports.registry.against import changed
 from bmwg.reports.registry.check import accepted_at, place_of
@@ -241,6 +242,7 @@ def examine(
         trials=held.trials,
         candidate=held,
         answers=evidence.outcomes,
+        marks=rooms.marks_in(evidence),
         functions=_distinct(outcome.cell.function for outcome in evidence.outcomes),
         options=_distinct(one.cell.network for one in evidence.outcomes),
         grades=tuple((grade.document, grade.benchmark, grade.grade.value) for grade in judgement.grades)

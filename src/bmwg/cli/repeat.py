@@ -120,6 +120,8 @@ def _next(made: Sequence[Sequence[str]], chosen: argparse.Namespace) -> str:
     where = "sudo " if "SUDO_UID" in os.environ else ""  # what root ran, only root reads
     where += f"BMWG_RESULTS={chosen.results} " if chosen.results else ""
     sides = [",".join(one) for one in made]
-    if len(sides) > 1:
-        return f"hold them against each other by: {where}bmwg compare {' '.join(sides)}"
+    options = list(dict.fromkeys(chosen.network)) if len(sides) == 1 else []
+    if len(sides) > 1 or len(options) > 1:
+        named = [word for option in options for word in ("--network", option)]
+        return f"hold them against each other by: {where}bmwg compare {' '.join([*sides, *named])}"
     return f"one side of a comparison: {where}bmwg compare {sides[0]} OTHERS"

@@ -46,6 +46,21 @@ def told(capsys, *given, statuses=(0,)):
     return document
 
 
+def test_a_run_is_named_by_its_id_in_each_verb_that_takes_one(runs, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("BMWG_RESULTS", str(runs[0].parent))
+    monkeypatch.chdir(tmp_path)
+    first, second = (run.name for run in runs)
+    assert main(["report", first]) == 0
+    assert main(["verify", first]) == 0
+    assert main(["export", first, "--csv", "-"]) == 0
+    assert main(["compare", first, second]) in (0, 1)
+    assert main(["bundle", first]) == 0
+    assert (tmp_path / f"{first}.bmwg.tar").exists()
+    capsys.readouterr()
+    assert main(["compare", "--reproduce", first, second]) == 2  # found and read: models give the same trials
+    assert "CMP-09" in capsys.readouterr().err
+
+
 def test_each_verb_prints_one_document_of_its_form(runs, capsys):
     first, second = map(str, runs)
     for what in ("suites", "tests", "profiles", "networks", "paths", "testbeds", "workloads"):

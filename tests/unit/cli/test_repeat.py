@@ -12,6 +12,7 @@ import pytest
 from bmwg.cli import exits
 from bmwg.cli.main import main
 from bmwg.cli.repeat import turns
+from bmwg.reports.compare.options import EACH
 from bmwg.reports.store import read_run
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -50,6 +51,22 @@ def test_a_series_of_two_testbeds_takes_turns_and_can_be_compared(tmp_path):
     assert [run.testbed["name"] for run in runs] == ["simulated", "other", "other", "simulated"]
     first = ",".join(run.run_id for run in runs if run.testbed["name"] == "simulated")
     assert f"bmwg compare {first} " in out
+
+
+def test_a_series_of_two_options_says_how_to_hold_them_against_each_other(tmp_path):
+    options = ["--network", "bridge", "--network", "ptp"]
+    narrow = [*options, "--path", "pvp", "--frame-size", "64", "--testbed", SIMULATED]
+    suite = str(ROOT / "testcases" / "containerized")
+    process = bmwg("run", suite, *narrow, "--repeat", "2", at=tmp_path)
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, out
+    runs = sorted(one.parent.name for one in (tmp_path / "results").glob("*/run.json"))
+    said = f"bmwg compare {','.join(runs)} {' '.join(options)}"
+    assert out.splitlines()[-1].endswith(f": {said}")
+    process = bmwg(*said.split()[1:], at=tmp_path)
+    out, _ = process.communicate(timeout=300)
+    assert f"pvp {EACH} 64" in out
+    assert "throughput bridge" in out
 
 
 @pytest.mark.parametrize(

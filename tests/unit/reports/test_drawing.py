@@ -1,5 +1,7 @@
 """A drawing is the same octets whatever ids the plotting library made for it."""
 
+from xml.etree import ElementTree
+
 from bmwg.reports.render.plots import drawing
 
 
@@ -10,6 +12,18 @@ def inlined(first: str, second: str) -> str:
     )
     svg = f'<svg viewBox="0 0 9 9"><defs><g id="m{first}"/></defs>{parts}<use xlink:href="#m{first}"/></svg>'
     return drawing._inline(svg, "http-start", "A title", "What it shows")
+
+
+def test_a_file_of_its_own_has_a_ground_and_says_what_its_page_does() -> None:
+    svg = inlined("p0b62", "p5c6b")
+    plot = drawing.Plot(name="http-start", title="A title", description="What it shows", svg=svg)
+    plain = drawing.alone(plot)
+    assert 'viewBox="0 0 9 9"' in plain
+    assert 'style="background: #ffffff"' in plain
+    said = drawing.alone(plot, "Simulated: no <frame>")
+    assert 'viewBox="0 0 9 25"' in said  # below the drawing
+    assert said.endswith(">Simulated: no &lt;frame&gt;</text></svg>\n")
+    assert ElementTree.fromstring(said).tag.endswith("svg")
 
 
 def test_ids_are_told_by_their_turn_and_stay_apart() -> None:

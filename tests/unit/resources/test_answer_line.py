@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from bmwg.methodology.answers.throughput import ENVELOPE_METRIC, unqualified
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Quantity
 from bmwg.resources.run.outcomes import answer_line
 
@@ -38,3 +39,14 @@ def test_what_is_no_number_is_told_by_its_reason_without_another_number():
         NARROW, type=OutcomeType.UNSTABLE, values=(), statement="no loss up to 1 frames/s", reason="made"
     )
     assert answer_line(one).endswith("unstable: made")
+
+
+def test_why_the_tester_could_not_be_qualified_is_told_once():
+    wire = NARROW.cell.qualification
+    envelope = replace(NARROW, cell=wire, type=OutcomeType.UNSTABLE, values=(), reason="noisy")
+    envelope = replace(envelope, metric=ENVELOPE_METRIC)
+    one = unqualified(NARROW.cell, envelope, outcome_id="x", metric=METRIC)
+    assert answer_line(envelope) == "wire 64: the tester alone unstable: noisy"
+    assert answer_line(one).endswith("could not be qualified for this traffic (see wire 64)")
+    untried = unqualified(NARROW.cell, None, outcome_id="x", metric=METRIC)
+    assert answer_line(untried).endswith("for this traffic: it was not tried")

@@ -56,6 +56,17 @@ def test_the_estimate_follows_the_pace_so_far():
     assert str(estimate) == "[ 10%  0:12 of about 2:00]"
 
 
+def test_of_little_that_is_behind_no_estimate_is_made_unless_it_took_minutes():
+    clock = Clock()
+    estimate = Estimate(clock)
+    estimate.expect({("a", "one"): 20.0, ("a", "two"): 980.0})
+    clock.now_s += 36.0
+    estimate.sent("one", 16.0)
+    assert str(estimate) == "[  2%  0:36 of about ?]"
+    clock.now_s += 284.0
+    assert str(estimate) == "[  2%  5:20 of about 5:33:20]"
+
+
 def test_an_answer_counts_as_a_whole_whatever_its_traffic_was():
     estimate = Estimate(Clock())
     estimate.expect({("a", "one"): 20.0, ("a", "two"): 80.0})
