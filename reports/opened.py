@@ -16,6 +16,7 @@ from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.reports import rooms
 from bmwg.reports.render.facts import Facts, facts
 from bmwg.reports.render.plots.extent import extent
+from bmwg.reports.render.sections import guest
 from bmwg.reports.store import Run, read_run
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ Record = TypeVar("Record")
 class Answer:
     """One metric of one cell. `number` (in `unit`) is None unless `type` is `measured`.
 
-    `reason` says why there is none, or what may bound a number beside the device (`tester limited`).
+    `reason` says why there is none, or what a number is worth: what may bound it beside the device (`tester
+    limited`), or that a translated machine made it.
 
     `low_fps` and `high_fps` are the interval that a search found, frames/s per port and direction, as report
     and console have it: up to `low_fps` it holds, at `high_fps` it no longer does.
@@ -156,10 +158,13 @@ def opened(run: Run) -> OpenedRun:
 
 def _answers(run: Run, told: Facts) -> Iterator[Answer]:
     searched = {found.outcome_id for first in told.of_search() for found in (first, *told.beside(first))}
-    marks = rooms.marks(run)
+    marks, in_guest = rooms.marks(run), guest.mark_of_run(run)
     for outcome in run.outcomes:
         bounded = outcome.cell.kind == FRAMES and (outcome.lower or outcome.upper)
         ends = extent(told, outcome) if bounded or outcome.outcome_id in searched else None
+        mark = marks.get(outcome.outcome_id, "")
+        if outcome.type is OutcomeType.MEASURED:
+            mark = ", ".join(filter(None, (mark, in_guest)))
         for metric, number, unit in _values(outcome):
             yield Answer(
                 test_id=outcome.outcome_id.partition(":")[0],
@@ -169,7 +174,7 @@ def _answers(run: Run, told: Facts) -> Iterator[Answer]:
                 unit=unit,
                 low_fps=ends.lowest_fps if ends else None,
                 high_fps=ends.high_fps if ends else None,
-                reason=outcome.reason or marks.get(outcome.outcome_id, ""),
+                reason=outcome.reason or mark,
                 load=outcome.cell.kind,
                 cell_id=outcome.cell.cell_id,
                 path=outcome.cell.path,

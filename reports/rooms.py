@@ -18,6 +18,7 @@ from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding, Rule
 from bmwg.reports.render.blocks import Block
 from bmwg.reports.render.plots.drawing import Plot
+from bmwg.reports.render.sections import guest
 from bmwg.reports.store import Run
 
 GROUP = "bmwg.reports"
@@ -79,12 +80,15 @@ def summaries(run: Run) -> str:
 
 
 def marks(run: Run) -> dict[str, str]:
-    """Return the words that stand beside numbers of a run, by the ids of the answers."""
-    return {
-        outcome_id: words
-        for room in _of_run(run)
-        for outcome_id, words in room.marks(run.outcomes, run.of_load(room.kind).profile).items()
-    }
+    """Return the words that stand beside numbers of a run, by the ids of the answers.
+
+    Those of rooms, and that a translated machine made the number.
+    """
+    found = guest.marks(run)
+    for room in _of_run(run):
+        for outcome_id, words in room.marks(run.outcomes, run.of_load(room.kind).profile).items():
+            found[outcome_id] = ", ".join(filter(None, (words, found.get(outcome_id))))
+    return found
 
 
 def marks_in(evidence: Evidence) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """k6 as the client with a constant rate of arrivals: requests leave when they are due, answered or not.
 
 So a slow answer never delays the next request (no coordinated omission). Requests that could not leave,
-because every connection that it may have waits for an answer, are counted as dropped. Ids: K6-01 not there,
+because every connection that it may have waits for an answer, are counted as dropped. Those that it neither
+sent nor counted by its end it was too slow for: they are unsent. Times run from the beginning of the
+connection and are of right answers, late ones among them. Ids: K6-01 not there,
 K6-02 its summary cannot be read.
 """
 
@@ -13,6 +15,7 @@ import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
@@ -24,23 +27,30 @@ from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 _CALL_MARGIN_S = 30.0
 _NS_PER_MS = 1_000_000
 _MIN_CONNECTIONS = 20
+_AT_THE_END = 1  # the last one is due when the time is over
+_END_RATIO = 0.005  # choice: of those due, below any width of a search: it ends some milliseconds late
+_GRACE_MS = 1000  # choice: the last ones have their whole time-out, so what became of them is counted
 _SCRIPT = """\
 import http from 'k6/http';
-import { Counter } from 'k6/metrics';
+import { Counter, Trend } from 'k6/metrics';
 const late = new Counter('late'), wrong = new Counter('wrong');
+const whole = new Trend('whole', true), first = new Trend('first', true);
 export const options = {
   noConnectionReuse: true,
   summaryTrendStats: ['avg', 'med', 'p(90)', 'p(95)', 'p(99)', 'max'],
   scenarios: { rate: {
     executor: 'constant-arrival-rate', rate: %(rate)d, timeUnit: '1s', duration: '%(duration_ms)dms',
-    preAllocatedVUs: %(connections)d, maxVUs: %(connections)d, gracefulStop: '%(timeout_ms)dms',
+    preAllocatedVUs: %(connections)d, maxVUs: %(connections)d, gracefulStop: '%(grace_ms)dms',
   } },
 };
 export default function () {
   const answer = http.get('%(url)s', { responseType: 'binary', timeout: '%(timeout_ms)dms' });
   const right = answer.status === 200 && answer.body !== null && answer.body.byteLength === %(octets)d;
-  const took = answer.timings.duration + answer.timings.blocked + answer.timings.connecting;
-  if (!right) { wrong.add(1); } else if (took > %(late_ms)f) { late.add(1); }
+  if (!right) { wrong.add(1); return; }
+  const told = answer.timings, took = told.blocked + told.duration;  // connecting is part of blocked
+  whole.add(took);
+  first.add(told.blocked + told.sending + told.waiting);
+  if (took > %(late_ms)f) { late.add(1); }
 }
 export function handleSummary(data) { return { stdout: JSON.stringify(data.metrics) }; }
 """
@@ -67,8 +77,17 @@ class K6Clients(OfRequests):
             late_ms=spec.late_ms,
             within_s=spec.within_s,
         )
-        counted = {**ran, "failed": ran["failed"] + ran["late"]}
-        return self.told(counted, ran["requests"] + ran["dropped"])
+        return counted(ran)
+
+
+def counted(ran: Mapping[str, JsonValue]) -> RequestsResult:
+    """Return what a k6 told; `run` says what that is."""
+    asked, intended = ran["requests"] + ran["dropped"], ran["intended"]
+    short = intended - asked
+    if ran["fault"] or short <= max(_AT_THE_END, intended * _END_RATIO):
+        short = 0
+    told = {**ran, "failed": ran["failed"] + ran["late"]}
+    return OfRequests.told(told, asked + short, unsent_requests=short)
 
 
 def run(
@@ -77,8 +96,8 @@ def run(
     """Node function: `rate` requests per second for `duration_s` through `proxy` (`address:port`).
 
     Returns counts `intended`, `requests` (sent), `failed` (no answer 200 with the right number of octets),
-    `late` (right, but after more than `late_ms`), `dropped` (due and never sent), percentiles `latency_ns`
-    and `ttfb_ns`, `elapsed_ns`, `process_ns` and `fault`.
+    `late` (right, but after more than `late_ms`), `dropped` (due, and no connection was free), percentiles
+    `latency_ns` and `ttfb_ns`, `elapsed_ns`, `process_ns` and `fault`.
     """
     program = tools.k6()
     if program is None:
@@ -91,6 +110,7 @@ def run(
         "url": url,
         "octets": octets,
         "timeout_ms": timeout_ms,
+        "grace_ms": timeout_ms + _GRACE_MS,
         "late_ms": late_ms,
     }
     intended = round(rate * duration_s)
@@ -137,7 +157,8 @@ def read_summary(text: str) -> dict[str, JsonValue]:
     try:
         metrics = json.loads(text)
         sent = int(metrics["http_reqs"]["values"]["count"])
-        latency, first = (metrics[name]["values"] for name in ("http_req_duration", "http_req_waiting"))
+        # without a right answer there are none
+        whole, first = (metrics.get(name, {"values": {}})["values"] for name in ("whole", "first"))
     except (ValueError, KeyError, TypeError) as error:
         raise DriverError(
             "K6-02", "k6: its summary", expected="counts of requests", found=str(error)
@@ -146,7 +167,7 @@ def read_summary(text: str) -> dict[str, JsonValue]:
         name: int(metrics[key]["values"]["count"]) if key in metrics else 0
         for name, key in (("failed", "wrong"), ("late", "late"), ("dropped", "dropped_iterations"))
     }
-    return {"requests": sent, **counted, "latency_ns": _shares(latency), "ttfb_ns": _shares(first)}
+    return {"requests": sent, **counted, "latency_ns": _shares(whole), "ttfb_ns": _shares(first)}
 
 
 def _shares(trend: dict[str, float]) -> dict[str, int]:

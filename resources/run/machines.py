@@ -169,8 +169,8 @@ class Machines:
 
     def counts(self, first: Look) -> dict[str, int]:
         """What happened on them since `first`, all together; of hosts nothing when one did not answer."""
+        last = self._looks()  # a meter waits for its next sample
         energy = self.meter.since(first.meter).counts() if self.meter else {}
-        last = self._looks()
         if len(last) != len(first.hosts):
             return energy
         each = [dict(host_counts(between(*pair))) for pair in zip(first.hosts, last, strict=True)]

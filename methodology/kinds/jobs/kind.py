@@ -7,7 +7,14 @@ from typing import Any, ClassVar
 
 from bmwg.methodology.answers import repeated
 from bmwg.methodology.answers.student import interval
-from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FORMAT, PROFILES, cell_of_axes
+from bmwg.methodology.kinds.jobs.profile import (
+    EXPERIMENTS,
+    FORMAT,
+    PROFILES,
+    cell_of_axes,
+    first_part,
+    part_of,
+)
 from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec, contradictions, shortcomings
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
@@ -25,7 +32,7 @@ class _Jobs(RepeatedKind[JobsSpec, JobsResult]):
     schema = load(KIND)
     profile_format = FORMAT
     families = tuple(EXPERIMENTS)
-    headline = tuple(f"{metric}.mean" for metric in EXPERIMENTS)
+    headline = tuple(f"{metric}.{first_part(metric)}mean" for metric in EXPERIMENTS)
     places: ClassVar[Mapping[str, tuple[Place, ...]]] = dict.fromkeys(EXPERIMENTS, ())  # rfc8172-2: no goal
     spec_type = JobsSpec
     result_type = JobsResult
@@ -51,13 +58,17 @@ class _Jobs(RepeatedKind[JobsSpec, JobsResult]):
         return Assessment(validity=Validity.VALID)
 
     def values(self, planned: Planned[JobsSpec], results: Sequence[JobsResult]) -> tuple[Quantity, ...]:
-        """Return the mean of each figure; the first has the metric's own name."""
+        """Return the mean of each figure, of several each by its name."""
         found: tuple[Quantity, ...] = ()
-        for number, (name, unit) in enumerate(EXPERIMENTS[planned.metric].figures.items()):
+        for name, unit in EXPERIMENTS[planned.metric].figures.items():
             each = interval([result.figure(name) or 0.0 for result in results])
-            metric = f"{planned.metric}.{name}" if number else planned.metric
+            metric = f"{planned.metric}.{part_of(planned.metric, name)}".removesuffix(".")
             found += repeated.quantities(metric, each, unit)
         return found
+
+    def first_figure(self, planned: Planned[JobsSpec]) -> str:
+        """Return the metric of the figure that stands for an experiment."""
+        return f"{planned.metric}.{first_part(planned.metric)}".removesuffix(".")
 
 
 def figures_of(spec: JobsSpec) -> tuple[str, ...]:

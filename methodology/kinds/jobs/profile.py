@@ -24,8 +24,8 @@ PER_S, OCTETS_PER_S, FLOP_PER_S = "1/s", "octets/s", "flop/s"
 class Experiment:
     """What an experiment's program does, and the figures that it must tell, each with its unit.
 
-    More is better of each figure. The first is the one of its metric's own name. `on_disk`: it works on a
-    file below the run's folder.
+    More is better of each figure. The first stands for the experiment where one number does. `on_disk`: it
+    works on a file below the run's folder.
     """
 
     test_id: str
@@ -83,6 +83,16 @@ EXPERIMENTS = {  # by id, which is the metric's name too
 _ASKED = ("threads", "duration_s", "size_octets", "block_octets", "problem", "direct", "within_s")
 _AXES = ("workload", "job", "threads", "size_octets", "block_octets", "problem", "direct")
 _SHORT = {"threads": "t", "size_octets": "o", "block_octets": "b", "problem": "n"}
+
+
+def part_of(experiment: str, figure: str) -> str:
+    """Return what names a figure behind its experiment's metric, a dot after it; empty of a single figure."""
+    return f"{figure}." if len(EXPERIMENTS[experiment].figures) > 1 else ""
+
+
+def first_part(experiment: str) -> str:
+    """Return the same of the figure that stands for the experiment."""
+    return part_of(experiment, next(iter(EXPERIMENTS[experiment].figures)))
 
 
 def every_id() -> tuple[str, ...]:
@@ -148,4 +158,5 @@ PROFILES = Profiles(
     schema=SCHEMA,
     folder="bmwg.methodology.kinds.jobs.profiles",
     cells=_plan,
+    once=EXPERIMENTS,
 )

@@ -141,7 +141,12 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
     def _means(self, planned: Planned[SpecT], valid: Sequence[Tried[ResultT]]) -> list[float]:
         """Return the first mean that each repetition alone tells; of kinds without one nothing."""
         told = (self.values(planned, [tried.result]) for tried in valid)
-        return [value.number for each in told for value in each if value.metric == f"{planned.metric}.mean"]
+        first = f"{self.first_figure(planned)}.mean"
+        return [value.number for each in told for value in each if value.metric == first]
+
+    def first_figure(self, planned: Planned[SpecT]) -> str:
+        """Return the metric of the figure that stands for an answer."""
+        return planned.metric
 
     def _told(self, planned: Planned[SpecT], valid: Sequence[Tried[ResultT]]) -> tuple[Quantity, ...]:
         """Return what valid executions answer, and on how many deployments they ran."""

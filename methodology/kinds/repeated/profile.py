@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -108,15 +108,18 @@ class Profiles(Generic[SpecT]):
         schema: str,
         folder: str,
         cells: Callable[[Mapping[str, Any]], Iterable[Planned[SpecT]]],
+        once: Collection[str] = (),
     ) -> None:
         """Take the ids of its two errors, the words for its suites, schema, package of files, and the plan.
 
-        `cells` may raise ValueError for a file that keeps to the schema and cannot be planned by.
+        `cells` may raise ValueError for a file that keeps to the schema and cannot be planned by. Experiments
+        in `once` stand in a file once: turns, tables and ratios know their cells by the experiment.
         """
         self._files = ProfileFiles(absent_id, wrong_id, folder, suites)
         self._wrong_id = wrong_id
         self._schema = schema
         self._cells = cells
+        self._once = frozenset(once)
 
     def of(self, data: Mapping[str, Any]) -> Profile[SpecT]:
         """Return the profile of a file's content, unchecked."""
@@ -126,6 +129,9 @@ class Profiles(Generic[SpecT]):
         """Say what is wrong with a profile; empty when it can be planned by."""
         if found := problems(data, self._schema):
             return str(found[0])
+        asked = Counter(entry["id"] for entry in data.get("experiments", ()))
+        if again := next((name for name in asked if name in self._once and asked[name] > 1), ""):
+            return f"experiment {again} stands {asked[again]} times: another profile has its other settings"
         try:
             plan = self.of(data).plan()
         except (ValueError, ConfigError) as error:

@@ -311,4 +311,5 @@ PROFILES = Profiles(
     schema=SCHEMA,
     folder="bmwg.methodology.kinds.requests.profiles",
     cells=_plan,
+    once=EXPERIMENTS,
 )

@@ -77,7 +77,7 @@ class _Streams(RepeatedKind[StreamsSpec, StreamsResult]):
         return Assessment(validity=Validity.VALID)
 
     def values(self, planned: Planned[StreamsSpec], results: Sequence[StreamsResult]) -> tuple[Quantity, ...]:
-        """Return goodput, of UDP with what was lost, or the time of round trips or of operations."""
+        """Return goodput, of UDP with the share that was lost, or the time of round trips or operations."""
         if planned.spec.exchange is Exchange.ALL_TO_ALL:
             means = [one.mean_operation_ns for one in results]
             each = repeated.percentiles(OPERATION, [one.operation_ns for one in results])
@@ -90,8 +90,10 @@ class _Streams(RepeatedKind[StreamsSpec, StreamsResult]):
             GOODPUT, interval([streams_result.goodput_bps for streams_result in results]), "bit/s"
         )
         if planned.spec.transport is Transport.UDP:
-            lost = [one.lost_ratio or 0.0 for one in results]
-            found += (Quantity(metric=f"{GOODPUT}.lost_ratio", number=interval(lost).mean, unit="ratio"),)
+            sent = sum(one.sent_messages for one in results)
+            lost = sum(one.lost_messages for one in results)
+            share = lost / sent if sent else 0.0
+            found += (Quantity(metric=f"{GOODPUT}.lost_ratio", number=share, unit="ratio"),)
         return found
 
 

@@ -84,6 +84,12 @@ def _cells(
 ) -> Iterator[Planned[StreamsSpec]]:
     path, hosting, network, vnic = where
     axes = ("ways", "parallel", "message_octets", "window_octets", "load_bps")
+    if swept := SWEPT.get(experiment["id"]):  # a form has one curve, and one place in each block
+        several = [name for name in axes if name != swept and len(experiment[name]) > 1]
+        if several:
+            raise ValueError(
+                f"{experiment['id']}: {several[0]}: expected one beside the {swept} of its curve"
+            )
     whole = {"pods": (PAIR,), **experiment}
     for way, parallel, message, window, load, pods in product(*(whole[name] for name in (*axes, "pods"))):
         spec = StreamsSpec(
@@ -140,6 +146,8 @@ def cell_of(
     where = [path, hosting] if path == _SERVER else [path]
     where += [told[VNIC]] if path in _IN_GUESTS else []
     parts = [*where, network, experiment, spec.way.value, f"{spec.message_octets}o", f"{spec.parallel}s"]
+    # profiles ask for it over either, and runs of two of them are compared by the names of cells
+    parts += [spec.transport.value] if experiment == "round_trip" and spec.transport is Transport.UDP else []
     parts += [f"{spec.window_octets}w"] if spec.window_octets else []
     parts += [f"{spec.load_bps}bps"] if spec.load_bps else []
     parts += [f"{spec.pods}p"] if spec.exchange is Exchange.ALL_TO_ALL else []
@@ -174,5 +182,11 @@ def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
 
 
 PROFILES = Profiles(
-    "SPROF-01", "SPROF-02", suites="pod-to-pod suites", schema=SCHEMA, folder=_FOLDER, cells=_plan
+    "SPROF-01",
+    "SPROF-02",
+    suites="pod-to-pod suites",
+    schema=SCHEMA,
+    folder=_FOLDER,
+    cells=_plan,
+    once=EXPERIMENTS,
 )

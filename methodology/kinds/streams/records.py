@@ -184,11 +184,16 @@ class StreamsResult:
         return self.received_octets * 8e9 / self.elapsed_ns if self.elapsed_ns else 0.0
 
     @property
+    def lost_messages(self) -> int:
+        """Datagrams, or requests, that were sent and never came."""
+        return max(0, self.sent_messages - self.received_messages)
+
+    @property
     def lost_ratio(self) -> float | None:
         """Share of the datagrams sent that never came, 0..1; None where none were counted."""
         if not self.sent_messages:
             return None
-        return max(0, self.sent_messages - self.received_messages) / self.sent_messages
+        return self.lost_messages / self.sent_messages
 
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds beside the faults, which stand in the line's head."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.kinds.jobs.kind import JOBS
-from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S
+from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S, part_of
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.plan.blocks import Against, against, together
 from bmwg.methodology.records import BAREMETAL, OutcomeType
@@ -148,7 +148,7 @@ def _answers(run: Run, answers: Sequence[Answered]) -> list[Block]:
                     _form(run, answer),
                     name if answer.measured else NONE,
                     answer.type_cell,
-                    _number(answer, name if number else "", unit),
+                    _number(answer, part_of(answer.planned.metric, name), unit),
                     _ratio(ratio) if answer is not native else NONE,
                     _overhead(ratio) if answer is not native else NONE,
                     sequence(answer.outcome.trials),
@@ -189,10 +189,9 @@ def _is_native(one: Answered) -> bool:
     return one.outcome.cell.hosting == BAREMETAL and one.measured
 
 
-def _number(one: Answered, name: str, unit: str) -> str:
+def _number(one: Answered, part: str, unit: str) -> str:
     if not one.measured:
         return NONE
-    part = f"{name}." if name else ""
     scale, words = _SCALES.get(unit, (1.0, unit))
     half = one.values.get(f"{part}half_width_95")
     spread = f" ± {_digits(half / scale)}" if half is not None else ""

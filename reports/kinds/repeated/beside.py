@@ -14,6 +14,7 @@ from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import SpecT
+from bmwg.methodology.records import Validity
 from bmwg.reports.kinds.repeated.answers import Answered, answers_of, without_numbers
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.text import NONE, sequence
@@ -38,7 +39,7 @@ def lines(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> list[Block]:
     if not mine:
         return []
     alone = {answer.outcome.cell.cell_id: answer for answer in answers_of(run, kind)}
-    works = _works(run)
+    works = _works(run, kind)
     rows = []
     for answered in mine:
         if not answered.measured:
@@ -73,19 +74,28 @@ def lines(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> list[Block]:
     ]
 
 
+def _part(one: Answered[SpecT, ResultT]) -> str:
+    """Return what names an answer's first figure behind its metric, a dot after it; empty of its own."""
+    means = [name for name in one.values if name == "mean" or name.endswith(".mean")]
+    return "" if "mean" in means else means[0].removesuffix("mean")
+
+
 def _mean(one: Answered[SpecT, ResultT]) -> str:
-    half = one.values.get("half_width_95")
+    part = _part(one)
+    half = one.values.get(f"{part}half_width_95")
     spread = f" ± {half:.4g}" if half is not None else ""
-    unit = next((each.unit for each in one.outcome.values if each.metric.endswith(".mean")), "")
-    return f"{one.values['mean']:.6g}{spread} {unit} ({of_repetitions(one.values)})"
+    unit = next((each.unit for each in one.outcome.values if each.metric.endswith(f".{part}mean")), "")
+    mean = f"{one.values[f'{part}mean']:.6g}{spread} {unit} ({of_repetitions(one.values, part)})"
+    return f"{part.removesuffix('.')} {mean}".strip()
 
 
 def _ratio(one: Answered[SpecT, ResultT], base: Answered[SpecT, ResultT]) -> str:
-    ratio = one.values["mean"] / base.values["mean"]
+    part = _part(one)
+    ratio = one.values[f"{part}mean"] / base.values[f"{part}mean"]
     parts = [
-        half / each.values["mean"]
+        half / each.values[f"{part}mean"]
         for each in (one, base)
-        if (half := each.values.get("half_width_95")) is not None
+        if (half := each.values.get(f"{part}half_width_95")) is not None
     ]
     if len(parts) < len((one, base)):
         return f"{ratio:.3f}"
@@ -93,9 +103,13 @@ def _ratio(one: Answered[SpecT, ResultT], base: Answered[SpecT, ResultT]) -> str
     return f"{ratio:.3f} ({ratio * (1 - relative):.3f} to {ratio * (1 + relative):.3f})"
 
 
-def _works(run: Run) -> Mapping[int, float]:
-    """Return by trial what a neighbour did beside it, over what it did alone."""
-    found = {execution.seq: neighbours.share(execution.body.host) for execution in run.executions}
+def _works(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> Mapping[int, float]:
+    """Return by trial what a neighbour did beside it, over what it did alone; of those that make up means."""
+    found = {
+        execution.seq: neighbours.share(execution.body.host)
+        for execution in run.executions
+        if execution.body.kind == kind.name and kind.assess(execution.body).validity is Validity.VALID
+    }
     return {seq: share for seq, share in found.items() if share}
 
 

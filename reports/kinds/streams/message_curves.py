@@ -71,6 +71,9 @@ def _by_place(run: Run, answers: Sequence[Answered]) -> dict[str, Curves]:
         if spec.exchange not in _LOADS or not places.nodes(run, answer) or nested.apart(run, answer):
             continue
         way = f"{cell.path} {cell.network}" + (f" {spec.way}" if spec.way is not Way.FORWARD else "")
+        vnic = dict(cell.axes).get(AXIS)
+        way += f", vNIC {vnic}" if vnic else ""
+        way += f", buffers of {spec.window_octets} octets" if spec.window_octets else ""
         way += f", {spec.load_bps} bit/s" if spec.load_bps else ""
         way += f", {spec.parallel} streams" if spec.parallel != 1 else ""
         curve = found.setdefault(_place(run, answer), {}).setdefault(way, {})

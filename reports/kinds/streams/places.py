@@ -23,7 +23,7 @@ _TRANSLATED = (
 )
 _GIVEN = (
     "What a program carries depends on the CPU time it gets. Between the executions below it got from "
-    "{least} to {most} of its CPU: {so} Octets per second of CPU time stand beside it."
+    "{least} to {most} of its CPU: {so} Goodput per second of CPU time stands beside it."
 )
 _IN_TURNS = "so ratios within a block spread, too, and their intervals say how far."
 _IN_A_ROW = (

@@ -30,6 +30,7 @@ _OFFLOADS = {
     "tx-checksum-ip-generic": "checksums by the interface",
 }
 _INTERFACE = "net0"
+_SHARES = ("p50", "p99", "p99.9", "max")  # of single round trips
 
 
 def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
@@ -154,13 +155,19 @@ def _beside(one: Answered, results: Sequence[StreamsResult]) -> str:
     if not results or one.outcome.type is not OutcomeType.MEASURED:
         return NONE
     if one.planned.spec.exchange is Exchange.PING_PONG:
-        return percentiles(one, ("p50", "p99", "p99.9", "max")) or NONE
+        return ", ".join(filter(None, (percentiles(one, _SHARES), _unanswered(results)))) or NONE
     if one.planned.spec.exchange is Exchange.ALL_TO_ALL:
         return collective.beside(one)
     if one.planned.spec.transport is Transport.UDP:
         return f"{percent(one.values['lost_ratio'], 2)} of the datagrams lost"
     resent = [result.retransmits for result in results if result.retransmits is not None]
     return f"{fmean(resent):.0f} segments sent again, mean" if resent else NONE
+
+
+def _unanswered(results: Sequence[StreamsResult]) -> str:
+    """Say how many requests had no answer: no time is of these, though a client may have waited for them."""
+    lost, sent = (sum(getattr(one, name) for one in results) for name in ("lost_messages", "sent_messages"))
+    return f"{lost} of {sent} requests without an answer" if lost else ""
 
 
 def _compared(run: Run, answers: Sequence[Answered]) -> list[Block]:

@@ -14,6 +14,7 @@ from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.reports import rooms
 from bmwg.reports.render.facts import Facts, other_loads
 from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.sections.guest import translated
 from bmwg.reports.render.sections.results import Central, central_value, marked
 from bmwg.reports.render.text import nanoseconds, told_apart
 from bmwg.reports.store import Run
@@ -21,7 +22,6 @@ from bmwg.reports.store import Run
 NAME = "headlines"
 _ROWS = 24  # choice: more is no glance
 _PANELS = 6
-_KVM = "kvm"
 _BAR = 0.6
 _WORDS = 40  # choice: an answer with what bounds it takes two lines, as a name does
 _WIDTH, _MARK = 6.4, 2.0  # inches; what a mark beside a number takes
@@ -39,7 +39,8 @@ def headline_plot(facts: Facts) -> Plot | None:
     if not shown:
         return None
     drawn = sum(map(len, shown.values()))
-    marks = rooms.marks(facts.run)
+    named = {outcome.outcome_id for rows in shown.values() for outcome, _ in rows}
+    marks = {name: words for name, words in rooms.marks(facts.run).items() if name in named}
 
     def draw(figure: Any) -> None:
         heights = [len(rows) + 1.2 for rows in shown.values()]
@@ -106,20 +107,5 @@ def _rows(run: Run) -> Iterator[Row]:
             continue
         found = central_value(outcome)
         names = {deployments[seq] for seq in outcome.trials if seq in deployments}
-        if found is not None and not any(_translated(run.deployments.get(name, {})) for name in names):
+        if found is not None and not any(translated(run, name) for name in names):
             yield outcome, found
-
-
-def _translated(told: Mapping[str, Any]) -> bool:
-    """Whether a machine that is not known to be KVM's took part, wherever a deployment recorded it."""
-    hosting = told.get("hosting")
-    of_form = hosting if isinstance(hosting, Mapping) else {}
-    several = told.get("machines")
-    found = [
-        told.get("machine"),
-        of_form.get("machine"),
-        *(several.values() if isinstance(several, Mapping) else ()),
-    ]
-    machines = [one for one in found if isinstance(one, Mapping)]
-    nameless = not machines and str(of_form.get("form", "")).startswith("vm")
-    return nameless or any(str(machine.get("accelerator") or "").lower() != _KVM for machine in machines)

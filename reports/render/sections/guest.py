@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from bmwg.methodology.records import Outcome
+from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.reports.store import Run
 
 GUEST = "qemu guest"  # name of the machine among a run's drivers
 MACHINE = "machine"  # name there of what forwarded in cells with hosting `vm`
 OF_PODS = "machine of pods"  # name there of what pods stood in, or programs of jobs
 _KVM = "kvm"
+_NO_RATE = "function, no rate"
 
 
 def guest_words(run: Run) -> str:
@@ -74,16 +76,52 @@ def guest_sentences(runs: Iterable[Run]) -> list[str]:
 
 def accelerator_of(run: Run, deployment: str) -> str:
     """Say what ran the machines of a deployment (`TCG`, `KVM`); empty where none took part."""
-    told = run.platform.get("deployments", {}).get(deployment, {})
-    several = told.get("machines", {})
-    machines = [told.get("machine"), *(several.values() if isinstance(several, dict) else ())]
-    found = {str(machine.get("accelerator") or "") for machine in machines if isinstance(machine, dict)}
+    found = _of_deployment(run, deployment)
     return _named(found) if found else ""
 
 
 def translated(run: Run, deployment: str) -> bool:
     """Whether a deployment's figures may stand beside no native one: a machine not known to be KVM's."""
-    return accelerator_of(run, deployment) not in ("", _KVM.upper())
+    return bool(_of_deployment(run, deployment) - {_KVM})
+
+
+def _of_deployment(run: Run, deployment: str) -> set[str]:
+    """Return what ran the machines of a deployment, wherever it recorded them; "" of what nobody told."""
+    told = run.platform.get("deployments", {}).get(deployment, {})
+    return {str(machine.get("accelerator") or "").lower() for machine in _machines(told)}
+
+
+def _machines(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    hosting, several = told.get("hosting"), told.get("machines")
+    of_form = hosting if isinstance(hosting, Mapping) else {}
+    each = [told.get("machine"), of_form.get("machine")]
+    each += several.values() if isinstance(several, Mapping) else ()
+    found = [machine for machine in each if isinstance(machine, Mapping)]
+    yield from found
+    if not found and str(of_form.get("form", "")).startswith("vm"):
+        yield {}
+
+
+def marks(run: Run) -> dict[str, str]:
+    """Return the words beside each number that a machine not known to be KVM's made, by the answer's id."""
+    apart = {name for name in run.platform.get("deployments", {}) if translated(run, name)}
+    if not apart:
+        return {}
+    others = {execution.seq: execution.deployment_id for execution in run.executions}
+    found = {}
+    for outcome in run.outcomes:
+        frames = outcome.cell.kind == FRAMES
+        if outcome.type is OutcomeType.MEASURED:
+            stood = {run.trial(seq).deployment_id if frames else others.get(seq) for seq in outcome.trials}
+            if by := sorted({accelerator_of(run, name) for name in stood & apart if name}):
+                found[outcome.outcome_id] = f"machine under {'/'.join(by)}: {_NO_RATE}"
+    return found
+
+
+def mark_of_run(run: Run) -> str:
+    """Return the words beside each number of a run inside a guest; empty on a host, and under KVM."""
+    found = _accelerators(run, GUEST)
+    return f"run in a guest under {_named(found)}: {_NO_RATE}" if found - {_KVM} else ""
 
 
 def of_translated(run: Run, outcome: Outcome) -> bool:

@@ -42,7 +42,8 @@ class Central:
     """The number by which an answer is told, in the unit that reads best; `half` of its 95 % interval.
 
     `ends` are those of a median's interval, and `covers` how surely it does: then the number is that median.
-    `unmet` is, of a search, the lowest load that did not meet the criteria: the truth lies between.
+    `unmet` is, of a search, the lowest load that did not meet the criteria: the truth lies between. `part`
+    names the figure where an answer has several of one rank: it is the first of them.
     """
 
     number: float
@@ -52,14 +53,19 @@ class Central:
     ends: tuple[float, float] | None = None
     covers: float = 1.0
     unmet: float | None = None
+    part: str = ""
 
 
 def central_value(outcome: Outcome) -> Central | None:
     """Return the number of a measured outcome of any kind of load; None for one without values."""
     told = {value.metric.removeprefix(outcome.metric): value for value in outcome.values}
-    name = next((name for name in _CENTRES if name in told), next(iter(told), None))
-    if name is None:
+    first, part = next(iter(told), None), ""
+    if first is None:
         return None
+    name = next((name for name in _CENTRES if name in told), first)
+    if name not in _CENTRES and name.endswith(".mean"):
+        part, name = name.removesuffix(".mean"), ".mean"
+        told |= {each.removeprefix(part): told[each] for each in tuple(told) if each.startswith(f"{part}.")}
     value, half = told[name], told.get(".half_width_95")
     scale, unit_name = _SCALES.get(value.unit, (1.0, value.unit))
     number = value.number / scale if scale != 1.0 else value.number
@@ -71,15 +77,17 @@ def central_value(outcome: Outcome) -> Central | None:
         return Central(
             number=number, unit=unit_name, half=None, within=where, ends=ends, covers=covers.number
         )
+    part = part.removeprefix(".")
     if half is None or half.unit != value.unit or name != ".mean":
         above = told.get(".unmet") if name == ".met" else None
         unmet = above.number / scale if above is not None else None
-        return Central(number=number, unit=unit_name, half=None, unmet=unmet)
+        return Central(number=number, unit=unit_name, half=None, unmet=unmet, part=part)
     return Central(
         number=number,
         unit=unit_name,
         half=half.number / scale if scale != 1.0 else half.number,
         within=where,
+        part=part,
     )
 
 
@@ -96,7 +104,7 @@ def central(outcome: Outcome) -> str:
     found = central_value(outcome)
     if found is None:
         return ""
-    text = quantity_text(found.number, found.unit)
+    text = f"{found.part.replace('_', ' ')} {quantity_text(found.number, found.unit)}".strip()
     if found.unmet is not None:
         return f"{text}, not {whole(found.unmet)}"
     if found.ends is not None:

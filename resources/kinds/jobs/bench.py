@@ -19,7 +19,7 @@ from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.jobs.kind import JOBS
-from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S
+from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S, first_part
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.plan.blocks import next_up
@@ -59,12 +59,13 @@ class JobsBench(BedBench[JobsSpec, JobsResult]):
         self._guards: dict[str, PlatformGuard] = {BAREMETAL: self.guard}
 
     def figures(self, outcome: Outcome, told: Mapping[str, float]) -> str:
-        """Say the mean of a job's first figure."""
-        unit = next(iter(EXPERIMENTS[outcome.metric].figures.values()))
+        """Say the mean of a job's first figure, of several by its name."""
+        part, unit = first_part(outcome.metric), next(iter(EXPERIMENTS[outcome.metric].figures.values()))
         scale, word = _SCALES.get(unit, (1.0, unit))
-        half = told.get("half_width_95")
+        half = told.get(f"{part}half_width_95")
         spread = f" +/- {half / scale:.1f}" if half is not None else ""
-        return f"{told['mean'] / scale:.1f}{spread} {word} ({of_repetitions(told)})"
+        mean = f"{told[f'{part}mean'] / scale:.1f}{spread} {word} ({of_repetitions(told, part)})"
+        return f"{part.removesuffix('.')} {mean}".strip()
 
     def together(self, wanted: Planned[JobsSpec]) -> list[Planned[JobsSpec]]:
         """Return the cells of the experiment beside one neighbour: its forms take turns."""

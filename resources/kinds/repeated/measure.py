@@ -104,7 +104,7 @@ class CellExecutions(Generic[SpecT, ResultT]):
         began_ns = time.monotonic_ns()
         host, neighbour = dict[str, int](), dict[str, int]()
         try:
-            with self._host() as host, self._beside() as neighbour:
+            with self._beside() as neighbour, self._host() as host:  # a neighbour is alone for a while first
                 result = stand.run(spec)
         except ToolkitError as error:
             if not is_of_cell(error):

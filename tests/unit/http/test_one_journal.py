@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,13 +16,16 @@ from tests.unit.http import made
 from bmwg.cli.main import main
 from bmwg.drivers.undo import locks
 from bmwg.drivers.watch.isolation import LeakWatch
+from bmwg.methodology.cells import neighbours
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds.requests import profile
 from bmwg.methodology.kinds.requests.kind import REQUESTS
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.compare import compare, comparison_page
 from bmwg.reports.compare.screen import comparison_screen
 from bmwg.reports.compare.sides import Side
+from bmwg.reports.kinds.repeated import beside
 from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.store import Run, RunStore, read_run
 from bmwg.reports.verify.verify import verify_folder
@@ -151,3 +156,40 @@ def test_what_bmwg_plan_prints_is_what_a_run_plans(capsys: pytest.CaptureFixture
         one.cell.cell_id for one in wanted
     ]
     assert told.count("processing_time") == len(wanted)
+
+
+def test_what_the_machines_did_is_counted_while_the_neighbour_stands_beside_the_measurement(
+    tmp_path: Path,
+) -> None:
+    """The second for which it works alone is in neither energy nor stolen time of the execution."""
+    order: list[str] = []
+
+    @contextmanager
+    def entered(name: str) -> Iterator[dict[str, int]]:
+        order.append(f"{name} in")
+        yield {f"host.{name}": 1}
+        order.append(f"{name} out")
+
+    def run(spec: RequestsSpec) -> RequestsResult:
+        order.append("run")
+        return made.result(spec, 5)
+
+    with RunStore.create(tmp_path, "r", made.header(QUICK, [NATIVE])) as store:
+        cell = CellExecutions(
+            REQUESTS, NATIVE, store, beside=lambda: entered("neighbour"), host=lambda: entered("machines")
+        )
+        cell.once(Stand(deployment_id="native-1", run=run, leaks=made.Watch()))
+    assert order == ["neighbour in", "machines in", "run", "machines out", "neighbour out"]
+    (line,) = read_run(tmp_path / "r").executions
+    assert line.body.host == {"host.neighbour": 1, "host.machines": 1}
+
+
+def test_a_neighbours_work_is_told_of_the_executions_that_make_up_the_mean() -> None:
+    def line(seq: int, done: int, **changes: object) -> SimpleNamespace:
+        counts = dict(zip(neighbours.COUNTS, (done, 1000, 100, 1000), strict=True))
+        return SimpleNamespace(
+            seq=seq, body=REQUESTS.body_of(NATIVE.spec, made.result(NATIVE.spec, 5, **changes), counts)
+        )
+
+    run = SimpleNamespace(executions=[line(1, 50), line(2, 99, faults=("its proxy has ended",))])
+    assert beside._works(run, REQUESTS) == {1: 0.5}

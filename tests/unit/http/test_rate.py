@@ -17,7 +17,7 @@ from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.requests import profile, rate_search
 from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.records import Outcome, OutcomeType, Validity
 from bmwg.reports.kinds.requests.answers import answers_of
 from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.kinds.repeated.measure import CellExecutions, DeploymentBrokenError
@@ -136,14 +136,55 @@ def test_a_record_of_another_order_gives_no_number() -> None:
 def test_summary_of_k6() -> None:
     text = """{"http_reqs": {"values": {"count": 100}}, "late": {"values": {"count": 3}},
       "dropped_iterations": {"values": {"count": 7}},
-      "http_req_duration": {"values": {"avg": 1, "med": 2, "p(99)": 4.5, "max": 9}},
-      "http_req_waiting": {"values": {"med": 1}}}"""
+      "http_req_duration": {"values": {"avg": 1, "med": 1.5, "p(99)": 4, "max": 8}},
+      "whole": {"values": {"avg": 1, "med": 2, "p(99)": 4.5, "max": 9}}, "first": {"values": {"med": 1}}}"""
     found = open_loop.read_summary(text)
     assert (found["requests"], found["failed"], found["late"], found["dropped"]) == (100, 0, 3, 7)
     assert found["latency_ns"] == {"p50": 2_000_000, "p99": 4_500_000, "max": 9_000_000}
+    assert found["ttfb_ns"] == {"p50": 1_000_000}
+    without = open_loop.read_summary(
+        '{"http_reqs": {"values": {"count": 5}}, "wrong": {"values": {"count": 5}}}'
+    )
+    assert (without["failed"], without["latency_ns"], without["ttfb_ns"]) == (5, {}, {})
     with pytest.raises(DriverError) as caught:
         open_loop.read_summary("{}")
     assert caught.value.error_id == "K6-02"
+
+
+@pytest.mark.parametrize(
+    ("requests", "dropped", "late", "validity", "unsent"),
+    [
+        (6000, 0, 0, Validity.VALID, 0),
+        (5990, 0, 0, Validity.VALID, 0),  # it ended some milliseconds late
+        (5000, 1000, 0, Validity.VALID, 0),  # no connection was free: lost by the proxy
+        (4000, 0, 0, Validity.SENT_SHORT, 2000),
+        (4000, 1000, 7, Validity.SENT_SHORT, 1000),
+    ],
+)
+def test_a_rate_that_the_generator_itself_did_not_offer_is_no_bound(
+    requests, dropped, late, validity, unsent
+) -> None:
+    """2,000 requests/s for 3 s: what neither left nor waited for a connection is the generator's lack."""
+    ran = {
+        **open_loop._NOTHING,
+        "intended": 6000,
+        "requests": requests,
+        "dropped": dropped,
+        "late": late,
+        "elapsed_ns": 3_000_000_000,
+        "fault": "",
+    }
+    found = replace(open_loop.counted(ran), probes=cells.RIGHT)
+    assert (found.unsent_requests, found.failed) == (unsent, late)
+    assert REQUESTS.assessed(replace(PLANNED.spec, rate_rps=2000, duration_s=3.0), found).validity is validity
+    fault = open_loop.counted({**open_loop._NOTHING, "intended": 6000, "fault": "k6: exit status 1: no"})
+    assert (fault.unsent_requests, fault.faults) == (0, ("k6: exit status 1: no",))
+
+
+def test_a_requests_time_has_its_connection_once() -> None:
+    """k6 counts the set-up of a connection within `blocked`, so nothing else adds it."""
+    assert "told.blocked + told.duration" in open_loop._SCRIPT
+    assert "timings.connecting" not in open_loop._SCRIPT
 
 
 MISLEADING = {one.name: one for one in rates.PROXIES}

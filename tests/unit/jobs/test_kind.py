@@ -18,6 +18,9 @@ from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.plan.blocks import against, next_up
 from bmwg.methodology.records import BAREMETAL, OutcomeType, Validity
+from bmwg.reports.compare.comparison import headline_of
+from bmwg.reports.render.sections.results import central
+from bmwg.resources.kinds.jobs.bench import JobsBench
 from bmwg.schemas.validation import problems
 
 
@@ -51,10 +54,11 @@ def test_the_answer_has_the_mean_of_each_figure() -> None:
     ]
     found = JOBS.answered(STREAM, done)
     told = {one.metric: (one.number, one.unit) for one in found.values}
-    assert told["stream.mean"] == (pytest.approx(1e9), "octets/s")
+    assert told["stream.copy.mean"] == (pytest.approx(1e9), "octets/s")
     assert told["stream.triad.mean"] == (pytest.approx(1e9), "octets/s")
     assert told["stream.triad.repetitions"] == (5, "repetitions")
-    assert told["stream.half_width_95"][0] > 0
+    assert told["stream.copy.half_width_95"][0] > 0
+    assert "stream.mean" not in told, "it would read as the mean of all four"
 
 
 def test_too_few_valid_ones_are_no_answer() -> None:
@@ -192,3 +196,28 @@ def test_an_execution_that_was_not_planned_is_named() -> None:
     assert JOBS.not_as_planned(QUICK.data, replace(good, cell_id=POD_CPU.cell.cell_id)) is None
     assert JOBS.not_as_planned(QUICK.data, replace(good, metric="stream")) is not None
     assert planned("dd_write").spec.direct
+
+
+def test_an_experiment_stands_in_a_profile_once() -> None:
+    """Turns and ratios to native know a form's cell by its experiment: of two sizes one would be lost."""
+    data = copy.deepcopy(dict(QUICK.data))
+    entry = next(one for one in data["experiments"] if one["id"] == "fio_write")
+    data["experiments"].append({**entry, "size_octets": 2 * entry["size_octets"]})
+    assert "experiment fio_write stands 2 times" in PROFILES.wrong(data)
+
+
+def test_a_figure_among_several_is_told_by_its_name() -> None:
+    done = [JOBS.tried(n, spec(STREAM, n), result(STREAM)) for n in range(1, 6)]
+    outcome = JOBS.answered(STREAM, done)
+    assert "stream.copy.mean" in JOBS.headline
+    assert "sysbench_cpu.mean" in JOBS.headline
+    assert headline_of(outcome) == ("stream.copy.mean",)
+    assert central(outcome).startswith("copy 1,000\u00a0MB/s ± ")
+    told = {value.metric.removeprefix("stream."): value.number for value in outcome.values}
+    assert JobsBench.figures(None, outcome, told).startswith("copy 1000.0 +/- ")
+
+
+def test_repetitions_that_follow_each_other_alike_are_remarked_of_several_figures_too() -> None:
+    factors = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07, 1.08, 1.09]
+    done = [JOBS.tried(n, spec(STREAM, n), result(STREAM, one)) for n, one in enumerate(factors, 1)]
+    assert any("like the one before" in remark for remark in JOBS.answered(STREAM, done).quality)

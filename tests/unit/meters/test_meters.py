@@ -218,3 +218,16 @@ def test_every_count_of_a_trial_has_the_energy_beside_it_and_the_idle_machine_is
     told = idle({"power": {"meter": "ticking", "of": "a plug", "idle_s": 5}}, Ticking(), clock)
     assert (told["name"], told["of"], slept) == (NAME, "a plug", [5.0])
     assert told["idle"]["host.power.energy_uj"] == 100_000_000
+
+
+def test_what_hosts_did_is_counted_until_the_trials_end_and_not_while_a_meter_waits(monkeypatch) -> None:
+    machines, order = Machines(), []
+    machines.meter = Ticking()
+    looked = machines._looks
+    monkeypatch.setattr(machines, "_looks", lambda: order.append("look") or looked())
+    monkeypatch.setattr(
+        machines.meter, "since", lambda begun: order.append("meter") or Ticking().since(begun)
+    )
+    with machines.counted():
+        order.clear()
+    assert order == ["look", "meter"]

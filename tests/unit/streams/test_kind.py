@@ -110,6 +110,18 @@ def test_an_answer_of_udp_says_what_was_lost() -> None:
     assert values["goodput.mean"] == pytest.approx(1400 * 900 * 8)
 
 
+def test_the_share_of_datagrams_that_were_lost_is_of_all_datagrams() -> None:
+    """An execution that sent a tenth as many has a tenth of the weight."""
+    counts = [(10_000, 9_000)] * 4 + [(1_000, 1_000)]
+    each = [
+        result(1400 * got, sent_octets=1400 * sent, sent_messages=sent, received_messages=got)
+        for sent, got in counts
+    ]
+    found = STREAMS.answered(UDP, [STREAMS.tried(n, spec(UDP, n), one) for n, one in enumerate(each, 1)])
+    values = {value.metric: value.number for value in found.values}
+    assert values["goodput.lost_ratio"] == pytest.approx(4_000 / 41_000)
+
+
 def test_executions_that_missed_the_path_make_no_answer() -> None:
     astray = result(crossings=(Crossing(at="pod0/net0", octets=0, frames=0),))
     found = STREAMS.answered(TCP, [STREAMS.tried(n, spec(number=n), astray) for n in range(1, 4)])

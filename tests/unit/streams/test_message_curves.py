@@ -109,3 +109,36 @@ def test_pods_in_a_machine_that_is_translated_have_no_line(run, accelerator, dra
         told["machines"] = {"vm0": {"accelerator": accelerator}}
     assert bool(message_curves.plots(run)) is drawn
     assert bool(message_curves.lines(run, "tcp", of(run, "tcp"), lambda name: [])) is drawn
+
+
+@pytest.mark.parametrize("axis", ["vnic", "window"])
+def test_ways_that_differ_by_the_guests_nic_or_by_buffers_have_lines_of_their_own(run, axis):
+    bridge = [one for one in of(run, "tcp") if one.outcome.cell.cell_id.startswith("p2p/bridge/")]
+    both = []
+    for factor, vnic, window in ((1, "virtio", 4096), (2, "e1000", 8192)):
+        for one in bridge:
+            spec, cell, extra = one.planned.spec, one.outcome.cell, ()
+            if axis == "vnic":
+                extra = (("vnic", vnic),)
+            else:
+                spec = replace(spec, window_octets=window)
+            values = tuple(
+                replace(value, number=value.number * factor) if value.metric.endswith(".mean") else value
+                for value in one.outcome.values
+            )
+            cell = replace(cell, axes=(*cell.axes, *extra))
+            both.append(
+                replace(
+                    one,
+                    planned=replace(one.planned, spec=spec),
+                    outcome=replace(one.outcome, cell=cell, values=values),
+                )
+            )
+    text = restructured(message_curves.lines(run, "tcp", both, lambda name: [])).replace("\\", "")
+    text = " ".join(text.split())
+    first, second = ("vNIC virtio", "vNIC e1000") if axis == "vnic" else ("of 4096", "of 8192")
+    assert first in text
+    assert second in text
+    row = next(part for part in text.split("* - ") if part.startswith("64 "))
+    assert "1.0 ± " in row
+    assert "2.0 ± " in row

@@ -71,6 +71,11 @@ def test_networks_of_two_paths_or_loads_are_held_against_nothing():
     assert signs(measured("macvlan", 9e9, experiment="udp"), measured("ipvlan", 7e9, experiment="udp")) == {}
 
 
+def test_the_order_of_latencies_is_of_udp():
+    asked = {"experiment": "round_trip", "spec": replace(UDP, transport=Transport.TCP)}
+    assert signs(measured("ovs-vlan", 4e4, **asked), measured("macvlan", 3e4, **asked)) == {}
+
+
 @pytest.mark.parametrize(("octets", "count"), [(64, 6), (16_384, 6), (65_536, 3)])
 def test_the_latency_of_sriov_is_claimed_up_to_16_kib(octets, count):
     asked = {"experiment": "round_trip", "spec": replace(UDP, message_octets=octets)}

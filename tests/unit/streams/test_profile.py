@@ -156,3 +156,29 @@ def test_pods_of_another_number_are_another_kind_of_deployment(name) -> None:
             kinds.setdefault(tuple(words_of(one.cell, made.data)), set()).add(one.spec.pods)
     assert {len(numbers) for numbers in kinds.values()} == {1}
     assert len({number for numbers in kinds.values() for number in numbers}) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("ways", ["forward", "reverse"]), ("load_bps", [0, 1_000_000]), ("message_octets", [64, 131_072])],
+)
+def test_a_sweep_varies_nothing_beside_the_size_of_its_curve(name, values) -> None:
+    """Its tables and areas know a point by form and size: the other value's would stand in its place."""
+    data = copy.deepcopy(dict(profile.PROFILES.load("quick").data))
+    next(one for one in data["experiments"] if one["id"] == "socket_sizes")[name] = values
+    assert f"socket_sizes: {name}: expected one" in profile.PROFILES.wrong(data)
+
+
+def test_an_experiment_stands_once_and_a_cell_of_round_trips_over_udp_says_so() -> None:
+    data = copy.deepcopy(dict(profile.PROFILES.load("quick").data))
+    trips = next(one for one in data["experiments"] if one["id"] == "round_trip")
+    data["experiments"].append({**trips, "transport": "udp", "message_octets": [256]})
+    assert "experiment round_trip stands 2 times" in profile.PROFILES.wrong(data)
+    over = {
+        name: {
+            one.cell.cell_id for one in profile.PROFILES.load(name).plan() if one.metric == "round_trip_time"
+        }
+        for name in ("quick", "message-sizes")
+    }
+    assert over["quick"]
+    assert not over["quick"] & over["message-sizes"], "one is of TCP, the other of UDP"

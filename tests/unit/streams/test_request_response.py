@@ -133,3 +133,12 @@ def test_forms_make_no_curve_of_ways_between_pods(experiment) -> None:
         for octets in (14, 64, 1024)
     ]
     assert message_curves.lines(run, experiment, sizes, lambda name: []) == []
+
+
+def test_requests_without_an_answer_stand_beside_the_times_of_the_others() -> None:
+    """No time is of a datagram that never came back, and its client may have waited for it."""
+    results = [
+        StreamsResult(sent_messages=100, received_messages=got, round_trips=got) for got in (100, 97, 99)
+    ]
+    assert section._unanswered(results) == "4 of 300 requests without an answer"
+    assert section._unanswered(results[:1]) == ""
