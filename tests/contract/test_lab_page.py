@@ -53,7 +53,7 @@ def words(lab: FrameLab, command: str, run: str = "") -> list[str]:
         **PORTS,
         "root@": "root@lab-",
         "/opt/bmwg/.venv/bin/python": str(lab.folder / "python"),
-        "lab.yaml": str(lab.folder / "lab.yaml"),
+        "lab.yaml": str(lab.folder / "first.yaml"),
         "lab.svg": str(lab.folder / "lab.svg"),
         "RUN": run,
     }
@@ -73,7 +73,7 @@ def test_a_newcomer_comes_from_ports_to_a_run_that_goes_on_after_a_kill(
         before = lab.listed()
         made = lab.bmwg(*words(lab, line(first, "bmwg lab init")))
         assert made.returncode == 0, made.stdout + made.stderr
-        file = lab.folder / "lab.yaml"
+        file = lab.folder / "first.yaml"
         data = yaml.safe_load(file.read_text())
         data["tester"]["cpus"], data["dut"]["cpus"] = [0], [1]  # looked over: here both are of one machine
         file.write_text(yaml.safe_dump(data, sort_keys=False))

@@ -104,9 +104,11 @@ def reached(folder: Path, python: Path, name: str, within_s: float = 600.0) -> N
         time.sleep(1)
 
 
-def said_by(folder: Path, name: str, script: str) -> str:
+def said_by(folder: Path, name: str, script: str, within_s: float = 120.0) -> str:
     """Return what a guest's shell says of these lines."""
-    done = subprocess.run(_ssh(folder, name, script), check=True, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        _ssh(folder, name, script), check=True, capture_output=True, text=True, timeout=within_s
+    )
     return done.stdout
 
 

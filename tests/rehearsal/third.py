@@ -41,6 +41,7 @@ TESTER, DEVICE = "gen", "dut1"
 CABLES = 2
 HUGEPAGES = 128
 TESTS = ("CN-TPUT-1.1", "CN-TPUT-1.2", "CN-TPUT-1.3")
+OTHER_MODEL = "ebpf-tc"
 PULLED = "pvp/pod/kernel-l3/ptp/"  # the cell that loses its cable; two of other networking models do not
 ENDS_WITHIN_S = 2400
 _SEEN_WITHIN_S = 90.0  # choice: trials take seconds, and what is under way may not see it
@@ -54,7 +55,7 @@ search: {min_load_fps: 500, verification_trials: 3}
 paths:
   - {path: wire, hosting: none, function: none, networks: none, frame_octets: [64]}
   - {path: node, hosting: baremetal, function: kernel-l3, networks: none, frame_octets: [64]}
-  - {path: pvp, hosting: pod, function: kernel-l3, networks: [bridge, ptp, ebpf-tc], frame_octets: [64]}
+  - {path: pvp, hosting: pod, function: kernel-l3, networks: [NETWORKS], frame_octets: [64]}
 """
 # what of a host a run could have left otherwise than it was, but its interfaces
 _LOOKS = """
@@ -155,7 +156,19 @@ class Trio:
             self.boot(host)
         written = testbed(self._ports[TESTER], self._ports[DEVICE], self.python)
         (self.folder / "testbed.yaml").write_text(yaml.safe_dump(written, sort_keys=False))
-        (self.folder / "third.yaml").write_text(_PROFILE)
+        lacks = self._lacks()
+        self._note(f"{OTHER_MODEL} asked for", lacks=lacks)
+        (self.folder / "third.yaml").write_text(profile([OTHER_MODEL] if not lacks else []))
+
+    def _lacks(self) -> str:
+        """Say why the device's host has no other networking model; asked before the run, not in it."""
+        script = f"{self.python} -c 'from bmwg.drivers.network import ebpf_node; print(ebpf_node.probe())'"
+        try:
+            told = said_by(self.folder, DEVICE, script, within_s=240.0).strip()
+            told = said_by(self.folder, DEVICE, script, within_s=60.0).strip()  # as long as a run waits
+        except subprocess.SubprocessError as error:
+            return str(error)
+        return "" if told == "None" else told
 
     def _lay(self) -> None:
         """Make the namespace that lies between the hosts, with a bridge for each cable."""
@@ -226,6 +239,11 @@ class Trio:
             words = [one[key] for key in ("name", "mac", "mtu_octets", "up", "controller")]
             told.append(" ".join(map(str, [*words, *lasting])))
         return sorted(told)
+
+
+def profile(more: Sequence[str]) -> str:
+    """Return the profile, with pods by the networks that every host has, and by `more`."""
+    return _PROFILE.replace("NETWORKS", ", ".join(["bridge", "ptp", *more]))
 
 
 def testbed(tester: Sequence[str], device: Sequence[str], python: Path) -> dict[str, JsonValue]:

@@ -50,7 +50,7 @@ def files(tmp_path: Path) -> Path:
     """A folder with the files that the rehearsal of a third host writes."""
     data = third.testbed(GEN_PORTS, DUT_PORTS, tmp_path / "python")
     (tmp_path / "testbed.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
-    (tmp_path / "third.yaml").write_text(third._PROFILE)
+    (tmp_path / "third.yaml").write_text(third.profile([third.OTHER_MODEL]))
     return tmp_path
 
 
