@@ -1,83 +1,64 @@
-"""A run whose device host has a kernel of its own, with accidents on the way; prints what became of it.
+"""A run whose device host has a kernel of its own, with accidents on the way, and a journal of them.
 
 The runner is killed and the run resumed; the device's host loses its power amid it, which interrupts the run,
 boots again, and the run goes on; in a second run a cable is pulled and put back. `bmwg cleanup` follows what
-left something. Usage: accidents.py FOLDER, in namespaces of its own as `apart.py`. The exit status is the
-worst of `bmwg verify`.
+left something. Usage: `python -m tests.rehearsal.accidents FOLDER`, root; FOLDER is made, with the journal
+`rehearsal.jsonl` (`course.py`). The exit status is the worst of `bmwg verify`.
 """
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 from tests.rehearsal.apart import Lab
+from tests.rehearsal.course import FAULT, Course, in_own_namespaces
 
-_ENDS_WITHIN_S = 900.0
-_PULLED_S = 20.0
+ENDS_WITHIN_S = 1740
 _TESTS = ("CN-TPUT-1.1", "CN-TPUT-1.2", "CN-TPUT-1.3")
-_FURTHER = 4  # lines of the journal between one accident and the next
+_SEEN_WITHIN_S = 90.0
 
 
-def lines(folder: Path) -> int:
-    """How many lines the journal holds."""
-    return sum(journal.read_bytes().count(b"\n") for journal in folder.glob("results/*/trials.jsonl"))
+def happen(course: Course, lab: Lab) -> int:
+    """Let all three happen; return the worst status of `bmwg verify`."""
+    words = ["run", "--testbed", "FOLDER/testbed.yaml", "--profile", "FOLDER/lab.yaml"]
+    words += ["--results", "FOLDER/results", *(word for test in _TESTS for word in ("--test", test))]
+    command = course.begin(*words)
+    assert course.until(command, '"cell":"wire/', since=0), "the run ended before a trial of its wire"
+    command.kill()
+    course.ended("runner killed", command)
+    run = course.run_folder()
+    lab.boot()
+    course.did("cleanup", "cleanup", run)
 
+    command = course.amid(run, "node/")
+    os.kill(lab.machine.pid, signal.SIGKILL)
+    course.ended("host without power", command)
+    lab.boot()
+    course.did("cleanup", "cleanup", run)
+    course.resumed(run)
+    first = course.did("verified", "verify", run)
 
-def amid(folder: Path, command: subprocess.Popen[bytes], more: int) -> None:
-    """Wait until the command has recorded so many trials more."""
-    before, end_s = lines(folder), time.monotonic() + _ENDS_WITHIN_S
-    while lines(folder) < before + more:
-        assert command.poll() is None, f"ended with {command.returncode} before its accident"
-        assert time.monotonic() < end_s, "no trial in time"
-        time.sleep(0.2)
-
-
-def said(what: str, command: subprocess.Popen[bytes]) -> int:
-    """Wait for the end of a command, and print how it ended."""
-    status = command.wait(_ENDS_WITHIN_S)
-    print(f"== {what}: status {status}", flush=True)
-    return status
-
-
-def run_of(folder: Path) -> str:
-    """Return the folder of the latest run."""
-    return str(max(header.parent for header in folder.glob("results/*/run.json")))
+    since = len(course.trials())
+    command = course.begin(*words)
+    assert course.until(command, '"cell":"node/', since=since), "the run ended before a trial of its node"
+    since = len(course.trials())
+    lab.pull(1, pulled=True)
+    seen = course.until(command, FAULT, since=since, within_s=_SEEN_WITHIN_S)
+    lab.pull(1, pulled=False)
+    course.note("cable pulled", fault=seen.partition(FAULT)[2].partition('"')[0])
+    course.ended("run", command)
+    return max(first, course.did("verified", "verify", course.run_folder()))
 
 
 def main(folder: Path) -> int:
-    """Let all three happen; return whether a run did not verify."""
-    with Lab(folder) as lab:
-        words = ["run", "--testbed", "FOLDER/testbed.yaml", "--profile", "FOLDER/lab.yaml"]
-        words += ["--results", "FOLDER/results", *(word for test in _TESTS for word in ("--test", test))]
-        command = lab.bmwg(*words)
-        amid(lab.folder, command, _FURTHER)
-        command.send_signal(signal.SIGKILL)
-        said("run, runner killed", command)
-        run = run_of(folder)
-        lab.boot()
-        said("cleanup", lab.bmwg("cleanup", run))
-
-        command = lab.bmwg("resume", run)
-        amid(lab.folder, command, _FURTHER)
-        lab.machine.monitor.execute("quit")
-        said("resume, host without power", command)
-        lab.boot()
-        said("cleanup", lab.bmwg("cleanup", run))
-        said("resume, host there again", lab.bmwg("resume", run))
-        first = said("verify", lab.bmwg("verify", run))
-
-        command = lab.bmwg(*words)
-        amid(lab.folder, command, _FURTHER)
-        lab.pull(1, pulled=True)
-        time.sleep(_PULLED_S)
-        lab.pull(1, pulled=False)
-        said("run, cable pulled", command)
-        return max(first, said("verify", lab.bmwg("verify", run_of(folder))))
+    """Rehearse; return whether a run did not verify."""
+    with Course(folder, ends_within_s=ENDS_WITHIN_S) as course, Lab(folder) as lab, course.commands():
+        return happen(course, lab)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(Path(sys.argv[1])))
+    in_own_namespaces()
+    raise SystemExit(main(Path(sys.argv[1]).resolve()))

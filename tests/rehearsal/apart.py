@@ -1,8 +1,9 @@
-"""A lab with a host that has a kernel of its own: run as a program, in namespaces of its own.
+"""A lab with a host that has a kernel of its own, as a program for root.
 
 The host is a QEMU guest with an sshd. Its first NIC is for management; two more are cabled, by taps, to ports
-of the machine on which this runs. Usage: apart.py FOLDER -- WORDS: the words are a command of the toolkit, in
-which FOLDER stands for the folder with `testbed.yaml` and `lab.yaml`; the exit status is the command's.
+of the machine on which this runs. Usage: `python -m tests.rehearsal.apart FOLDER -- WORDS`. FOLDER is made;
+the words are a command of the toolkit, in which FOLDER stands for it, with its files `testbed.yaml` and
+`lab.yaml`. The exit status is the command's.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import yaml
 from tests.contract.ssh_support import make_keys
+from tests.rehearsal.course import Course, in_own_namespaces
 
 import bmwg
 from bmwg.drivers.machines import guest_run, guest_views, qemu
@@ -24,6 +26,7 @@ from bmwg.drivers.nodes import links
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import embedded_file
 
+ENDS_WITHIN_S = 1140
 BOOT_DEADLINE_S = 300.0
 CALL_DEADLINE_S = 240.0
 MANAGED, HERE_IPV4, THERE_IPV4 = "mg0", "192.0.2.1", "192.0.2.2"  # documentation's own network (RFC 5737)
@@ -79,17 +82,34 @@ def sshd(folder: Path, name: str, address: str) -> list[str]:
     return ["sh", "-c", script]
 
 
+def _ssh(folder: Path, name: str, script: str) -> list[str]:
+    options = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
+    return ["ssh", "-F", f"{folder}/.ssh/config", *options, f"root@lab-{name}", script]
+
+
 def reached(folder: Path, python: Path, name: str, within_s: float = 600.0) -> None:
-    """Wait until the guest lets us in and has read the toolkit once: a translated one takes its time."""
-    command = ["ssh", "-F", f"{folder}/.ssh/config", "-o", "BatchMode=yes", f"root@lab-{name}"]
+    """Wait until the guest lets us in and has told its record once: a translated one takes its time.
+
+    A record asks many programs, and what one gave up waiting for would be another record than a later one.
+    """
+    script = f"{python} -c 'import {_MODULES}; bmwg.drivers.platform_record.collect.collect()'"
     end_s = time.monotonic() + within_s
     while True:
-        words = [*command, f"{python} -c 'import {_MODULES}'"]
-        done = subprocess.run(words, check=False, capture_output=True, text=True)
+        done = subprocess.run(
+            _ssh(folder, name, script), check=False, capture_output=True, text=True, timeout=within_s
+        )
         if done.returncode == 0:
             return
         assert time.monotonic() < end_s, done.stderr
         time.sleep(1)
+
+
+def said_by(folder: Path, name: str, script: str, within_s: float = 120.0) -> str:
+    """Return what a guest's shell says of these lines."""
+    done = subprocess.run(
+        _ssh(folder, name, script), check=True, capture_output=True, text=True, timeout=within_s
+    )
+    return done.stdout
 
 
 def write(folder: Path, python: Path, there: list[str]) -> None:
@@ -166,20 +186,9 @@ class Lab:
         """Take the cable out of a port of the guest (1 or 2), or put it back: its carrier goes and comes."""
         self.machine.monitor.execute("set_link", {"name": f"net{number}", "up": not pulled})
 
-    def bmwg(self, *words: str) -> subprocess.Popen[bytes]:
-        """Begin a command of the toolkit, in which FOLDER stands for the lab's folder."""
-        return begun(self.folder, *words)
-
-
-def begun(folder: Path, *words: str) -> subprocess.Popen[bytes]:
-    """Begin a command of the toolkit, in which FOLDER stands for a lab's folder."""
-    given = [word.replace("FOLDER", str(folder)) for word in words]
-    return subprocess.Popen([sys.executable, "-m", "bmwg", *given], env={**os.environ, "HOME": str(folder)})
-
 
 def furnish(folder: Path, python: Path) -> None:
-    """Make the lab's folder, the runner's own places, keys, and an interpreter that has this toolkit."""
-    folder.mkdir(parents=True)
+    """Make the runner's own places, and in the lab's folder keys and an interpreter that has this toolkit."""
     subprocess.run(["mount", "-t", "sysfs", "sysfs", "/sys"], check=True)
     for place in ("/var/lib/bmwg", "/run"):
         Path(place).mkdir(parents=True, exist_ok=True)  # no run of this machine has made it yet
@@ -221,10 +230,11 @@ def _loop() -> None:
 
 def main(folder: Path, words: list[str]) -> int:
     """Boot the host, cable it, run the command."""
-    with Lab(folder) as lab:
-        return lab.bmwg(*words).wait()
+    with Course(folder, ends_within_s=ENDS_WITHIN_S) as course, Lab(folder), course.commands():
+        return course.begin(*words).wait(ENDS_WITHIN_S)
 
 
 if __name__ == "__main__":
+    in_own_namespaces()
     at = sys.argv.index("--")
-    raise SystemExit(main(Path(sys.argv[1]), sys.argv[at + 1 :]))
+    raise SystemExit(main(Path(sys.argv[1]).resolve(), sys.argv[at + 1 :]))

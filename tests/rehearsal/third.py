@@ -4,44 +4,68 @@ Both are QEMU guests with an sshd; the runner, on which this runs in namespaces 
 tester's NICs are igb behind an IOMMU, which the run takes by vfio-pci; the device's are virtio. Cables end at
 taps that bridges of a namespace apart join, so the runner sees no test frame.
 
-The runner is killed and the run resumed; the tester's host loses its power amid it, and the run goes on; a
-cable is pulled and put back. Usage: third.py FOLDER. The exit status is that of `bmwg verify`.
+The runner is killed amid the wire and the run resumed; the tester's host loses its power amid the node, boots
+again, and the run goes on; a cable is pulled amid a pod's cell and put back once the run has seen it.
+
+Usage: `python -m tests.rehearsal.third FOLDER [SECONDS]`, root; FOLDER is made, and the journal of what
+happened is `rehearsal.jsonl` in it (`course.py`). It ends within SECONDS (2,400) and its guests with it. The
+exit status is 0 where all of `WANTED` is as it should be.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from tests.rehearsal.accidents import amid, run_of, said
-from tests.rehearsal.apart import BOOT_DEADLINE_S, CALL_DEADLINE_S, begun, furnish, mac, reached, serve
+from tests.rehearsal.apart import BOOT_DEADLINE_S, CALL_DEADLINE_S, furnish, mac, reached, said_by, serve
+from tests.rehearsal.course import ANSWERS, FAULT, INTERRUPTED, Course, in_own_namespaces
 
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.machines import guest_run, guest_views, qemu
 from bmwg.drivers.machines.qemu import MachineSpec, Nic, NicModel
 from bmwg.drivers.machines.qemu_machine import Machine
+from bmwg.drivers.network import ebpf_build
 from bmwg.drivers.nodes import pages
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import embedded_file
 from bmwg.drivers.traffic.embedded import build
+from bmwg.reports.store import read_run
 
 TESTER, DEVICE = "gen", "dut1"
 CABLES = 2
 HUGEPAGES = 128
 TESTS = ("CN-TPUT-1.1", "CN-TPUT-1.2", "CN-TPUT-1.3")
-_PULLED_S = 10.0
+OTHER_MODEL = "ebpf-tc"
+PULLED = "pvp/pod/kernel-l3/ptp/"  # the cell that loses its cable; two of other networking models do not
+ENDS_WITHIN_S = 2400
+_SEEN_WITHIN_S = 90.0  # choice: trials take seconds, and what is under way may not see it
+# 2,000 frames/s of 64 octets: QEMU paces nothing, and loses frames above
+_LINE_RATE_BPS = 1344000
 _PROFILE = """
 extends: guest-sriov
 name: third
 title: Function with tester and device on hosts with kernels of their own, indicative only
+search: {min_load_fps: 500, verification_trials: 3}
 paths:
   - {path: wire, hosting: none, function: none, networks: none, frame_octets: [64]}
   - {path: node, hosting: baremetal, function: kernel-l3, networks: none, frame_octets: [64]}
-  - {path: pvp, hosting: pod, function: kernel-l3, networks: [bridge, ptp], frame_octets: [64]}
+  - {path: pvp, hosting: pod, function: kernel-l3, networks: [NETWORKS], frame_octets: [64]}
+"""
+# what of a host a run could have left otherwise than it was, but its interfaces
+_LOOKS = """
+for device in /sys/bus/pci/devices/*; do
+    echo "${device##*/} $(readlink $device/driver) $(cat $device/driver_override)"
+done
+ip -4 route; ip -4 rule; sysctl net.ipv4.ip_forward net.ipv6.conf.all.forwarding
+cat /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
+cat /sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages
+ls -d /var/lib/bmwg/run-* 2>/dev/null || true
 """
 
 
@@ -63,6 +87,11 @@ class Host:
     def macs(self) -> tuple[str, ...]:
         """The MACs of its NICs at the cables."""
         return tuple(mac(0x20 * self.number + cable) for cable in range(1, CABLES + 1))
+
+    @property
+    def modules(self) -> list[str]:
+        """Modules of its kernel that a run needs there, or would load amid its trials."""
+        return ["tun", "nf_conntrack_netlink", *(["igb", "vfio-pci"] if self.wire else [])]
 
     def address(self, end: int) -> str:
         """The address for management: of the runner (1), of the host (2); documentation's own (RFC 5737)."""
@@ -93,37 +122,22 @@ HOSTS = (
 
 
 class Trio:
-    """The machines while they stand, as a context manager; `boot` starts one anew."""
+    """The machines while they stand, as a context manager; `boot` starts one anew. `note` is told of each."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, note: Callable[..., None]) -> None:
         self.folder = folder
         self.python = folder / "python"
         self.machines: dict[str, Machine] = {}
+        self._note = note
+        self._ports: dict[str, list[str]] = {}  # by host, as it first had them
         self._between: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Trio:
-        build.ensure_built()  # here, where the compiler is fast; a guest finds it
-        furnish(self.folder, self.python)
-        words = [
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            "unshare",
-            "--net",
-            "sh",
-            "-c",
-            "echo made; exec sleep inf",
-        ]
-        self._between = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-        assert self._between.stdout is not None
-        self._between.stdout.readline()
-        self._ip("sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1")
-        for cable in range(1, CABLES + 1):
-            self._ip("ip", "link", "add", f"br{cable}", "type", "bridge", "mcast_snooping", "0")
-            self._ip("ip", "link", "set", f"br{cable}", "up")
-        for host in HOSTS:
-            self.boot(host)
-        self._write()
+        try:
+            self._make()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -131,7 +145,42 @@ class Trio:
             machine.stop()
         if self._between is not None:
             self._between.kill()
-            self._between.wait()
+            self._between.wait(10)
+
+    def _make(self) -> None:
+        build.ensure_built()  # here, where compilers are fast; a guest finds what they made
+        ebpf_build.ensure_built()
+        furnish(self.folder, self.python)
+        self._lay()
+        for host in HOSTS:
+            self.boot(host)
+        written = testbed(self._ports[TESTER], self._ports[DEVICE], self.python)
+        (self.folder / "testbed.yaml").write_text(yaml.safe_dump(written, sort_keys=False))
+        lacks = self._lacks()
+        self._note(f"{OTHER_MODEL} asked for", lacks=lacks)
+        (self.folder / "third.yaml").write_text(profile([OTHER_MODEL] if not lacks else []))
+
+    def _lacks(self) -> str:
+        """Say why the device's host has no other networking model; asked before the run, not in it."""
+        script = f"{self.python} -c 'from bmwg.drivers.network import ebpf_node; print(ebpf_node.probe())'"
+        try:
+            told = said_by(self.folder, DEVICE, script, within_s=240.0).strip()
+            told = said_by(self.folder, DEVICE, script, within_s=60.0).strip()  # as long as a run waits
+        except subprocess.SubprocessError as error:
+            return str(error)
+        return "" if told == "None" else told
+
+    def _lay(self) -> None:
+        """Make the namespace that lies between the hosts, with a bridge for each cable."""
+        words = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net"]
+        words += ["sh", "-c", "echo made; exec sleep inf"]
+        self._between = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        assert self._between.stdout is not None
+        self._between.stdout.readline()
+        self._ip("sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1")
+        for cable in range(1, CABLES + 1):
+            self._ip("ip", "link", "add", f"br{cable}", "type", "bridge", "mcast_snooping", "0")
+            self._ip("ip", "link", "set", f"br{cable}", "up")
 
     def _ip(self, *words: str) -> None:
         """Run a command in the namespace that lies between the hosts."""
@@ -151,82 +200,162 @@ class Trio:
         for cable, tap in enumerate(host.taps, start=1):
             interfaces.move(interface=tap, pid=self._between.pid)
             self._ip("ip", "link", "set", tap, "txqueuelen", "10000", "master", f"br{cable}", "up")
+        call = machine.node.call_within
+        call(CALL_DEADLINE_S, guest_run.load, modules=host.modules)
+        # the tester and the device are on CPU 1 and leave none of it to what the runner asks for
+        call(CALL_DEADLINE_S, guest_run.serve_elsewhere, interfaces=["eth0"], cpus=[0])
         if host.wire:
-            modules = ["igb", "vfio-pci", "tun", "nf_conntrack_netlink"]
-            machine.node.call_within(CALL_DEADLINE_S, guest_run.load, modules=modules)
-            made = machine.node.call_within(CALL_DEADLINE_S, pages.set_aside, size_kib=2048, pages=HUGEPAGES)
-            assert made == HUGEPAGES
+            assert call(CALL_DEADLINE_S, pages.set_aside, size_kib=2048, pages=HUGEPAGES) == HUGEPAGES
         serve(machine, self.folder, host.name, host.address(2))
         reached(self.folder, self.python, host.name)
+        ports = self.ports(host)
+        first = self._ports.setdefault(host.name, ports)
+        told = {"boot_s": machine.boot_s, "accelerator": machine.describe()["accelerator"]}
+        self._note(f"{host.name} booted", ports=ports, as_before=ports == first, **told)
 
     def pull(self, number: int, *, pulled: bool) -> None:
-        """Take a cable (1 or 2) out of the device's port, or put it back."""
-        monitor = self.machines[DEVICE].monitor
-        monitor.execute("set_link", {"name": f"net{number}", "up": not pulled})
+        """Take a cable (1 or 2) out of both its ports, or put it back."""
+        for host in HOSTS:
+            state = {"name": f"net{number}", "up": not pulled}
+            self.machines[host.name].monitor.execute("set_link", state)
 
     def ports(self, host: Host) -> list[str]:
         """The names of a host's NICs at the cables, then those of its own cable."""
-        found = self.machines[host.name].node.call_within(CALL_DEADLINE_S, interfaces.listing)
-        names = {str(one["mac"]): str(one["name"]) for one in found}
+        names = {str(one["mac"]): str(one["name"]) for one in self._listed(host)}
         own = [f"02:00:00:00:{end:02x}:00" for end in range(2)] if host.wire else []
         return [names[address] for address in (*host.macs, *own)]
 
-    def _write(self) -> None:
-        data = yaml.safe_load(embedded_file().read_text())
-        tester, device = (self.ports(host) for host in HOSTS)
-        ends = [(f"tester/{a}", f"{DEVICE}/{b}") for a, b in zip(tester, device, strict=False)]
-        ends.append((f"tester/{tester[2]}", f"tester/{tester[3]}"))
-        python = str(self.python)
-        data |= {
-            "name": "third",
-            "nodes": {
-                host.name: {"kind": "ssh", "ssh": f"root@lab-{host.name}", "python": python} for host in HOSTS
-            },
-            "links": [{"a": a, "b": b, "kind": "cable"} for a, b in ends],
-            "lab_ports": tester,
-            # 2,000 frames/s of 64 octets: QEMU paces nothing, and loses frames above
-            "medium": {"kind": "qemu-tap", "line_rate_bps": 1344000},
-            "dut": {"cpus": [1], "device_queue": "inline"},
-            "pods": {**data["pods"], "cpus": "1"},
-        }
-        data["tester"] = {
-            "driver": "embedded",
-            "host": TESTER,
-            "ports": [f"tester/{port}" for port in tester[:2]],
-            "io": "pci",
-            "cpus": [1],
-        }
-        (self.folder / "testbed.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
-        (self.folder / "third.yaml").write_text(_PROFILE)
+    def _listed(self, host: Host) -> list[dict[str, JsonValue]]:
+        return self.machines[host.name].node.call_within(CALL_DEADLINE_S, interfaces.listing)
+
+    def state(self) -> dict[str, list[str]]:
+        """What each host is, as far as a run could have changed it, as lines."""
+        return {host.name: self._state(host) for host in HOSTS}
+
+    def _state(self, host: Host) -> list[str]:
+        told = said_by(self.folder, host.name, _LOOKS).splitlines()
+        for one in self._listed(host):
+            lasting = [address for address in one["addresses"] if not str(address).startswith("fe80")]
+            words = [one[key] for key in ("name", "mac", "mtu_octets", "up", "controller")]
+            told.append(" ".join(map(str, [*words, *lasting])))
+        return sorted(told)
 
 
-def main(folder: Path) -> int:
-    """Let all three happen in one run; return whether it did not verify."""
-    with Trio(folder) as lab:
-        words = ["run", "--testbed", "FOLDER/testbed.yaml", "--profile", "FOLDER/third.yaml"]
-        words += ["--results", "FOLDER/results", *(word for test in TESTS for word in ("--test", test))]
-        command = begun(folder, *words)
-        amid(folder, command, 3)
-        command.send_signal(signal.SIGKILL)
-        said("run, runner killed", command)
-        run = run_of(folder)
-        said("cleanup", begun(folder, "cleanup", run))
+def profile(more: Sequence[str]) -> str:
+    """Return the profile, with pods by the networks that every host has, and by `more`."""
+    return _PROFILE.replace("NETWORKS", ", ".join(["bridge", "ptp", *more]))
 
-        command = begun(folder, "resume", run)
-        amid(folder, command, 3)
-        lab.machines[TESTER].monitor.execute("quit")
-        said("resume, tester's host without power", command)
-        lab.boot(HOSTS[0])
-        said("cleanup", begun(folder, "cleanup", run))
 
-        command = begun(folder, "resume", run)
-        amid(folder, command, 3)
-        lab.pull(1, pulled=True)
-        time.sleep(_PULLED_S)
-        lab.pull(1, pulled=False)
-        said("resume, a cable pulled and put back", command)
-        return said("verify", begun(folder, "verify", run))
+def testbed(tester: Sequence[str], device: Sequence[str], python: Path) -> dict[str, JsonValue]:
+    """Return the lab's testbed file as data; both are given by their ports, cabled in this order."""
+    data: dict[str, JsonValue] = yaml.safe_load(embedded_file().read_text())
+    ends = [(f"tester/{a}", f"{DEVICE}/{b}") for a, b in zip(tester[:CABLES], device, strict=True)]
+    ends.append((f"tester/{tester[CABLES]}", f"tester/{tester[CABLES + 1]}"))
+    node = {"kind": "ssh", "python": str(python)}
+    data |= {
+        "name": "third",
+        "nodes": {host.name: {**node, "ssh": f"root@lab-{host.name}"} for host in HOSTS},
+        "links": [{"a": a, "b": b, "kind": "cable"} for a, b in ends],
+        "lab_ports": list(tester),
+        "medium": {"kind": "qemu-tap", "line_rate_bps": _LINE_RATE_BPS},
+        "dut": {"cpus": [1], "device_queue": "inline"},
+        "pods": {**data["pods"], "cpus": "1"},
+    }
+    data["tester"] = {
+        "driver": "embedded",
+        "host": TESTER,
+        "ports": [f"tester/{port}" for port in tester[:CABLES]],
+        "io": "pci",
+        "cpus": [1],
+    }
+    return data
+
+
+def _answered(event: Mapping[str, JsonValue]) -> bool:
+    """Tell whether the cell without its cable is invalid, each other one is answered, and the run ended."""
+    pulled = {cell: kind for cell, kind in event["types"].items() if cell.startswith(PULLED)}
+    others = [kind for cell, kind in event["types"].items() if cell not in pulled]
+    return bool(
+        event["complete"]
+        and list(pulled.values()) == ["invalid"]
+        and len(others) == 4  # wire, node, and pods by two networking models
+        and set(others) <= ANSWERS
+    )
+
+
+WANTED: Mapping[str, Callable[[Mapping[str, JsonValue]], bool]] = {
+    "runner killed": lambda event: event["status"] == -signal.SIGKILL and event["trials"] > 0,
+    "tester's host without power": lambda event: event["status"] == INTERRUPTED,
+    f"{TESTER} booted": lambda event: event["as_before"],
+    "cable pulled": lambda event: "lost its link" in event["fault"],
+    "answers": _answered,
+    "verified": lambda event: event["status"] == 0,
+    "hosts": lambda event: not event["differs"],
+}
+
+
+def lacking(events: Sequence[Mapping[str, JsonValue]]) -> list[str]:
+    """Return what of a rehearsal did not happen, or otherwise than it should, a sentence each."""
+    last = {event["what"]: event for event in events}
+    wrong = [
+        f"{what}: {last.get(what, 'it did not happen')}"
+        for what, holds in WANTED.items()
+        if what not in last or not holds(last[what])
+    ]
+    booted = sum(event["what"] == f"{TESTER} booted" for event in events)
+    wrong += [] if booted == 2 else [f"{TESTER} booted {booted} times"]
+    return wrong + [f"cleanup: {one}" for one in events if one["what"] == "cleanup" and one["status"]]
+
+
+def happen(course: Course, lab: Trio) -> None:
+    """Let all three accidents happen in one run, and note what became of it."""
+    before = lab.state()
+    words = ["run", "--testbed", "FOLDER/testbed.yaml", "--profile", "FOLDER/third.yaml"]
+    words += ["--results", "FOLDER/results", *(word for test in TESTS for word in ("--test", test))]
+    command = course.begin(*words)
+    assert course.until(command, '"cell":"wire/', since=0), "the run ended before a trial of its wire"
+    command.kill()
+    course.ended("runner killed", command)
+    run = course.run_folder()
+    course.did("cleanup", "cleanup", run)
+
+    command = course.amid(run, "node/")
+    os.kill(lab.machines[TESTER].pid, signal.SIGKILL)
+    course.ended("tester's host without power", command)
+    lab.boot(HOSTS[0])
+    course.did("cleanup", "cleanup", run)
+
+    command = course.amid(run, PULLED)
+    since = len(course.trials())
+    lab.pull(1, pulled=True)
+    seen = course.until(command, FAULT, since=since, within_s=_SEEN_WITHIN_S)
+    lab.pull(1, pulled=False)
+    course.note("cable pulled", fault=seen.partition(FAULT)[2].partition('"')[0])
+    if course.ended("resumed", command) == INTERRUPTED:
+        course.did("cleanup", "cleanup", run)
+        course.resumed(run)
+
+    told = read_run(Path(run))
+    types = {one.cell.cell_id: one.type.value for one in told.outcomes}
+    course.note("answers", complete=told.status == "complete", types=types, trials=len(told.trials))
+    course.did("verified", "verify", run)
+    after = lab.state()
+    differs = {name: sorted(set(before[name]) ^ set(after[name])) for name in before}
+    course.note("hosts", differs={name: lines for name, lines in differs.items() if lines})
+
+
+def main(folder: Path, ends_within_s: int) -> int:
+    """Rehearse; 1 where something is not as it should be."""
+    with Course(folder, ends_within_s=ends_within_s) as course:
+        with Trio(folder, course.note) as lab, course.commands():
+            happen(course, lab)
+        wrong = lacking(course.events)
+        course.note("ended", lacks=wrong)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(Path(sys.argv[1])))
+    in_own_namespaces()
+    raise SystemExit(
+        main(Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else ENDS_WITHIN_S)
+    )
