@@ -15,8 +15,8 @@ from bmwg.reports.render.facts import facts
 from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.render.page.first_page import following, measured, trust
 from bmwg.reports.render.page.report import PAGES, write_form, write_report
-from bmwg.reports.render.plots.headline_plot import _translated
 from bmwg.reports.render.sections.grades import read_judged
+from bmwg.reports.render.sections.guest import translated
 from bmwg.reports.store import RunStore, read_run
 
 MOST_WORDS = 8_000  # promised to readers
@@ -116,10 +116,12 @@ def test_a_record_that_is_hidden_or_of_another_form_leaves_its_words_out(tmp_pat
         ({}, False),
     ],
 )
-def test_no_answer_of_a_translated_machine_is_in_the_first_figure(
-    told: dict[str, object], apart: bool
+def test_what_ran_a_machine_is_found_wherever_a_deployment_tells_it(
+    tmp_path: Path, told: dict[str, object], apart: bool
 ) -> None:
-    assert _translated(told) is apart
+    with RunStore.create(tmp_path, "guests", header()) as store:
+        store.add_deployment("here", told)
+    assert translated(read_run(store.folder), "here") is apart
 
 
 def test_what_the_first_figure_shows_is_folded_on_the_page_and_open_in_text(folder: Path) -> None:
