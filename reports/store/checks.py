@@ -59,7 +59,7 @@ def check_kind_of_load(run: Mapping[str, Any], where: str) -> None:
 
 
 def _check_profile(profile: Mapping[str, Any], where: str) -> None:
-    if profile.get("schema") not in {kind.profile_format for kind in kinds.kinds().values()}:
+    if profile.get("schema") not in [kind.profile_format for kind in kinds.kinds().values()]:
         check_version(profile, "profile", where)
 
 

@@ -95,6 +95,7 @@ OWN = (
     "methodology/mlrsearch/stated.py",
     "reports/checker/trials.py",
     "reports/compare/frames_column.py",
+    "reports/compare/options.py",
     "reports/store/frame_codec.py",
     "reports/store/frame_trials.py",
     "reports/verify/frames_told.py",
