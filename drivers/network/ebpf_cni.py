@@ -78,6 +78,7 @@ def _add(config: Mapping[str, Any]) -> dict[str, JsonValue]:
         with _alone():
             held = _held(segment)
             _enter(held["members"], str(config.get("nic") or ""), host)
+            _accept(held["members"], accepts=True)
             _join(segment, held["members"])
     except BaseException:
         with contextlib.suppress(Exception):
@@ -101,6 +102,7 @@ def _delete(config: Mapping[str, Any]) -> None:
             else:
                 for member in held["members"].values():
                     libbpf.detach(member["number"])
+                _accept(held["members"], accepts=False)
                 _file(segment).unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             socket.if_nametoindex(host)
@@ -133,6 +135,12 @@ def _enter(members: dict[str, Any], nic: str, host: str) -> None:
     for name, peer in ((nic, 0), (host, 1)):
         if name and name not in members:
             members[name] = {"number": socket.if_nametoindex(name), "peer": peer}
+
+
+def _accept(members: Mapping[str, Any], *, accepts: bool) -> None:
+    """Have the NIC take frames for the pod's MAC too, or no longer."""
+    for name in (name for name, member in members.items() if not member["peer"]):
+        _ip(f"link set {name} promisc {'on' if accepts else 'off'}")
 
 
 def _join(segment: str, members: dict[str, Any]) -> None:

@@ -1,11 +1,13 @@
 """Joins interfaces of a node by a program at their tc ingress hooks; node functions.
 
 A segment has two members, such as a NIC and the node's end of a pod's veth pair; what enters by one leaves by
-the other. A segment with one member passes nothing on. All of it vanishes with the node's namespace.
+the other. A segment with one member passes nothing on. A NIC that is a member is promiscuous: its filter
+would drop frames for the pod's MAC, and questions of ND. All of it vanishes with the node's namespace.
 """
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +31,7 @@ class _State:
     program: int
     targets: int
     segments: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    promiscuous: dict[int, socket.socket] = field(default_factory=dict)  # NICs by number
 
 
 _states: list[_State] = []
@@ -76,6 +79,8 @@ def join(*, segment: str, nic: str, host: str, pid: int, interface: str) -> dict
                 number = index(kernel, name)
             members[name] = {"number": number, "peer": peer}
             members[name]["program_id"] = state.loaded.attach(state.program, number)
+            if not peer:
+                state.promiscuous[number] = interfaces.promiscuous(interface=name)
     _direct(state, members)
     view = attachment_view(netns=f"/proc/{pid}/ns/net", interface=interface)
     return {**view, "segment": standing(segment=segment)}
@@ -94,6 +99,8 @@ def leave(*, segment: str, host: str) -> None:
             for member in members.values():
                 state.loaded.erase(state.targets, _key(member["number"]))
                 libbpf.detach(member["number"])
+                if nic := state.promiscuous.pop(member["number"], None):
+                    nic.close()
             state.segments.pop(segment, None)
         else:
             _direct(state, members)

@@ -9,6 +9,8 @@ import contextlib
 import difflib
 import errno
 import os
+import socket
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,9 @@ from bmwg.methodology.errors import TestbedError
 
 LINK_HEADER_OCTETS = 14 + 4  # Ethernet header and FCS, which an interface's MTU does not count
 _IFF_PROMISC = 0x100
+# linux/if_packet.h, which the socket module has no names for
+_SOL_PACKET, _PACKET_ADD_MEMBERSHIP, _PACKET_MR_PROMISC = 263, 1, 1
+_MEMBERSHIP = struct.Struct("=iHH8s")
 
 
 @contextlib.contextmanager
@@ -93,6 +98,21 @@ def release(*, interface: str, mtu_octets: int = 0) -> None:
                 kernel.link("set", index=found[0], mtu=mtu_octets)
             kernel.link("set", index=found[0], flags=0, change=_IFF_PROMISC)
             kernel.link("set", index=found[0], xdp_fd=-1)
+
+
+def promiscuous(*, interface: str) -> socket.socket:
+    """Have the interface take frames for any MAC until the returned socket is closed, or its process ends.
+
+    The socket itself receives nothing. An interface that was promiscuous before stays so.
+    """
+    holder = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    try:
+        member = _MEMBERSHIP.pack(socket.if_nametoindex(interface), _PACKET_MR_PROMISC, 0, b"")
+        holder.setsockopt(_SOL_PACKET, _PACKET_ADD_MEMBERSHIP, member)
+    except BaseException:
+        holder.close()
+        raise
+    return holder
 
 
 def add_address(*, interface: str, address: str) -> None:

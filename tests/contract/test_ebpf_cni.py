@@ -80,6 +80,42 @@ def test_two_pods_are_joined_by_the_plugin_and_nothing_stays():
         assert links(node).keys() == before.keys()
 
 
+def promiscuity(node, interface):
+    """How many hold the interface promiscuous."""
+    words = ["nsenter", "-t", str(node.pid), "-n", "ip", "-d", "-j", "link", "show", "dev", interface]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)[0]["promiscuity"]
+
+
+@pytest.fixture
+def uplinked():
+    """A node with an interface nic0 that stands for its NIC, and a pod."""
+    if missing := ebpf_build.missing():
+        pytest.skip(f"{missing.what}: {missing.reason}")
+    with NamespaceNode("dut1") as node, NamespaceNode("pod0") as pod:
+        assert node.call_within(60.0, ebpf_node.probe) is None
+        node.call(interfaces.make_tap, interface="nic0")
+        yield node, pod
+
+
+def test_the_nic_takes_frames_for_the_pods_mac_while_the_driver_joins_them(uplinked):
+    node, pod = uplinked
+    ends = {"host": "bmwg0", "pid": pod.pid, "interface": "net0"}
+    node.call(ebpf_node.add_pair, **ends, addresses=["198.18.0.2/24"], mtu_octets=1500)
+    node.call(ebpf_node.join, **ends, segment="test", nic="nic0")
+    assert promiscuity(node, "nic0") == 1
+    node.call(ebpf_node.leave, segment="test", host="bmwg0")
+    assert promiscuity(node, "nic0") == 0
+
+
+def test_the_nic_takes_frames_for_the_pods_mac_while_the_plugin_joins_them(uplinked):
+    node, pod = uplinked
+    assert call(node, "ADD", pod, 0, nic="nic0")[0] == 0
+    assert promiscuity(node, "nic0") == 1
+    assert call(node, "DEL", pod, 0, nic="nic0")[0] == 0
+    assert promiscuity(node, "nic0") == 0
+
+
 def test_a_refusal_says_why_and_leaves_no_interface():
     if missing := ebpf_build.missing():
         pytest.skip(f"{missing.what}: {missing.reason}")
