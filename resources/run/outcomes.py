@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from bmwg.methodology.answers.throughput import NOT_QUALIFIED
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
@@ -10,6 +12,9 @@ from bmwg.reports.render.facts import ENVELOPE, LATENCY, short_words
 from bmwg.reports.render.plots.extent import measured_extent
 from bmwg.reports.render.sections.results import central, tail
 from bmwg.reports.render.text import plain
+
+# such as burst_interval.rfc2544_21.16: the benchmark, its document and section, and which of several it is
+_OF_A_DOCUMENT = re.compile(r"([a-z_]+)\.rfc(\d+)((?:_\d+)*)(?:\.(.+))?")
 
 
 def one_line(error: BaseException) -> str:
@@ -37,8 +42,18 @@ def _metric(metric: str) -> str:
     if metric == ENVELOPE:
         return "the tester alone"
     if searches.order(metric) is None:
-        return metric
+        return _words(metric)
     return f"throughput ({searches.document(metric)}, {searches.allowed(metric)})"
+
+
+def _words(metric: str) -> str:
+    """Put a metric's name into words; one that names no RFC stays as it is."""
+    named = _OF_A_DOCUMENT.fullmatch(metric)
+    if named is None:
+        return metric
+    name, number, section, which = named.groups(default="")
+    clause = " ".join(filter(None, (f"RFC {number}", section[1:].replace("_", "."))))
+    return " ".join(filter(None, (name.replace("_", " "), which.replace("_", " "), f"({clause})")))
 
 
 def said(outcome: Outcome) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ GUEST_BANNER = "guest"  # stands before everything else
 SIMULATED = "Simulated: no frame was sent. These are no measurements."
 FULL_TRIAL_S = 60.0  # rfc2544-24
 _CENTRES = ("", ".lossless", ".met", ".median", ".mean")  # the first that is there
+_AT_A_LOAD = re.compile(r"\.(\d+)fps")  # a loss ratio's name says the load, per port and direction
 _SCALES = {"bit/s": (1e6, "Mbit/s"), "octets/s": (1e6, "MB/s"), "flop/s": (1e9, "Gflop/s")}
 
 
@@ -43,7 +45,8 @@ class Central:
 
     `ends` are those of a median's interval, and `covers` how surely it does: then the number is that median.
     `unmet` is, of a search, the lowest load that did not meet the criteria: the truth lies between. `part`
-    names the figure where an answer has several of one rank: it is the first of them.
+    names the figure where an answer has several of one rank: it is the first of them. `within` says of how
+    many repetitions it is, or at which load where the answer has a figure for each of several.
     """
 
     number: float
@@ -78,10 +81,12 @@ def central_value(outcome: Outcome) -> Central | None:
             number=number, unit=unit_name, half=None, within=where, ends=ends, covers=covers.number
         )
     part = part.removeprefix(".")
+    load = _AT_A_LOAD.fullmatch(name)
     if half is None or half.unit != value.unit or name != ".mean":
         above = told.get(".unmet") if name == ".met" else None
         unmet = above.number / scale if above is not None else None
-        return Central(number=number, unit=unit_name, half=None, unmet=unmet, part=part)
+        at = f"at {whole(int(load[1]))} frames/s" if load else ""
+        return Central(number=number, unit=unit_name, half=None, within=at, unmet=unmet, part=part)
     return Central(
         number=number,
         unit=unit_name,
@@ -112,7 +117,7 @@ def central(outcome: Outcome) -> str:
         covers = f", {found.covers:.0%}" if found.covers < CONFIDENCE else ""
         return f"median {text} ({low} to {high}{covers}) {found.within}".rstrip()
     if found.half is None:
-        return text
+        return f"{text} {found.within}".rstrip()
     return f"{text} ± {quantity_text(found.half, found.unit)} {found.within}".rstrip()
 
 

@@ -50,3 +50,23 @@ def test_why_the_tester_could_not_be_qualified_is_told_once():
     assert answer_line(one).endswith("could not be qualified for this traffic (see wire 64)")
     untried = unqualified(NARROW.cell, None, outcome_id="x", metric=METRIC)
     assert answer_line(untried).endswith("for this traffic: it was not tried")
+
+
+def test_a_frame_loss_ratio_is_told_with_its_load():
+    """RFC 2544 26.3: the first of the ladder's loads."""
+    metric = "frame_loss_ratio.rfc2544_26_3"
+    rungs = {831_963: 0.434, 748_766: 0.365}
+    values = tuple(
+        Quantity(metric=f"{metric}.{load}fps", number=ratio, unit="1") for load, ratio in rungs.items()
+    )
+    one = replace(NARROW, metric=metric, values=values, lower=None, upper=None)
+    said = answer_line(one).replace("\u00a0", " ")
+    assert said == "pvp bridge 64: frame loss ratio (RFC 2544 26.3) 43.4 % at 831,963 frames/s"
+
+
+def test_a_metric_of_a_document_is_told_in_words_with_its_section():
+    metric = "burst_interval.rfc2544_21.16"
+    value = Quantity(metric=metric, number=30_730, unit="ns")
+    one = replace(NARROW, metric=metric, values=(value,), lower=None, upper=None)
+    said = answer_line(one).replace("\u00a0", " ")
+    assert said == "pvp bridge 64: burst interval 16 (RFC 2544 21) 30.73 µs"
