@@ -68,8 +68,13 @@ def prepare(root: Path, cache: Path = CACHE) -> Path:
         }
         with NamespaceNode("cloud", keep=[cache]) as node:
             node.call(interfaces.add_address, interface="lo", address=f"{settings.SERVICE_ADDRESS}/32")
-            deadline = {"deadline_s": _PREPARE_DEADLINE_S + 30, "within_s": _PREPARE_DEADLINE_S}
-            steps = node.call(cloud_node.start, work=str(work), given=given, **deadline)
+            steps = node.call_within(
+                _PREPARE_DEADLINE_S + 30,
+                cloud_node.start,
+                work=str(work),
+                given=given,
+                within_s=_PREPARE_DEADLINE_S,
+            )
         for step in steps:
             print(f"      {step['took_s']:6.1f} s  {step['step']}")
         shutil.rmtree(work / "logs")
