@@ -376,7 +376,7 @@ def at_other_loads(first: Sequence[int], second: Sequence[int]) -> str:
     loads = median(first), median(second)
     if abs(loads[1] / loads[0] - 1) <= SAME_LOAD_RATIO:
         return ""
-    return f"{loads[0]:.0f} and {loads[1]:.0f} {FRAMES_PER_S}"
+    return f"{loads[0]:,.0f} and {loads[1]:,.0f} {FRAMES_PER_S}"
 
 
 def loads_of(run: Run, outcome: Outcome) -> list[int]:

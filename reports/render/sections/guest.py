@@ -124,12 +124,13 @@ def marks_of(
     stood: Callable[[Outcome], Collection[str | None]],
 ) -> dict[str, str]:
     """Return the same of answers by what their deployments recorded; `stood` names those of an answer."""
-    apart = {name: found for name, told in deployments.items() if (found := _of_deployment(told)) - {_KVM}}
+    apart = {name: by for name, told in deployments.items() if (by := _of_deployment(told)) - {_KVM}}
     found = {}
     for outcome in outcomes if apart else ():
-        if outcome.type is OutcomeType.MEASURED:
-            if by := sorted({_named(apart[name]) for name in stood(outcome) if name in apart}):
-                found[outcome.outcome_id] = f"machine under {'/'.join(by)}: {_NO_RATE}"
+        if outcome.type is not OutcomeType.MEASURED:
+            continue
+        if names := sorted({_named(apart[name]) for name in stood(outcome) if name in apart}):
+            found[outcome.outcome_id] = f"machine under {'/'.join(names)}: {_NO_RATE}"
     return found
 
 

@@ -81,7 +81,7 @@ def test_a_burst_is_no_load_of_which_power_is_told(tmp_path: Path) -> None:
             cell_id=one.cell_id,
             deployment_id="pvp-bridge",
             metric="back_to_back",
-            test_id="T",
+            test_id="CN-TPUT-PVP",
             phase="burst",
             result=replace(made, spec=replace(made.spec, burst=True)),
             validity=Validity.VALID,
