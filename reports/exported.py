@@ -29,7 +29,10 @@ def as_data(run: OpenedRun) -> dict[str, Any]:
         "simulated": run.simulated,
         "indicative": run.indicative,
         "started_at": run.started_at,
-        "answers": [asdict(answer) | {"trials": list(answer.trials)} for answer in run.answers],
+        "answers": [
+            asdict(answer) | {"remarks": list(answer.remarks), "trials": list(answer.trials)}
+            for answer in run.answers
+        ],
     }
 
 
@@ -44,7 +47,10 @@ def as_csv(run: OpenedRun) -> str:
     rows.writerow(["run_id", "simulated", "indicative", *names])
     head = [run.run_id, str(run.simulated).lower(), str(run.indicative).lower()]
     for answer in run.answers:
-        told = asdict(answer) | {"trials": " ".join(map(str, answer.trials))}
+        told = asdict(answer) | {
+            "remarks": "; ".join(answer.remarks),
+            "trials": " ".join(map(str, answer.trials)),
+        }
         rows.writerow([*head, *(told[name] for name in names)])
     return stream.getvalue()
 
@@ -94,6 +100,8 @@ def _figures(answer: Answer) -> Iterator[tuple[str, str]]:
             yield name, str(told[name])
     if answer.reason and answer.type not in (OutcomeType.INVALID, *_SKIPPED):  # whose elements say it
         yield "reason", answer.reason
+    if answer.remarks:
+        yield "remarks", "; ".join(answer.remarks)
 
 
 def _properties(told: dict[str, str]) -> ElementTree.Element:

@@ -16,7 +16,6 @@ from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.reports import rooms
 from bmwg.reports.render.facts import Facts, facts
 from bmwg.reports.render.plots.extent import extent
-from bmwg.reports.render.sections import guest
 from bmwg.reports.store import Run, read_run
 
 if TYPE_CHECKING:
@@ -30,7 +29,8 @@ class Answer:
     """One metric of one cell. `number` (in `unit`) is None unless `type` is `measured`.
 
     `reason` says why there is none, or what a number is worth: what may bound it beside the device (`tester
-    limited`), or that a translated machine made it.
+    limited`), or that a translated machine made it. `remarks` have to be read with the answer, such as that a
+    percentile is of the frames that came where more were lost than lie beyond it.
 
     `low_fps` and `high_fps` are the interval that a search found, frames/s per port and direction, as report
     and console have it: up to `low_fps` it holds, at `high_fps` it no longer does.
@@ -45,6 +45,7 @@ class Answer:
     low_fps: int | None
     high_fps: int | None
     reason: str
+    remarks: tuple[str, ...]
     load: str
     cell_id: str
     path: str
@@ -60,7 +61,8 @@ class Answer:
 class Trial:
     """One trial of frames. Counts are frames over all directions; `load_fps` is per port and direction.
 
-    `validity` is `valid`, or what made its procedure fail; `at` is when it began, UTC.
+    `duration_s` is how long frames were to be sent at that load. `validity` is `valid`, or what made its
+    procedure fail; `at` is when it was recorded, UTC: right after its end.
     """
 
     seq: int
@@ -158,13 +160,11 @@ def opened(run: Run) -> OpenedRun:
 
 def _answers(run: Run, told: Facts) -> Iterator[Answer]:
     searched = {found.outcome_id for first in told.of_search() for found in (first, *told.beside(first))}
-    marks, in_guest = rooms.marks(run), guest.mark_of_run(run)
+    marks = rooms.every_mark(run)
     for outcome in run.outcomes:
         bounded = outcome.cell.kind == FRAMES and (outcome.lower or outcome.upper)
         ends = extent(told, outcome) if bounded or outcome.outcome_id in searched else None
-        mark = marks.get(outcome.outcome_id, "")
-        if outcome.type is OutcomeType.MEASURED:
-            mark = ", ".join(filter(None, (mark, in_guest)))
+        reason = "; ".join(filter(None, (outcome.reason, marks.get(outcome.outcome_id))))
         for metric, number, unit in _values(outcome):
             yield Answer(
                 test_id=outcome.outcome_id.partition(":")[0],
@@ -174,7 +174,8 @@ def _answers(run: Run, told: Facts) -> Iterator[Answer]:
                 unit=unit,
                 low_fps=ends.lowest_fps if ends else None,
                 high_fps=ends.high_fps if ends else None,
-                reason=outcome.reason or mark,
+                reason=reason,
+                remarks=outcome.quality,
                 load=outcome.cell.kind,
                 cell_id=outcome.cell.cell_id,
                 path=outcome.cell.path,

@@ -13,7 +13,7 @@ from typing import Any
 
 from bmwg.methodology import offers
 from bmwg.methodology.kinds import registry
-from bmwg.methodology.records import Outcome
+from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding, Rule
 from bmwg.reports.render.blocks import Block
@@ -84,21 +84,49 @@ def marks(run: Run) -> dict[str, str]:
 
     Those of rooms, and that a translated machine made the number.
     """
-    found = guest.marks(run)
-    for room in _of_run(run):
-        for outcome_id, words in room.marks(run.outcomes, run.of_load(room.kind).profile).items():
-            found[outcome_id] = ", ".join(filter(None, (words, found.get(outcome_id))))
-    return found
+    each = (room.marks(run.outcomes, run.of_load(room.kind).profile) for room in _of_run(run))
+    return _joined(*each, guest.marks(run))
+
+
+def every_mark(run: Run) -> dict[str, str]:
+    """Return the same, and of each number of a run inside a translated guest that it is of one.
+
+    It is for forms that have no banner, or put numbers of several runs together.
+    """
+    return _joined(marks(run), _of_guest(run.drivers, run.outcomes))
 
 
 def marks_in(evidence: Evidence) -> dict[str, str]:
     """Return the same of a run that was read for judging; nothing of a profile that nobody can plan by."""
-    found: dict[str, str] = {}
+    if evidence.run is None:
+        return {}
+    each = []
     for room in _among(evidence.loads):
         mine = evidence.of_load(room.kind)
         kind = registry.kinds().get(room.kind)
         if mine.run is not None and kind is not None and not kind.wrong_profile(mine.run["profile"]):
-            found |= room.marks(mine.outcomes, mine.run["profile"])
+            each.append(room.marks(mine.outcomes, mine.run["profile"]))
+    by_seq = {line.seq: line.deployment_id for line in evidence.lines}
+    of_machines = guest.marks_of(
+        (evidence.platform or {}).get("deployments", {}),
+        evidence.outcomes,
+        lambda outcome: {by_seq.get(seq) for seq in outcome.trials},
+    )
+    return _joined(*each, of_machines, _of_guest(evidence.run["drivers"], evidence.outcomes))
+
+
+def _of_guest(drivers: Iterable[Mapping[str, Any]], outcomes: Sequence[Outcome]) -> dict[str, str]:
+    words = guest.mark_of_run(drivers)
+    measured = (one.outcome_id for one in outcomes if words and one.type is OutcomeType.MEASURED)
+    return dict.fromkeys(measured, words)
+
+
+def _joined(*told: Mapping[str, str]) -> dict[str, str]:
+    """Return all words of each answer, those of the first before the others."""
+    found: dict[str, str] = {}
+    for marked in told:
+        for outcome_id, words in marked.items():
+            found[outcome_id] = ", ".join(filter(None, (found.get(outcome_id), words)))
     return found
 
 

@@ -148,8 +148,8 @@ def _tcp(end: Mapping[str, Any]) -> dict[str, Any]:
 def _udp(end: Mapping[str, Any], spec: StreamsSpec) -> dict[str, Any]:
     """Datagrams that arrived are those that the receiver itself counted the octets of.
 
-    `lost_packets` are gaps in what it saw: datagrams that were still on their way when it stopped, or lost
-    after the last that it saw, are no gap.
+    `lost_packets` are gaps in what it saw, and missing: datagrams that were still on their way or unread
+    when it stopped, or lost after the last that it saw, are no gap. It is below 0 where some came twice.
     """
     sent, octets = count(end["sum_sent"]["packets"]), count(end["sum_received"]["bytes"])
     received, rest = divmod(octets, spec.message_octets)
@@ -159,6 +159,7 @@ def _udp(end: Mapping[str, Any], spec: StreamsSpec) -> dict[str, Any]:
         "sent_messages": sent,
         "received_messages": received,
         "reordered_messages": sum(count(stream["udp"]["out_of_order"]) for stream in end["streams"]),
+        "missing_messages": sum(count(max(0, stream["udp"]["lost_packets"])) for stream in end["streams"]),
         "sent_octets": sent * spec.message_octets,
         "received_octets": octets,
         "elapsed_ns": _nanoseconds(end["sum_received"]["seconds"]),

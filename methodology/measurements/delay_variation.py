@@ -17,6 +17,7 @@ from bmwg.methodology.benchmarks.delay_variation import (
     StreamsGoal,
 )
 from bmwg.methodology.matrix import SPEED, Place
+from bmwg.methodology.measurements.latency import timed_streams
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, between_two, settings
 from bmwg.methodology.measurements.remarks import held_to_load, load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
@@ -51,7 +52,7 @@ class Pdv(OneMetric):
         if lacks := without_plain_load(asked.cell, asked.throughput, asked.outcome_id, PDV_METRIC):
             return Answered(outcomes=(lacks,))
         goal = _goal(asked.profile, asked.cell, asked.load_fps)
-        ended = asked.run(delay_variation.procedure(goal))
+        ended = timed_streams(asked, goal)
         outcome = delay_variation.pdv_outcome(
             ended, goal, asked.cell, outcome_id=asked.outcome_id, remarks=load_remark(asked.throughput)
         )

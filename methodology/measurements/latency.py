@@ -13,6 +13,9 @@ from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, One
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
+from bmwg.methodology.search.stepwise import Run
+from bmwg.methodology.trial.capabilities import Capability, LackingError
+from bmwg.methodology.trial.judging import JudgedTrial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,7 @@ class AllFramesLatency(OneMetric):
             streams=profile.latency.streams,
             max_repeats=profile.policy.max_repeats,
         )
-        ended = asked.run(delay_variation.procedure(goal))
+        ended = timed_streams(asked, goal)
         outcome = latency.outcome(
             ended,
             goal.spec,
@@ -65,6 +68,15 @@ class AllFramesLatency(OneMetric):
         if cell.qualifies_tester and outcome.type is OutcomeType.MEASURED:
             return _with_floors(asked, goal, outcome)
         return Answered(outcomes=(outcome,), error=ended.error)
+
+
+def timed_streams(asked: Asked, goal: StreamsGoal) -> Run[tuple[JudgedTrial, ...]]:
+    """Send streams whose frames all have a latency; none by a tester that has no distribution of these."""
+    try:
+        asked.refuse(goal.spec, Capability.LATENCY)
+    except LackingError as error:
+        return Run(trials=(), reason=error.what, error=error)
+    return asked.run(delay_variation.procedure(goal))
 
 
 def _with_floors(asked: Asked, goal: StreamsGoal, outcome: Outcome) -> Answered:

@@ -25,7 +25,8 @@ class Asked:
     which the tester is qualified for this traffic (None while it is being qualified). `throughput` is the
     standing outcome of the same cell, for a measurement that needs one. `medium_fps` is the medium's
     theoretical rate for this traffic (None: it has none). `refuse` raises LackingError where the tester
-    cannot do a trial: for a measurement whose first trial would not tell. `forget` waits until a switch has
+    cannot do a trial, or has not what else is named: for a measurement whose first trial would not tell.
+    `forget` waits until a switch has
     forgotten all addresses.
     """
 
@@ -37,7 +38,7 @@ class Asked:
     envelope_fps: int | None = None
     throughput: Outcome | None = None
     medium_fps: int | None = None
-    refuse: Callable[[TrialSpec], None] = lambda spec: None
+    refuse: Callable[..., None] = lambda spec, *also: None
     forget: Callable[[], None] = lambda: None
 
     @property

@@ -65,9 +65,14 @@ def needed(spec: TrialSpec) -> frozenset[Capability]:
     return frozenset(capability for capability, wanted in asked.items() if wanted)
 
 
-def refuse_beyond(spec: TrialSpec, able: Collection[Capability], tester: str) -> None:
-    """Raise LackingError CAP-01 when a trial asks for more than the tester can do; `tester` is its name."""
-    lacking = sorted(needed(spec) - set(able))
+def refuse_beyond(
+    spec: TrialSpec, able: Collection[Capability], tester: str, also: Collection[Capability] = ()
+) -> None:
+    """Raise LackingError CAP-01 when a trial asks for more than the tester can do; `tester` is its name.
+
+    `also` is what the answer takes of the trial, and its spec does not say.
+    """
+    lacking = sorted((needed(spec) | set(also)) - set(able))
     if lacking:
         raise LackingError(
             "CAP-01",

@@ -131,6 +131,11 @@ class Evidence:
         return {seq: stamp for (seq, _), stamp in zip(ended, stamps, strict=False)}
 
     @cached_property
+    def by_seq(self) -> Mapping[int, Trial]:
+        """The trials of frames by their numbers, which are those of their lines."""
+        return {trial.trial.seq: trial for trial in self.trials}
+
+    @cached_property
     def lines(self) -> tuple[Line, ...]:
         """What all lines of the journal have, of every kind of load, in order."""
         frames = (

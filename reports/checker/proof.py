@@ -41,8 +41,8 @@ def _tester(scope: Scope) -> Mapping[str, Any]:
 
 def numbered(scope: Scope, seqs: Iterable[int]) -> list[Trial]:
     """Return the trials of these sequence numbers, each once and in order; what has no trial is left out."""
-    trials = scope.evidence.trials  # a trial's number is that of its line
-    return [trials[seq - 1] for seq in sorted(set(seqs)) if 0 < seq <= len(trials)]
+    by_seq = scope.evidence.by_seq  # lines of other kinds of load stand between those of frames
+    return [by_seq[seq] for seq in sorted(set(seqs)) if seq in by_seq]
 
 
 def taken(scope: Scope, outcome: Outcome) -> list[Trial]:

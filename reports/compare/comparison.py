@@ -299,9 +299,8 @@ def _why_not(first: str, second: str, pair: Mapping[str, Sample]) -> str:
     counts = [len(pair[name].numbers) for name in (first, second)]
     if least_p(*counts) > ALPHA:
         return f"too few repeats ({counts[0]} and {counts[1]}; 4 and 4 are the least of equal numbers)"
-    loads = [median(sample.loads_fps) for sample in pair.values() if sample.loads_fps]
-    if len(loads) == 2 and abs(loads[1] / loads[0] - 1) > SAME_LOAD_RATIO:
-        return f"taken at different loads ({loads[0]:.0f} and {loads[1]:.0f} {FRAMES_PER_S})"
+    if apart := at_other_loads(*(pair[name].loads_fps for name in (first, second))):
+        return f"taken at different loads ({apart})"
     if any(number <= 0 for sample in pair.values() for number in sample.numbers):
         return "a number that is not above 0"
     return ""
@@ -325,7 +324,7 @@ def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
     """Return what a side has, by headline metric and cell id."""
     found: dict[tuple[str, str], _Gathered] = {}
     for run in runs:
-        marks = rooms.marks(run)
+        marks = rooms.every_mark(run)
         for outcome in run.outcomes:
             for metric in headline_of(outcome):
                 entry = found.setdefault((metric, outcome.cell.cell_id), _Gathered(cell=outcome.cell))
@@ -335,7 +334,7 @@ def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
                 else:
                     entry.unit = value.unit
                     entry.numbers.append(float(value.number))
-                    entry.loads_fps += _loads(run, outcome)
+                    entry.loads_fps += loads_of(run, outcome)
                     entry.marks += filter(None, [marks.get(outcome.outcome_id)])
                     if is_wide(outcome) and (ends := interval(outcome)) is not None:
                         entry.wide_ends.append(float(ends[1]))
@@ -370,7 +369,17 @@ def _sample(found: _Gathered | None, runs: Sequence[Run]) -> Sample:
     )
 
 
-def _loads(run: Run, outcome: Outcome) -> list[int]:
+def at_other_loads(first: Sequence[int], second: Sequence[int]) -> str:
+    """Return the medians of two sides' loads in words, where they are further apart than latencies may be."""
+    if not first or not second:
+        return ""
+    loads = median(first), median(second)
+    if abs(loads[1] / loads[0] - 1) <= SAME_LOAD_RATIO:
+        return ""
+    return f"{loads[0]:,.0f} and {loads[1]:,.0f} {FRAMES_PER_S}"
+
+
+def loads_of(run: Run, outcome: Outcome) -> list[int]:
     """Return the load of a latency, that of its first stream: the wire's is told at other loads as well."""
     if not outcome.metric.startswith("latency."):
         return []

@@ -9,7 +9,7 @@ one states no interval, or gave no plain number, nothing can be told. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import NormalDist
 
@@ -24,6 +24,7 @@ ALPHA = (
 )
 LEAST_SHARE = 0.5  # choice: of the first run's figures that must be held against one, or nothing is told
 DEPLOYED_RATIO = 0.05  # choice, docs/adr/0488: of a figure; other deployments may differ by it
+_SAME_TIME_RATIO = 0.01  # choice: of how long trials are to last, as of their loads
 _MEAN, _HALF = ".mean", ".half_width_95"
 _REPETITIONS = "repetitions"
 
@@ -42,6 +43,8 @@ class Stated:
 
     `by_chance` is whether the interval is one of confidence, so that it misses the truth now and then.
     `within` is whether it is of fewer deployments than repetitions, so that it does not know how they differ.
+    `duration_s` is how long its longest trial was to last; None where trials have no such time. `mark` is
+    what may bound the figure beside the device (`rooms.marks_in`); empty for nothing.
     """
 
     ends: tuple[float, float] | None
@@ -49,6 +52,8 @@ class Stated:
     by_chance: bool = False
     within: bool = False
     load_fps: int | None = None
+    duration_s: float | None = None
+    mark: str = ""
     why: str = ""
 
     def deployed(self, factor: float) -> tuple[float, float] | None:
@@ -90,18 +95,26 @@ class Reproduced:
 
 
 def stated_by(
-    outcomes: Sequence[Outcome], loads: Mapping[str, int] | None = None
+    outcomes: Sequence[Outcome],
+    loads: Mapping[str, int] | None = None,
+    durations: Mapping[str, float] | None = None,
+    marks: Mapping[str, str] | None = None,
 ) -> dict[tuple[str, str], Stated]:
     """Return what a run states of devices, by metric and cell id; of the tester alone there is nothing.
 
-    `loads` gives the load of an outcome's latencies by outcome id.
+    By outcome id, `loads` gives the load of an outcome's latencies, `durations` the time of its longest
+    trial, `marks` what stands beside its figures.
     """
     found: dict[tuple[str, str], Stated] = {}
     for outcome in outcomes:
         if outcome.cell.path != WIRE:
-            load = (loads or {}).get(outcome.outcome_id)
+            name = outcome.outcome_id
             for metric in headline_of(outcome):
-                found[metric, outcome.cell.cell_id] = _stated(outcome, metric, load)
+                found[metric, outcome.cell.cell_id] = replace(
+                    _stated(outcome, metric, (loads or {}).get(name)),
+                    duration_s=(durations or {}).get(name),
+                    mark=(marks or {}).get(name, ""),
+                )
     return found
 
 
@@ -132,6 +145,8 @@ def _held(key: tuple[str, str], first: Stated, second: Stated | None, factor: fl
         why = "; ".join(dict.fromkeys(stated.why for stated in (first, second) if stated.why))
     elif first.unit != second.unit:
         why = f"units {first.unit} and {second.unit}"
+    elif _other_times(first, second):
+        why = f"by trials of {first.duration_s:g} and {second.duration_s:g} s"
     elif first.load_fps and second.load_fps and abs(second.load_fps / first.load_fps - 1) > SAME_LOAD_RATIO:
         why = f"taken at different loads, {first.load_fps} and {second.load_fps} {FRAMES_PER_S}"
     else:
@@ -140,6 +155,14 @@ def _held(key: tuple[str, str], first: Stated, second: Stated | None, factor: fl
             agreement = Agreement.CANNOT_TELL
             why = f"too few deployments: they may differ by {DEPLOYED_RATIO:.0%} each"
     return Held(metric=metric, cell_id=cell_id, first=first, second=second, agreement=agreement, why=why)
+
+
+def _other_times(first: Stated, second: Stated) -> bool:
+    """Whether the trials lasted so differently that they are of two procedures: short ones forgive more."""
+    if first.duration_s is None or second.duration_s is None:
+        return False
+    short, long = sorted((first.duration_s, second.duration_s))
+    return long > short * (1 + _SAME_TIME_RATIO)
 
 
 def _apart(one: tuple[float, float] | None, other: tuple[float, float] | None) -> bool:

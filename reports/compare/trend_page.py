@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from bmwg.reports.compare.statistics import METHOD
-from bmwg.reports.compare.trend import NEWEST, Point, Series, Trend
+from bmwg.reports.compare.trend import NEWEST, Change, Point, Series, Trend
 from bmwg.reports.render.blocks import Block, Figure, banner, paragraph, table, title
 from bmwg.reports.render.facts import cell_words
 from bmwg.reports.render.plots.drawing import INK, MARKERS, SERIES, Plot, draw_plot
@@ -45,10 +45,13 @@ def verdict(made: Sequence[Trend], newest: int = NEWEST) -> str:
     among = f"among the newest {newest} runs"
     silent = sum(one.silent > 0 for one in series)
     told = f" {silent} have no plain number from the newest run that asked for one." if silent else ""
+    apart = sum(bool(one.not_judged(newest)) for one in series)
+    told += f" Of {apart} more nobody can tell: which way is worse, or at which load." if apart else ""
+    count = len(series) - apart
     return (
-        f"{len(worse)} of {len(series)} series became worse by more than their width {among}.{told}"
+        f"{len(worse)} of {count} series became worse by more than their width {among}.{told}"
         if worse
-        else f"None of {len(series)} series became worse by more than its width {among}.{told}"
+        else f"None of {count} series became worse by more than its width {among}.{told}"
     )
 
 
@@ -80,6 +83,7 @@ def _row(one: Series, newest: int) -> list[str]:
     said = NONE
     if last is not None:
         said = _signed(last.ratio) + (", worse" if one.worsened(newest) else "")
+        said += f", at different loads ({last.unlike})" if last.unlike else ""
     return [
         cell_words(one.cell),
         one.metric,
@@ -95,8 +99,7 @@ def _row(one: Series, newest: int) -> list[str]:
 def _changes(one: Series) -> Iterator[Block]:
     yield from title(f"Jumps of {_title(one)}", 2)
     rows = []
-    levels = list(_levels(one))
-    for (before, after), change in zip(pairwise(levels), one.changes, strict=True):
+    for (before, after), change in zip(pairwise(one.parts), one.changes, strict=True):
         fields = ", ".join(field.path for field in change.fields[:_FIELDS]) or "none"
         more = f", and {len(change.fields) - _FIELDS} more" if len(change.fields) > _FIELDS else ""
         rows.append(
@@ -106,7 +109,7 @@ def _changes(one: Series) -> Iterator[Block]:
                 f" {quantity_text(change.after, one.unit)}{_beside(after)}",
                 _signed(change.ratio),
                 percent(change.width, 2),
-                ("yes" if change.worse else "no") if one.judged else "not known",
+                _worse(one, change),
                 fields + more,
             ]
         )
@@ -121,10 +124,10 @@ def _changes(one: Series) -> Iterator[Block]:
     yield from table(head, rows)
 
 
-def _levels(one: Series) -> Iterator[Sequence[Point]]:
-    """Yield the numbers of each level, oldest first."""
-    jumps = (len(one.points) - change.newest for change in one.changes)
-    yield from (one.points[begin:end] for begin, end in pairwise([0, *jumps, len(one.points)]))
+def _worse(one: Series, change: Change) -> str:
+    if change.unlike:
+        return f"not known: taken at different loads ({change.unlike})"
+    return ("yes" if change.worse else "no") if one.judged else "not known"
 
 
 def _beside(points: Sequence[Point]) -> str:

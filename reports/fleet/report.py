@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.records import OutcomeType, Quantity
 from bmwg.reports import rooms
 from bmwg.reports.compare.calibrations import AGREE, name_of
+from bmwg.reports.compare.comparison import loads_of
 from bmwg.reports.fleet.attempts import read_anywhere
 from bmwg.reports.fleet.kept import Verified
 from bmwg.reports.fleet.union import Union, grades_of, verdicts_of
@@ -20,7 +21,7 @@ from bmwg.reports.store import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """The same metric on the same cell, measured on two testbeds. `ratio` is the larger to the smaller."""
+    """The same figure of the same cell, measured on two testbeds. `ratio` is the larger to the smaller."""
 
     metric: str
     cell_id: str
@@ -95,16 +96,19 @@ def _shards(union: Union, made: Mapping[int, Verified]) -> list[Block]:
 
 
 def comparisons(runs: Mapping[int, Run]) -> Iterator[Compared]:
-    """Yield what was measured on several testbeds: each pair of them, each metric on each cell once."""
-    found: dict[tuple[str, str], dict[str, Outcome]] = {}
+    """Yield what was measured on several testbeds: each pair of them, the first figure of each answer once.
+
+    Latencies are left out: each run takes them at a load of its own.
+    """
+    found: dict[tuple[str, str], dict[str, Quantity]] = {}
     for _, run in sorted(runs.items()):
         for outcome in run.outcomes:
-            if outcome.type is OutcomeType.MEASURED:
-                beds = found.setdefault((outcome.metric, outcome.cell.cell_id), {})
-                beds.setdefault(name_of(run), outcome)
+            if outcome.type is OutcomeType.MEASURED and not loads_of(run, outcome):
+                beds = found.setdefault((outcome.values[0].metric, outcome.cell.cell_id), {})
+                beds.setdefault(name_of(run), outcome.values[0])
     for (metric, cell_id), beds in found.items():
         for (first, one), (second, other) in combinations(sorted(beds.items()), 2):
-            numbers = (float(one.values[0].number), float(other.values[0].number))
+            numbers = (float(one.number), float(other.number))
             if min(numbers) > 0:
                 yield Compared(
                     metric=metric,
@@ -112,7 +116,7 @@ def comparisons(runs: Mapping[int, Run]) -> Iterator[Compared]:
                     first=first,
                     second=second,
                     numbers=numbers,
-                    unit=one.values[0].unit,
+                    unit=one.unit,
                     ratio=max(numbers) / min(numbers),
                 )
 

@@ -115,14 +115,24 @@ def compare_page(one: Entry, other: Entry) -> list[Block]:
     found = reproduce(first.stated, second.stated)
     lines += paragraph(f"All in all: {found.agreement.value}, {found.why}.")
     rows = [
-        [held.metric, held.cell_id, _ends(held.first), _ends(held.second), held.agreement.value]
+        [
+            held.metric,
+            held.cell_id,
+            _ends(held.first),
+            _ends(held.second),
+            held.agreement.value,
+            held.why or NONE,
+        ]
         for held in found.held
     ]
-    return [*lines, *table(["metric", "cell", "A", "B", ""], rows)]
+    return [*lines, *table(["metric", "cell", "A", "B", "", "why"], rows)]
 
 
 def _ends(one: Stated) -> str:
-    return f"{one.ends[0]:,.6g} to {one.ends[1]:,.6g} {one.unit}" if one.ends else one.why or NONE
+    if one.ends is None:
+        return one.why or NONE
+    mark = f"{one.mark}: " if one.mark else ""
+    return f"{mark}{one.ends[0]:,.10g} to {one.ends[1]:,.10g} {one.unit}"
 
 
 def _page(blocks: list[Block], name: str) -> bytes:

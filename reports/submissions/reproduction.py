@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.reports import rooms
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.compare.reproduce import Agreement, Reproduced, Stated, reproduce, stated_by
@@ -65,13 +66,22 @@ def digests(evidence: Evidence) -> frozenset[str]:
 
 def stated(evidence: Evidence) -> dict[tuple[str, str], Stated]:
     """Return what a run states of devices."""
-    by_seq = {trial.trial.seq: trial.trial.result.spec.load_fps for trial in evidence.trials}
+    specs = {trial.trial.seq: trial.trial.result.spec for trial in evidence.trials}
     loads = {
-        outcome.outcome_id: by_seq[outcome.trials[0]]
+        outcome.outcome_id: specs[outcome.trials[0]].load_fps
         for outcome in evidence.outcomes
-        if outcome.trials and outcome.trials[0] in by_seq
+        if outcome.trials and outcome.trials[0] in specs
     }
-    return stated_by(evidence.outcomes, loads)
+    times_s: dict[int, float] = {seq: spec.duration_s for seq, spec in specs.items()}
+    for execution in evidence.executions:
+        if (time_s := execution.body.spec.get("duration_s")) is not None:
+            times_s[execution.seq] = time_s
+    durations = {
+        outcome.outcome_id: max(mine)
+        for outcome in evidence.outcomes
+        if (mine := [times_s[seq] for seq in outcome.trials if seq in times_s])
+    }
+    return stated_by(evidence.outcomes, loads, durations, rooms.marks_in(evidence))
 
 
 def shared(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -93,7 +93,11 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
             low_fps="up to this load it holds, frames/s per port and direction",
             high_fps="at this load it no longer does",
         ),
-        *_columns(Holds.TEXT, reason="why there is no plain number"),
+        *_columns(
+            Holds.TEXT,
+            reason="why there is no plain number, or what may bound one beside the device",
+            remarks="what has to be read with the answer",
+        ),
         *_columns(
             Holds.NAME,
             load="kind of load",
@@ -120,12 +124,12 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
             validity="valid, or what made its procedure fail",
         ),
         *_columns(Holds.TEXT, reason="why it is not valid"),
-        *_columns(Holds.TIME, at="when it began, UTC"),
+        *_columns(Holds.TIME, at="when it was recorded, right after its end, UTC"),
         *_columns(
             Holds.COUNT,
             load_fps="frames/s per port and direction; this and what counts frames is null for other loads",
         ),
-        *_columns(Holds.NUMBER, duration_s="how long frames were sent, seconds"),
+        *_columns(Holds.NUMBER, duration_s="how long frames were to be sent at that load, seconds"),
         *_columns(
             Holds.COUNT,
             frame_octets="size of frames",

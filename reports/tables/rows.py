@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.records import FRAMES, Direction
-from bmwg.reports.opened import Fact, OpenedRun, opened
+from bmwg.reports.opened import Answer, Fact, OpenedRun, opened
 from bmwg.reports.store import Run, read_run
 from bmwg.reports.store.read import RUN_FILE, load_document
 
@@ -50,7 +50,7 @@ def add_rows(folder: Path, add: Add) -> Run:
     bound = {"run_id": run.run_id, "journal_sha256": run.journal_hash}
     kind = {"simulated": told.simulated, "indicative": told.indicative}
     if told.answers:
-        add("outcomes", _rows([bound | kind | asdict(answer) for answer in told.answers]))
+        add("outcomes", _rows([bound | kind | _answer(answer) for answer in told.answers]))
     if told.facts:
         add("facts", _rows([bound | _fact(fact) for fact in told.facts]))
     return run
@@ -85,6 +85,10 @@ def _run(run: Run, told: OpenedRun) -> dict[str, Any]:
 
 def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None) if text else None
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    return asdict(answer) | {"remarks": "; ".join(answer.remarks)}
 
 
 def _fact(fact: Fact) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A generator that speaks the Open Traffic Generator API (OTG) as a TrafficDriver, by way of snappi.
 
-What an implementation can do is asked of it, not assumed: its versions, and whether it takes latency.
+Its versions are asked of an implementation. Latency is not: OTG has minimum, mean and maximum of it alone.
 Ids: OTG-01 snappi is not there, OTG-02 options, OTG-03 not reached, OTG-04 refused, OTG-05 a trial beyond it,
 OTG-06 no ports.
 """
@@ -23,7 +23,6 @@ from bmwg.methodology.answers.latency import STORE_AND_FORWARD
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import Direction, FrameFormat, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.trial.capabilities import Capability, refuse_beyond
-from bmwg.methodology.trial.frame_times import LatencyHistogram
 from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS
 
 REPLY_S = 3.0
@@ -88,7 +87,6 @@ class OtgTraffic(OfFrames):
         self._api: Any = None
         self._ports: tuple[TesterPort, TesterPort] | None = None
         self._versions: dict[str, JsonValue] = {}
-        self._latency = True
 
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> OtgTraffic:
@@ -141,19 +139,12 @@ class OtgTraffic(OfFrames):
             ) from error
 
     def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
-        """Configure the two ports, and ask whether flows may carry latency; OTG-03, OTG-04."""
+        """Configure the two ports; OTG-03, OTG-04."""
         self._ports = self.two(ports)
         probe = TrialSpec(frame_octets=128, load_fps=10, duration_s=1.0, direction=Direction.BOTH)
-        self._latency = True
-        try:
-            self._configure(probe, 1, 1.0)
-        except TestbedError:
-            self._latency = False  # without it?
-            self._configure(probe, 1, 1.0)
+        self._configure(probe, 1, 1.0)
         return TrafficLimits(
-            min_frame_octets=MIN_FRAME_OCTETS,
-            max_frame_octets=MAX_FRAME_OCTETS,
-            capabilities=_ABLE | {Capability.LATENCY} if self._latency else _ABLE,
+            min_frame_octets=MIN_FRAME_OCTETS, max_frame_octets=MAX_FRAME_OCTETS, capabilities=_ABLE
         )
 
     def detach(self) -> None:
@@ -228,9 +219,6 @@ class OtgTraffic(OfFrames):
         flow.rate.pps = max(1, round(load_fps))
         flow.duration.fixed_packets.packets = count
         flow.metrics.enable = True
-        if self._latency:
-            flow.metrics.latency.enable = True
-            flow.metrics.latency.mode = flow.metrics.latency.STORE_FORWARD
         ethernet = flow.packet.ethernet()[-1]
         ethernet.src.value = self.config.macs[side]
         ethernet.dst.value = mine.peer_mac or self.config.macs[1 - side]
@@ -304,9 +292,8 @@ class OtgTraffic(OfFrames):
                 "effective_duration_ns": "as asked for, unless polls show a longer or a shorter time",
             },
             "versions": dict(self._versions),
-            "latency": self._latency,
             "verifies": ["flow"],
-            "latency_definition": STORE_AND_FORWARD,  # the mode that each flow asks for
+            "latency_definition": STORE_AND_FORWARD,  # no answer is of it: there is no distribution
             "ports": [{"name": port.name, "device": port.device} for port in self._ports or ()],
         }
 
@@ -337,7 +324,6 @@ def _stream(spec: TrialSpec, metric: Any, seen: Seen) -> StreamCounts:
         sent_frames=_count(metric, "frames_tx"),
         received_frames=_count(metric, "frames_rx"),
         effective_duration_ns=min(max(asked_ns, seen.least_ns), seen.most_ns),
-        latency=LatencyHistogram(),  # OTG gives minimum, mean and maximum: no distribution
     )
 
 

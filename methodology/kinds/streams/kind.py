@@ -77,7 +77,11 @@ class _Streams(RepeatedKind[StreamsSpec, StreamsResult]):
         return Assessment(validity=Validity.VALID)
 
     def values(self, planned: Planned[StreamsSpec], results: Sequence[StreamsResult]) -> tuple[Quantity, ...]:
-        """Return goodput, of UDP with the share that was lost, or the time of round trips or operations."""
+        """Return goodput, of UDP with the share that was lost, or the time of round trips or operations.
+
+        The share is of what the receiver did not read: what was on its way or in its socket at the end is in
+        it. Where it tells what was missing before its last datagram, that is the least that was lost.
+        """
         if planned.spec.exchange is Exchange.ALL_TO_ALL:
             means = [one.mean_operation_ns for one in results]
             each = repeated.percentiles(OPERATION, [one.operation_ns for one in results])
@@ -94,6 +98,10 @@ class _Streams(RepeatedKind[StreamsSpec, StreamsResult]):
             lost = sum(one.lost_messages for one in results)
             share = lost / sent if sent else 0.0
             found += (Quantity(metric=f"{GOODPUT}.lost_ratio", number=share, unit="ratio"),)
+            missing = [one.missing_messages for one in results if one.missing_messages is not None]
+            if len(missing) == len(results):
+                least = min(share, sum(missing) / sent) if sent else 0.0
+                found += (Quantity(metric=f"{GOODPUT}.missing_ratio", number=least, unit="ratio"),)
         return found
 
 

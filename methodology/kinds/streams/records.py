@@ -146,7 +146,9 @@ class StreamsResult:
 
     `elapsed_ns` is the time in which the counts were made, at the receiver; `process_ns` the whole life of
     the program that asked, `wall_ns` all of the execution with its look at the interfaces. Messages are
-    datagrams of UDP, and requests of a ping-pong test; of a TCP bulk test there are none (0). `retransmits`
+    datagrams of UDP, and requests of a ping-pong test; of a TCP bulk test there are none (0).
+    `missing_messages` are datagrams that the receiver knows were not among those before its last (None: it
+    tells none); what was on its way, or unread, when it ended is sent and not received as well. `retransmits`
     counts TCP's segments that were sent again (None: not told). `round_trip_ns` holds percentiles of single
     round trips, of which there were `round_trips`. `effective` are settings as they were in force, by name.
     `crossings` are the interfaces on the path, from the first end to the second. `faults` are sentences.
@@ -160,6 +162,7 @@ class StreamsResult:
     sent_messages: int = 0
     received_messages: int = 0
     reordered_messages: int = 0
+    missing_messages: int | None = None
     retransmits: int | None = None
     elapsed_ns: int = 0
     process_ns: int = 0
@@ -185,12 +188,12 @@ class StreamsResult:
 
     @property
     def lost_messages(self) -> int:
-        """Datagrams, or requests, that were sent and never came."""
+        """Datagrams, or requests, that were sent and not read: lost, or on their way when the test ended."""
         return max(0, self.sent_messages - self.received_messages)
 
     @property
     def lost_ratio(self) -> float | None:
-        """Share of the datagrams sent that never came, 0..1; None where none were counted."""
+        """Share of the datagrams sent that were not read, 0..1; None where none were counted."""
         if not self.sent_messages:
             return None
         return self.lost_messages / self.sent_messages
@@ -200,6 +203,8 @@ class StreamsResult:
         told = asdict(self)
         for name in ("faults", *(() if self.operations else ("operations", "operation_ns"))):
             del told[name]
+        if self.missing_messages is None:
+            del told["missing_messages"]
         return {**told, "crossings": [dict(crossing) for crossing in told["crossings"]]}
 
     @classmethod

@@ -159,9 +159,20 @@ def _beside(one: Answered, results: Sequence[StreamsResult]) -> str:
     if one.planned.spec.exchange is Exchange.ALL_TO_ALL:
         return collective.beside(one)
     if one.planned.spec.transport is Transport.UDP:
-        return f"{percent(one.values['lost_ratio'], 2)} of the datagrams lost"
+        return _lost(one)
     resent = [result.retransmits for result in results if result.retransmits is not None]
     return f"{fmean(resent):.0f} segments sent again, mean" if resent else NONE
+
+
+def _lost(one: Answered) -> str:
+    """Say what of UDP was lost: at most what was not read, at least what the receiver knows was missing."""
+    most, least = (one.values.get(name) for name in ("lost_ratio", "missing_ratio"))
+    if not most or most == least:
+        return f"{percent(most or 0.0, 2)} of the datagrams lost"
+    if least is None:
+        return f"at most {percent(most, 2)} of the datagrams lost: those unread at the end are in it"
+    ends = f"{percent(least, 2)} to {percent(most, 2)}"
+    return f"{ends} of the datagrams lost: the second has those unread at the end"
 
 
 def _unanswered(results: Sequence[StreamsResult]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
@@ -17,7 +17,7 @@ _NO_RATE = "function, no rate"
 
 def guest_words(run: Run) -> str:
     """Say in which guest a run was made (`guest under TCG`); empty for a run on the host itself."""
-    found = _accelerators(run, GUEST)
+    found = _accelerators(run.drivers, GUEST)
     return f"guest under {_named(found)}" if found else ""
 
 
@@ -43,7 +43,7 @@ def guest_sentence(run: Run) -> str:
 
 
 def _through_machines(run: Run) -> str:
-    found = _accelerators(run, MACHINE)
+    found = _accelerators(run.drivers, MACHINE)
     if not found:
         return ""
     providers = {str(driver.get("provider")) for driver in run.drivers if driver.get("name") == MACHINE}
@@ -55,7 +55,7 @@ def _through_machines(run: Run) -> str:
 
 
 def _in_machines(run: Run) -> str:
-    found = _accelerators(run, OF_PODS)
+    found = _accelerators(run.drivers, OF_PODS)
     if not found:
         return ""
     cells = "Cells of all paths bmp2vmp and vmp2vmp, and of form kvm"
@@ -65,8 +65,8 @@ def _in_machines(run: Run) -> str:
     return f"{made} They show function, never a rate: no figure of these cells is one of KVM or of a host."
 
 
-def _accelerators(run: Run, name: str) -> set[str]:
-    return {str(driver.get("accelerator") or "") for driver in run.drivers if driver.get("name") == name}
+def _accelerators(drivers: Iterable[Mapping[str, Any]], name: str) -> set[str]:
+    return {str(driver.get("accelerator") or "") for driver in drivers if driver.get("name") == name}
 
 
 def guest_sentences(runs: Iterable[Run]) -> list[str]:
@@ -76,18 +76,22 @@ def guest_sentences(runs: Iterable[Run]) -> list[str]:
 
 def accelerator_of(run: Run, deployment: str) -> str:
     """Say what ran the machines of a deployment (`TCG`, `KVM`); empty where none took part."""
-    found = _of_deployment(run, deployment)
+    found = _of_deployment(_deployments(run).get(deployment, {}))
     return _named(found) if found else ""
 
 
 def translated(run: Run, deployment: str) -> bool:
     """Whether a deployment's figures may stand beside no native one: a machine not known to be KVM's."""
-    return bool(_of_deployment(run, deployment) - {_KVM})
+    return bool(_of_deployment(_deployments(run).get(deployment, {})) - {_KVM})
 
 
-def _of_deployment(run: Run, deployment: str) -> set[str]:
+def _deployments(run: Run) -> Mapping[str, Any]:
+    told: Mapping[str, Any] = run.platform.get("deployments", {})
+    return told
+
+
+def _of_deployment(told: Mapping[str, Any]) -> set[str]:
     """Return what ran the machines of a deployment, wherever it recorded them; "" of what nobody told."""
-    told = run.platform.get("deployments", {}).get(deployment, {})
     return {str(machine.get("accelerator") or "").lower() for machine in _machines(told)}
 
 
@@ -104,23 +108,35 @@ def _machines(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def marks(run: Run) -> dict[str, str]:
     """Return the words beside each number that a machine not known to be KVM's made, by the answer's id."""
-    apart = {name for name in run.platform.get("deployments", {}) if translated(run, name)}
-    if not apart:
-        return {}
     others = {execution.seq: execution.deployment_id for execution in run.executions}
+
+    def stood(outcome: Outcome) -> Collection[str | None]:
+        if outcome.cell.kind == FRAMES:
+            return {run.trial(seq).deployment_id for seq in outcome.trials}
+        return {others.get(seq) for seq in outcome.trials}
+
+    return marks_of(_deployments(run), run.outcomes, stood)
+
+
+def marks_of(
+    deployments: Mapping[str, Any],
+    outcomes: Iterable[Outcome],
+    stood: Callable[[Outcome], Collection[str | None]],
+) -> dict[str, str]:
+    """Return the same of answers by what their deployments recorded; `stood` names those of an answer."""
+    apart = {name: by for name, told in deployments.items() if (by := _of_deployment(told)) - {_KVM}}
     found = {}
-    for outcome in run.outcomes:
-        frames = outcome.cell.kind == FRAMES
-        if outcome.type is OutcomeType.MEASURED:
-            stood = {run.trial(seq).deployment_id if frames else others.get(seq) for seq in outcome.trials}
-            if by := sorted({accelerator_of(run, name) for name in stood & apart if name}):
-                found[outcome.outcome_id] = f"machine under {'/'.join(by)}: {_NO_RATE}"
+    for outcome in outcomes if apart else ():
+        if outcome.type is not OutcomeType.MEASURED:
+            continue
+        if names := sorted({_named(apart[name]) for name in stood(outcome) if name in apart}):
+            found[outcome.outcome_id] = f"machine under {'/'.join(names)}: {_NO_RATE}"
     return found
 
 
-def mark_of_run(run: Run) -> str:
+def mark_of_run(drivers: Iterable[Mapping[str, Any]]) -> str:
     """Return the words beside each number of a run inside a guest; empty on a host, and under KVM."""
-    found = _accelerators(run, GUEST)
+    found = _accelerators(drivers, GUEST)
     return f"run in a guest under {_named(found)}: {_NO_RATE}" if found - {_KVM} else ""
 
 

@@ -145,15 +145,19 @@ def _row(facts: Facts, load_fps: int, trials: Sequence[JournalTrial]) -> _Row | 
 
 
 def _by_load(facts: Facts, idle: Used | None) -> list[Block]:
-    """Return the power at the lowest and at the highest load of each cell, after the highest of the run."""
+    """Return the power at the lowest and at the highest load of each cell, after the highest of the run.
+
+    A burst at the medium's rate is no load: most of its window is without frames, as after a second load.
+    """
     rows: list[_Row] = []
     every: list[JournalTrial] = []
     for trials in facts.by_cell.values():
         known = [trial for trial in trials if trial.validity is Validity.VALID and power.told(_counts(trial))]
         every += known
-        loads = sorted({journal_trial.spec.load_fps for journal_trial in known})
+        steady = [one for one in known if not one.spec.burst and one.spec.then_load_fps is None]
+        loads = sorted({journal_trial.spec.load_fps for journal_trial in steady})
         for load_fps in dict.fromkeys((loads[0], loads[-1])) if len(loads) > 1 else ():
-            if row := _row(facts, load_fps, [one for one in known if one.spec.load_fps == load_fps]):
+            if row := _row(facts, load_fps, [one for one in steady if one.spec.load_fps == load_fps]):
                 rows.append(row)
     most = max(every, key=_mean_power, default=None)
     if most is None:

@@ -13,7 +13,7 @@ from bmwg.methodology.answers.throughput import not_assessed
 from bmwg.methodology.measurements.measurement import Asked, Measurement
 from bmwg.methodology.plan.planning import PlannedAnswer
 from bmwg.methodology.records import Outcome, TrialSpec, Validity
-from bmwg.methodology.trial.capabilities import LackingError, refuse_beyond
+from bmwg.methodology.trial.capabilities import Capability, LackingError, refuse_beyond
 from bmwg.methodology.trial.judging import JudgedTrial, Learning, StallEvidence, TrialPolicy, assess
 from bmwg.methodology.trial.trial_times import TrialTimes
 from bmwg.reports.store import RunStore
@@ -181,9 +181,9 @@ class CellMeasurement:
             self._traffic.run(spec)
         self._told.clear()
 
-    def refuse(self, spec: TrialSpec) -> None:
-        """Raise LackingError CAP-01 where the tester cannot do a trial."""
-        refuse_beyond(spec, self._limits.capabilities, self._tester)
+    def refuse(self, spec: TrialSpec, *also: Capability) -> None:
+        """Raise LackingError CAP-01 where the tester cannot do a trial, or has not what else is asked."""
+        refuse_beyond(spec, self._limits.capabilities, self._tester, also)
 
     def measure(self, kind: Measurement, asked: Asked) -> list[Outcome]:
         """Let a measurement ask for its trials; return its outcomes with what must stand beside them."""

@@ -68,7 +68,7 @@ class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
         scale, unit = _UNITS.get(outcome.metric, (1e3, "us there and back"))
         half = told.get("half_width_95")
         spread = f" +/- {half / scale:.1f}" if half is not None else ""
-        lost = f", {told['lost_ratio']:.2%} lost" if "lost_ratio" in told else ""
+        lost = f", at most {told['lost_ratio']:.2%} lost" if "lost_ratio" in told else ""
         return f"{told['mean'] / scale:.1f}{spread} {unit}{lost} ({of_repetitions(told)})"
 
     def together(self, wanted: Planned[StreamsSpec]) -> list[Planned[StreamsSpec]]:

@@ -77,7 +77,10 @@ def _line(entry: Held) -> str:
 
 
 def _ends(one: Stated) -> str:
-    return f"{one.ends[0]:,.6g}..{one.ends[1]:,.6g} {one.unit}" if one.ends else one.why or "no number"
+    if one.ends is None:
+        return one.why or "no number"
+    mark = f" [{one.mark}]" if one.mark else ""
+    return f"{one.ends[0]:,.10g}..{one.ends[1]:,.10g} {one.unit}{mark}"  # 7 digits of frames/s are usual
 
 
 def _explanations(first: Run, second: Run) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,12 @@ from bmwg.cli import as_json, exits
 from bmwg.cli.runs import run_folder
 from bmwg.methodology.errors import ConfigError, ToolkitError, TrialInvalid
 from bmwg.reports.compare.page import NOT_VERIFIED
-from bmwg.reports.compare.trend import NEWEST, Trend, trends
+from bmwg.reports.compare.trend import NEWEST, Told, Trend, told, trends
 from bmwg.reports.compare.trend_page import plots_of, trends_page, verdict
 from bmwg.reports.fleet.kept import verified
 from bmwg.reports.render.blocks import Block, Figure, banner
 from bmwg.reports.render.page.report import form_of
-from bmwg.reports.store import Run, read_run
+from bmwg.reports.store import read_run
 from bmwg.reports.store.folder import run_folders_in
 
 _FORMS = ("text", "html", "md", "rst", "rfcxml", "json")
@@ -65,10 +65,10 @@ def handle(chosen: argparse.Namespace) -> int:
     for error in left_out:
         print(f"left out: {error}", file=sys.stderr)
     made = trends(runs)
-    told = banner("interrupted", NOT_VERIFIED) if chosen.unverified else []
+    before = banner("interrupted", NOT_VERIFIED) if chosen.unverified else []
     if left_out:
-        told += banner("interrupted", f"Runs left out, since they do not verify: {len(left_out)}.")
-    text = _in_form(made, told, len(left_out), chosen)
+        before += banner("interrupted", f"Runs left out, since they do not verify: {len(left_out)}.")
+    text = _in_form(made, before, len(left_out), chosen)
     if chosen.output:
         chosen.output.write_text(text, encoding="utf-8")
         print(verdict(made, chosen.newest))
@@ -81,8 +81,8 @@ def handle(chosen: argparse.Namespace) -> int:
     return TrialInvalid.exit_code if left_out else 0
 
 
-def _runs(folders: Sequence[Path], left_out: list[ToolkitError], *, unverified: bool) -> list[Run]:
-    """Return the runs without their trials, which take most of the memory."""
+def _runs(folders: Sequence[Path], left_out: list[ToolkitError], *, unverified: bool) -> list[Told]:
+    """Return what a trend takes of the runs, one after the other."""
     runs = []
     for folder in folders:
         try:
@@ -94,17 +94,17 @@ def _runs(folders: Sequence[Path], left_out: list[ToolkitError], *, unverified: 
                     found=f"{len(found)} findings: {found[0].rule_id} {found[0].where}",
                     hint=f"see all of them by `bmwg verify {folder}`",
                 )
-            runs.append(replace(read_run(folder), trials=(), executions=()))
+            runs.append(told(read_run(folder)))
         except ToolkitError as error:
             left_out.append(error)
     return runs
 
 
-def _in_form(made: Sequence[Trend], told: list[Block], left_out: int, chosen: argparse.Namespace) -> str:
+def _in_form(made: Sequence[Trend], before: list[Block], left_out: int, chosen: argparse.Namespace) -> str:
     if chosen.format == "json":
         return _json(made, left_out, chosen.newest)
     page = trends_page(made, chosen.newest)
-    page[1:1] = told  # below the title
+    page[1:1] = before  # below the title
     if chosen.format == "html":
         return form_of(page, "html", "trend", plots_of(made))
     return form_of([one for one in page if not isinstance(one, Figure)], chosen.format, "trend")
@@ -129,7 +129,7 @@ def _json(made: Sequence[Trend], left_out: int, newest: int) -> str:
                         "gaps": series.gaps,
                         "levels": list(series.levels),
                         "changes": [asdict(change) | {"ratio": change.ratio} for change in series.changes],
-                        "judged": series.judged,
+                        "judged": not series.not_judged(newest),
                         "worse": series.worsened(newest),
                     }
                     for series in trend.series

@@ -12,7 +12,8 @@ import pytest
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.moongen.driver import MoonGenTraffic, read_options
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
+from bmwg.methodology.records import Direction, FrameFormat, TrialSpec, Validity
+from bmwg.methodology.trial.judging import TrialPolicy, assess
 
 MACS = {"mac_0": "02:00:00:00:00:01", "mac_1": "02:00:00:00:00:02"}
 PROGRAM = """#!{python}
@@ -67,6 +68,26 @@ def test_counts_are_those_of_the_program(moongen):
     assert result.fault is None
     assert [(s.sent_frames, s.received_frames) for s in result.streams] == [(200, 180)] * 2
     assert result.streams[0].effective_duration_ns == 200_000_000
+
+
+@pytest.mark.parametrize(
+    ("frames", "took_s", "sent_s", "valid"),
+    [
+        (4_000, 1.5, 2.0, True),  # the rest of the time asked for 1,024 frames may have been in the ring
+        (4_000, 2.0, 2.0, True),
+        (4_000, 0.1, 0.612, False),  # a card that does not pace
+        (4_000, 4.0, 4.0, False),
+        (400, 0.0, 0.2, True),  # all of it in the ring: nothing is seen of the pace
+    ],
+)
+def test_frames_in_the_cards_ring_have_not_left(moongen, frames, took_s, sent_s, valid):
+    act = f"[one.update(took_s={took_s}) for one in senders.values()]; ports['1']['rx'] = frames + 5"
+    asked = spec(load_fps=2_000, duration_s=frames / 2_000)
+    with moongen(act) as tester:
+        tester.attach(ports())
+        result = tester.run(asked)
+    assert result.streams[0].effective_duration_ns == pytest.approx(sent_s * 1e9)
+    assert (assess(result, TrialPolicy()).validity is Validity.VALID) is valid
 
 
 @pytest.mark.parametrize(

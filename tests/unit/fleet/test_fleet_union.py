@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.unit.fleet import made
 
+from bmwg.methodology.answers.latency import METRIC
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.judge import judge
 from bmwg.reports.checker.reading import read_evidence
@@ -242,6 +243,21 @@ def test_testbeds_agree_or_do_not(whole, results) -> None:
         ),
     )
     assert not any(one.agrees for one in comparisons({1: runs[1], 2: slower}))
+
+
+def test_latencies_at_loads_of_their_own_part_no_testbeds(whole, results) -> None:
+    shards = [read_run(of_shard(results, number)) for number in (1, 2)]
+    (run, *_) = [one for one in shards if any(told.metric == METRIC for told in one.outcomes)]
+    slower = tuple(
+        replace(one, values=tuple(replace(value, number=2 * value.number) for value in one.values))
+        if one.metric == METRIC
+        else one
+        for one in run.outcomes
+    )
+    other = replace(run, testbed={**run.testbed, "name": "other"}, outcomes=slower)
+    found = list(comparisons({1: run, 2: other}))
+    assert found
+    assert [one for one in found if not one.agrees] == []
 
 
 def test_the_worst_of_the_shards_is_the_grade_and_the_verdict() -> None:

@@ -17,7 +17,7 @@ from bmwg.methodology.kinds.requests import profile
 from bmwg.reports import rooms
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
-from bmwg.reports.compare.trend import trends
+from bmwg.reports.compare.trend import told, trends
 from bmwg.reports.compare.trend_page import trends_page
 from bmwg.reports.fleet.attempts import Attempt, Found
 from bmwg.reports.fleet.kept import Verified
@@ -64,12 +64,12 @@ def test_a_trend_says_how_many_of_its_numbers_something_else_may_bound(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = [bounded(tmp_path, name, limit) for name, limit in (("a", 300), ("b", 900), ("c", 900))]
-    (made,) = trends([replace(run, trials=(), executions=()) for run in runs])
+    (made,) = trends([told(run) for run in runs])
     of = {one.cell.function: one for one in made.series if one.metric == METRIC}
     assert [point.mark for point in of["nginx"].points] == ["", BOUND, BOUND]
     assert [point.mark for point in of[profile.DIRECT].points] == ["", "", ""]
-    told = [row[2] for row in rows(trends_page((made,)), "plain numbers")]
-    assert sorted(told) == ["3", f"3 (2 of 3 {BOUND})"]
+    counted = [row[2] for row in rows(trends_page((made,)), "plain numbers")]
+    assert sorted(counted) == ["3", f"3 (2 of 3 {BOUND})"]
     assert main(["trend", "--unverified", str(tmp_path), "--json"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["trends"]
     marks = [[point["mark"] for point in series["points"]] for series in one["series"]]
@@ -78,7 +78,7 @@ def test_a_trend_says_how_many_of_its_numbers_something_else_may_bound(
 
 def test_a_jump_says_of_which_level_the_numbers_may_be_bound(tmp_path: Path) -> None:
     runs = [bounded(tmp_path, f"r{number:02d}", 300 if number < 8 else 900) for number in range(16)]
-    (made,) = trends(runs)
+    (made,) = trends([told(run) for run in runs])
     ((_, medians, *_),) = rows(trends_page((made,)), "medians")
     before, after = medians.split(" to ")
     assert BOUND not in before

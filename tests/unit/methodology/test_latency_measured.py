@@ -14,6 +14,7 @@ from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
 from bmwg.methodology.simulated_devices.bench import ModelBench
 from bmwg.methodology.simulated_devices.device import HardLimit
+from bmwg.methodology.trial.capabilities import EVERYTHING, Capability, LackingError, refuse_beyond
 
 POD = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
 LOAD_FPS = 200_000
@@ -98,6 +99,18 @@ def test_the_testers_own_is_taken_at_a_stated_share_of_what_it_carries():
     other, trials = asked(OutcomeType.AT_CEILING, cell=POD.qualification)
     measurement("latency").measure(replace(other, profile=replace(other.profile, latency=settings)))
     assert {spec.load_fps for spec, _ in trials} == {LOAD_FPS}
+
+
+@pytest.mark.parametrize("name", ["latency", "delay_variation"])
+def test_a_tester_without_a_distribution_of_latencies_sends_no_stream(name):
+    """MoonGen and OTG tell a minimum, a mean and a maximum: no percentile is of these."""
+    able = EVERYTHING - {Capability.LATENCY}
+    one, trials = asked(OutcomeType.MEASURED)
+    one = replace(one, refuse=lambda spec, *also: refuse_beyond(spec, able, "otg", also))
+    answered = measurement(name).measure(one)
+    assert isinstance(answered.error, LackingError)
+    assert "latency of all frames" in str(answered.error)
+    assert trials == []
 
 
 def test_a_measurer_that_fails_ends_it_with_the_trials_so_far():

@@ -71,7 +71,7 @@ def test_latencies_at_different_loads_are_not_compared(tmp_path: Path) -> None:
     slow = side("A", tmp_path, SLOW)
     fast = side("B", tmp_path, FAST, p50_ns=24_000)
     row = next(row for row in compare([slow, fast]).rows if row.metric == f"{LATENCY}.p50")
-    assert "taken at different loads (100250 and 110100 frames/s)" in row.verdict
+    assert "taken at different loads (100,250 and 110,100 frames/s)" in row.verdict
     (tmp_path / "same").mkdir()
     slow = side("A", tmp_path / "same", SLOW, load=50_000)
     fast = side("B", tmp_path / "same", FAST, p50_ns=24_000, load=50_000)

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from made_parts import TESTBED, Maker, cell, header
 
+from bmwg.cli.reproduced import _line
 from bmwg.methodology.records import VM, Cell, Outcome, OutcomeType, Quantity
 from bmwg.reports import rooms
+from bmwg.reports.checker.reading import read_evidence
+from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.compare.comparison import compare
+from bmwg.reports.compare.reproduce import reproduce
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.exported import as_csv, as_data, as_junit
-from bmwg.reports.opened import open_run
+from bmwg.reports.opened import open_run, opened
+from bmwg.reports.registry import Entry, Examined
+from bmwg.reports.registry.pages import entry_page
+from bmwg.reports.registry.site import compare_page
 from bmwg.reports.render.sections import guest
 from bmwg.reports.store import RunStore, read_run
+from bmwg.reports.submissions.reproduction import candidate
 
 WORDS = "machine under TCG: function, no rate"
 
@@ -60,6 +69,44 @@ def test_a_comparison_tells_it_beside_its_verdict(tmp_path: Path) -> None:
     for row in rows:
         assert {mark for sample in row.samples.values() for mark in sample.marks} <= {WORDS}
         assert row.p_value is None or WORDS in row.verdict
+
+
+def test_pages_of_a_registry_and_a_reproduction_tell_it(tmp_path: Path) -> None:
+    """They are made of what verifying read of a bundle, not of a run that was read for a report."""
+    folder = ran(tmp_path, "tcg")
+    evidence = read_evidence(FolderFiles(folder))
+    marks = rooms.marks_in(evidence)
+    assert set(marks.values()) == {WORDS}
+    assert marks == rooms.marks(read_run(folder))
+    held = candidate(evidence, frozenset())
+    machines = {key: one for key, one in held.stated.items() if "/vm/" in key[1]}
+    assert {one.mark for one in machines.values()} == {WORDS}
+    assert {one.mark for key, one in held.stated.items() if key not in machines} == {""}
+    assert {one.duration_s for one in held.stated.values()} == {1.0}
+    seen = Examined(findings=(), trusted=True, answers=evidence.outcomes, marks=marks, candidate=held)
+    entry = Entry(folder=folder, toolkit_version="1", organization="o", name="n", examined=seen)
+    assert entry_page(entry).decode("utf-8").count(f"{WORDS}: ") == len(marks)
+    assert f"{WORDS}: " in str(compare_page(entry, entry))
+    assert WORDS in next(_line(one) for one in reproduce(machines, machines).held if one.first.ends)
+
+
+def test_a_comparison_of_runs_inside_a_translated_guest_tells_it_in_its_rows(tmp_path: Path) -> None:
+    """The form for programs has no banner."""
+    inside = {"name": guest.GUEST, "accelerator": "tcg"}
+    sides = [
+        Side(name=side, runs=(read_run(ran(tmp_path, "kvm", side, drivers=(inside,))),)) for side in "AB"
+    ]
+    marks = {mark for row in compare(sides).rows for one in row.samples.values() for mark in one.marks}
+    assert marks == {"run in a guest under TCG: function, no rate"}
+
+
+def test_a_reason_beside_a_number_leaves_its_mark(tmp_path: Path) -> None:
+    """What carries the full rate of its medium is a plain number with a reason."""
+    run = read_run(ran(tmp_path, "tcg"))
+    full = "the full rate of the medium"
+    told = opened(replace(run, outcomes=tuple(replace(one, reason=full) for one in run.outcomes)))
+    of_machines = {answer.reason for answer in told.answers if answer.hosting == VM}
+    assert of_machines == {f"{full}; {WORDS}"}
 
 
 @pytest.mark.parametrize(

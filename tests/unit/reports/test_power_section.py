@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from made_parts import Maker, cell, header, search_metric
+from made_parts import Maker, cell, header, result, search_metric
 
 from bmwg.methodology.answers.power import Energy, Lack
-from bmwg.methodology.records import Bound, OutcomeType, Quantity
+from bmwg.methodology.records import Bound, OutcomeType, Quantity, Validity
 from bmwg.reports.render.blocks import Grid, Paragraph, flat
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.sections.power_section import section
@@ -65,6 +66,32 @@ def test_power_at_load_energy_of_a_frame_and_above_idle(tmp_path: Path) -> None:
     )
     assert "A counter began anew" in text(found)
     assert grid(found, "Trials whose energy is not known") is None
+
+
+def test_a_burst_is_no_load_of_which_power_is_told(tmp_path: Path) -> None:
+    """It is sent at the medium's rate for some milliseconds of its window."""
+    one = cell("pvp", "bridge")
+    with RunStore.create(tmp_path, "p", header()) as store:
+        store.add_driver({"name": "power meter", "meter": "file", "of": "plug", "idle": counts(80.0, 60.0)})
+        maker = Maker(store)
+        for load, watts in ((1_000, 100.0), (2_000, 120.0)):
+            maker.trial(one, load, used=counts(watts))
+        made = result(one, 9_000, used=counts(81.0))
+        store.append_trial(
+            cell_id=one.cell_id,
+            deployment_id="pvp-bridge",
+            metric="back_to_back",
+            test_id="CN-TPUT-PVP",
+            phase="burst",
+            result=replace(made, spec=replace(made.spec, burst=True)),
+            validity=Validity.VALID,
+        )
+    found = list(flat(section(facts(read_run(store.folder)))))
+    by_load = grid(found, "Power at the lowest and the highest load of each cell").rows
+    assert [(row[1], row[2]) for row in by_load] == [
+        ("1,000\u00a0frames/s", "100.0\u00a0W"),
+        ("2,000\u00a0frames/s", "120.0\u00a0W"),
+    ]
 
 
 def test_a_meter_that_stopped_leaves_the_energy_out_and_says_why(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from datetime import datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -15,10 +16,13 @@ from typing import Any
 import compared_runs
 import made_run
 import pytest
+from made_parts import LATENCY, Clock, Maker, cell, header, result
 
 from bmwg.cli.main import main
+from bmwg.methodology.records import OutcomeType, Quantity
+from bmwg.reports.exported import as_csv, as_data, as_junit
 from bmwg.reports.opened import open_run
-from bmwg.reports.store import read_run
+from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.folder import run_folders_in
 from bmwg.reports.tables import parquet
 from bmwg.reports.tables.columns import TABLES
@@ -39,13 +43,18 @@ def written(results: Path, place: Path, why_not: Any = lambda _folder: "") -> pa
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run like the default one, and three of one cell: two on a day, one on the next by another kernel."""
+    """A run like the default one, three of one cell (two on a day, one on the next by another kernel), and
+    one of latencies at two loads.
+    """
     results = tmp_path_factory.mktemp("results")
     made_run.realistic_run(results, "default")
     old, new = compared_runs.record(), compared_runs.record(release="6.12.0")
     compared_runs.run_of(results, "first", 100_000, hour=0, platform=old)
     compared_runs.run_of(results, "second", 110_000, hour=3, platform=old)
     compared_runs.run_of(results, "third", 90_000, hour=DAY_H, platform=new)
+    with RunStore.create(results, "loads", header()) as store:
+        for load in (1_000, 2_000):
+            Maker(store).trial(cell("pvp", "bridge"), load, metric=LATENCY, median_ns=12 * load)
     return results
 
 
@@ -116,6 +125,45 @@ def test_rows_are_what_the_files_hold(results: Path, tables: Path) -> None:
     assert facts == [("kernel/release", "6.12.0", None)]
 
 
+def test_remarks_stand_beside_an_answer_in_every_form(tmp_path: Path) -> None:
+    """Such as that a percentile is of survivors: more frames were lost than lie beyond it."""
+    lost = "5 of 100 frames were lost and have no latency: more than lie beyond p99"
+    with RunStore.create(tmp_path / "results", "a", header()) as store:
+        maker = Maker(store)
+        seq = maker.trial(cell("pvp", "bridge"), 1_000, metric=LATENCY)
+        value = Quantity(metric=f"{LATENCY}.p99", number=9_000, unit="ns")
+        maker.outcome(
+            cell("pvp", "bridge"),
+            LATENCY,
+            OutcomeType.MEASURED,
+            values=(value,),
+            trials=(seq,),
+            quality=("1 stream of 1 s", lost),
+        )
+    run = open_run(tmp_path / "results" / "a")
+    assert [one.remarks for one in run.answers] == [("1 stream of 1 s", lost)]
+    assert as_data(run)["answers"][0]["remarks"] == ["1 stream of 1 s", lost]
+    for text in (as_csv(run), as_junit(run)):
+        assert f"1 stream of 1 s; {lost}" in text
+    assert written(tmp_path / "results", tmp_path / "tables").left_out == ()
+    told = ask(tmp_path / "tables", "SELECT number, remarks FROM 'outcomes.parquet'")
+    assert told == [(9_000, f"1 stream of 1 s; {lost}")]
+
+
+def test_a_trial_says_when_it_was_recorded_which_is_after_it_began(tmp_path: Path) -> None:
+    began: list[datetime] = []
+    clock = Clock()
+    with RunStore.create(tmp_path, "a", header(), clock=clock) as store:
+        one = cell("pvp", "bridge")
+        store.begin_trial(cell_id=one.cell_id, phase="search", spec=result(one, 1_000).spec)
+        began.append(clock.moment)
+        Maker(store).trial(one, 1_000)
+    (trial,) = open_run(tmp_path / "a").trials
+    assert datetime.fromisoformat(trial.at) > began[0]
+    (says,) = [one.says for one in TABLES["trials"] if one.name == "at"]
+    assert "began" not in says
+
+
 def test_no_number_stands_where_nothing_was_measured(tables: Path) -> None:
     assert ask(tables, "SELECT count(*) FROM 'outcomes.parquet' WHERE type <> 'measured'")[0][0] > 0
     wrong = "(type = 'measured') <> (number IS NOT NULL)"
@@ -139,14 +187,17 @@ def test_query_what_was_measured(results: Path, tables: Path) -> None:
 
 
 def test_query_by_option(results: Path, tables: Path) -> None:
-    pairs = [((one.path, one.frame_octets, one.network), one.number) for _, one in throughputs(results)]
+    pairs = [
+        ((one.cell_id.replace(f"/{one.network}/", "/*/"), one.network, one.reason), one.number)
+        for _, one in throughputs(results)
+    ]
     expected = {
         key: (len(numbers), median(numbers), min(numbers), max(numbers))
         for key, numbers in grouped(pairs).items()
     }
     rows = asked(tables, "Which option is the fastest")
     assert {row[:3]: row[3:] for row in rows} == expected
-    assert [row[:2] for row in rows] == sorted(row[:2] for row in rows)
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
 
 
 def test_query_by_kernel(results: Path, tables: Path) -> None:
@@ -172,23 +223,24 @@ def test_query_by_day(results: Path, tables: Path) -> None:
 
 
 def test_query_latency_over_all_frames(results: Path, tables: Path) -> None:
-    frames: dict[str, Counter[int]] = defaultdict(Counter)
+    frames: dict[tuple[str, str, int], Counter[int]] = defaultdict(Counter)
     for folder in (one.parent for one in results.glob("*/run.json")):
         for trial in read_run(folder).trials:
             if trial.metric.startswith("latency") and trial.validity == "valid":
                 for stream in trial.result.streams:
                     for _, highest_ns, count in stream.latency.buckets:
-                        frames[trial.cell_id][highest_ns] += count
+                        frames[trial.cell_id, trial.metric, trial.spec.load_fps][highest_ns] += count
     expected = {}
-    for cell_id, held in frames.items():
+    for key, held in frames.items():
         ranked = sorted(held.elements())
-        expected[cell_id] = (
+        expected[key] = (
             len(ranked),
             ranked[-(-len(ranked) // 2) - 1],
             ranked[-(-99 * len(ranked) // 100) - 1],
         )
     rows = asked(tables, "Latency by all frames of all runs")
-    assert {row[0]: tuple(map(int, row[1:])) for row in rows} == expected
+    assert {row[:3]: tuple(map(int, row[3:])) for row in rows} == expected
+    assert len({key[0] for key in expected}) < len(expected)  # a cell at two loads stands in two rows
 
 
 def test_query_of_the_trials_behind_an_answer(results: Path, tables: Path) -> None:

@@ -15,8 +15,9 @@ from made_parts import LATENCY, TESTBED, THROUGHPUT, Maker, cell, header
 
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.records import Bound, OutcomeType, Quantity
-from bmwg.reports.compare.trend import Series, Trend, trends
+from bmwg.methodology.records import VM, Bound, OutcomeType, Quantity
+from bmwg.reports.compare import trend
+from bmwg.reports.compare.trend import Series, Trend
 from bmwg.reports.compare.trend_page import plots_of, trends_page, verdict
 from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.store import Run, RunStore, read_run
@@ -38,6 +39,11 @@ def nightly(results: Path, levels: list[int], *, testbed: str = "embedded", **ho
         )
         for number, level in enumerate(levels)
     ]
+
+
+def trends(runs: list[Run]) -> tuple[Trend, ...]:
+    """Return the trends of runs, of each of which is kept what a trend takes."""
+    return trend.trends([trend.told(run) for run in runs])
 
 
 def of(made: Trend, metric: str = THROUGHPUT) -> Series:
@@ -93,6 +99,58 @@ def test_of_times_more_is_worse(tmp_path: Path) -> None:
     (made,) = trends(runs)
     assert not of(made).worsened()
     assert of(made, f"{LATENCY}.p50").worsened()
+
+
+@pytest.mark.parametrize(("load", "judged"), [(100_900, True), (110_000, False)])
+def test_a_latency_at_another_load_is_not_called_worse(tmp_path: Path, load: int, judged: bool) -> None:
+    runs = [
+        run_of(
+            tmp_path,
+            f"run{n:02d}",
+            100_000,
+            hour=n,
+            load=100_000 if n < 10 else load,
+            p50_ns=(12_000 if n < 10 else 14_000) + 10 * (n % 4),
+        )
+        for n in range(20)
+    ]
+    made = trends(runs)
+    series = of(made[0], f"{LATENCY}.p50")
+    (change,) = series.changes
+    assert (series.worsened(), change.worse) == (judged, judged)
+    assert bool(change.unlike) is bool(series.not_judged()) is not judged
+    page = str(trends_page(made))
+    assert ("taken at different loads (100,000 and 110,000 frames/s)" in page) is not judged
+    assert verdict(made).startswith("1 of 2 series" if judged else "None of 1 series")
+    assert ("nobody can tell" in verdict(made)) is not judged
+
+
+def test_what_nobody_can_judge_is_not_among_what_became_no_worse(tmp_path: Path) -> None:
+    (made,) = trends([run_of(tmp_path, f"run{n}", 1_000, hour=n) for n in range(2)])
+    unknown = replace(made, series=tuple(replace(one, sign=0, unit="ratio") for one in made.series))
+    assert verdict((unknown,)).startswith("None of 0 series")
+    assert " Of 2 more nobody can tell" in verdict((unknown,))
+
+
+@pytest.mark.parametrize(
+    ("unit", "sign"), [("frames/s", 1), ("connections", 1), ("index", 1), ("ns", -1), ("ratio", 0)]
+)
+def test_which_way_is_worse_is_told_by_the_unit(unit: str, sign: int) -> None:
+    assert trend._sign(unit) == sign
+
+
+def test_runs_through_translated_machines_have_a_trend_and_its_numbers_their_mark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command keeps no trials of a run, by which it is known on what an answer stood."""
+    for name in ("a", "b"):
+        with RunStore.create(tmp_path, name, header()) as store:
+            Maker(store).measured(cell("pvp-vm", hosting=VM), 4_000, 1_600_000)
+            store.add_deployment("pvp-vm-none", {"machine": {"accelerator": "tcg"}})
+    assert main(["trend", "--unverified", str(tmp_path), "--json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["trends"]
+    marks = {point["mark"] for series in one["series"] for point in series["points"]}
+    assert marks == {"machine under TCG: function, no rate"}
 
 
 def wide(results: Path, name: str, fps: int, upper: int, hour: float) -> Run:
@@ -162,7 +220,7 @@ def test_testbeds_stand_together_where_their_calibrations_agree(
     ]
     made = trends(runs)
     assert [one.testbeds for one in made] == beds
-    assert {len(one.points) for trend in made for one in trend.series} == {8 // len(beds)}
+    assert {len(one.points) for each in made for one in each.series} == {8 // len(beds)}
 
 
 def test_testbeds_that_calibrated_nothing_stand_apart(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Crossing, Exchange, StreamsResult, Transport, Way
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.reports.kinds.streams.section import _lost
 from bmwg.schemas.validation import problems
 
 QUICK = profile.PROFILES.load("quick")
@@ -120,6 +122,29 @@ def test_the_share_of_datagrams_that_were_lost_is_of_all_datagrams() -> None:
     found = STREAMS.answered(UDP, [STREAMS.tried(n, spec(UDP, n), one) for n, one in enumerate(each, 1)])
     values = {value.metric: value.number for value in found.values}
     assert values["goodput.lost_ratio"] == pytest.approx(4_000 / 41_000)
+
+
+@pytest.mark.parametrize(
+    ("missing", "least", "words"),
+    [
+        ((0, 0), 0.0, "0 % to 10 % of the datagrams lost: the second has those unread at the end"),
+        ((50, 70), 0.06, "6 % to 10 % of the datagrams lost: the second has those unread at the end"),
+        ((100, 100), 0.1, "10 % of the datagrams lost"),
+        ((50, None), None, "at most 10 % of the datagrams lost: those unread at the end are in it"),
+    ],
+)
+def test_datagrams_that_were_unread_at_the_end_are_not_told_as_lost(missing, least, words) -> None:
+    """They lie in the receiver's socket when it ends: a path that loses nothing has some."""
+    each = [
+        result(1400 * 900, sent_octets=1400 * 1000, sent_messages=1000, received_messages=900)
+        for _ in missing
+    ]
+    each = [replace(one, missing_messages=count) for one, count in zip(each, missing, strict=True)]
+    values = {value.metric: value.number for value in STREAMS.values(UDP, each)}
+    assert values["goodput.lost_ratio"] == pytest.approx(0.1)
+    assert values.get("goodput.missing_ratio") == (None if least is None else pytest.approx(least))
+    told = SimpleNamespace(values={name.removeprefix("goodput."): told for name, told in values.items()})
+    assert _lost(told).replace("\u00a0", " ") == words
 
 
 def test_executions_that_missed_the_path_make_no_answer() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 import replayable
 
+from bmwg.cli import reproduced
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology.answers import repeated, throughput
@@ -19,6 +21,7 @@ from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.trial.judging import JudgedTrial, assess
 from bmwg.reports.compare.reproduce import Agreement, Stated, reproduce, stated_by
+from bmwg.reports.registry import site
 
 PAIRS = 100
 CELL = Cell(path="pvp", hosting="container", function="kernel-l3", network="bridge", frame_octets=64)
@@ -123,6 +126,10 @@ def stated(low: float, high: float, **changes: object) -> Stated:
         (stated(1, 2), stated(3, 4, unit="bit/s"), Agreement.CANNOT_TELL),
         (stated(1, 2, load_fps=100), stated(3, 4, load_fps=110), Agreement.CANNOT_TELL),
         (stated(1, 2, load_fps=1000), stated(3, 4, load_fps=1005), Agreement.DIFFERS),
+        (stated(1, 2, duration_s=60.0), stated(1, 2, duration_s=1.0), Agreement.CANNOT_TELL),
+        (stated(1, 2, duration_s=1.0), stated(3, 4, duration_s=60.0), Agreement.CANNOT_TELL),
+        (stated(1, 2, duration_s=1.0), stated(1, 2, duration_s=1.0), Agreement.AGREES),
+        (stated(1, 2, duration_s=1.0), stated(1, 2), Agreement.AGREES),
     ],
 )
 def test_a_figure_by_its_intervals(first: Stated, second: Stated | None, expected: Agreement) -> None:
@@ -130,6 +137,14 @@ def test_a_figure_by_its_intervals(first: Stated, second: Stated | None, expecte
     assert found.agreement is expected
     if expected is Agreement.CANNOT_TELL:
         assert found.held[0].why
+
+
+@pytest.mark.parametrize("told", [reproduced._ends, site._ends])
+def test_both_ends_of_a_rate_are_told_to_the_frame(told: Callable[[Stated], str]) -> None:
+    """Of seven digits the last one was rounded away: intervals that lie apart read as one number."""
+    said = told(stated(1_488_095, 14_880_952))
+    assert "1,488,095" in said
+    assert "14,880,952 frames/s" in said
 
 
 def test_more_figures_of_confidence_are_held_wider() -> None:
