@@ -248,7 +248,7 @@ def _checks(
     )
     found = yield from steadiness.procedure(checks)
     wanted = _wanted(asked, profile, answered, number)
-    if wanted.upper is not None:  # the upper end may have moved: both together move by a fifth at most
+    if wanted.upper is not None:  # the upper end may have moved: both together move by two fifths at most
         wanted = replace(wanted, upper=_bounds(answered, ended, number)[1])
     return (yield from closing.lower_end(wanted, found))
 
