@@ -302,6 +302,19 @@ def upper_end(closing: Closing, lower: int | None = None) -> Procedure[Ended]:
     return Ended(upper=load, remarks=(said,))
 
 
+def upper_end_again(closing: Closing, upper: int | None, lower: int) -> Procedure[Ended]:
+    """Try the upper end last of all: where it holds by now, move it on from there, by these trials alone."""
+    if upper is None or not closing.step:
+        return Ended()
+    held: list[Tried] = []
+    while verdict(map(closing.lost, held), closing.upper_ratio) is Verdict.OPEN:
+        trial = yield from _valid(closing, upper)
+        if trial is None or closing.lost(trial):
+            return Ended()
+        held.append(trial)
+    return (yield from upper_end(replace(closing, upper=upper, tried=tuple(held)), lower))
+
+
 def _longer(step: float) -> float:
     """Return the step (0..1) of an end after one that was not enough."""
     return max(step, min(MOST_STEP, 2 * step))

@@ -247,6 +247,17 @@ def test_a_machine_that_became_faster_is_told_as_wide_as_it_was(limit_fps):
     assert (1 - closing.MOST_WIDTH) * found.upper - 1 <= 100_000
 
 
+@pytest.mark.parametrize(("limit_fps", "count"), [(102_000, 1), (120_000, 3), (170_000, 3)])
+def test_an_upper_end_that_holds_after_all_other_trials_is_none(limit_fps, count):
+    """The machine had a bad spell there: one trial that loses keeps the end, three that hold move it."""
+    bench = ModelBench(device=HardLimit(limit_fps=limit_fps), seed=3)
+    steps = closing.upper_end_again(share_of(upper=101_000), 103_000, 100_000)
+    found = stepwise.run(steps, bench.measure).found
+    assert len([trial for trial in bench.trials if trial.load == 103_000]) == count
+    assert (found.upper or 103_000) > limit_fps or "the device's rate moves" in found.refused
+    assert bool(found.refused) is (limit_fps == 170_000)
+
+
 def test_without_an_upper_end_within_two_fifths_there_is_no_answer():
     assert "the device's rate moves" in after(HardLimit(limit_fps=170_000)).refused
 
