@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import mean, median
 
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.simulated_devices import algorithms
@@ -102,6 +103,38 @@ class Bucket:
         return float(self.limit_fps)
 
 
+@dataclass(kw_only=True)
+class Moving(Stalled):
+    """A stalled device on a machine that moves: its rate wanders by `by` (a share) in `within_s` of traffic.
+
+    For the first `spell_s` it is `spell` of itself besides. The truth is the median of what it carried.
+    """
+
+    by: float = 0.0
+    within_s: float = 5.0
+    spell: float = 1.0
+    spell_s: float = 0.0
+    own_fps: int = 0
+    at_s: float = 0.0
+    level: float = 0.0
+    carried: list[int] = field(default_factory=list)
+
+    def passes(self, frames: int, duration_s: float, dice: random.Random) -> Passed:
+        """Pass what this time carries, by a law that returns to its mean."""
+        kept = math.exp(-duration_s / self.within_s)
+        self.level = kept * self.level + dice.gauss(0.0, self.by * math.sqrt(1 - kept**2))
+        self.own_fps = self.own_fps or self.limit_fps
+        slow = self.spell if self.at_s < self.spell_s else 1.0
+        self.limit_fps = int(self.own_fps * slow * math.exp(self.level))
+        self.at_s += duration_s
+        self.carried.append(self.limit_fps)
+        return super().passes(frames, duration_s, dice)
+
+    def truth_fps(self, claim: Claim) -> float | None:
+        """What it carried in half of the trials."""
+        return median(self.carried)
+
+
 SEARCHES = {
     "quick bisection": lambda: algorithms.bisect(
         duration_s=0.2, width=0.03, verification=3, most_width=0.2, reopenings=6, indicative=True
@@ -118,6 +151,18 @@ DEVICES: dict[str, Callable[[int], Device]] = {
         f"stalls {n} a second": lambda fps, n=n: Stalled(limit_fps=fps, stalls_per_s=n)
         for n in (0, 2, 4, 6, 8, 10)
     },
+    **{
+        f"moves by {by:.0%} within {within} s, stalls 4 a second": lambda fps, by=by, within=within: Moving(
+            limit_fps=fps, stalls_per_s=4, by=by, within_s=within
+        )
+        for by, within in ((0.05, 5), (0.1, 5), (0.1, 1), (0.2, 5))
+    },
+    **{
+        f"at {spell:.0%} for the first 6 s, stalls 4 a second": lambda fps, spell=spell: Moving(
+            limit_fps=fps, stalls_per_s=4, by=0.03, spell=spell, spell_s=6.0
+        )
+        for spell in (0.8, 0.7, 0.6)
+    },
     "stalls 4 a second above 70 %": lambda fps: Stalled(limit_fps=fps, stalls_per_s=4, above=0.7),
     "buffer of 20 ms": lambda fps: Bucket(limit_fps=fps, frames=fps // 50),
     "buffer of 1 s": lambda fps: Bucket(limit_fps=fps, frames=fps),
@@ -132,16 +177,17 @@ DEVICES: dict[str, Callable[[int], Device]] = {
 }
 
 
-def row(name: str, device: str, cases: int) -> dict[str, object]:
+def row(name: str, device: str, cases: int, seed: int) -> dict[str, object]:
     """Search so many devices and count."""
     search = SEARCHES[name]()
-    dice = random.Random(f"{device} 7")
+    dice = random.Random(f"{device} {seed}")
     plain = wrong = 0
-    traffic, errors, widths = [], [], []
+    traffic, trials, errors, widths = [], [], [], []
     for case in range(cases):
         made = DEVICES[device](int(60_000 * 10 ** dice.random()))
-        answer = search.answer(ModelBench(device=made, seed=case))
+        answer = search.answer(ModelBench(device=made, seed=case + 1000 * (seed - 7)))
         traffic.append(answer.traffic_s)
+        trials.append(answer.trials)
         if answer.type is not OutcomeType.MEASURED or answer.lower_fps is None or answer.upper_fps is None:
             continue
         plain += 1
@@ -163,6 +209,7 @@ def row(name: str, device: str, cases: int) -> dict[str, object]:
         else None,
         "width": [round(median(widths), 3), round(max(widths), 3)] if widths else None,
         "traffic_s": round(median(traffic), 1),
+        "trials": round(mean(trials)),
     }
 
 
@@ -170,12 +217,13 @@ def main() -> None:
     """Print a row for each device and search."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--search", action="append", choices=SEARCHES)
     parser.add_argument("--device", action="append", choices=DEVICES)
     said = parser.parse_args()
     for device in said.device or DEVICES:
         for name in said.search or SEARCHES:
-            print(json.dumps(row(name, device, said.cases)), flush=True)
+            print(json.dumps(row(name, device, said.cases, said.seed)), flush=True)
 
 
 if __name__ == "__main__":

@@ -178,8 +178,11 @@ def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
     if not (bursty or _for_little_loss(outcome)) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
         return outcome
     lower = outcome.lower.load_fps if outcome.lower is not None else None
-    # what a queue cannot hold of a burst is lost at any interval: such loss need not grow with the load
-    upper = outcome.upper.load_fps if outcome.upper is not None and not bursty else None
+    upper = outcome.upper.load_fps if outcome.upper is not None else None
+    if (ends := throughput.interval(outcome)) is not None:  # what the trials after the search moved
+        lower, upper = ends
+    if bursty:  # what a queue cannot hold of a burst is lost at any interval: it need not grow with the load
+        upper = None
     claim = goal_outcomes.claim(outcome.metric)
     reason = contradiction(trials, lower_fps=lower, upper_fps=upper, claim=claim)
     if not reason:

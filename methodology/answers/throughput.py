@@ -88,3 +88,20 @@ def is_wide(outcome: Outcome) -> bool:
         return False
     lower_fps, (sustained_fps, upper_fps) = outcome.lower.load_fps, ends
     return upper_fps - lower_fps > WIDE * upper_fps or lower_fps - sustained_fps > WIDE * lower_fps
+
+
+def ends(outcome: Outcome) -> tuple[int | None, int | None]:
+    """Return both ends of what is known of a load (frames/s), as in `interval`; None for one not known."""
+    lower, upper = (None if one is None else one.load_fps for one in (outcome.lower, outcome.upper))
+    return interval(outcome) or (lower, upper)
+
+
+def streams_fps(outcome: Outcome) -> int | None:
+    """Return the load (frames/s) for what is measured at a throughput; None where no load held.
+
+    Of a wide interval that is its lower end: the trials after the search did not lose clearly more there than
+    may be lost, where at the search's own bound streams could all lose.
+    """
+    low, _ = ends(outcome) if is_wide(outcome) else (None, None)
+    bound = None if outcome.lower is None else outcome.lower.load_fps
+    return bound if bound is None or low is None else max(1, min(low, bound))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from bmwg.methodology.answers.throughput import ends
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 
 CHAIN, PVP = "chain", "pvp"  # paths through pods that forward
@@ -78,8 +79,8 @@ def against_shorter(outcomes: Iterable[Outcome]) -> tuple[Link, ...]:
     """Hold each chain of several functions against the next shorter one of the same option and traffic.
 
     A frame that passes the longer chain passes the functions of the shorter one, so the longer one carries no
-    more: it holds where its upper bound is not above the shorter one's lower bound, and not where its lower
-    bound is above the shorter one's upper bound.
+    more: it holds where its upper end is not above the shorter one's lower end, and not where its lower end
+    is above the shorter one's upper end.
     """
     series: dict[Cell, list[tuple[int, Outcome]]] = {}
     for outcome in outcomes:
@@ -97,8 +98,9 @@ def against_shorter(outcomes: Iterable[Outcome]) -> tuple[Link, ...]:
 def _holds(longer: Outcome, shorter: Outcome) -> bool | None:
     if {longer.type, shorter.type} & {OutcomeType.UNSTABLE, OutcomeType.INVALID}:
         return None  # their trials contradict each other, or are too few: such bounds prove nothing
-    if longer.lower and shorter.upper and longer.lower.load_fps >= shorter.upper.load_fps:
+    (low, high), (shorter_low, shorter_high) = ends(longer), ends(shorter)
+    if low is not None and shorter_high is not None and low >= shorter_high:
         return False
-    if longer.upper and shorter.lower and longer.upper.load_fps <= shorter.lower.load_fps:
+    if high is not None and shorter_low is not None and high <= shorter_low:
         return True
     return None

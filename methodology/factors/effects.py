@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bmwg.methodology.answers.student import CONFIDENCE, quantile
+from bmwg.methodology.answers.throughput import ends
 from bmwg.methodology.cells import axes
 from bmwg.methodology.factors.design import Design, Term, design_of, in_design, independent
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
@@ -24,7 +25,7 @@ class Effect:
 
     Of an interaction the ratio by which one factor's effect differs between the levels of the other one.
     `levels` and `against` are level names, one for each factor of the term. `resolution` is how far the
-    search's width alone could have moved the ratio.
+    intervals of the answers alone could have moved the ratio.
     """
 
     term: Term
@@ -37,14 +38,14 @@ class Effect:
 
     @property
     def moved(self) -> bool | None:
-        """Whether the figure moved: the interval is clear of 1, the ratio beyond the search's width."""
+        """Whether the figure moved: the interval is clear of 1, the ratio beyond those of the answers."""
         if self.low is None or self.high is None:
             return None
         return self.clear and abs(math.log(self.ratio)) > math.log(self.resolution)
 
     @property
     def clear(self) -> bool:
-        """Whether the interval is clear of 1; the ratio may still be within the search's width."""
+        """Whether the interval is clear of 1; those of the answers may still explain the ratio."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
 
@@ -56,7 +57,7 @@ class Effects:
     without an answer. `unmeasured` are combinations
     without any. `inseparable` are terms with those that they cannot be told from (none named: several
     together). `assumed` are the interactions that had to be taken as nil. `freedom` are degrees of freedom,
-    `spread` is the residual standard deviation as a ratio, `resolution` the widest answer's upper bound over
+    `spread` is the residual standard deviation as a ratio, `resolution` the widest answer's upper end over
     its lower one.
     """
 
@@ -97,12 +98,10 @@ def effects_of(outcomes: Sequence[Outcome], planned: Iterable[Cell] = ()) -> Eff
     bad = {term for term, _ in inseparable}
     told = [term for term in seen.main if seen.separable(term, seen.main)]
     pairs = [term for term in seen.pairs if term not in bad]
-    fitted = _fit(seen, rows, [*seen.main, *pairs])
+    widths = [_log_width(one) for one in plain]
+    fitted = _fit(seen, rows, [*seen.main, *pairs], widths)
     if fitted is not None and fitted.freedom < 1 and pairs:
-        fitted, pairs = _fit(seen, rows, list(seen.main)), []
-    resolution = max(
-        (one.upper.load_fps / one.lower.load_fps for one in plain if one.lower and one.upper), default=1.0
-    )
+        fitted, pairs = _fit(seen, rows, list(seen.main), widths), []
     known = fitted is not None
     return Effects(
         design=design,
@@ -111,15 +110,13 @@ def effects_of(outcomes: Sequence[Outcome], planned: Iterable[Cell] = ()) -> Eff
         left_out=left_out,
         unreached=sum(in_design(cell) and cell not in answered for cell in cells),
         unmeasured=tuple(one for one in design.combinations if one not in seen.combinations),
-        main=tuple(effect for term in told for effect in fitted.effects(term, resolution)) if fitted else (),
-        interactions=tuple(one for term in pairs for one in fitted.effects(term, resolution))
-        if fitted
-        else (),
+        main=tuple(effect for term in told for effect in fitted.effects(term)) if fitted else (),
+        interactions=tuple(one for term in pairs for one in fitted.effects(term)) if fitted else (),
         inseparable=tuple(inseparable),
         assumed=tuple(term for term in seen.pairs if term not in pairs),
         freedom=fitted.freedom if fitted else 0,
         spread=math.exp(math.sqrt(fitted.variance)) if known and fitted and fitted.freedom > 0 else None,
-        resolution=resolution,
+        resolution=math.exp(max(widths, default=0.0)),
     )
 
 
@@ -127,12 +124,14 @@ def effects_of(outcomes: Sequence[Outcome], planned: Iterable[Cell] = ()) -> Eff
 class _Fit:
     design: Design
     places: dict[Term, list[int]]  # of a term's columns among those that were fitted
+    columns: list[list[float]]  # those that were fitted, a row an answer
+    widths: list[float]  # of the interval of each answer, logarithm of its ends' ratio
     values: list[float]
     inverse: list[list[float]]
     variance: float
     freedom: int
 
-    def effects(self, term: Term, resolution: float) -> list[Effect]:
+    def effects(self, term: Term) -> list[Effect]:
         """Return the effect of each combination of levels of a term, but for the first ones."""
         columns = self.places[term]
         if len(columns) != self.design.width(term):
@@ -160,10 +159,19 @@ class _Fit:
                     ratio=math.exp(middle),
                     low=None if half is None else math.exp(middle - half),
                     high=None if half is None else math.exp(middle + half),
-                    resolution=resolution ** len(term),
+                    resolution=math.exp(self._by_widths(weights)),
                 )
             )
         return found
+
+    def _by_widths(self, weights: Sequence[float]) -> float:
+        """Return how far answers that lie anywhere in their intervals could move what the weights make."""
+        turned = [_dot(row, weights) for row in self.inverse]
+        shares = [_dot(turned, row) for row in zip(*self.columns, strict=True)]
+        return max(
+            math.fsum(share * width for share, width in zip(shares, self.widths, strict=True) if share > 0),
+            math.fsum(-share * width for share, width in zip(shares, self.widths, strict=True) if share < 0),
+        )
 
     def _half(self, weights: Sequence[float]) -> float | None:
         if self.freedom < 1:
@@ -177,7 +185,10 @@ class _Fit:
 
 
 def _fit(
-    design: Design, rows: Sequence[tuple[tuple[int, ...], int, float]], terms: Sequence[Term]
+    design: Design,
+    rows: Sequence[tuple[tuple[int, ...], int, float]],
+    terms: Sequence[Term],
+    widths: list[float],
 ) -> _Fit | None:
     """Fit constant, replicates and terms; None without any answer."""
     if not rows:
@@ -210,11 +221,18 @@ def _fit(
     return _Fit(
         design=design,
         places=places,
+        columns=used,
+        widths=widths,
         values=values,
         inverse=inverse,
         variance=squares / freedom if freedom > 0 else 0.0,
         freedom=freedom,
     )
+
+
+def _log_width(outcome: Outcome) -> float:
+    low, high = ends(outcome)
+    return math.log(high / low) if low and high else 0.0
 
 
 def _log_fps(outcome: Outcome) -> float:

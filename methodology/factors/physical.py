@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bmwg.methodology.answers.throughput import ends
 from bmwg.methodology.cells import parallel
 from bmwg.methodology.cells.chains import PVP
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
@@ -119,11 +120,12 @@ def _series(
 def _carries(outcome: Outcome, wanted_fps: int) -> bool | None:
     if outcome.type not in _PROVEN:
         return None
-    if outcome.lower is not None and outcome.lower.load_fps >= wanted_fps:
+    low, high = ends(outcome)
+    if low is not None and low >= wanted_fps:
         return True
-    if outcome.type is OutcomeType.TESTER_LIMITED or outcome.upper is None:
+    if outcome.type is OutcomeType.TESTER_LIMITED or high is None:
         return None
-    return False if outcome.upper.load_fps <= wanted_fps else None
+    return False if high <= wanted_fps else None
 
 
 def _functions(cell: Cell) -> int | None:

@@ -10,7 +10,7 @@ from bmwg.methodology.benchmarks.delay_variation import StreamsGoal
 from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric
-from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
+from bmwg.methodology.measurements.remarks import streams_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.methodology.search.stepwise import Run
@@ -39,7 +39,7 @@ class AllFramesLatency(OneMetric):
         return Cost(trials=streams, traffic_s=streams * settings.duration_s)
 
     def measure(self, asked: Asked) -> Answered:
-        """Send the streams at the throughput (RFC2544-26.2-01).
+        """Send the streams at the throughput (RFC2544-26.2-01), of a wide interval at its lower end.
 
         With no device between its ports the tester itself is measured, at a load that devices are nearer to
         (docs/adr/0458), and at further ones, so that a device's lies between two of them (docs/adr/0517).
@@ -48,9 +48,9 @@ class AllFramesLatency(OneMetric):
         profile, cell = asked.profile, asked.cell
         if lacks := without_plain_load(cell, asked.throughput, asked.outcome_id, latency.METRIC):
             return Answered(outcomes=(lacks,))
-        load_fps = asked.load_fps
+        load_fps = asked.streams_fps
         if cell.qualifies_tester:
-            load_fps = max(1, load_fps * profile.latency.wire_percent // 100)
+            load_fps = max(1, asked.load_fps * profile.latency.wire_percent // 100)
         goal = StreamsGoal(
             spec=profile.latency_spec(cell, load_fps),
             streams=profile.latency.streams,
@@ -95,7 +95,7 @@ def _remarks(asked: Asked) -> tuple[str, ...]:
     percent = asked.profile.latency.wire_percent
     if not asked.cell.qualifies_tester or percent == 100:
         assert asked.throughput is not None
-        return load_remark(asked.throughput)
+        return streams_remark(asked.throughput)
     return (f"the tester's own, at {percent} % of what it carries",)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
+from bmwg.methodology.answers import throughput
 from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import Place
 from bmwg.methodology.profiles import Profile
@@ -56,6 +57,12 @@ class Asked:
         if self.throughput is None or self.throughput.lower is None:
             raise ValueError("throughput: expected an outcome with a lower bound, found none")
         return self.throughput.lower.load_fps
+
+    @property
+    def streams_fps(self) -> int:
+        """The load for streams at the throughput, as `throughput.streams_fps`; ValueError without one."""
+        found = None if self.throughput is None else throughput.streams_fps(self.throughput)
+        return self.load_fps if found is None else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,14 @@ def load_remark(found: Outcome) -> tuple[str, ...]:
     return (f"at {found.lower.load_fps} frames/s, the highest load without loss ({found.type.value})",)
 
 
+def streams_remark(found: Outcome) -> tuple[str, ...]:
+    """Say beside streams at the throughput at which load they were, where that is not its bound."""
+    load_fps = throughput.streams_fps(found)
+    if found.lower is None or load_fps == found.lower.load_fps:
+        return load_remark(found)
+    return (f"at {load_fps} frames/s, where the wide interval of the throughput begins", *load_remark(found))
+
+
 def is_plain_load(found: Outcome) -> bool:
     """Whether a throughput is a load to measure at, or to compute with.
 

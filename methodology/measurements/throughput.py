@@ -152,7 +152,7 @@ def after(asked: Asked, profile: Profile, answered: throughput_search.Answered) 
         if one.type in _TRIED_AGAIN and one.lower is not None
     }
     error: Exception | None = None
-    for part in (_closing, _checks, _long):
+    for part in (_closing, _checks, _upper_again, _long):
         taken: list[JudgedTrial] = []  # of this part, by the goals before: each goal asks once
         for number, before in ended.items():
             if error is not None or before.found is None or before.found.refused:
@@ -248,9 +248,20 @@ def _checks(
     )
     found = yield from steadiness.procedure(checks)
     wanted = _wanted(asked, profile, answered, number)
-    if wanted.upper is not None:  # the upper end may have moved: both together move by a fifth at most
+    if wanted.upper is not None:  # the upper end may have moved: both together move by two fifths at most
         wanted = replace(wanted, upper=_bounds(answered, ended, number)[1])
     return (yield from closing.lower_end(wanted, found))
+
+
+def _upper_again(
+    asked: Asked, profile: Profile, answered: throughput_search.Answered, ended: Ends, number: int
+) -> Procedure[closing.Ended]:
+    """Return the trials that ask whether the upper end still loses, before the long trial goes by it."""
+    if answered.outcomes[number].type is not OutcomeType.MEASURED:
+        return closing.Ended()
+    lower_fps, upper_fps = _bounds(answered, ended, number)
+    wanted = _wanted(asked, profile, answered, number)
+    return (yield from closing.upper_end_again(wanted, upper_fps, lower_fps))
 
 
 def _long(

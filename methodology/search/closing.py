@@ -20,9 +20,10 @@ from bmwg.methodology.search.stepwise import Procedure, Run, valid_trial
 
 PHASE = "closing"
 USUAL_TRIALS = 5  # three at what was found, one at half of it and one above it
-MOST_WIDTH = 0.2  # choice: of the upper end; a wider interval tells little of a device
+MOST_WIDTH = 0.4  # choice: of the upper end; from a half on both states of a device of two would lie in it
 RESTED_TRIALS = 3  # choice: most of them hold where a device only has to rest
-MOST_AT_END = 15  # choice: trials more at an end that may move; eleven lossy ones in a row tell it
+MOST_AT_END = 15  # choice: trials at an end that may move on; eleven lossy ones in a row tell an upper one
+MOST_STEP = 0.15  # choice: of an end; a longer one would tell a wide interval wider than it is
 NEAR_STEP = 0.4  # choice: of a step of an upper end; what the search tried so near stands for it
 EDGE_RATIO = 0.5  # choice: of the trials at an upper bound for no loss, in an indicative profile
 CONTROL_RATIO = 0.02  # choice: of trials at the lowest load; more of them is loss that needs no load
@@ -41,7 +42,8 @@ class Closing:
     `upper` is the bound above (None: it is not tried again). More than a share of `upper_ratio` (0..1) of its
     trials have to lose, `tried` (the valid trials of the search of `duration_s`) among them. Where they do
     not, the upper end may be moved up to `max_load`, and where the load does not hold any more, the lower end
-    down: first by a `step` (0..1), then by twice as much each time. Without a step there is no answer.
+    down: first by a `step` (0..1), then by twice as much each time, `MOST_STEP` at most; together no further
+    apart than `MOST_WIDTH`. Without a step there is no answer.
     `lowest` is a load at which a share of lossy trials would need no load (None: it is not asked).
     """
 
@@ -146,17 +148,23 @@ def _until_good(closing: Closing, load: int) -> Procedure[list[Tried]]:
 
 
 def _tested(
-    closing: Closing, load: int, ratio: float, before: tuple[Tried, ...] = (), *, most: int | None = None
+    closing: Closing,
+    load: int,
+    ratio: float,
+    before: tuple[Tried, ...] = (),
+    *,
+    wanted: Verdict,
+    most: int | None = None,
 ) -> Procedure[tuple[list[Tried], Verdict, bool]]:
     """Try a load until its trials tell whether more than a share loses; say whether the tester fell short.
 
-    With `most` the share has to be exceeded: trying ends where not even so many more lossy trials, less those
-    taken, would tell it.
+    With `most` trying ends where `wanted` cannot be told any more by so many trials after those `before`.
     """
     trials = list(before)
     while (told := verdict(map(closing.lost, trials), ratio)) is Verdict.OPEN:
-        left = None if most is None else [True] * (len(before) + most - len(trials))
-        if left is not None and verdict([*map(closing.lost, trials), *left], ratio) is not Verdict.EXCEEDS:
+        left = 0 if most is None else len(before) + most - len(trials)
+        best = [*map(closing.lost, trials), *[wanted is Verdict.EXCEEDS] * left]
+        if most is not None and verdict(best, ratio) is not wanted:
             break
         trial = yield from _valid(closing, load)
         if trial is None:
@@ -186,11 +194,14 @@ def _lowest(closing: Closing) -> int:
 def _lower_end(closing: Closing, load: int, refused: str = "") -> Procedure[tuple[Ended, int, list[Tried]]]:
     """Try a load, and go down while it does not hold; say which load held, with its trials.
 
-    `refused` says why a load above it did not hold (empty: there is none).
+    `refused` says why a load above it did not hold (empty: there is none). Below that load few trials are
+    enough to go on: a lower one still makes the interval wider, and whether the device only has to rest was
+    asked above.
     """
-    step, unit = closing.step, closing.offer.unit
+    step, unit, wanted = closing.step, closing.offer.unit, Verdict.KEEPS
     while True:
-        again, told, short = yield from _tested(closing, load, closing.exceed_ratio)
+        most = MOST_AT_END if refused and load > _lowest(closing) else None
+        again, told, short = yield from _tested(closing, load, closing.exceed_ratio, wanted=wanted, most=most)
         if not short and told is Verdict.KEEPS:
             said = f"the lower end moved to {load} {unit}, which held to the end: {refused}"
             return Ended(lower=load, remarks=(said,)) if refused else Ended(), load, again
@@ -204,7 +215,7 @@ def _lower_end(closing: Closing, load: int, refused: str = "") -> Procedure[tupl
             return Ended(refused=refused), load, again
         if load == closing.load and (said := (yield from _rested(closing, load))):
             return Ended(refused=f"{refused}; {said}"), load, again
-        load, step = max(_lowest(closing), int(load * (1 - step))), 2 * step
+        load, step = max(_lowest(closing), int(load * (1 - step))), _longer(step)
 
 
 def _rested(closing: Closing, load: int) -> Procedure[str]:
@@ -270,7 +281,7 @@ def upper_end(closing: Closing, lower: int | None = None) -> Procedure[Ended]:
     while True:
         most = MOST_AT_END if step and load < highest else None
         trials, told, short = yield from _tested(
-            closing, load, closing.upper_ratio, _at(closing, load), most=most
+            closing, load, closing.upper_ratio, _at(closing, load), wanted=Verdict.EXCEEDS, most=most
         )
         if short and load != closing.upper:  # what the tester cannot send shows no end
             return Ended(
@@ -284,11 +295,29 @@ def upper_end(closing: Closing, lower: int | None = None) -> Procedure[Ended]:
                 refused=f"the device's rate moves: {held} {unit} held, and {load} {unit} lost frames"
                 f" in {lossy} of {len(trials)} trials, not in clearly more than {share}"
             )
-        tried, load, step = load, _above(closing, load, step, highest), min(EDGE_RATIO, 2 * step)
+        tried, load, step = load, _above(closing, load, step, highest), _longer(step)
     if load == closing.upper:
         return Ended()
     said = f"the upper end moved from {closing.upper} to {load} {unit}: part of the trials below it held"
     return Ended(upper=load, remarks=(said,))
+
+
+def upper_end_again(closing: Closing, upper: int | None, lower: int) -> Procedure[Ended]:
+    """Try the upper end last of all: where it holds by now, move it on from there, by these trials alone."""
+    if upper is None or not closing.step:
+        return Ended()
+    held: list[Tried] = []
+    while verdict(map(closing.lost, held), closing.upper_ratio) is Verdict.OPEN:
+        trial = yield from _valid(closing, upper)
+        if trial is None or closing.lost(trial):
+            return Ended()
+        held.append(trial)
+    return (yield from upper_end(replace(closing, upper=upper, tried=tuple(held)), lower))
+
+
+def _longer(step: float) -> float:
+    """Return the step (0..1) of an end after one that was not enough."""
+    return max(step, min(MOST_STEP, 2 * step))
 
 
 def _above(closing: Closing, load: int, step: float, highest: int) -> int:

@@ -39,6 +39,7 @@ LOSSY_RATIO = 0.25  # choice: of the lower checks; the same
 CHECK_S = 2.0  # choice: a hundred times what a queue of 256 frames needs, and a thirtieth of a trial
 BELOW = 0.05  # choice: of what was found; rates that move by less are the search's own business
 ABOVE = 1.5  # choice: of the upper bound; what carries half of its rate at times shows either state there
+STATE = 1.4  # choice: times what was found; 1.25 times the upper bound of an answer up to a tenth wide
 _STALLS = {Validity.HOST_STALLED: "a CPU of the SUT", Validity.TESTER_STALLED: "the tester"}
 _LEAST_FRAMES = 1000  # choice: fewer say little of a rate
 _FEW_FRAMES = 10  # choice: a difference that is none, at loads of some frames a second
@@ -154,8 +155,14 @@ def _controlled(checks: Checks, load: int, attempts: list[Tried]) -> Procedure[s
 
 
 def _deviating(by_load: dict[int, list[Tried]], checks: Checks) -> list[int]:
-    """Return the loads of which more checks have to tell: both where rates differ, else what lost frames."""
-    if any(_others(alike, _floor(load, checks)) for load, alike in by_load.items()):
+    """Return the loads of which more checks have to tell: both where rates differ, else what lost frames.
+
+    None are left to tell where more differ already than may of all checks.
+    """
+    unlike = max(_others(alike, _floor(load, checks)) for load, alike in by_load.items())
+    if unlike > checks.apart_ratio * -(-checks.most // len(by_load)):
+        return []
+    if unlike:
         return list(by_load)
     below = by_load[checks.lower_load]
     if checks.exceed_ratio:
@@ -190,9 +197,10 @@ def _floor(load: int, checks: Checks) -> float:
 
     Under overload many a device carries less than it can, now more and now less of it. Where a goal forgives
     trials, only what comes through above the upper bound there is another state: a worse one is seen below.
+    However wide the interval is, what comes through so far above what was found is another state.
     """
     above = checks.exceed_ratio and load != checks.lower_load and checks.upper is not None
-    return APART * (checks.upper or 0) if above else 0.0
+    return min(APART * (checks.upper or 0), STATE * checks.load) if above else 0.0
 
 
 def _others(alike: list[Tried], floor_per_s: float) -> int:

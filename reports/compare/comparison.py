@@ -243,9 +243,8 @@ def _rows(sides: Sequence[Side], unfair: str) -> tuple[Row, ...]:
             why = unfair or _why_not(first, side.name, pair)
             drafts.append((key[0], unit, known[0].cell, side.name, pair, why))
     testable = [number for number, draft in enumerate(drafts) if not draft[5]]
-    p_values = [
-        difference_p(drafts[n][4][first].numbers, drafts[n][4][drafts[n][3]].numbers) for n in testable
-    ]
+    keyed = [(drafts[n][3], (drafts[n][0], drafts[n][2].cell_id)) for n in testable]
+    p_values = [_p_of_ends(told[first][key], told[name][key]) for name, key in keyed]
     tested = dict(zip(testable, zip(p_values, shown(p_values), strict=True), strict=True))
     return tuple(_row(first, draft, tested.get(number)) for number, draft in enumerate(drafts))
 
@@ -318,6 +317,19 @@ class _Gathered:
     wide_ends: list[float] = field(default_factory=list)
     wide_lows: list[float] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
+    ends: list[tuple[float, float]] = field(default_factory=list)
+
+
+def _p_of_ends(first: _Gathered, second: _Gathered) -> float:
+    """Return the p-value of the numbers, and where an interval is wide the largest of theirs and both ends'.
+
+    It is 1 where these do not all differ the same way: an end alone may be the machine's.
+    """
+    sides = [(first.numbers, second.numbers)]
+    if first.wide_ends or second.wide_ends:
+        sides += [([one[end] for one in first.ends], [one[end] for one in second.ends]) for end in (0, 1)]
+    ways = {is_higher(of_second, of_first) for of_first, of_second in sides}
+    return max(difference_p(*side) for side in sides) if len(ways) == 1 else 1.0
 
 
 def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
@@ -336,9 +348,11 @@ def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
                     entry.numbers.append(float(value.number))
                     entry.loads_fps += loads_of(run, outcome)
                     entry.marks += filter(None, [marks.get(outcome.outcome_id)])
-                    if is_wide(outcome) and (ends := interval(outcome)) is not None:
-                        entry.wide_ends.append(float(ends[1]))
-                        entry.wide_lows += [float(ends[0])] if ends[0] < value.number else []
+                    low, high = map(float, interval(outcome) or (value.number, value.number))
+                    entry.ends.append((low, high))
+                    if is_wide(outcome):
+                        entry.wide_ends.append(high)
+                        entry.wide_lows += [low] if low < value.number else []
     return found
 
 

@@ -150,7 +150,8 @@ def _numbers(made: Comparison) -> list[Block]:
         lines += paragraph(f"{sentence} A change with time would look alike.")
     lines += paragraph(
         "Method: an exact permutation test of the mean logarithm over the repeats of a cell (20000 drawn "
-        "deals where there are more), against the first side; a difference is shown when the "
+        "deals where there are more), against the first side; where an interval is wide, of both of its ends "
+        "as well, and the largest p-value counts; a difference is shown when the "
         "Benjamini-Hochberg procedure over all comparisons keeps the share of chance among the shown at "
         f"{percent(ALPHA)}. Values are medians with smallest and largest."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from bmwg.methodology.answers.throughput import WIDE, streams_fps
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.methodology.trial.disturbed import HINT, hardly_usable
 from bmwg.reports import rooms
@@ -16,6 +17,11 @@ from bmwg.reports.render.sections.results import banner, marked, tail
 from bmwg.reports.render.sections.unanswered import unanswered
 from bmwg.reports.render.text import plain
 from bmwg.reports.store import Run
+
+_AT_LOWER_END = (
+    f"Latency beside an interval that reaches more than {WIDE:.0%} to either side of its number was taken at"
+    " its lower end."
+)
 
 
 def summary_lines(run: Run) -> list[str]:
@@ -56,6 +62,8 @@ def _throughputs(told: Facts) -> list[str]:
         loads = (plain(extent(told, answer)) if answer is not None else "" for answer in answers)
         rows.append((plain(short_words(outcome.cell)), *loads, _tail(told, outcome)))
     conditions = dict.fromkeys(filter(None, map(searches.condition, metrics)))
+    if any(one.lower and streams_fps(one) != one.lower.load_fps and _tail(told, one) for one in found):
+        conditions[_AT_LOWER_END] = None
     unit = "throughput in frames/s per port and direction, to the load at which it no longer holds:"
     return [unit, *_aligned(rows), *map(plain, conditions)] if found else []
 

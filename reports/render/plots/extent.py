@@ -7,10 +7,10 @@ from enum import StrEnum
 
 from bmwg.methodology.answers.ladder import plain_number
 from bmwg.methodology.answers.throughput import interval, is_wide
+from bmwg.methodology.mlrsearch import outcome as goal_outcomes
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.search.agreed import agreed_fps
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.searches import is_conditional
 from bmwg.reports.render.text import whole
 
 
@@ -73,6 +73,15 @@ def measured_extent(outcome: Outcome) -> Extent:
     return Extent(known=known, low_fps=round(number), high_fps=high_fps, least_fps=least_fps)
 
 
+def _agreed(facts: Facts, outcome: Outcome) -> tuple[int | None, int | None]:
+    """Return between which loads trials disagree; of a goal those of its length, by the share it allows."""
+    trials, claim = facts.judged(outcome), goal_outcomes.claim(outcome.metric)
+    if claim is None:
+        return agreed_fps(trials)
+    whole = [one for one in trials if one.spec.duration_s == claim.duration_s]
+    return agreed_fps(whole, loss_ratio=claim.loss_ratio, exceed_ratio=claim.exceed_ratio)
+
+
 def extent(facts: Facts, outcome: Outcome) -> Extent:
     """Return what an outcome of a search says: its own bounds, or what all its trials agree on."""
     lower, upper = outcome.lower, outcome.upper
@@ -86,10 +95,7 @@ def extent(facts: Facts, outcome: Outcome) -> Extent:
         case OutcomeType.AT_FLOOR if upper is not None:
             return Extent(known=Known.AT_MOST, high_fps=upper.load_fps, word=word)
         case OutcomeType.UNSTABLE:
-            if is_conditional(outcome.metric):  # of which one lossy trial says nothing
-                low_fps = lower.load_fps if lower is not None else None
-            else:
-                low_fps, high_fps = agreed_fps(facts.judged(outcome))
+            low_fps, high_fps = _agreed(facts, outcome)
             if low_fps is not None or high_fps is not None:
                 return Extent(known=Known.UNCONFIRMED, low_fps=low_fps, high_fps=high_fps, word=word)
     return Extent(known=Known.NOTHING, word=word)

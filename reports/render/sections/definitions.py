@@ -10,8 +10,9 @@ from bmwg.reports.render.sections.definitions_vsperf import VSPERF
 _ALL_FRAMES = "no clause; RFC 2544 section 26.2 has a metric of its own"
 _LATENCY = (
     "time stamp at receive minus time stamp at send in the tester's software, over every received test frame "
-    "of the valid streams at the throughput (path wire: at a stated share of what the tester carries); the "
-    "embedded tester's stamps wrap after 13 s and more, so that a longer delay is told shorter"
+    "of the valid streams at the throughput, of a wide interval of a conditional one at its lower end (path "
+    "wire: at a stated share of what the tester carries); the embedded tester's stamps wrap after 13 s and "
+    "more, so that a longer delay is told shorter"
 )
 _INTERVAL = "end of the interval of at least 95 % that the streams give for"
 

@@ -27,7 +27,8 @@ BENCHMARKS = {
     "sustained_load.rfc9971": Definition(
         unit=_FPS,
         clause="none: our own, docs/adr/0461",
-        meaning="the part of the relevant lower bound that no buffer carried, at least, by one longer trial",
+        meaning="the part of the relevant lower bound that no buffer carried, at least, by one longer trial;"
+        " of the load below that bound that held to the end, where the bound itself did not",
     ),
     "upper_end.rfc9971": Definition(
         unit=_FPS,

@@ -92,10 +92,10 @@ def _design(found: Effects) -> list[Block]:
         f" turns in a random order. {found.used} answers are plain numbers and make up the effects,"
         f" {len(found.left_out)} are not, and {found.unreached} planned cells were not reached. An effect is"
         " the ratio of geometric means of the throughput, averaged over the levels of the other factors, with"
-        " a 95 % interval (least squares on logarithms, a constant for each replicate). Bounds of one answer"
-        f" lie at most a factor of {found.resolution:.3f} apart: a smaller effect is never said to have moved"
-        f" the figure.{spread} Each interval is for itself: of twenty without an effect, one is expected to"
-        " miss 1."
+        " a 95 % interval (least squares on logarithms, a constant for each replicate). Ends of one answer"
+        f" lie at most a factor of {found.resolution:.3f} apart: an effect that answers anywhere between"
+        f" their ends could have made is never said to have moved the figure.{spread} Each interval is for"
+        " itself: of twenty without an effect, one is expected to miss 1."
     )
     if found.left_out:
         words += (

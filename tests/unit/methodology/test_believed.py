@@ -153,6 +153,27 @@ def test_an_answer_that_forgives_trials_says_how_many_lost_there_and_at_half_of_
     assert found.quality == ()
 
 
+@pytest.mark.parametrize(("end", "kind"), [(None, OutcomeType.UNSTABLE), (150_000, OutcomeType.MEASURED)])
+def test_what_passed_below_an_end_that_moved_contradicts_nothing(end: int | None, kind: OutcomeType) -> None:
+    """The trials after the search found the device faster than its bounds, and the interval says so."""
+    metric = f"{goal_outcomes.METRIC}.1f15d0l50e"
+    moved = (
+        () if end is None else (Quantity(metric=f"{throughput.UPPER_END}.x", number=end, unit="frames/s"),)
+    )
+    found = Outcome(
+        outcome_id="x",
+        metric=metric,
+        cell=CELL,
+        type=OutcomeType.MEASURED,
+        values=(Quantity(metric=metric, number=100_000, unit="frames/s"), *moved),
+        lower=Bound(load_fps=100_000, trials=(1,)),
+        upper=Bound(load_fps=103_000, trials=(2,)),
+    )
+    loads = [(100_000, 0), (103_000, 50), *[(130_000, 0)] * 6, (150_000, 9_000)]
+    trials = [trial(seq, load, lost) for seq, (load, lost) in enumerate(loads, start=1)]
+    assert believed(found, trials, most_ratio=None, continued=False).type is kind
+
+
 def test_the_qualification_of_the_tester_is_told_and_not_refused() -> None:
     wire = Outcome(
         outcome_id="id",

@@ -15,7 +15,7 @@ from bmwg.methodology.plan import planning
 from bmwg.methodology.plan.planning import Networks
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
+from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Quantity
 from bmwg.reports.store.codec import cell_from_json, cell_to_json
 
 TESTS = ("CN-TPUT-5.1", "CN-LAT-5.1")
@@ -114,6 +114,14 @@ def test_a_chain_is_never_faster_than_a_shorter_one_and_the_bounds_say_so(longer
     (link,) = chains.against_shorter([outcome("a>b", *longer), outcome("", 100, 110)])
     assert link.shorter.cell.path == "pvp"
     assert link.holds is holds
+
+
+def test_an_interval_whose_end_moved_accuses_no_chain():
+    """The shorter chain's machine became faster after its search: what it carries reaches to 130."""
+    shorter = outcome("", 100, 110)
+    end = Quantity(metric="upper_end.rfc9971.0.1f1.5d0l50e", number=130, unit="frames/s")
+    (link,) = chains.against_shorter([outcome("a>b", 115, 120), replace(shorter, values=(end,))])
+    assert link.holds is None
 
 
 @pytest.mark.parametrize("kind", [OutcomeType.UNSTABLE, OutcomeType.INVALID])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -14,7 +15,7 @@ from bmwg.methodology.factors.design import AS_IN_FILE, design_of
 from bmwg.methodology.factors.effects import Effects, effects_of
 from bmwg.methodology.factors.stated import against
 from bmwg.methodology.plan import planning, turns
-from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
+from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Quantity
 
 NETWORKS, SIZES, CHAINS = ("bridge", "ptp"), (64, 1518), ("a", "a>b")
 
@@ -90,6 +91,27 @@ def test_a_ratio_within_the_searchs_width_never_moved_the_figure() -> None:
     told = made({("ptp",): 1.0004}, spread=0, seed=1)  # bounds are 1.001 apart
     assert not any(one.moved for one in told.main)
     assert any(one.clear for one in told.main)
+
+
+def test_what_wide_intervals_could_have_made_never_moved_the_figure() -> None:
+    """A wide answer of sixteen weighs an eighth of a level; where all of a level are wide, all of it."""
+
+    def told(wide: Callable[[Cell], bool]) -> dict[str, bool | None]:
+        found = []
+        for network, size, chain, replicate in product(NETWORKS, SIZES, CHAINS, (1, 2)):
+            one = outcome(
+                cell(network, size, replicate, chain=chain), 500_000 * (1.2 if network == "ptp" else 1)
+            )
+            end = Quantity(metric="upper_end.rfc9971.x", number=one.lower.load_fps * 1.5, unit="frames/s")
+            found.append(replace(one, values=(end,)) if wide(one.cell) else one)
+        made = effects_of(found)
+        assert made is not None
+        assert made.resolution == pytest.approx(1.5, rel=0.01)
+        return {made.design.name(one.term): one.moved for one in made.main}
+
+    assert told(lambda one: one.network == "bridge")["network option"] is False
+    single = cell("bridge", 64, 1, chain="a")
+    assert told(lambda one: one == single)["network option"] is True
 
 
 def test_two_factors_that_change_together_are_one() -> None:

@@ -238,14 +238,34 @@ def test_more_checks_are_of_the_load_that_lost_frames():
     assert loads[95_000] > 4
 
 
-def test_without_an_upper_end_within_a_fifth_there_is_no_answer():
-    assert "the device's rate moves" in after(HardLimit(limit_fps=150_000)).refused
+@pytest.mark.parametrize("limit_fps", [120_000, 140_000, 155_000])
+def test_a_machine_that_became_faster_is_told_as_wide_as_it_was(limit_fps):
+    """What was found of a bad spell held to the end, and so did loads far above it."""
+    found = after(HardLimit(limit_fps=limit_fps))
+    assert found.refused == ""
+    assert limit_fps < found.upper <= limit_fps / (1 - closing.MOST_STEP) + 1
+    assert (1 - closing.MOST_WIDTH) * found.upper - 1 <= 100_000
+
+
+@pytest.mark.parametrize(("limit_fps", "count"), [(102_000, 1), (120_000, 3), (170_000, 3)])
+def test_an_upper_end_that_holds_after_all_other_trials_is_none(limit_fps, count):
+    """The machine had a bad spell there: one trial that loses keeps the end, three that hold move it."""
+    bench = ModelBench(device=HardLimit(limit_fps=limit_fps), seed=3)
+    steps = closing.upper_end_again(share_of(upper=101_000), 103_000, 100_000)
+    found = stepwise.run(steps, bench.measure).found
+    assert len([trial for trial in bench.trials if trial.load == 103_000]) == count
+    assert (found.upper or 103_000) > limit_fps or "the device's rate moves" in found.refused
+    assert bool(found.refused) is (limit_fps == 170_000)
+
+
+def test_without_an_upper_end_within_two_fifths_there_is_no_answer():
+    assert "the device's rate moves" in after(HardLimit(limit_fps=170_000)).refused
 
 
 def test_the_load_that_is_said_to_have_held_is_where_the_lower_end_stands():
-    bench = ModelBench(device=HardLimit(limit_fps=150_000), seed=3)
+    bench = ModelBench(device=HardLimit(limit_fps=160_000), seed=3)
     found = stepwise.run(closing.upper_end(share_of(), 90_000), bench.measure).found
-    assert "90000 frames/s held, and 112500 frames/s lost" in found.refused
+    assert "90000 frames/s held, and 150000 frames/s lost" in found.refused
 
 
 def test_a_search_without_a_step_has_its_own_upper_bound_or_none():
@@ -255,12 +275,30 @@ def test_a_search_without_a_step_has_its_own_upper_bound_or_none():
 def test_the_lower_end_moves_to_what_holds_to_the_end():
     found = after(HardLimit(limit_fps=90_000))
     assert found.refused == ""
-    assert 82_400 <= found.lower <= 90_000
+    assert (1 - closing.MOST_STEP) * 90_000 <= found.lower <= 90_000
     assert "the lower end moved to" in found.remarks[0]
 
 
-def test_an_answer_of_which_four_fifths_no_longer_hold_is_refused():
-    assert "did not hold at the end of the search" in after(HardLimit(limit_fps=80_000)).refused
+def test_an_answer_of_which_three_fifths_no_longer_hold_is_refused():
+    assert "did not hold at the end of the search" in after(HardLimit(limit_fps=60_000)).refused
+
+
+def test_a_lower_end_that_is_moved_takes_few_trials_a_load():
+    """At each of these loads seven of ten trials lose: neither kept nor clearly exceeded, for dozens."""
+
+    @dataclass(kw_only=True)
+    class Often(HardLimit):
+        def passes(self, frames, duration_s, dice):
+            received = min(frames, int(self.limit_fps * duration_s))
+            return Passed(received=received - (frames >= 7_500 and dice.random() < 0.7))
+
+    for seed in range(10):
+        bench = ModelBench(device=Often(limit_fps=99_000), seed=seed)
+        found = stepwise.run(closing.procedure(share_of()), bench.measure).found
+        taken = Counter(trial.load for trial in bench.trials)
+        moved = [load for load in taken if 75_000 <= load < 100_000]
+        assert all(taken[load] <= closing.MOST_AT_END for load in moved)
+        assert found.refused or found.lower < 100_000
 
 
 def test_a_search_without_a_step_goes_down_for_nothing():
@@ -272,7 +310,7 @@ def test_what_a_check_below_the_answer_lost_moves_the_lower_end_further():
     bench = ModelBench(device=HardLimit(limit_fps=90_000), seed=3)
     found = stepwise.run(closing.lower_end(share_of(), fell), bench.measure).found
     assert found.refused == ""
-    assert 82_400 <= found.lower <= 90_000
+    assert (1 - closing.MOST_STEP) * 90_000 <= found.lower <= 90_000
     assert "95000 frames/s lost frames" in found.remarks[0]
 
 
@@ -281,6 +319,54 @@ def test_a_device_that_only_has_to_rest_depends_on_the_loads_before():
     bench = ModelBench(device=HardLimit(limit_fps=96_000), seed=3)
     found = stepwise.run(closing.lower_end(share_of(), fell), bench.measure).found
     assert "depends on the loads before" in found.refused
+
+
+@dataclass(kw_only=True)
+class Spell(HardLimit):
+    """Carries three quarters of its rate for the first seconds of traffic, as in a bad spell of a machine."""
+
+    spell_s: float
+    seen_s: float = 0.0
+
+    def passes(self, frames, duration_s, dice):
+        share = 0.75 if self.seen_s < self.spell_s else 1.0
+        self.seen_s += duration_s
+        return Passed(received=min(frames, int(share * self.limit_fps * duration_s)))
+
+
+def test_a_bad_spell_of_the_machine_is_within_the_interval():
+    """It ends while the search is under way, or after it: what the device carries now is never outside."""
+    plain = 0
+    for spell_s in (2.0, 2.5, 3.0, 3.5):
+        for made, answer in answers(GOAL, lambda fps, of=spell_s: Spell(limit_fps=fps, spell_s=of), cases=10):
+            if answer.type is OutcomeType.MEASURED:
+                plain += 1
+                assert answer.lower_fps <= 1.005 * made.limit_fps
+                assert 0.995 * made.limit_fps <= answer.upper_fps
+    assert plain >= 20
+
+
+def test_two_states_are_refused_however_wide_an_interval_may_be():
+    """Where the load that was found lies between both states, the rate far above it tells the better one."""
+    checks = steadiness.Checks(
+        offer=Traffic(frame_octets=64),
+        load=110_000,
+        upper=180_000,
+        max_load=1_000_000,
+        duration_s=0.1,
+        count=8,
+        below=0.05,
+        loss_ratio=0.0,
+        exceed_ratio=0.5,
+        max_repeats=5,
+        short_limit=2,
+        most=40,
+        apart_ratio=0.25,
+    )
+    bench = ModelBench(device=Bistable(limit_fps=205_000, changes=0.5), seed=4)
+    found = stepwise.run(steadiness.procedure(checks), bench.measure).found
+    assert "unlike the others" in found.refused
+    assert len(bench.trials) < checks.most  # more of them would have told nothing more
 
 
 def test_loss_at_the_lowest_load_is_told_and_refused():

@@ -11,7 +11,7 @@ from bmwg.methodology.benchmarks.recovery import RECOVERY_METRIC
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.profiles import load_profile
-from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
+from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Quantity
 from bmwg.methodology.simulated_devices.bench import ModelBench
 from bmwg.methodology.simulated_devices.device import HardLimit
 from bmwg.methodology.trial.capabilities import EVERYTHING, Capability, LackingError, refuse_beyond
@@ -57,6 +57,23 @@ def test_streams_are_sent_one_after_the_other_at_the_load():
     ends = numbers["latency.all_frames.p50.low"], numbers["latency.all_frames.p50.high"]
     assert ends[0] <= numbers["latency.all_frames.p50"] <= ends[1]
     assert "latency.all_frames.p99.9.high" not in numbers  # 11 streams of 0.1 s cannot tell it
+
+
+@pytest.mark.parametrize(
+    ("sustained", "upper", "load"),
+    [(160_000, 206_000, 160_000), (195_000, 250_000, 195_000), (195_000, 206_000, LOAD_FPS)],
+    ids=["the lower end moved", "the upper end moved", "narrow"],
+)
+def test_streams_of_a_wide_interval_are_at_its_lower_end(sustained, upper, load):
+    """At the bound of the search the machine may carry less by then: all of them would lose."""
+    one, trials = asked(OutcomeType.MEASURED)
+    held = Quantity(metric=f"{throughput.SUSTAINED}.0.1f1.5d0l50e", number=sustained, unit="frames/s")
+    above = Bound(load_fps=upper, trials=(2,))
+    one = replace(one, throughput=replace(one.throughput, values=(held,), upper=above))
+    (found,) = measurement("latency").measure(one).outcomes
+    assert {spec.load_fps for spec, _ in trials} == {load}
+    assert found.statement == f"at {load} frames/s per port and direction"
+    assert any("wide interval" in remark for remark in found.quality) is (load != LOAD_FPS)
 
 
 @pytest.mark.parametrize("kind", [OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED])

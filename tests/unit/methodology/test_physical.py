@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bmwg.methodology.factors.physical import FUNCTIONS, OF_A_POD, Device, against, device_of
-from bmwg.methodology.records import Bound, Cell, Direction, FrameFormat, Outcome, OutcomeType
+from bmwg.methodology.records import Bound, Cell, Direction, FrameFormat, Outcome, OutcomeType, Quantity
 
 DEVICE = Device(name="router", source="its data sheet, page 3", frame_octets=64, throughput_fps=300_000)
 MEASURED = OutcomeType.MEASURED
@@ -55,6 +57,16 @@ def test_the_smallest_number_that_is_proven_to_carry_it():
     assert [(one.number, one.carries) for one in found.tried] == [(1, False), (2, True), (3, True)]
     assert found.smallest.number == 2
     assert found.open_below == ()
+
+
+def test_an_end_that_moved_beyond_the_figure_decides_nothing():
+    end = Quantity(metric="upper_end.rfc9971.0.1f1.5d0l50e", number=310_000, unit="frames/s")
+    held = Quantity(metric="sustained_load.rfc9971.0.1f1.5d0l50e", number=290_000, unit="frames/s")
+    one = outcome(cell("pvp"), 250_000, 255_000)
+    other = outcome(cell("parallel", chains="a+b"), 305_000, 314_000)
+    moved = [replace(one, values=(end,)), replace(other, values=(held,))]
+    (found,) = against(DEVICE, moved)
+    assert [tried.carries for tried in found.tried] == [None, None]
 
 
 def test_bounds_around_the_figure_decide_nothing():

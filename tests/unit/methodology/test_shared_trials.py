@@ -87,10 +87,10 @@ def test_the_rest_before_a_load_that_fell_is_taken_in_its_turn():
     assert set(rests).isdisjoint({1, 2, 3})
 
 
-def test_both_ends_together_move_by_a_fifth_at_most():
+def test_both_ends_together_move_by_two_fifths_at_most():
     """A device of 255,000, of which 297,000 was found: the upper end decides how far is down."""
     fell = closing.Ended(refused="282150 frames/s lost frames", fell=282_150)
-    for upper, held in ((306_000, True), (345_000, False)):
+    for upper, held in ((306_000, True), (430_000, False)):
         bench = ModelBench(device=HardLimit(limit_fps=255_000), seed=1)
         found = stepwise.run(closing.lower_end(wanted(297_000, upper), fell), bench.measure).found
         assert bool(found.lower) is held

@@ -158,6 +158,38 @@ def test_the_number_of_a_wide_interval_is_never_told_alone_and_gives_no_ratio(tm
     assert "loss from 125" in restructured(comparison_page(compare(single)))
 
 
+@pytest.mark.parametrize(("ends", "shows"), [((140_000, 141_000), False), ((120_000, 150_000), True)])
+def test_a_wide_interval_is_higher_only_where_both_of_its_ends_are(
+    tmp_path: Path, ends: tuple[int, int], shows: bool
+) -> None:
+    """Numbers that differ say little where the loads at which frames are lost do not."""
+
+    def wide(name: str, numbers: list[int], end: int, hour: float) -> Side:
+        runs = []
+        for number, fps in enumerate(numbers):
+            moment = BEGIN + timedelta(hours=hour + 2 * number)
+            with RunStore.create(tmp_path, f"{name}{number}", header(), clock=lambda m=moment: m) as store:
+                store.set_platform(before=record())
+                maker, one = Maker(store), cell("pvp", "bridge")
+                upper = end + (-1) ** number * 1_500
+                clean, lossy = maker.trial(one, fps), maker.trial(one, upper)
+                maker.outcome(
+                    one,
+                    THROUGHPUT,
+                    OutcomeType.MEASURED,
+                    values=(Quantity(metric=THROUGHPUT, number=fps, unit="frames/s"),),
+                    lower=Bound(load_fps=fps, trials=(clean,)),
+                    upper=Bound(load_fps=upper, trials=(lossy,)),
+                    trials=(clean, lossy),
+                )
+            runs.append(read_run(store.folder))
+        return Side(name=name, runs=tuple(runs))
+
+    row = throughput_row(compare([wide("A", SLOW, ends[0], 0), wide("B", FAST, ends[1], 1)]))
+    assert row.shows is shows
+    assert row.verdict.startswith("B is higher than A" if shows else "no difference shown (p = ")
+
+
 def test_what_no_buffer_carried_is_told_beside_the_number() -> None:
     sample = Sample(numbers=(100_000.0,), others=(), wide_ends=(126_000.0,), wide_lows=(80_000.0,))
     row = _row("A", (THROUGHPUT, "frames/s", cell("pvp"), "B", {"A": sample, "B": sample}, "made"), None)

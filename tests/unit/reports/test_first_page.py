@@ -81,6 +81,25 @@ def test_what_no_buffer_carried_is_the_lower_end_of_the_interval_beside_the_numb
     assert said.known is Known.INTERVAL
 
 
+def test_an_unstable_goal_is_between_loads_that_its_trials_agree_on(tmp_path: Path) -> None:
+    """Not between the bounds of its search, where loads above them held after it (docs/adr/0610)."""
+    with RunStore.create(tmp_path, "one", header()) as store:
+        maker, one = Maker(store), cell("pvp", "bridge")
+        told = [(300_000, 0), (309_000, 0.1), (309_000, 0.1), (400_000, 0), (500_000, 0.2)]
+        seqs = [maker.trial(one, load, metric=GOAL, duration_s=0.1, loss_ratio=loss) for load, loss in told]
+        maker.outcome(
+            one,
+            NONE_LOST,
+            OutcomeType.UNSTABLE,
+            lower=Bound(load_fps=300_000, trials=(seqs[0],)),
+            upper=Bound(load_fps=309_000, trials=tuple(seqs[1:3])),
+            trials=tuple(seqs),
+            reason="made",
+        )
+    run = read_run(store.folder)
+    assert any("between 300,000 and 500,000, unstable" in line for line in summary_lines(run))
+
+
 def test_documents_and_goals_that_allow_the_same_are_told_apart() -> None:
     strict = "conditional_throughput.rfc9971.60f60d0l0e"
     assert searches.order("latency.all_frames") is None
