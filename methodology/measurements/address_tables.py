@@ -12,7 +12,7 @@ from typing import Any
 from bmwg.methodology.benchmarks import caching_capacity, learning_rate
 from bmwg.methodology.benchmarks.address_table import LEAST_TAUGHT_FPS, MOST, OWN, TAUGHT_FPS
 from bmwg.methodology.cells import patterns
-from bmwg.methodology.matrix import SPEED, Place
+from bmwg.methodology.matrix import STARTED, Criterion, Place, Stage
 from bmwg.methodology.measurements.measurement import (
     Answered,
     Asked,
@@ -47,7 +47,9 @@ class CachingCapacity(_OfTables):
     """The most addresses of which the switch knows every one."""
 
     name: str = "caching_capacity"
-    places: tuple[Place, ...] = (replace(SPEED, rows=("RFC8204-5.4", "LTD-3.2.2.4.1")),)
+    places: tuple[Place, ...] = (
+        Place(stage=Stage.ACTIVATION, criterion=Criterion.SCALE, rows=("RFC8204-5.4", "LTD-3.2.2.4.1")),
+    )
     metric: str = caching_capacity.METRIC
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
@@ -84,7 +86,7 @@ class LearningRate(_OfTables):
     """The highest rate of new addresses of which the switch learns every one."""
 
     name: str = "learning_rate"
-    places: tuple[Place, ...] = (replace(SPEED, rows=("RFC8204-5.1-01", "LTD-3.2.2.4.2")),)
+    places: tuple[Place, ...] = (replace(STARTED, rows=("RFC8204-5.1-01", "LTD-3.2.2.4.2")),)
     metric: str = learning_rate.METRIC
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:

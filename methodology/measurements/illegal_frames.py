@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import illegal_frames
 from bmwg.methodology.cells import patterns
-from bmwg.methodology.matrix import RELIABILITY, Place
+from bmwg.methodology.matrix import ACCURACY, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
@@ -21,7 +21,7 @@ class IllegalFrames(OneMetric):
     """Trials of patterns `undersize` and `oversize`, of legal and of illegal frames in turn."""
 
     name: str = NAME
-    places: tuple[Place, ...] = (replace(RELIABILITY, rows=("RFC8204-5.6-01", "LTD-3.2.2.1.11")),)
+    places: tuple[Place, ...] = (replace(ACCURACY, rows=("RFC8204-5.6-01", "LTD-3.2.2.1.11")),)
     metric: str = illegal_frames.METRIC
 
     def applies(self, profile: Profile, cell: Cell) -> bool:

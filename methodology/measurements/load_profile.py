@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import load_profile
 from bmwg.methodology.cells import chains
-from bmwg.methodology.matrix import RELIABILITY, Criterion, Place, Stage
+from bmwg.methodology.matrix import ACCURACY, Criterion, Place, Stage
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, between_two, settings
 from bmwg.methodology.measurements.remarks import load_remark, without_plain_load
 from bmwg.methodology.profiles import Profile
@@ -14,9 +14,7 @@ from bmwg.methodology.records import Cell
 
 NAME = "load_profile"
 _SCALE = Place(stage=Stage.OPERATION, criterion=Criterion.SCALE, rows=("RFC8204-5.8-03", "LTD-3.2.2.3.4-01"))
-_PROFILE = Place(
-    stage=RELIABILITY.stage, criterion=RELIABILITY.criterion, rows=("RFC8204-5.6-02", "LTD-3.2.2.1.3-01")
-)
+_PROFILE = replace(ACCURACY, rows=("RFC8204-5.6-02", "LTD-3.2.2.1.3-01"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

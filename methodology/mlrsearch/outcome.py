@@ -9,6 +9,7 @@ from bmwg.methodology.records import FRAMES_PER_S, Bound, Cell, Outcome, Outcome
 
 METRIC = "conditional_throughput.rfc9971"  # RFC9971-4.8.3-01; the goal's code follows
 RFC2544_METRIC = "throughput.rfc2544_26_1"  # RFC9971-4.10.2-03: the same number
+IRREGULAR = "irregular result"  # RFC9971-4.8.4.2-02: a remark that begins so marks one
 UNIT = FRAMES_PER_S  # of frames, per port and direction: RFC9971-4.4.4.4-01
 REQUIREMENTS = ("RFC9971-4.8.3-01", "RFC9971-4.8.4.1-01", "RFC9971-4.8.4.1-05", "RFC9971-4.8.4.1-06")
 
@@ -95,5 +96,5 @@ def _values(result: GoalResult, proven: int | None, metric: str, unit: str) -> t
 
 def _remarks(result: GoalResult) -> tuple[str, ...]:
     """Mark what is irregular (RFC9971-4.8.4.2-02), and say what the goal departs from."""
-    irregular = () if result.regular else (f"irregular result (RFC 9971 4.8.4.2): {result.reason}",)
+    irregular = () if result.regular else (f"{IRREGULAR} (RFC 9971 4.8.4.2): {result.reason}",)
     return (*irregular, *result.goal.advice())

@@ -9,6 +9,7 @@ from bmwg.methodology.records import RESIDUAL_WAIT
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.verdicts import Answer, held, not_applicable, not_assessed
 
+NO_LENGTH = "the tester does not tell how long it sent"
 NO_TIMES = "the journal does not say when the steps around a trial happened"
 
 
@@ -56,6 +57,25 @@ def lasted_s(trial: Trial) -> float:
     if sent_to_the_end(trial):
         return result.spec.duration_s
     return min(stream.effective_duration_ns for stream in result.streams if stream.sent_frames > 1) / 1e9
+
+
+def untold(trial: Trial) -> bool:
+    """Whether the tester does not tell how long it sent a stream of a trial."""
+    streams = trial.trial.result.streams
+    return any(one.sent_frames > 1 and not one.effective_duration_ns for one in streams)
+
+
+def shortest_s(trials: Iterable[Trial]) -> float | None:
+    """Return the shortest time that trials lasted (s), 0 without any; None where a tester does not tell.
+
+    Of one that was not valid, and so has no number of its own, what was asked for counts.
+    """
+    lasted: list[float] = []
+    for trial in trials:
+        if trial.trial.valid and untold(trial):
+            return None
+        lasted.append(lasted_s(trial) if trial.trial.valid else trial.trial.result.spec.duration_s)
+    return min(lasted, default=0.0)
 
 
 def learning_ns(trial: Trial) -> int | None:

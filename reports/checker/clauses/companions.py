@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from bmwg.methodology.answers import throughput
 from bmwg.methodology.benchmarks.imix import MTU_LETTER, SIZES
-from bmwg.methodology.benchmarks.recovery import RESET_METRIC
+from bmwg.methodology.benchmarks.recovery import RESET_METRIC, reset_by_loss_ms, reset_trial
+from bmwg.methodology.benchmarks.statistics import spread
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import NAMED, taken
+from bmwg.reports.checker.proof import NAMED, close, taken, throughputs
 from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 LEAST_TRIALS = 2  # choice: of several, as RFC 6201 1.4 recommends
@@ -51,15 +51,23 @@ def factors_listed(scope: Scope) -> Answer:
 
 @clause("SUP-6201-1.4-04")
 def resets_repeated(scope: Scope) -> Answer:
-    """Several trials stand behind each reset, and a number comes with its spread."""
+    """Several trials stand behind each reset; a number is their average, and comes with their spread."""
 
     def fits(one: Outcome) -> bool:
-        valid = sum(trial.trial.valid for trial in taken(scope, one))
-        values = {value.metric for value in one.values}
-        spread = {f"{one.metric}.{name}" for name in ("min", "max", "deviation")}
-        return valid >= LEAST_TRIALS and (not values or spread <= values)
+        valid = [trial.trial for trial in taken(scope, one) if trial.trial.valid]
+        if not one.values:
+            return len(valid) >= LEAST_TRIALS
+        if any(stream.losses is None for trial in valid for stream in trial.result.streams):
+            return False
+        resets = [reset for reset in map(reset_trial, valid) if reset.within]
+        if len(resets) < LEAST_TRIALS:
+            return False
+        over = spread([reset_by_loss_ms(reset) for reset in resets])
+        said = {value.metric.removeprefix(one.metric): value.number for value in one.values}
+        wanted = {"": over.mean, ".min": over.minimum, ".max": over.maximum, ".deviation": over.deviation}
+        return all(close(said.get(name), number) for name, number in wanted.items())
 
-    return _resets_hold(scope, f"at least {LEAST_TRIALS} trials, with their spread", fits)
+    return _resets_hold(scope, f"at least {LEAST_TRIALS} trials, their average and spread", fits)
 
 
 def _mixes(scope: Scope) -> dict[Cell, list[Trial]]:
@@ -121,9 +129,9 @@ def table_of_sizes(scope: Scope) -> Answer:
 def _failures_told(scope: Scope, fits: Callable[[Cell], bool]) -> Answer:
     """Whether each failure at a load above the throughput is marked as one, and named by an answer."""
     loads = {
-        one.cell.cell_id: one.lower.load_fps
-        for one in scope.outcomes
-        if one.metric == throughput.METRIC and one.lower is not None and fits(one.cell)
+        cell_id: one.lower.load_fps
+        for cell_id, one in throughputs(scope).items()
+        if one.lower is not None and fits(one.cell)
     }
     above = [
         one

@@ -19,6 +19,7 @@ from bmwg.reports.checker.verdicts import (
     not_applicable,
     not_assessed,
 )
+from bmwg.reports.checker.waits import NO_LENGTH, shortest_s
 
 ETHERNET_SIZES = frozenset({64, 128, 256, 512, 1024, 1280, 1518})  # rfc2544-9.1
 MIN_SIZES = 5  # rfc2544-9
@@ -226,9 +227,10 @@ def highest_rate(scope: Scope) -> Answer:
 @clause("RFC2544-24-01")
 def trial_length(scope: Scope) -> Answer:
     """Every trial of the search lasts at least 60 s; those after it determine nothing (docs/adr/0286)."""
-    searched = [trial.trial.result.spec for trial in scope.trials if trial.phase != closing.PHASE]
-    shortest = min((spec.duration_s for spec in searched), default=0.0)
-    return held(shortest >= MIN_TRIAL_S, f"at least {MIN_TRIAL_S} s", f"{shortest} s")
+    shortest = shortest_s(trial for trial in scope.trials if trial.phase != closing.PHASE)
+    if shortest is None:
+        return not_assessed(NO_LENGTH)
+    return held(shortest >= MIN_TRIAL_S, f"at least {MIN_TRIAL_S} s", f"{shortest:g} s")
 
 
 @clause("RFC2544-24-03")
@@ -237,12 +239,11 @@ def final_length(scope: Scope) -> Answer:
     proving = {seq for o in scope.outcomes for b in (o.lower, o.upper) if b is not None for seq in b.trials}
     if not proving:
         return not_applicable("no bound rests on a trial")
-    lengths = [t.trial.result.spec.duration_s for t in scope.trials if t.trial.seq in proving]
-    return held(
-        min(lengths, default=0.0) >= MIN_TRIAL_S,
-        f"bounds proven by trials of at least {MIN_TRIAL_S} s",
-        f"{min(lengths, default=0.0)} s",
-    )
+    shortest = shortest_s(trial for trial in scope.trials if trial.trial.seq in proving)
+    if shortest is None:
+        return not_assessed(NO_LENGTH)
+    expected = f"bounds proven by trials of at least {MIN_TRIAL_S} s"
+    return held(shortest >= MIN_TRIAL_S, expected, f"{shortest:g} s")
 
 
 RESET = "reset"  # the benchmark, rfc2544-26.6

@@ -181,7 +181,7 @@ def congested(scope: Scope) -> Answer:
         return (
             close(number_of(one, name), _loss_ratio(behind, free))
             and close(number_of(one, f"{name}.congested.loss_ratio"), _loss_ratio(behind, busy))
-            and number_of(one, f"{name}.uncongested.forwarded") is not None
+            and close(number_of(one, f"{name}.uncongested.forwarded"), _forwarded_fps(behind, free))
         )
 
     expected = "loss at both kinds of ports and the rate at the uncongested one, of groups of four"
@@ -192,6 +192,13 @@ def _loss_ratio(trials: Sequence[Trial], ports: Sequence[int]) -> float | None:
     streams = [trial.trial.result.streams[port] for trial in trials for port in ports]
     sent = sum(one.sent_frames for one in streams)
     return sum(one.lost_frames for one in streams) / sent if sent else None
+
+
+def _forwarded_fps(trials: Sequence[Trial], ports: Sequence[int]) -> int:
+    """Return what came to some ports in a second, the mean of trials of one load, whole frames."""
+    streams = [trial.trial.result.streams[port] for trial in trials for port in ports]
+    came = sum(one.sent_frames - one.lost_frames for one in streams)
+    return rates.per_second(came, trials[0].trial.result.spec) // len(trials)
 
 
 def _ages_late(scope: Scope, metric: str) -> Answer:

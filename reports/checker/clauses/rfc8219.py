@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from bmwg.methodology.benchmarks.delay_variation import IPDV_METRIC, PDV_METRIC, SAMPLE_METRIC
+from bmwg.methodology.benchmarks.delay_variation import (
+    IPDV_METRIC,
+    PDV_METRIC,
+    SAMPLE_METRIC,
+    ipdv,
+    over_repetitions,
+    pdv_of_histogram_ns,
+)
 from bmwg.methodology.benchmarks.statistics import median, percentile
 from bmwg.methodology.benchmarks.tagged_latency import (
     RFC8219_TAGS,
@@ -16,15 +23,15 @@ from bmwg.methodology.benchmarks.tagged_latency import (
     WORST_METRIC,
 )
 from bmwg.methodology.measurements.registry import recorded_as
-from bmwg.methodology.records import Direction, FrameFormat, Outcome, OutcomeType, TrialSpec
+from bmwg.methodology.records import Direction, FrameFormat, Outcome, OutcomeType, StreamCounts, TrialSpec
 from bmwg.methodology.trial import directions
 from bmwg.reports.checker.clauses.benchmarks import LATENCY_DEFINITIONS
 from bmwg.reports.checker.clauses.rfc2544_conditions import conditions
 from bmwg.reports.checker.clauses.tester import told
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, close, port_kinds, stated, throughputs
-from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
-from bmwg.reports.checker.waits import lasted_s
+from bmwg.reports.checker.verdicts import Answer, Scope, Verdict, clause, held, not_applicable, not_assessed
+from bmwg.reports.checker.waits import NO_LENGTH, shortest_s
 
 SIZES = frozenset({64, 128, 256, 512, 768, 1024, 1280, 1518, 1522, 2048, 4096, 8192, 9216})
 VARIATION_S = 60.0  # RFC8219-7.3.1-02
@@ -61,16 +68,50 @@ def _length(scope: Scope, beginnings: tuple[str, ...], least_s: float) -> Answer
     trials = [trial for outcome in _of(scope, beginnings) for trial in _trials(scope, outcome)]
     if not trials:
         return not_applicable("the run holds no valid stream of it")
-    shortest = min(map(lasted_s, trials))
+    shortest = shortest_s(trials)
+    if shortest is None:
+        return not_assessed(NO_LENGTH)
     return held(shortest >= least_s, f"at least {least_s:g} s", f"{shortest:g} s")
 
 
-def _values(scope: Scope, beginnings: tuple[str, ...], *names: str) -> Answer:
-    measured = _measured(scope, beginnings)
+def _pdv(streams: list[StreamCounts]) -> dict[str, float]:
+    """Return what is told of the delay variation of streams of one direction, by part of the metric."""
+    over = over_repetitions([float(pdv_of_histogram_ns(stream.latency)[0]) for stream in streams])
+    return {"": over.median_ns, "p1": over.p1_ns, "p99": over.p99_ns}
+
+
+def _ipdv(streams: list[StreamCounts]) -> dict[str, float]:
+    """Return the medians over streams of one direction, by part of the metric (ValueError: one has none)."""
+    samples = [ipdv(stream.tagged_ns) for stream in streams]
+    return {
+        "": median([one.median_ns for one in samples]),
+        "min": median([one.minimum_ns for one in samples]),
+        "max": median([one.maximum_ns for one in samples]),
+    }
+
+
+def _as_computed(
+    scope: Scope, metric: str, numbers: Callable[[list[StreamCounts]], dict[str, float]], *parts: str
+) -> Answer:
+    """Hold parts of a metric's values against those that the streams of each direction give."""
+    measured = [outcome for outcome in _measured(scope, (metric,)) if outcome.metric == metric]
     if not measured:
         return not_applicable("no outcome of it is a plain number")
-    lacking = [outcome for outcome in measured if not _has(outcome, *names)]
-    return held(not lacking, ", ".join(names), f"{len(lacking)} of {len(measured)} outcomes without")
+    wrong = []
+    for outcome in measured:
+        trials = [scope.evidence.whole(trial).result.streams for trial in _trials(scope, outcome)]
+        said = {value.metric: value.number for value in outcome.values}
+        for place, way in enumerate(directions.ways(outcome.cell.direction)):
+            try:
+                wanted = numbers([streams[place] for streams in trials])
+            except ValueError:  # a stream without times of its frames
+                wanted = {}
+            names = {part: directions.metric(metric, way, part) for part in parts}
+            if not all(close(said.get(name), wanted.get(part)) for part, name in names.items()):
+                wrong.append(directions.of(outcome.outcome_id, way))
+    expected = ", ".join(directions.metric(metric, "", part) for part in parts)
+    found = f"otherwise: {', '.join(wrong[:NAMED]) or 'none'}"
+    return held(not wrong, f"{expected} of the streams of each direction", found)
 
 
 def _has(one: Outcome, *names: str) -> bool:
@@ -274,14 +315,18 @@ def pdv_length(scope: Scope) -> Answer:
 
 @clause("RFC8219-7.3.1-05")
 def pdv_repeated(scope: Scope) -> Answer:
-    """At least 20 streams."""
-    return _streams(scope, _PDV, STREAMS)
+    """At least 20 streams; the number is their median: without one there is none to report."""
+    enough = _streams(scope, _PDV, STREAMS)
+    if enough.verdict is not Verdict.MET:
+        return enough
+    number = _as_computed(scope, PDV_METRIC, _pdv, "")
+    return enough if number.verdict is Verdict.MET else number
 
 
 @clause("RFC8219-7.3.1-06")
 def pdv_spread(scope: Scope) -> Answer:
     """1st and 99th percentile over the streams."""
-    return _values(scope, _PDV, f"{PDV_METRIC}.p1", f"{PDV_METRIC}.p99")
+    return _as_computed(scope, PDV_METRIC, _pdv, "p1", "p99")
 
 
 @clause("RFC8219-7.3.2-01")
@@ -292,7 +337,7 @@ def ipdv_length(scope: Scope) -> Answer:
 
 @clause("RFC8219-7.3.2-03")
 def ipdv_values(scope: Scope) -> Answer:
-    """Minimum, median and maximum."""
+    """Minimum, median and maximum; those of the last frames of the streams are computed anew."""
     measured = _measured(scope, _IPDV)
     if not measured:
         return not_applicable("no outcome of it is a plain number")
@@ -301,7 +346,9 @@ def ipdv_values(scope: Scope) -> Answer:
         for outcome in measured
         if not _has(outcome, f"{outcome.metric}.min", outcome.metric, f"{outcome.metric}.max")
     ]
-    return held(not lacking, "minimum, median and maximum", f"{len(lacking)} of {len(measured)} without")
+    if lacking or all(outcome.metric != SAMPLE_METRIC for outcome in measured):
+        return held(not lacking, "minimum, median and maximum", f"{len(lacking)} of {len(measured)} without")
+    return _as_computed(scope, SAMPLE_METRIC, _ipdv, "", "min", "max")
 
 
 @clause("RFC8219-7.3.2-04")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bmwg.methodology.benchmarks import statistics
 from bmwg.methodology.benchmarks.back_to_back import METRIC
 from bmwg.methodology.records import Outcome
 from bmwg.reports.checker.burst_answers import all_of, has, measured, said_number
-from bmwg.reports.checker.bursts import burst_rates_fps, burst_searches, limit_s
-from bmwg.reports.checker.proof import taken
+from bmwg.reports.checker.bursts import burst_rates_fps, burst_searches, lengths, limit_s
+from bmwg.reports.checker.proof import close, stated, taken
 from bmwg.reports.checker.verdicts import Answer, Scope, clause
 
 _CORRECTED = "buffer_time.rfc9004.corrected"
@@ -30,13 +31,17 @@ def repetitions(scope: Scope) -> Answer:
 
 @clause("RFC9004-7-03")
 def spread(scope: Scope) -> Answer:
-    """Minimum, maximum and standard deviation."""
-    names = [f"{METRIC}.{name}" for name in ("min", "max", "deviation")]
-    return all_of(
-        measured(scope),
-        "minimum, maximum and standard deviation",
-        lambda one: all(has(one, name) for name in names),
-    )
+    """Minimum, maximum and standard deviation of the searches' bursts."""
+
+    def fits(one: Outcome) -> bool:
+        found = lengths(scope, one)
+        if not found:
+            return False
+        over = statistics.spread(found)
+        wanted = {"min": over.minimum, "max": over.maximum, "deviation": over.deviation}
+        return all(close(stated(one, f"{METRIC}.{name}"), number) for name, number in wanted.items())
+
+    return all_of(measured(scope), "minimum, maximum and standard deviation as the searches have them", fits)
 
 
 @clause("RFC9004-7-04")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from bmwg.methodology.mlrsearch.outcome import METRIC
+from bmwg.methodology.mlrsearch.outcome import IRREGULAR, METRIC
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.checker.proof import NAMED, close, stated, taken
 from bmwg.reports.checker.recorded_goals import code_of, conditional, goals, result_of
 from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
-
-IRREGULAR = "irregular result"
 
 
 def _regular(scope: Scope) -> tuple[Outcome, ...]:

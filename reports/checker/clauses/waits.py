@@ -11,12 +11,14 @@ from bmwg.reports.checker.verdicts import (
     not_assessed,
 )
 from bmwg.reports.checker.waits import (
+    NO_LENGTH,
     NO_TIMES,
     learning_ns,
     residual_ns,
     resting_ns,
     sent_to_the_end,
     settling_ns,
+    untold,
     waited,
 )
 
@@ -55,6 +57,8 @@ def trial_run(scope: Scope) -> Answer:
     valid = [trial for trial in scope.trials if trial.trial.valid]
     if not valid:
         return not_applicable("the run holds no valid trial of it")
+    if any(map(untold, valid)):
+        return not_assessed(NO_LENGTH)
     wrong = [trial.trial.seq for trial in valid if not sent_to_the_end(trial)]
     found = f"{len(wrong)} of {len(valid)} trials sent for less {wrong[:5]}"
     return held(not wrong, "sending for as long as the trial says", found)

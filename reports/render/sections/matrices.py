@@ -247,16 +247,16 @@ def _sized(cell: Cell) -> str:
 
 
 def _result(facts: Facts, one: Standing) -> str:
-    """Return what an answer says in its cell; accuracy of frames is counted in its trials."""
+    """Return what an answer says in its cell; accuracy at a load that a search found is counted there."""
     if one.measured and _counts_frames(one):
         return _accuracy(facts, [one.outcome])
     return _words(one)
 
 
 def _counts_frames(one: Standing) -> bool:
-    return (
-        one.outcome.cell.kind == FRAMES and one.place.criterion is Criterion.ACCURACY and not one.place.part
-    )
+    searched = one.outcome.lower is not None or searches.order(one.outcome.metric) is not None
+    accuracy = one.place.criterion is Criterion.ACCURACY and not one.place.part
+    return one.outcome.cell.kind == FRAMES and accuracy and searched
 
 
 def _words(one: Standing) -> str:
@@ -340,14 +340,13 @@ def _told(
 ) -> str:
     """Return the results of one capacity in one cell."""
     here = [one for one in mine if _at(one.place, stage, criterion) and one.measured]
-    frames = [one.outcome for one in here if one.outcome.cell.kind == FRAMES]
-    parts: list[str] = []
-    if frames and criterion is Criterion.ACCURACY:
-        parts.append(_accuracy(facts, frames))
-    elif frames and stage is Stage.OPERATION and criterion is Criterion.SPEED:
-        parts.append(_speed(frames))
-    elif frames:
-        parts += [f"{o.metric}: {_words(one)}" for one in here if (o := one.outcome).cell.kind == FRAMES]
+    counted = [one.outcome for one in here if _counts_frames(one)]
+    frames = [one for one in here if one.outcome.cell.kind == FRAMES and not _counts_frames(one)]
+    parts = [_accuracy(facts, counted)] if counted else []
+    if frames and (stage, criterion) == (Stage.OPERATION, Criterion.SPEED):
+        parts.append(_speed(one.outcome for one in frames))
+    else:
+        parts += [f"{one.outcome.metric}: {_words(one)}" for one in frames]
     parts += [f"{one.outcome.metric}: {_words(one)}" for one in here if one.outcome.cell.kind != FRAMES]
     all_frames = list({o.outcome_id: o for one in mine if (o := one.outcome).cell.kind == FRAMES}.values())
     if all_frames and (stage, criterion) == (Stage.OPERATION, Criterion.RELIABILITY):

@@ -8,12 +8,13 @@ from bmwg.methodology.benchmarks import back_to_back, recovery, recovery_latency
 from bmwg.methodology.measurements import modifiers
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.blocks import Block, code, fold, paragraph
-from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.sections.common_columns import bound, rate, section, shown
+from bmwg.reports.render.facts import THROUGHPUT, Facts
+from bmwg.reports.render.sections.common_columns import bound, rate, section, shown, value
 from bmwg.reports.render.sections.results import answer
-from bmwg.reports.render.text import plain
+from bmwg.reports.render.text import NONE, plain, unit
 
 _Cells = Callable[[Outcome], list[str]]
+_LOADS = ("throughput", "overload", "load after it")
 
 
 def bursts(facts: Facts) -> list[Block]:
@@ -41,15 +42,33 @@ def bursts(facts: Facts) -> list[Block]:
 
 
 def recoveries(facts: Facts) -> list[Block]:
-    """Return RFC 2544 26.5's table."""
+    """Return RFC 2544 26.5's table: the throughput that was used, the loads that follow from it, the time."""
     metric = recovery.RECOVERY_METRIC
     return _section(
         facts,
         metric,
         "System recovery (RFC 2544 26.5)",
-        ("average", "least", "largest", "standard deviation"),
-        lambda one: _spread(one, metric),
+        (*_LOADS, "average", "least", "largest", "standard deviation"),
+        lambda one: [*_loads(one, facts), *_spread(one, metric)],
     )
+
+
+def _loads(one: Outcome, facts: Facts) -> list[str]:
+    """Return the throughput of a cell, its overload and the load that followed, frames/s."""
+    known = [
+        each
+        for each in facts.outcomes
+        if each.cell == one.cell
+        and each.lower is not None
+        and (each.metric == THROUGHPUT or value(each, THROUGHPUT) is not None)
+    ]
+    used = min(known, key=lambda each: each.metric != THROUGHPUT, default=None)
+    lowest = used.lower if used is not None else None
+    specs = [facts.run.trial(seq).spec for seq in one.trials]
+    overloads = [(spec.load_fps, spec.then_load_fps) for spec in specs if spec.then_load_fps is not None]
+    loads = [sorted(set(column)) for column in zip(*overloads, strict=True)] or [[], []]
+    told = [", ".join(unit(load, "frames/s") for load in column) or NONE for column in loads]
+    return [NONE if lowest is None else unit(lowest.load_fps, "frames/s"), *told]
 
 
 def recoveries_with_latency(facts: Facts) -> list[Block]:
@@ -58,9 +77,9 @@ def recoveries_with_latency(facts: Facts) -> list[Block]:
 
     def cells(one: Outcome) -> list[str]:
         before = shown(one, recovery_latency.BEFORE, "ns")
-        return [*_spread(one, lost), *_spread(one, back_in)[:3], before]
+        return [*_loads(one, facts), *_spread(one, lost), *_spread(one, back_in)[:3], before]
 
-    head = ("no loss after, average", "least", "largest", "standard deviation")
+    head = (*_LOADS, "no loss after, average", "least", "largest", "standard deviation")
     latency = ("latency back after, average", "least", "largest", "mean latency before")
     return _section(facts, lost, "System recovery (LTD 3.2.2.1.4)", (*head, *latency), cells)
 
@@ -71,10 +90,11 @@ def resets(facts: Facts) -> list[Block]:
     def cells(one: Outcome) -> list[str]:
         return [
             one.metric.removeprefix(f"{recovery.RESET_METRIC}.").replace("_", " "),
+            rate(one, facts),
             *_spread(one, one.metric),
         ]
 
-    head = ("what was reset", "average", "least", "largest", "standard deviation")
+    head = ("what was reset", "load", "average", "least", "largest", "standard deviation")
     return _section(facts, recovery.RESET_METRIC, "Reset (RFC 6201, RFC 2544 26.6)", head, cells)
 
 

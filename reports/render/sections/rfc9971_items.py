@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from bmwg.methodology.mlrsearch.classify import LOSS_DEFINITION
 from bmwg.methodology.mlrsearch.outcome import METRIC, UNIT
@@ -12,6 +12,8 @@ from bmwg.reports.render.blocks import Block, pairs
 from bmwg.reports.render.facts import ENVELOPE, Facts
 from bmwg.reports.render.sections.search_tables import profile_of_run
 from bmwg.reports.render.text import NONE, percent, unit
+
+_FREEDOMS = ("duplicate_frames", "reordered_frames")
 
 
 def items(facts: Facts) -> list[Block]:
@@ -96,9 +98,22 @@ def _definitions(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str,
             "effective duration, first to last frame (4.5.8)",
             f"{apart}; classified by the trial duration",
         ),
-        ("duplicate and reordered frames (4.9.1)", "counted apart; neither is loss nor received twice"),
+        ("duplicate and reordered frames (4.9.1)", _counting(facts)),
         ("goal width (4.6.5)", "relative to the upper bound"),
     ]
+
+
+def _counting(facts: Facts) -> str:
+    """Return how testers count such frames, in their own words: not each can tell them apart."""
+    testers = [one.get("counting") for one in facts.run.drivers if "driver" in one]
+    words = [
+        f"{name.removesuffix('_frames')}: {one[name]}"
+        for one in testers
+        if isinstance(one, Mapping)
+        for name in _FREEDOMS
+        if name in one
+    ]
+    return "; ".join(dict.fromkeys(words)) or "the tester does not say"
 
 
 def _all(said: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from bmwg.reports.render.blocks import Block, table, title
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, remarks, value
 from bmwg.reports.render.sections.results import answer, beside_wide
-from bmwg.reports.render.text import percent, unit
+from bmwg.reports.render.text import NONE, percent, unit
 
 _GOAL_METRIC = f"{goal_outcome.METRIC}."
 _PLACE = "with the searches"  # where remarks stand
@@ -61,7 +61,10 @@ def _goal_row(one: Outcome) -> list[str]:
     number = value(one, one.metric)
     shown = unit(number, "frames/s") + beside_wide(one) if number is not None else answer(one)
     code = one.metric.removeprefix(_GOAL_METRIC)
-    return [*front(one), code, shown, bound(one.lower), bound(one.upper), *back(one, _PLACE)]
+    told = [shown, bound(one.lower), bound(one.upper)]
+    if any(remark.startswith(goal_outcome.IRREGULAR) for remark in one.quality):  # RFC9971-4.8.4.2-02
+        told = [text if text == NONE else f"{text} (irregular)" for text in told]
+    return [*front(one), code, *told, *back(one, _PLACE)]
 
 
 def _goals(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[Block]:

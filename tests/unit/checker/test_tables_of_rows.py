@@ -7,15 +7,20 @@ from pathlib import Path
 
 import pytest
 import runs
+from cases_rfc2544 import RESETS
+from cases_rfc9971 import CEILING
+from cases_rfc9971 import GOOD as REGULAR
+from testers import Silent
 
 from bmwg.reports.render.blocks import Block, Grid
-from bmwg.reports.render.facts import Facts, facts
+from bmwg.reports.render.facts import Facts, facts, option
 from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.render.plots.plots import plots
-from bmwg.reports.render.sections import delay_tables
+from bmwg.reports.render.sections import delay_tables, outage_tables, rfc9971_items, search_tables
 from bmwg.reports.render.sections.latency_table import latency
 from bmwg.reports.render.sections.results import summary, throughput
 from bmwg.reports.render.sections.statements import statement
+from bmwg.reports.render.text import NONE, unit
 from bmwg.reports.store import read_run
 
 SIZES = (64, 512)
@@ -97,6 +102,46 @@ def test_a_table_of_delays_has_its_columns_and_a_row_for_each_size(told, section
         for row in with_size(rows, size):
             assert row[head.index("media")] == told.run.medium_kind
             assert row[head.index("rate")].endswith("frames/s")
+
+
+def test_recoveries_and_resets_stand_beside_the_loads_that_they_are_of():
+    evidence = runs.run(runs.RECOVERY, runs.RESET_LINK, profile=RESETS)()
+    told = facts(read_run(Path(evidence.files.where)))
+    throughput = next(one for one in told.of_metric("throughput.rfc2544_26_1") if one.cell.path == "node")
+    load_fps = throughput.lower.load_fps
+    head, *rows = rows_in(outage_tables.recoveries(told))
+    loads = [load_fps, -(-load_fps * 110 // 100), -(-load_fps * 110 // 100) // 2]
+    for name, load in zip(("throughput", "overload", "load after it"), loads, strict=True):
+        assert [row[head.index(name)] for row in rows if row[0] == plain(option(throughput.cell))] == [
+            plain(unit(load, "frames/s"))
+        ]
+    head, *rows = rows_in(outage_tables.resets(told))
+    assert rows
+    assert all(row[head.index("load")].endswith("frames/s") for row in rows)
+
+
+@pytest.mark.parametrize(("made", "irregular"), [(REGULAR, False), (CEILING, True)])
+def test_each_value_of_an_irregular_result_is_marked(made, irregular):
+    told = facts(read_run(Path(made().files.where)))
+    grids = [one for one in search_tables.mlrsearch(told) if isinstance(one, Grid)]
+    head = grids[-1].head
+    first, last = head.index("conditional throughput"), head.index("relevant upper bound")
+    cells = [cell for row in grids[-1].rows for cell in row[first : last + 1] if cell != NONE]
+    assert cells
+    assert {cell.endswith(" (irregular)") for cell in cells} == {irregular}
+
+
+@pytest.mark.parametrize(
+    ("tester", "words"),
+    [
+        (runs.Tester, "duplicate: the model makes none; reordered: the model makes none"),
+        (Silent, "the tester does not say"),
+    ],
+)
+def test_how_duplicates_count_is_said_in_the_testers_words(tester, words):
+    evidence = runs.run(runs.MLR, base="rfc9971", tester=tester)()
+    items = rows_in(rfc9971_items.items(facts(read_run(Path(evidence.files.where)))))
+    assert ["duplicate and reordered frames (4.9.1)", words] in items
 
 
 def test_the_table_of_all_frames_has_no_medium(told):

@@ -224,6 +224,14 @@ class TestTaggedLatency:
         few = tagged_latency.rfc8219_outcome(self.ended(), {1: samples(0)[:499]}, self.goal, outcome_id="T")
         assert few.type is OutcomeType.INVALID
 
+    @pytest.mark.parametrize(("number", "largest"), [(500, True), (999, True), (1000, False)])
+    def test_a_worst_case_that_is_a_single_frame_says_so(self, number, largest):
+        tag = tagged_latency.TaggedFrame(sent_ns=0, received_ns=5, after_s=61.0)
+        found = tagged_latency.rfc8219_outcome(
+            self.ended(), dict.fromkeys((1, 2, 3), [tag] * number), self.goal, outcome_id="T"
+        )
+        assert (f"of {number} tagged frames the 99.9th percentile is the largest" in found.quality) is largest
+
 
 class TestDelayVariation:
     def test_pdv_by_hand(self):

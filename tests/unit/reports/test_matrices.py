@@ -100,6 +100,42 @@ def test_each_test_of_rfc_8204_section_5_has_its_cell_and_one_row_of_the_design(
     assert [one.name for one in named if not one.stage] == ["Throughput.RFC2544.MatchAction.PacketLossRatio"]
 
 
+def test_a_measurement_stands_where_rfc_8204_has_the_test_that_it_carries_out() -> None:
+    cells = {row: (one.stage, one.criterion) for one in vsperf_tests() if one.stage for row in one.rows}
+    elsewhere = {
+        (one.name, row)
+        for one in measurements().values()
+        for place in one.places
+        for row in place.rows
+        if row in cells and (place.stage, place.criterion) != cells[row]
+    }
+    assert elsewhere == set()
+
+
+def test_accuracy_of_what_no_search_found_is_its_own_number(tmp_path: Path) -> None:
+    metric = "illegal_frames.rfc2889_5_9"
+    with RunStore.create(tmp_path, "illegal", header()) as store:
+        maker = Maker(store)
+        maker.measured(cell("pvp", "bridge"), 900_000, 1_000_000)
+        seq = maker.trial(cell("pvp", "bridge"), 9_000, phase="illegal frames", metric=metric)
+        maker.outcome(
+            cell("pvp", "bridge"),
+            metric,
+            OutcomeType.MEASURED,
+            trials=(seq,),
+            values=(Quantity(metric=metric, number=3.0, unit="frames"),),
+        )
+    found = matrices(facts(read_run(store.folder)))
+    told = {row[1]: row[3] for row in grid(found, "Operation by accuracy: results").rows}
+    assert told[metric] == "3\u00a0frames"
+    (fold,) = [b for b in flat(found) if isinstance(b, Fold) and b.summary.startswith("Capacity: ")]
+    (capacity,) = fold.inside
+    assert isinstance(capacity, Grid)
+    accuracy = capacity.rows[1][2]
+    assert "frames received at the throughput: 0 reordered" in accuracy
+    assert accuracy.endswith(f"; {metric}: 3\u00a0frames")
+
+
 def test_matrices_hold_results_in_three_columns_and_scale_only_in_coverage(made_folder: Path) -> None:
     found = matrices(facts(read_run(made_folder)))
     overview = grid(found, COVERAGE)
