@@ -80,12 +80,13 @@ def _ethernet(to: bytes, source: bytes, kind: int) -> bytes:
 
 def _echo(source: bytes, target: bytes) -> bytes:
     icmp = struct.pack("!BBHHH", 8, 0, 0, 0x626D, 1)
-    icmp = struct.pack("!BBHHH", 8, 0, _checksum(icmp), 0x626D, 1)
+    icmp = struct.pack("!BBHHH", 8, 0, checksum(icmp), 0x626D, 1)
     head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(icmp), 1, 0, 64, 1, 0) + source + target
-    return head[:10] + struct.pack("!H", _checksum(head)) + head[12:] + icmp
+    return head[:10] + struct.pack("!H", checksum(head)) + head[12:] + icmp
 
 
-def _checksum(data: bytes) -> int:
+def checksum(data: bytes) -> int:
+    """Return the Internet checksum (RFC 1071) of an even number of octets."""
     total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)

@@ -22,6 +22,7 @@ from typing import ClassVar
 
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.nodes import netns
+from bmwg.drivers.paths.probe_frame import checksum
 
 _ETH_P_ALL = 3
 _OUTGOING = 4  # PACKET_OUTGOING
@@ -320,7 +321,7 @@ class OfferedFrames:
         head = struct.pack(
             "!BBHHHBBH", 0x45, 0, 28 + len(payload), 0, 0, HOP_LIMIT, 17, 0,
         ) + _host(port.ipv4) + _host(other.ipv4)  # fmt: skip
-        head = head[:10] + struct.pack("!H", _checksum(head)) + head[12:]
+        head = head[:10] + struct.pack("!H", checksum(head)) + head[12:]
         udp = struct.pack("!HHHH", *_UDP_PORTS, 8 + len(payload), 0)  # 0: no checksum, as IPv4 allows
         return (self._peer or b"") + _octets(port.mac) + _IPV4 + head + udp + payload
 
@@ -331,10 +332,3 @@ def _octets(mac: str | None) -> bytes:
 
 def _host(address: str | None) -> bytes:
     return ipaddress.ip_interface(address or "0.0.0.0").ip.packed
-
-
-def _checksum(data: bytes) -> int:
-    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF

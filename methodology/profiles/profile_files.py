@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug, ToolkitError
 from bmwg.methodology.profiles import extended
@@ -44,7 +43,8 @@ class ProfileFiles:
         return extended.whole(self._said(name), source, self._said)
 
     def _said(self, name: str) -> Mapping[str, Any]:
-        if not name.endswith(_FILE) and name not in self.names():
+        ours = not name.endswith(_FILE)
+        if ours and name not in self.names():
             raise ConfigError(
                 self.absent_id,
                 f"profile {name!r} of the {self.suites}; nothing was started",
@@ -52,12 +52,9 @@ class ProfileFiles:
                 found=name,
                 hint=near_hint(name, self.names(), "set BMWG_PROFILE to one of them"),
             )
-        if not name.endswith(_FILE):
-            text = resources.files(self.folder).joinpath(f"{name}{_FILE}").read_text(encoding="utf-8")
-            ours: Mapping[str, Any] = yaml.safe_load(text)
-            return ours
+        place: Traversable | Path = resources.files(self.folder) / f"{name}{_FILE}" if ours else Path(name)
         try:
-            document = parse(Path(name).read_text(encoding="utf-8"))
+            document = parse(place.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(
                 self.absent_id, f"profile {name}", expected="a file of text", found=str(error)

@@ -38,6 +38,7 @@ paths:
 search:
   relative_width: 0.2
   verification_trials: 1
+  state_checks: 0
   goals:
     - name: no-loss-in-half
       goal_final_trial_duration_s: 0.1

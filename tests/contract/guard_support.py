@@ -31,6 +31,7 @@ PROFILE = {
         "short_limit": 2,
         "verification_trials": 1,
         "max_reopenings": 2,
+        "state_checks": 0,  # of no figure here anybody asks whether it would come again
     },
     "latency": {"duration_s": 0.2, "frame_octets": []},
     "paths": [

@@ -1,45 +1,30 @@
 """A tester made of packet sockets: resolves, sends and receives single frames inside network namespaces."""
 
 import contextlib
-import ctypes
 import ipaddress
 import os
 import socket
 import struct
-import threading
 import time
 from pathlib import Path
 
 from tests.beside import FOLDERS
 
-_CLONE_NEWNET = 0x4000_0000
+from bmwg.drivers.nodes.netns import within
+
 _ETH_P_ALL = 3
 _PACKET_OUTGOING = 4
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def open_socket(netns, interface):
     """Open a packet socket on an interface of another network namespace; this process stays where it is."""
-    box = []
 
-    def enter():
-        try:
-            descriptor = os.open(netns, os.O_RDONLY)
-            if _libc.setns(descriptor, _CLONE_NEWNET) != 0:
-                raise OSError(ctypes.get_errno(), "setns")
-            os.close(descriptor)
-            opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
-            opened.bind((interface, 0))
-            box.append(opened)
-        except OSError as error:
-            box.append(error)
+    def opened():
+        made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
+        made.bind((interface, 0))
+        return made
 
-    thread = threading.Thread(target=enter)
-    thread.start()
-    thread.join()
-    if isinstance(box[0], OSError):
-        raise box[0]
-    return box[0]
+    return within(netns, opened)
 
 
 def octets(mac):

@@ -73,13 +73,22 @@ def authority() -> RunAuthority:
     return RunAuthority()
 
 
-def standing(bench: Any, function: Any, tls: Terminated | None = None, form: str = "native") -> Any:
-    """Deploy a function on a form, which is entered where there is nothing to make for it."""
+def standing(
+    bench: Any,
+    function: Any,
+    tls: Terminated | None = None,
+    form: str = "native",
+    deadline_s: float = 20.0,
+) -> Any:
+    """Deploy a function on a form, which is entered where there is nothing to make for it.
+
+    One that never serves is waited for until `deadline_s` is over.
+    """
     row, ledger, _ = bench
     place = hosting(form, node=row.proxy, place=row.place, ledger=ledger)
     if isinstance(function, CrossedFunction):
-        return crossed(row, place, function, tls=tls, deadline_s=20.0)
-    options = {"proxies": 1, "cache": False, "stress_cpus": 0, "deadline_s": 20.0}
+        return crossed(row, place, function, tls=tls, deadline_s=deadline_s)
+    options = {"proxies": 1, "cache": False, "stress_cpus": 0, "deadline_s": deadline_s}
     return deployed(row, place, function=function, tls=tls, **options)
 
 
@@ -230,7 +239,7 @@ def test_what_no_rule_lets_through_fails_by_name(bench: Any) -> None:
         def table(self, place: Any, origin: str, ports: list[int]) -> Any:
             return super().table(place, origin, [1])
 
-    with pytest.raises(DriverError) as caught, standing(bench, Closed()) as _:
+    with pytest.raises(DriverError) as caught, standing(bench, Closed(), deadline_s=3.0):
         pass
     assert caught.value.error_id == "PROBE-01"
 

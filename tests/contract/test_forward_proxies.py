@@ -100,7 +100,7 @@ def test_squid_that_inspects_refuses_an_origin_of_another_authority(
     tls = replace(authority.terminated(TLS))
     other = RunAuthority().terminated(TLS)
     wrong = replace(tls, trust=replace(tls.trust, authority=other.trust.authority))
-    with pytest.raises(DriverError) as caught, standing(bench, InspectingSquid(), wrong):
+    with pytest.raises(DriverError) as caught, standing(bench, InspectingSquid(), wrong, deadline_s=6.0):
         pass
     assert caught.value.error_id in {"TLS-02", "TLS-03", "TLS-04", "PROBE-01"}
 

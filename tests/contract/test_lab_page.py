@@ -1,7 +1,7 @@
 """The lines of `docs/lab.md` from ports to a resumed run, as the page has them, on hosts that are namespaces.
 
-Names of hosts, ports and files are this lab's in place of the page's; nothing else of a line differs, but
-that one frame size is enough.
+Names of hosts, ports, files and profile are this lab's in place of the page's; nothing else of a line
+differs.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def words(lab: FrameLab, command: str, run: str = "") -> list[str]:
         "/opt/bmwg/.venv/bin/python": str(lab.folder / "python"),
         "lab.yaml": str(lab.folder / "first.yaml"),
         "lab.svg": str(lab.folder / "lab.svg"),
+        "--profile quick": f"--profile {lab.folder}/lab.yaml",  # answers as coarse as of other tests on hosts
         "RUN": run,
     }
     for theirs, mine in names.items():
@@ -84,7 +85,7 @@ def test_a_newcomer_comes_from_ports_to_a_run_that_goes_on_after_a_kill(
         assert drawn.returncode == 0, drawn.stderr
         assert (lab.folder / "lab.svg").read_text().startswith("<svg")
 
-        begun = lab.command(*words(lab, line(TWO, "bmwg run")), "--frame-size", "64")
+        begun = lab.command(*words(lab, line(TWO, "bmwg run")))
         with subprocess.Popen(
             begun, env=lab.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         ) as runner:

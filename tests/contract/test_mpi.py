@@ -16,6 +16,7 @@ from tests.contract.guest_support import needs_guest
 from tests.contract.streams_support import programs_of, spec
 
 from bmwg.drivers import registry
+from bmwg.drivers.workload import mpi
 from bmwg.drivers.workload.mpi import Mpi
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
@@ -121,7 +122,7 @@ def test_blocks_that_go_around_the_path_are_no_measurement(bed):
         assert STREAMS.assessed(asked(), found).validity is Validity.INCONSISTENT
 
 
-def test_a_daemon_that_is_killed_is_a_fault_and_the_next_execution_holds(bed):
+def test_a_daemon_that_is_killed_is_a_fault_and_the_next_execution_holds(bed, monkeypatch):
     with attached(bed, "p2p", "bridge", 2) as (between, made):
         killed: list[int] = []
 
@@ -137,7 +138,9 @@ def test_a_daemon_that_is_killed_is_a_fault_and_the_next_execution_holds(bed):
 
         thread = threading.Thread(target=kill)
         thread.start()
-        found = between_looks(between, made)(asked(duration_s=3.0))
+        with monkeypatch.context() as sooner:  # its launcher never ends by itself
+            sooner.setattr(mpi, "_START_S", 8.0)
+            found = between_looks(between, made)(asked(duration_s=3.0))
         thread.join()
         assert killed
         assert found.faults, found

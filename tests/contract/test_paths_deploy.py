@@ -408,7 +408,7 @@ run_dir = Path(sys.argv[1])
 with open_bed(load_testbed(), Ledger(run_dir / "ledger.jsonl", index_dir=run_dir / "index"), run_dir) as bed:
     cell = Cell(path="pvp", hosting="pod", function=sys.argv[3], network=sys.argv[2], frame_octets=64)
     with path_driver(cell, bed).deploy():
-        print(bed.token, bed.node("dut1").pid, flush=True)
+        print(bed.token, bed.node("dut1").pid, bed.tester.pid, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -417,6 +417,8 @@ with open_bed(load_testbed(), Ledger(run_dir / "ledger.jsonl", index_dir=run_dir
     ("network", "function"),
     [
         ("bridge", "kernel-l3"),
+        ("ptp", "kernel-l3"),
+        ("macvlan", "kernel-l3"),
         ("host-device", "kernel-l3"),
         ("ebpf-tc", "kernel-l3"),
         ("af-xdp", "testpmd"),
@@ -435,13 +437,14 @@ def test_a_killed_run_is_cleaned_up_from_its_ledger(tmp_path, network, function)
         check=False,
     )
     assert done.returncode == -9, done.stderr
-    token, agent_pid = done.stdout.split()
+    token, *agents = done.stdout.split()
+    spaces = [Path(f"/proc/{pid}/ns/net") for pid in agents]
     assert cleanup(tmp_path, index_dir=tmp_path / "index") == []
     assert Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index").pending == ()
     deadline_s = time.monotonic() + 5
-    while Path(f"/proc/{agent_pid}/ns/net").exists() and time.monotonic() < deadline_s:
+    while any(space.exists() for space in spaces) and time.monotonic() < deadline_s:
         time.sleep(0.02)
-    assert not Path(f"/proc/{agent_pid}/ns/net").exists()
+    assert [space for space in spaces if space.exists()] == []
     left = traces(tmp_path, token)
     assert (left["cgroups"], left["mounts"], left["files"]) == ([], [], [])
     running = [path.parent.name for path in Path("/proc").glob("[0-9]*/cgroup") if token in _text(path)]

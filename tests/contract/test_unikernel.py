@@ -163,12 +163,12 @@ def test_a_machine_that_ends_is_told(bed_of, booted):
 
 def test_one_that_does_not_serve_is_a_named_error_and_nothing_stays(bed_of, booted, tmp_path):
     idle = initramfs(tmp_path, f"{shutil.which('sleep')} 600")
-    bed = bed_of({**booted, "initrd": str(idle), "boot_within_s": 12})
+    bed = bed_of({**booted, "initrd": str(idle), "boot_within_s": 8})
     before = bed.undo.pending, interfaces(bed)
     with pytest.raises(TestbedError, match="UNIK-01") as caught, path_in(bed).between_pods():
         pass
     assert "port 5201" in str(caught.value)
-    assert "within 12 s" in str(caught.value)
+    assert "within 8 s" in str(caught.value)
     assert (bed.undo.pending, interfaces(bed)) == before
 
 

@@ -154,8 +154,13 @@ def bundled(run, folder):
     return bundle
 
 
-def test_one_bundle_holds_all_and_verifies(run, tmp_path):
-    verified = bmwg("verify", bundled(run, tmp_path))
+@pytest.fixture(scope="module")
+def bundle(run, tmp_path_factory):
+    return bundled(run, tmp_path_factory.mktemp("bundle"))
+
+
+def test_one_bundle_holds_all_and_verifies(bundle):
+    verified = bmwg("verify", bundle)
     assert verified.returncode == 6, verified.stdout + verified.stderr  # consistent, and nobody signed
 
 
@@ -177,8 +182,8 @@ def test_a_changed_answer_of_frames_or_of_blocks_is_found(run, tmp_path, place, 
     assert refused.returncode not in (0, 6), refused.stdout + refused.stderr
 
 
-def test_without_it_a_run_with_its_kind_of_load_is_refused_by_name(run, tmp_path):
-    refused = bmwg("verify", bundled(run, tmp_path), installed=False)
+def test_without_it_a_run_with_its_kind_of_load_is_refused_by_name(bundle):
+    refused = bmwg("verify", bundle, installed=False)
     assert refused.returncode not in (0, 6)
     assert "STORE-03" in refused.stdout + refused.stderr
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.faults import support
 
 SUITES = support.ROOT / "testcases" / "http_proxy"
-REPETITIONS = 12  # so many that the runner is killed long before the last
+REPETITIONS = 8  # so many that the runner is killed long before the last
 LINES_BEFORE_THE_KILL = 3  # of the last form's cell
 TEST_IDS = {
     "native": "HP-USE-1",

@@ -78,6 +78,7 @@ SHORT_PROFILE = {
         },
     ],
 }
+COARSE = {"relative_width": 0.5, "state_checks": 0}
 TESTS = ("CN-TPUT-1.1", "CN-TPUT-1.3", "CN-LAT-1.3")
 _started: list[subprocess.Popen[bytes]] = []
 
@@ -98,6 +99,18 @@ def write_testbed(folder, name, **changes):
     path = folder / f"{name}.yaml"
     path.write_text(yaml.safe_dump({**content, **changes}, sort_keys=False))
     return path
+
+
+def write_small_bed(folder, **bridge):
+    """Write the embedded testbed with option bridge alone, and a profile; returns folder, profile, testbed.
+
+    Limits of stalls are lenient, since a busy machine must not decide a test, and a coarse answer that is not
+    checked again does. `bridge` changes the option.
+    """
+    option = yaml.safe_load((ROOT / "testbeds" / "embedded.yaml").read_text())["networks"]["bridge"]
+    testbed = write_testbed(folder, "embedded", networks={"bridge": {**option, **bridge}})
+    lenient = {"max_stall_ns": 10**9, "max_host_stall_ns": 10**9, "max_steal_ns": 10**9}
+    return folder, write_profile(folder, trial=lenient, search=COARSE), testbed
 
 
 def environment(**settings):

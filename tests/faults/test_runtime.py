@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 from tests.faults.support import (
-    ROOT,
     bmwg,
     children,
     eventually_clean,
@@ -20,8 +18,7 @@ from tests.faults.support import (
     start,
     state_of,
     wait_for,
-    write_profile,
-    write_testbed,
+    write_small_bed,
 )
 
 from bmwg.drivers.containers import oci
@@ -62,10 +59,7 @@ exec {crun} "$@"
 
 @pytest.fixture
 def bed(tmp_path):
-    networks = yaml.safe_load((ROOT / "testbeds" / "embedded.yaml").read_text())["networks"]
-    testbed = write_testbed(tmp_path, "embedded", networks={"bridge": networks["bridge"]})
-    lenient = {"max_stall_ns": 10**9, "max_host_stall_ns": 10**9, "max_steal_ns": 10**9}
-    return tmp_path, write_profile(tmp_path, trial=lenient), testbed
+    return write_small_bed(tmp_path)
 
 
 def _pvp(run):

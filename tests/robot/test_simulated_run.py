@@ -161,11 +161,6 @@ def test_an_existing_run_is_never_overwritten(tmp_path):
     assert list((tmp_path / "results" / "mine").iterdir()) == []
 
 
-def test_all_keywords_resolve(tmp_path):
-    done = robot(tmp_path, "--dryrun", "--output", "NONE")
-    assert done.returncode == 0, done.stdout
-
-
 def test_every_benchmark_of_rfc2544_is_measured_and_follows_from_its_trials(tmp_path):
     done = robot(tmp_path, suites=RFC2544, BMWG_TESTBED=str(ROOT / "testbeds" / "simulated.yaml"))
     assert done.returncode == 0, done.stdout

@@ -56,9 +56,10 @@ def handle(chosen: argparse.Namespace) -> int:
         raise ConfigError(
             "MTH-01", "--cases: nothing was computed", expected=f"1..{MOST_CASES}", found=str(chosen.cases)
         )
+    found = _read(chosen.check) if chosen.check is not None else ""
     text = FORMATS[chosen.format](_page(chosen))
     if chosen.check is not None:
-        return _compare(text, chosen.check)
+        return _compare(text, found, chosen.check)
     if chosen.output is None:
         sys.stdout.write(text)
         return 0
@@ -85,13 +86,19 @@ def _page(chosen: argparse.Namespace) -> Page:
     return authored_page(searches, models, cases=chosen.cases, seed=chosen.seed, within=bounded())
 
 
-def _compare(text: str, file: Path) -> int:
+def _read(file: Path) -> str:
     try:
-        found = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            "MTH-03", f"{file} cannot be read", expected="a page to compare", found=str(error)
+            "MTH-03",
+            f"{file} cannot be read; nothing was computed",
+            expected="a page to compare",
+            found=str(error),
         ) from error
+
+
+def _compare(text: str, found: str, file: Path) -> int:
     difference = unified_diff(found.splitlines(), text.splitlines(), str(file), "computed", lineterm="", n=0)
     lines = list(difference)
     for line in lines[:40]:

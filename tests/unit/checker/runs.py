@@ -64,6 +64,7 @@ BURSTY = tuple(f"R2544-BURST-1.{number}" for number in (1, 2, 3, 4))
 QUALIFIED = "CN-TPUT-1.1"  # the tester's own envelope
 MEDIUM = {"medium": {"kind": "ethernet", "line_rate_bps": 1_000_000_000}}  # 1,488,095 frames/s of 64 octets
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # a PyYAML without the C library has none
 _MEMORY = Path("/dev/shm")  # a journal waits for the disk after each trial
 ROOT: list[Path] = []  # where runs are made; conftest puts a folder of the session here
 
@@ -108,10 +109,10 @@ def paths(*sizes: int) -> list[dict[str, Any]]:
     return [{**one, "frame_octets": list(sizes)} for one in (wire, node)]
 
 
-SMALL = {  # over the profile's own: one size, one direction, flow and network, a coarse search
+SMALL = {  # over the profile's own: one size, one direction, flow and network, a coarse search, few checks
     "traffic": {"directions": ["forward"], "flows": [1], "destination_networks": [1]},
     "paths": paths(64),
-    "search": {"relative_width": 0.1},
+    "search": {"relative_width": 0.1, "state_checks": 4},
     "latency": {"frame_octets": [64]},
 }
 
@@ -166,8 +167,8 @@ def _made(key: str, tester: type[Tester], broken: Callable[[], AbstractContextMa
     tests, profile, testbed, waited, deviations = json.loads(key)
     folder = ROOT[0] / f"made-{len(list(ROOT[0].iterdir()))}"
     folder.mkdir()
-    (folder / "profile.yaml").write_text(yaml.safe_dump(profile), encoding="utf-8")
-    (folder / "testbed.yaml").write_text(yaml.safe_dump(testbed), encoding="utf-8")
+    for name, data in (("profile", profile), ("testbed", testbed)):
+        (folder / f"{name}.yaml").write_text(yaml.dump(data, Dumper=_DUMPER), encoding="utf-8")
     settings = Settings(
         testbed=folder / "testbed.yaml", profile=str(folder / "profile.yaml"), results=folder, run_id="made"
     )

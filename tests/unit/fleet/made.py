@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +48,12 @@ def bmwg(*words: object, at: Path, status: int | None = 0, **variables: str) -> 
 
 
 def profile(at: Path, **changes: Any) -> Path:
-    """Write a profile that waits for 0.02 s after each trial, so that a kill meets a run."""
+    """Write a profile of coarse answers that waits 0.02 s after each trial, so that a kill meets a run."""
     told = yaml.safe_load((ROOT / "methodology" / "profiles" / "quick.yaml").read_text("utf-8"))
     told["name"] = "unwaiting"
     told["trial"] |= {"learning_wait_s": 0.0, "drain_s": 0.0, "restabilize_s": 0.02}
+    coarse = {"goal_duration_sum_s": 0.5, "goal_width": 0.2}
+    told["search"] |= {"state_checks": 0, "goals": [one | coarse for one in told["search"]["goals"]]}
     told["latency"] |= {"streams": 3}
     told["paths"] = [
         one for one in told["paths"] if one["path"] in ("node", "pvp") and one["function"] != "testpmd"
@@ -79,6 +83,21 @@ def plan(at: Path, bed: Path, *words: object, shards: int = 3, name: str = "flee
         at=at,
     )
     return at / name
+
+
+@cache
+def worked_off(at: Path) -> Path:
+    """Have two testbeds work off a fleet of two shards, once for all processes; its plan, beside `res`."""
+    at.mkdir(exist_ok=True)
+    with (at / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process of the session may need it too, and waits
+        if not (at / "whole").exists():
+            first, second = testbed(at, "first"), testbed(at, "second")
+            made = plan(at, first, "--calibration", "always", shards=2)
+            words = ("fleet", "run", made, "--testbed", first, "--testbed", second, "--results", at / "res")
+            assert "2 of 2 shards are complete" in bmwg(*words, at=at)
+            (at / "whole").touch()
+    return at / "fleet.json"
 
 
 def header(folder: Path) -> dict[str, Any]:

@@ -25,16 +25,6 @@ KILLS = int(os.environ.get("FLEET_KILLS", "3"))  # FLEET_KILLS=100 for the long 
 pytest.importorskip("obstore", reason="obstore is not installed: setup/install.sh --tests")
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A fleet of two shards that was worked off."""
-    at = tmp_path_factory.mktemp("copies")
-    bed = made.testbed(at, "first")
-    plan = made.plan(at, bed, shards=2)
-    made.bmwg("fleet", "run", plan, "--testbed", bed, "--results", at / "res", at=at)
-    return plan, at / "res"
-
-
 @pytest.fixture(autouse=True)
 def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "LINES", 10)

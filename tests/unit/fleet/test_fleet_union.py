@@ -28,27 +28,16 @@ from bmwg.reports.verify.verify import verify_folder
 from bmwg.schemas.validation import problems
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A folder with a fleet of two shards that two testbeds worked off."""
-    at = tmp_path_factory.mktemp("union")
-    first, second = made.testbed(at, "first"), made.testbed(at, "second")
-    plan = made.plan(at, first, "--calibration", "always", shards=2)
-    words = ("fleet", "run", plan, "--testbed", first, "--testbed", second, "--results", at / "res")
-    assert "2 of 2 shards are complete" in made.bmwg(*words, at=at)
-    return at, plan
-
-
 @pytest.fixture
 def results(whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The results in a folder of the test's own; what verifying said is kept in another."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    shutil.copytree(whole[0] / "res", tmp_path / "res", ignore=shutil.ignore_patterns("robot"))
+    shutil.copytree(whole[1], tmp_path / "res", ignore=shutil.ignore_patterns("robot"))
     return tmp_path / "res"
 
 
 def fleet(act: str, whole: tuple[Path, Path], results: Path, *words: object, status: int = 0) -> str:
-    return made.bmwg("fleet", act, whole[1], results, *words, at=results.parent, status=status)
+    return made.bmwg("fleet", act, whole[0], results, *words, at=results.parent, status=status)
 
 
 def of_shard(results: Path, number: int) -> Path:
@@ -57,7 +46,7 @@ def of_shard(results: Path, number: int) -> Path:
 
 
 def rules(whole: tuple[Path, Path], results: Path) -> list[str]:
-    return [one.rule_id for one in union_of(results, read_fleet(whole[1])).problems]
+    return [one.rule_id for one in union_of(results, read_fleet(whole[0])).problems]
 
 
 def rewritten(run: Path, **changes: object) -> None:
@@ -91,7 +80,7 @@ def test_the_report_is_one_page_of_html(whole, results) -> None:
 
 
 def test_the_union_has_the_answers_and_grades_of_one_run(whole, results, tmp_path) -> None:
-    at, plan = whole
+    plan, at = whole[0], whole[0].parent
     told = read_fleet(plan)
     tests = [word for one in told.shards for test in one.tests for word in ("--test", test)]
     words = ("run", made.ROOT / "testcases" / "containerized", *tests, "--profile", at / "profile.yaml")
@@ -142,7 +131,7 @@ def test_two_complete_attempts_are_named_and_the_first_counts(whole, results) ->
     shutil.copytree(first, other)
     told = made.header(other)
     rewritten(other, run_id="again", fleet={**told["fleet"], "attempt": 2})
-    union = union_of(results, read_fleet(whole[1]))
+    union = union_of(results, read_fleet(whole[0]))
     assert [one.rule_id for one in union.problems] == ["FLT-02"]
     assert union.counting[1].place == first
 
@@ -178,7 +167,7 @@ def test_a_run_of_no_fleet_is_no_fault(whole, results) -> None:
     told = made.header(run)
     del told["fleet"]
     (run / "run.json").write_text(json.dumps(told), "ascii")
-    union = union_of(results, read_fleet(whole[1]))
+    union = union_of(results, read_fleet(whole[0]))
     assert union.problems == ()
     assert union.alone == ("own: a run of its own, of no fleet",)
 
@@ -198,7 +187,7 @@ def test_a_run_is_verified_once_and_again_when_a_file_or_the_toolkit_changes(
 ) -> None:
     counted: list[Path] = []
     monkeypatch.setattr(kept, "verify_folder", lambda folder: counted.append(folder) or verify_folder(folder))
-    run, tests = of_shard(results, 1), read_fleet(whole[1]).shard(1).tests
+    run, tests = of_shard(results, 1), read_fleet(whole[0]).shard(1).tests
     first, second = verified(run, tests), verified(run, tests)
     assert (first.anew, second.anew, len(counted)) == (True, False, 1)
     assert replace(first, anew=False) == second
@@ -213,7 +202,7 @@ def test_a_run_is_verified_once_and_again_when_a_file_or_the_toolkit_changes(
 def test_findings_are_kept_as_well_and_a_broken_file_of_the_keep_is_no_matter(
     whole, results, tmp_path
 ) -> None:
-    run, tests = of_shard(results, 1), read_fleet(whole[1]).shard(1).tests
+    run, tests = of_shard(results, 1), read_fleet(whole[0]).shard(1).tests
     (run / "trials.jsonl").write_bytes(b"")
     first = verified(run, tests)
     assert first.findings
@@ -225,7 +214,7 @@ def test_findings_are_kept_as_well_and_a_broken_file_of_the_keep_is_no_matter(
 
 def test_where_nothing_can_be_kept_a_run_is_verified_all_the_same(whole, results, tmp_path) -> None:
     (tmp_path / "file").write_text("")
-    run, tests = of_shard(results, 1), read_fleet(whole[1]).shard(1).tests
+    run, tests = of_shard(results, 1), read_fleet(whole[0]).shard(1).tests
     assert verified(run, tests, tmp_path / "file").anew
 
 

@@ -50,7 +50,9 @@ def test_an_object_of_a_mix_that_is_another_one_is_named() -> None:
 
 
 def test_the_mix_of_the_document_is_a_cell_of_its_own_with_a_target_of_its_own() -> None:
-    mixed = [one for one in profile.load("rfc9411").plan() if one.spec.mix == RFC9411_MIXED]
+    used = profile.load("rfc9411")
+    plan = used.plan()
+    mixed = [one for one in plan if one.spec.mix == RFC9411_MIXED]
     assert {one.spec.experiment for one in mixed} == {"http_throughput", "https_throughput"}
     assert {one.spec.requests_per_connection for one in mixed} == {10}  # each connection asks for each once
     for one in mixed:
@@ -58,12 +60,10 @@ def test_the_mix_of_the_document_is_a_cell_of_its_own_with_a_target_of_its_own()
         assert [round(size, 1) for size in kb] == [0.2, 6, 8, 9, 10, 25, 26, 35, 59, 347]  # rfc9411-7.3.3.2
         assert one.spec.object_octets == 53_780
         plain = next(
-            other
-            for other in profile.load("rfc9411").plan()
-            if not other.spec.mix and other.spec.experiment == one.spec.experiment
+            other for other in plan if not other.spec.mix and other.spec.experiment == one.spec.experiment
         )
         assert (one.spec.search or {})["max_rps"] < (plain.spec.search or {})["max_rps"]
-    assert profile.sizes_octets(profile.load("rfc9411"))[0] == 205
+    assert profile.sizes_octets(used)[0] == 205
 
 
 def test_a_trial_of_a_mix_is_read_as_it_was_written_and_of_no_other_cell() -> None:

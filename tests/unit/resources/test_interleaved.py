@@ -34,7 +34,7 @@ def profile(folder: Path, sizes: tuple[int, ...] = SIZES) -> Path:
         "restabilize_s": 0,
     }
     data["latency"] = {"duration_s": 0.2, "frame_octets": [64, 128]}
-    data["search"] = data["search"] | {"relative_width": 0.2}
+    data["search"] = data["search"] | {"relative_width": 0.2, "state_checks": 0}
     data["paths"] = [
         {"path": "wire", "hosting": "none", "function": "none", "networks": "none", "frame_octets": [64]},
         {

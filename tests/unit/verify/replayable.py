@@ -259,7 +259,7 @@ def make_run(
         if name == "rfc2544" or all(plan["path"] in paths for plan in one["paths"])
     }
     data["latency"] |= {"frame_octets": [size for size in data["latency"]["frame_octets"] if size in sizes]}
-    profile = parse_profile(json.dumps(data), source="made")
+    profile = parse_profile(json.dumps(data, indent=1), source="made")  # short lines are read by C
     plan = list(planning.cells(profile, dict.fromkeys(TESTBED["networks"])))
     if order_seed is not None:
         plan = list(turns.interleaved(plan, order_seed))
