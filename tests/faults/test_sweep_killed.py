@@ -26,12 +26,9 @@ AFTER = 4  # executions: in the second block of three forms
 
 
 def started(folder):
-    profile = folder / "blocks.yaml"
-    profile.write_text(f"extends: quick\nname: blocks\ntitle: Few blocks\nrepetitions: {LEAST_BLOCKS}\n")
-    words = ("run", ROOT / "testcases" / "sockets", "--test", TEST, "--profile", profile)
     with (folder / "runner.log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "bmwg", *map(str, words)],
+            [sys.executable, "-m", "bmwg", "run", str(ROOT / "testcases" / "sockets"), "--test", TEST],
             env=environment(BMWG_RESULTS=str(folder / "results"), BMWG_ORDER_SEED="7"),
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -31,7 +31,6 @@ from cases_rfc2544_rows import counting
 from foreign import header, said
 from runs import LATENCY, MEDIUM, TPUT, paths
 
-from bmwg.methodology.search.steadiness import CHECKS
 from bmwg.reports.checker.documents import DocumentGrade, Grade
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.render.forms.rst import restructured
@@ -46,7 +45,7 @@ EARNED: dict[str, Any] = {
         "trial": {"loss_times": True},
         "traffic": {"destination_networks": [1, 256], "directions": ["both"]},
         "paths": paths(*SIZES),
-        "search": {"relative_width": 0.3, "min_load_fps": 400_000, "state_checks": CHECKS},
+        "search": {"relative_width": 0.3, "min_load_fps": 400_000},
         "benchmarks": {"modifiers": {"frame_octets": [64]}, "burst_interval": {"frame_octets": [64]}},
     },
     "testbed": MEDIUM,

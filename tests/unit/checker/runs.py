@@ -109,10 +109,10 @@ def paths(*sizes: int) -> list[dict[str, Any]]:
     return [{**one, "frame_octets": list(sizes)} for one in (wire, node)]
 
 
-SMALL = {  # over the profile's own: one size, one direction, flow and network, a coarse search, few checks
+SMALL = {  # over the profile's own: one size, one direction, flow and network, a coarse search
     "traffic": {"directions": ["forward"], "flows": [1], "destination_networks": [1]},
     "paths": paths(64),
-    "search": {"relative_width": 0.1, "state_checks": 4},
+    "search": {"relative_width": 0.1},
     "latency": {"frame_octets": [64]},
 }
 
