@@ -78,8 +78,8 @@ def _add(config: Mapping[str, Any]) -> dict[str, JsonValue]:
         with _alone():
             held = _held(segment)
             _enter(held["members"], str(config.get("nic") or ""), host)
-            _accept(held["members"], accepts=True)
             _join(segment, held["members"])
+            _accept(held["members"], accepts=True)
     except BaseException:
         with contextlib.suppress(Exception):
             _delete(config)
@@ -102,8 +102,9 @@ def _delete(config: Mapping[str, Any]) -> None:
             else:
                 for member in held["members"].values():
                     libbpf.detach(member["number"])
-                _accept(held["members"], accepts=False)
                 _file(segment).unlink(missing_ok=True)
+                with contextlib.suppress(ValueError):  # the NIC may have gone
+                    _accept(held["members"], accepts=False)
         with contextlib.suppress(OSError):
             socket.if_nametoindex(host)
             _ip(f"link del {host}")

@@ -116,6 +116,15 @@ def test_the_nic_takes_frames_for_the_pods_mac_while_the_plugin_joins_them(uplin
     assert promiscuity(node, "nic0") == 0
 
 
+def test_a_pod_is_taken_out_where_its_nic_has_gone(uplinked):
+    node, pod = uplinked
+    before = links(node).keys() - {"nic0"}
+    assert call(node, "ADD", pod, 0, nic="nic0")[0] == 0
+    node.call(interfaces.delete, interface="nic0")
+    assert call(node, "DEL", pod, 0, nic="nic0") == (0, {})
+    assert links(node).keys() == before
+
+
 def test_a_refusal_says_why_and_leaves_no_interface():
     if missing := ebpf_build.missing():
         pytest.skip(f"{missing.what}: {missing.reason}")
