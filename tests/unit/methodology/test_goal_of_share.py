@@ -215,11 +215,11 @@ def test_an_upper_end_moves_to_a_load_near_the_step_that_the_search_has_tried():
     assert len([trial for trial in bench.trials if trial.load == 106_300]) == 11
 
 
-def test_more_checks_are_of_the_load_that_lost_frames():
-    checks = steadiness.Checks(
+def eight_checks(*, load: int, upper: int) -> steadiness.Checks:
+    return steadiness.Checks(
         offer=Traffic(frame_octets=64),
-        load=100_000,
-        upper=103_000,
+        load=load,
+        upper=upper,
         max_load=1_000_000,
         duration_s=0.1,
         count=8,
@@ -231,6 +231,10 @@ def test_more_checks_are_of_the_load_that_lost_frames():
         most=40,
         apart_ratio=0.25,
     )
+
+
+def test_more_checks_are_of_the_load_that_lost_frames():
+    checks = eight_checks(load=100_000, upper=103_000)
     bench = ModelBench(device=LosesInAShare(limit_fps=101_000, share=0.5), seed=4)
     stepwise.run(steadiness.procedure(checks), bench.measure)
     loads = Counter(trial.load for trial in bench.trials)
@@ -348,21 +352,7 @@ def test_a_bad_spell_of_the_machine_is_within_the_interval():
 
 def test_two_states_are_refused_however_wide_an_interval_may_be():
     """Where the load that was found lies between both states, the rate far above it tells the better one."""
-    checks = steadiness.Checks(
-        offer=Traffic(frame_octets=64),
-        load=110_000,
-        upper=180_000,
-        max_load=1_000_000,
-        duration_s=0.1,
-        count=8,
-        below=0.05,
-        loss_ratio=0.0,
-        exceed_ratio=0.5,
-        max_repeats=5,
-        short_limit=2,
-        most=40,
-        apart_ratio=0.25,
-    )
+    checks = eight_checks(load=110_000, upper=180_000)
     bench = ModelBench(device=Bistable(limit_fps=205_000, changes=0.5), seed=4)
     found = stepwise.run(steadiness.procedure(checks), bench.measure).found
     assert "unlike the others" in found.refused
