@@ -1,4 +1,4 @@
-"""A set rate is found through each networking model, and a chain carries no more than its slowest link."""
+"""A set rate is found through each networking model, by a chain its slowest link, and by a mesh each port."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
 ]
 WIDTH = 0.005
-TRUTHS = {**known_truth.MODELS, "chain": known_truth.CHAIN}
+TRUTHS = {**known_truth.MODELS, "chain": known_truth.CHAIN, "mesh": known_truth.MESH}
 
 
 @pytest.mark.parametrize("name", sorted(TRUTHS))
