@@ -81,7 +81,7 @@ def start(*, command: list[str], folder: str, packages: list[str]) -> dict[str, 
 
 
 def said(folder: str) -> str:
-    """Node function: return the last lines of a program's output."""
+    """Return the last lines of a program's output."""
     try:
         lines = Path(folder, "output").read_text(errors="replace").strip().splitlines()
     except OSError:

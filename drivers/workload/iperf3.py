@@ -10,10 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
-from bmwg.drivers.nodes import programs
 from bmwg.drivers.workload.of_streams import OfStreams, StreamsWorkload
 from bmwg.drivers.workload.printed import count
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
@@ -49,13 +47,9 @@ class Iperf3(OfStreams):
         server = ["iperf3", "--server", "--one-off", "--bind", answering.address, "--port", str(PORT)]
         server += ["--idle-timeout", str(_IDLE_S)]
         within_s = spec.omit_s + spec.duration_s + _START_S
-        with self.serving(answering, server, port=PORT, transport="tcp") as folder:
+        with self.serving(answering, server, port=PORT, transport="tcp"):
             ran = self.asked(asking, client(spec, asking.address, answering.address), within_s)
-            found = read(ran, spec)
-            if found.faults and folder:  # why a server ended, its client does not know
-                said = answering.pod.node.call(programs.said, folder=folder)
-                found = replace(found, faults=(*found.faults, f"its server's last words: {said}"))
-        return found
+        return read(ran, spec)
 
 
 def client(spec: StreamsSpec, mine: str, other: str) -> list[str]:
