@@ -101,7 +101,7 @@ def lines(
     shown = [form for form, by_size in found.items() if any(one.measured for one in by_size.values())]
     sizes = sorted({size for by_size in found.values() for size in by_size})
     spec = answers[0].planned.spec
-    base = shown[0] if shown and shown[0] == "native" else None
+    base = _base(found)
     alone = {
         form for form in shown if any(places.translated(run, answered) for answered in found[form].values())
     }
@@ -141,6 +141,20 @@ def lines(
         *(_beside_document(run, found, base) if experiment == _PUBLISHED_OF and base else []),
         *table(["form", "sizes, octets", "area of (ratio - 1), octets", "area per octet"], areas, words),
     ]
+
+
+def published(run: Run) -> list[Block]:
+    """Return the ratios to native of the experiment that a document has a table of, beside its own."""
+    axes_of = ((answer, dict(answer.outcome.cell.axes)) for answer in answers_of(run, STREAMS))
+    found = curves(run, [answer for answer, axes in axes_of if axes["experiment"] == _PUBLISHED_OF])
+    base = _base(found)
+    several = any(one.measured for form in found if form != base for one in found[form].values())
+    return _beside_document(run, found, base) if base and several else []
+
+
+def _base(found: Mapping[str, Mapping[int, Answered]]) -> str | None:
+    """Return the form that others are held against, where it has a number."""
+    return "native" if any(one.measured for one in found.get("native", {}).values()) else None
 
 
 def _beside_document(run: Run, found: Mapping[str, Mapping[int, Answered]], base: str) -> list[Block]:

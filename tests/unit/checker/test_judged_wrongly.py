@@ -47,7 +47,7 @@ from runs import (
     paths,
     run,
 )
-from testers import Hasty, counted
+from testers import Hasty, Timeless, counted
 
 from bmwg.methodology.benchmarks import recovery
 from bmwg.methodology.benchmarks.back_to_back import METRIC as BURST
@@ -368,6 +368,13 @@ def test_more_than_a_tenth_above_the_throughput_is_not_what_recovery_asks_for() 
 
     more = run(RECOVERY, profile=THREE, broken=lambda: patch.object(recovery, "recovery_loads", more_loads))
     assert told(more, "RFC2544-26.5-01", "system recovery") == "not_met"
+
+
+def test_an_overload_is_as_long_as_it_was_sent() -> None:
+    row, benchmark = "RFC2544-26.5-01", "system recovery"
+    assert told(run(RECOVERY, profile=THREE), row, benchmark) == "met"
+    assert told(run(RECOVERY, profile=THREE, tester=Hasty), row, benchmark) == "not_met"
+    assert told(run(RECOVERY, profile=THREE, tester=Timeless), row, benchmark) == "not_assessed"
 
 
 def test_a_tester_that_looks_into_no_frame_verifies_none() -> None:

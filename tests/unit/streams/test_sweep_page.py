@@ -95,6 +95,19 @@ def test_the_page_holds_the_documents_table_beside_ours() -> None:
     assert any("osv" in row and "1.120" in row for row in table), table
 
 
+def test_the_published_page_has_the_table_where_native_has_a_number(monkeypatch) -> None:
+    def published(*forms: str) -> list:
+        answers = [answered(one) for one in PLAN if one.cell.hosting in forms]
+        monkeypatch.setattr(sweeps, "answers_of", lambda run, kind: answers)
+        run = SimpleNamespace(platform={"deployments": dict.fromkeys(forms, DEPLOYMENT)}, profile={})
+        return sweeps.published(run)
+
+    table = rows(restructured(published(BAREMETAL, "docker")).replace("\\", ""))
+    assert any("docker" in row and "0.889" in row and "0.900" in row for row in table), table
+    assert published("docker") == []
+    assert published(BAREMETAL) == []
+
+
 def drawn_words(svg: str) -> list[str]:
     return [unescape(one) for one in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
 

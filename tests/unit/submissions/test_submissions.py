@@ -12,14 +12,14 @@ import mutations
 import parties
 import pytest
 import replayable
-from parties import LAB, VENDOR, WITHIN, Case, World
+from parties import LAB, SALT, VENDOR, WITHIN, Case, World
 
 from bmwg.cli.main import main
 from bmwg.cli.registry import examiner
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.registry import check
 from bmwg.reports.registry.against import changed
-from bmwg.reports.registry.check import place_of
+from bmwg.reports.registry.check import place_of, published
 from bmwg.reports.registry.index import index_page
 from bmwg.reports.registry.site import SEARCH, compare_name, site
 from bmwg.reports.render.forms.rst import restructured
@@ -346,10 +346,10 @@ def of_a_lab(world: World) -> Case:
     return Case(world, world.bundle(run, "lab", LAB))
 
 
-def reproduced(world: World) -> Case:
-    vendor = world.bundle(world.run("vendors", world.challenge()))
+def reproduced(world: World, salt: bytes | None = None) -> Case:
+    vendor = world.bundle(world.run("vendors", world.challenge()), salt=salt)
     lab = world.run("labs", world.challenge("labs", organization=LAB, nonce="ef" * 32), seed=21)
-    return Case(world, vendor, beside=world.bundle(lab, "lab", LAB))
+    return Case(world, vendor, beside=world.bundle(lab, "lab", LAB, salt=salt))
 
 
 def not_reproduced(world: World) -> Case:
@@ -408,9 +408,12 @@ def test_there_are_twenty_of_each() -> None:
 
 
 def test_the_registry_shows_levels_and_reproductions(fresh: World) -> None:
-    """Two parties' bundles in one registry: the first is reproduced by the second, and the page says so."""
+    """Two parties' bundles in one registry: the first is reproduced by the second, and the page says so.
+
+    A bundle that the registry does not publish reproduces none.
+    """
     root = fresh.trust
-    case = reproduced(fresh)
+    case = reproduced(fresh, salt=SALT)
     assert case.beside is not None
     for bundle in (case.bundle, case.beside):
         trust = trust_of(root)
@@ -418,21 +421,28 @@ def test_the_registry_shows_levels_and_reproductions(fresh: World) -> None:
         place = root / place_of(seen)
         place.mkdir(parents=True)
         shutil.copy(bundle, place / "submission.bmwg.tar")
+        (place / "README.md").write_text("## Reproduce\n\nRun it.\n", encoding="ascii")
         with (root / "accepted.txt").open("a", encoding="ascii") as file:
             file.write(f"{place_of(seen)} {WITHIN}\n")
     shutil.rmtree(root / "new")
     found = check(root, examiner(root, trust_of(root)))
     levels = {one.organization: one.examined.standing.level for one in found.entries if one.examined}
     assert levels == {"example-networks": Level.REPRODUCED, "second-lab": Level.CHALLENGED}
-    assert not {one.rule_id for one in found.findings} & {"REG-04", "REG-07", "REG-08"}
+    assert found.findings == ()
     assert "reproduced" in restructured(index_page(found))
     made = site(found.entries)
     first, second = found.entries
-    assert "reproduced 2026-02-01" in made[first.badge].decode("ascii")
+    assert "reproduced 2026-02-01, indicative<" in made[first.badge].decode("ascii")
     assert "challenged 2026-02-01" in made[second.badge].decode("ascii")
     assert "Example Forwarder" in made[SEARCH].decode("utf-8")
     assert "All in all: agrees" in made[compare_name(first, second)].decode("utf-8")
     assert not [name for name, text in made.items() if b"<script" in text]
+    (second.folder / "README.md").unlink()
+    (alone,) = published(without := check(root, examiner(root, trust_of(root))))
+    assert alone.examined is not None
+    assert alone.examined.standing is not None
+    assert alone.examined.standing.level is Level.CHALLENGED
+    assert {one.place for one in without.findings} == {second.place, f"{second.place}/README.md"}
 
 
 def test_the_bodys_key_is_changed_by_a_person_alone(fresh: World) -> None:

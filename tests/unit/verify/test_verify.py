@@ -16,6 +16,7 @@ from bmwg.methodology.answers import former, procedures, throughput
 from bmwg.methodology.answers.former import FormerRule
 from bmwg.methodology.measurements.measurement import Answered
 from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.search import tst009
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_private, load_public
 from bmwg.reports.verify.trust import SIGNER_UNKNOWN
@@ -282,6 +283,15 @@ def test_a_number_above_the_envelope_is_refused(run_copy):
     outcome(run, "throughput.rfc2544_26_1")["values"][0]["number"] = envelope
     replayable.forge(run_copy, run, trials)
     assert "VER-11" in rules(verify_folder(run_copy))
+
+
+def test_a_number_of_tst009_above_the_envelope_is_refused(copy_of):
+    folder = copy_of("packets")
+    run, trials = read(folder)
+    searched = next(one for one in run["outcomes"] if one["metric"] == tst009.METRIC and one["values"])
+    searched["values"][0]["number"] = 10**9
+    replayable.forge(folder, run, trials)
+    assert "VER-11" in rules(verify_folder(folder))
 
 
 def test_the_command_says_rejected_and_returns_the_code(bundle, keys, tmp_path, capsys):
