@@ -115,7 +115,7 @@ def marks_in(evidence: Evidence) -> dict[str, str]:
             each.append(room.marks(mine.outcomes, mine.run["profile"]))
     by_seq = {line.seq: line.deployment_id for line in evidence.lines}
     of_machines = guest.marks_of(
-        (evidence.platform or {}).get("deployments", {}),
+        evidence.deployments,
         evidence.outcomes,
         lambda outcome: {by_seq.get(seq) for seq in outcome.trials},
     )

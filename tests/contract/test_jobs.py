@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.contract.paths_support import traces
 from tests.contract.streams_support import needs
+from tests.needs import skip_for
 from tests.unit.jobs.made import planned
 
 from bmwg.drivers import registry
@@ -40,8 +41,7 @@ def ran(bed, form, experiment: str, **changes):
     """One short execution, as the bench runs it."""
     spec = replace(planned(experiment).spec, number=1, **changes)
     made = registry.workload(spec.workload, kind=JOBS.name)([bed.node("dut1")])
-    if missing := made.probe():
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    skip_for(made.probe())
     made.attach((form,))
     result = replace(made.run(spec), wall_ns=1 << 50)
     places.cleared(form)
@@ -64,8 +64,7 @@ SMALL = {
 
 def of_form(bed, hosting: str):
     """A form that can be had here; else the test is skipped with what is missing."""
-    if missing := places.lacking(hosting, bed, planned("sysbench_cpu").spec, translated=True):
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    skip_for(places.lacking(hosting, bed, planned("sysbench_cpu").spec, translated=True))
     return places.form(bed, hosting)
 
 
@@ -144,9 +143,7 @@ def test_a_guest_is_a_form_with_a_pods_limits_and_goes(bed):
 @pytest.mark.slow
 def test_a_guest_has_a_disk_of_its_own_for_jobs_and_its_files_go(bed):
     before = traces(bed.run_dir, bed.token), bed.undo.pending
-    missing = places.lacking("kvm", bed, planned("dd_write").spec, translated=True)
-    if missing is not None:
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    skip_for(places.lacking("kvm", bed, planned("dd_write").spec, translated=True))
     with places.form(bed, "kvm", disk_octets=128 * MIB) as form:
         assert "own" in str(form.evidence["files"])
         assert form.evidence["machines"]["vm0"]["own_disk"]

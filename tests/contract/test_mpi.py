@@ -15,6 +15,7 @@ from dataclasses import replace
 import pytest
 from tests.contract.guest_support import needs_guest
 from tests.contract.streams_support import programs_of, spec
+from tests.needs import skip_for
 
 from bmwg.drivers import registry
 from bmwg.drivers.nodes import bounded
@@ -28,7 +29,7 @@ from bmwg.resources.kinds.streams.bench import between_looks
 
 pytestmark = [
     pytest.mark.quiet,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+    pytest.mark.root,
     pytest.mark.skipif(
         shutil.which("mpicc") is None or shutil.which("orted") is None,
         reason="no Open MPI; sh setup/install.sh workloads",
@@ -45,8 +46,7 @@ def asked(**changes):
 def attached(bed, path, network, pods):
     cell = profile.cell_of(path, network, "all_to_all", asked(pods=pods))
     driver = registry.load(registry.PATH, path)(cell, bed)
-    if missing := driver.probe_pods():
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    skip_for(driver.probe_pods())
     with driver.between_pods() as between:
         made = Mpi([bed.node(node.name) for node in bed.testbed.nodes])
         assert made.probe() is None

@@ -12,6 +12,7 @@ from typing import Any
 from bmwg.methodology.kinds.jobs.records import KIND, JobsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
 from bmwg.methodology.records import NOTHING, Cell
+from bmwg.schemas.validation import near_hint
 
 FORMAT = "jobs_profile/1.0"
 SCHEMA = "jobs_profile"
@@ -103,7 +104,9 @@ def every_id() -> tuple[str, ...]:
 def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[JobsSpec]]:
     """Yield every cell, experiment by experiment, the forms of each in the profile's order."""
     for entry in profile["experiments"]:
-        experiment = EXPERIMENTS[entry["id"]]
+        if (experiment := EXPERIMENTS.get(entry["id"])) is None:
+            known = near_hint(entry["id"], EXPERIMENTS, f"there are {', '.join(EXPERIMENTS)}")
+            raise ValueError(f"experiments: no {entry['id']!r}; {known}")
         spec = JobsSpec(
             workload=experiment.workload, job=experiment.job, **{name: entry[name] for name in _ASKED}
         )
