@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from bmwg.drivers.api.machines import Redirected
 from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.machines.guest_image import Format
 from bmwg.drivers.machines.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
@@ -25,6 +26,7 @@ from bmwg.drivers.machines.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
 PROGRAM = "qemu-system-x86_64"
 UNPACKED = Path("/var/cache/bmwg/qemu/root")  # a QEMU whose igb has virtual functions, by setup/sriov.sh
 SRIOV_LINE = "sh setup/sriov.sh"
+USER_NETWORK = "user-mode network"  # QEMU's own, without a tap
 OWN_DISK = "bmwg-own"  # its serial number, by which the guest finds it
 QEMU_LINE = "apt-get install -y --no-install-recommends qemu-system-x86"
 # a guest whose host takes CPUs away must not judge its timer by counting ticks at boot
@@ -56,7 +58,8 @@ class NicModel(StrEnum):
 class Nic:
     """One NIC of the guest and its other end, a tap interface that QEMU makes and that goes with it.
 
-    `address` (in prefix notation) and `gateway` are set before anything else runs in the guest.
+    With `redirected` there is no tap. `address` (in prefix notation) and `gateway` are set before anything
+    else runs in the guest.
     """
 
     tap: str
@@ -65,6 +68,7 @@ class Nic:
     gateway: str | None = None
     model: NicModel = NicModel.VIRTIO
     vhost: bool = False
+    redirected: Redirected | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,10 +197,18 @@ def command(
         argv += _disk(spec.disk)
     argv += _own_disk(spec.own_disk) if spec.own_disk else []
     for number, nic in enumerate(spec.nics):
-        vhost = "on" if nic.vhost else "off"
-        argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
+        argv += ["-netdev", f"{_backend(nic)},id=net{number}"]
         argv += _nic(nic.model, f"netdev=net{number},mac={nic.mac}", 2 * len(spec.cables) + number + 1)
     return argv + _cables(spec.cables)
+
+
+def _backend(nic: Nic) -> str:
+    if nic.redirected is None:
+        return f"tap,ifname={nic.tap},script=no,downscript=no,vhost={'on' if nic.vhost else 'off'}"
+    ends = [f"{nic.redirected.address}:{port}" for port in nic.redirected.ports]
+    return ",".join(
+        ("user,ipv6=off", *(f"hostfwd={way}:{end}-{end}" for way in ("tcp", "udp") for end in ends))
+    )
 
 
 def _nic(model: NicModel, words: str, slot: int) -> list[str]:
@@ -288,9 +300,16 @@ def describe(spec: MachineSpec) -> dict[str, JsonValue]:
         "cpus": spec.cpus,
         "memory_octets": spec.memory_octets,
         "accelerator_wanted": spec.accelerator.value,
-        "nics": [{"model": nic.model.value, "backend": "tap", "vhost": nic.vhost} for nic in spec.nics],
+        "nics": [_nic_described(nic) for nic in spec.nics],
         **({"own_disk": "raw, past the host's page cache"} if spec.own_disk else {}),
         **({"cables": [[model.value for model in pair] for pair in spec.cables]} if spec.cables else {}),
         **({"numa_nodes": spec.numa_nodes} if spec.numa_nodes > 1 else {}),
         **({"hugepages_1gi": spec.hugepages_1gi} if spec.hugepages_1gi else {}),
     }
+
+
+def _nic_described(nic: Nic) -> dict[str, JsonValue]:
+    told: dict[str, JsonValue] = {"model": nic.model.value, "backend": "tap", "vhost": nic.vhost}
+    if nic.redirected is None:
+        return told
+    return {**told, "backend": USER_NETWORK, "redirected_ports": list(nic.redirected.ports)}

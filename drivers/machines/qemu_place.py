@@ -10,13 +10,16 @@ import errno
 import os
 import socket
 
+from bmwg.drivers.api.machines import Redirected
 from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.machines import guest_image, guest_initramfs, guest_kernel, guest_views, qemu
 from bmwg.drivers.machines.qemu import Accelerator, Disk, MachineSpec, Nic, NicModel
 from bmwg.drivers.machines.qemu_machine import BOOT_DEADLINE_S, Machine
+from bmwg.drivers.nodes import bounded
 from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
+_HELP_S = 10.0
 _machines: dict[str, Machine] = {}
 
 
@@ -42,6 +45,12 @@ def no_vhost() -> str:
     return translated() if usable else why
 
 
+def no_user_network() -> str:
+    """Node function: why QEMU has no user-mode network here; empty where it has one."""
+    done = bounded.run([str(qemu.program()), "-netdev", "help"], deadline_s=_HELP_S)
+    return "" if "user" in done.stdout.split() else "this QEMU was built without one"
+
+
 def start(
     *,
     name: str,
@@ -57,6 +66,7 @@ def start(
     libvirt: dict[str, JsonValue] | None = None,
     image: dict[str, str] | None = None,
     own_disk: str = "",
+    redirected: dict[str, JsonValue] | None = None,
 ) -> JsonValue:
     """Node function: boot a guest with one NIC whose tap is an interface of this node; returns evidence.
 
@@ -65,7 +75,8 @@ def start(
     kernel, where it can. The guest gets no more CPUs and memory than
     this machine has. `libvirt` (uri, own, uuid, folder, owner) has libvirt start it, and not us. `image` (its
     path and sha256, and where QEMU sees it, if elsewhere) is the guest's root in place of the host's; it is
-    held against its hash before anything else. `own_disk` is a file that it has as a further disk. Raises
+    held against its hash before anything else. `own_disk` is a file that it has as a further disk.
+    `redirected` (address, ports) is a user-mode network in place of the tap. Raises
     TestbedError VM-01..VM-06, VM-10..VM-13, IMAGE-06, IMAGE-07, and what `guest_image.examine` raises;
     nothing stays behind then.
     """
@@ -80,6 +91,7 @@ def start(
         vhost=vhost,
         address=guest_address or None,
         gateway=host_address.partition("/")[0] or None,
+        redirected=_redirected(**redirected) if redirected is not None else None,
     )
     spec = MachineSpec(
         name=name,
@@ -94,11 +106,8 @@ def start(
     machine = _made(spec, boot_deadline_s, libvirt)
     machine.__enter__()
     try:
-        sysctl.quiet_ipv6(interface=tap)
-        sysctl.write(key=f"net/ipv6/conf/{tap}/disable_ipv6", value="1")
-        if host_address:
-            interfaces.add_address(interface=tap, address=host_address)
-        interfaces.up(interface=tap)
+        if redirected is None:
+            _raise(tap, host_address)
         if guest_address:
             require_answer(name=name, address=guest_address.partition("/")[0])
     except BaseException:
@@ -106,6 +115,18 @@ def start(
         raise
     _machines[name] = machine
     return dict(machine.describe())
+
+
+def _raise(tap: str, address: str) -> None:
+    sysctl.quiet_ipv6(interface=tap)
+    sysctl.write(key=f"net/ipv6/conf/{tap}/disable_ipv6", value="1")
+    if address:
+        interfaces.add_address(interface=tap, address=address)
+    interfaces.up(interface=tap)
+
+
+def _redirected(*, address: str, ports: list[int]) -> Redirected:
+    return Redirected(address=address, ports=tuple(ports))
 
 
 def _disk(*, path: str, sha256: str, shown: str = "") -> Disk:

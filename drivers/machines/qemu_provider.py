@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from dataclasses import asdict
 from types import TracebackType
 from typing import Any, ClassVar
 
 from bmwg.drivers.api.instance import Place, Sample
-from bmwg.drivers.api.machines import Machine, MachineEndpoint, MachineIntent, MachineProvider
+from bmwg.drivers.api.machines import (
+    Machine,
+    MachineEndpoint,
+    MachineIntent,
+    MachineProvider,
+    Redirected,
+)
 from bmwg.drivers.api.protocols import Calls, JsonValue, Missing, Node
 from bmwg.drivers.machines import guest_image, qemu_place
 from bmwg.drivers.machines.guest_image import READ_DEADLINE_S, GuestImage
@@ -124,8 +131,15 @@ class QemuProvider:
             raise
         return machine
 
-    def unjoined(self, intent: MachineIntent, *, vhost: bool, own_disk: str = "") -> Machine:
-        """Boot a guest whose tap, named as the machine, is left to whoever asked."""
+    def unjoined(
+        self,
+        intent: MachineIntent,
+        *,
+        vhost: bool,
+        own_disk: str = "",
+        redirected: Redirected | None = None,
+    ) -> Machine:
+        """Boot a guest whose tap, named as the machine, is left to whoever asked, or without one."""
         mac = mac_of(intent.name, "eth0")
         machine = self._machine(intent.name, MachineEndpoint(address="", interface="eth0", mac=mac))
         try:
@@ -137,6 +151,7 @@ class QemuProvider:
                 mac=mac,
                 vhost=vhost,
                 own_disk=own_disk,
+                redirected=asdict(redirected) if redirected else None,
             )
         except BaseException:
             machine.stop()

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, cast
 from bmwg.drivers import registry
 from bmwg.drivers.api.calls import name_of
 from bmwg.drivers.api.instance import Place, VmDriver
-from bmwg.drivers.api.machines import Machine, MachineIntent, UnjoinedMachineProvider
+from bmwg.drivers.api.machines import Machine, MachineIntent, Redirected, UnjoinedMachineProvider
 from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, PlacedNode
 from bmwg.drivers.containers import oci
 from bmwg.drivers.machines import qemu_place
-from bmwg.drivers.machines.qemu import NicModel
+from bmwg.drivers.machines.qemu import USER_NETWORK, NicModel
 from bmwg.drivers.nodes import inside, process
 from bmwg.drivers.places.inside import InMachine
 from bmwg.drivers.ports import interfaces, sysctl
@@ -35,13 +35,16 @@ _MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.V
 
 
 class GuestHost(InMachine):
-    """A machine as the node of its pods. Undos name the machine's host: what is inside ends with it."""
+    """A machine as the node of its pods. Undos name the machine's host: what is inside ends with it.
 
-    def __init__(self, machine: Machine, host: HostNode, *, pod_cpus: str) -> None:
+    `tap` is empty of one behind a user-mode network.
+    """
+
+    def __init__(self, machine: Machine, host: HostNode, *, pod_cpus: str, tapped: bool = True) -> None:
         super().__init__(machine)
         self.host = host
         self.interface = machine.endpoints[0].interface
-        self.tap = machine.name
+        self.tap = machine.name if tapped else ""
         self.pod_cpus = pod_cpus
         agent = self.call(process.this)
         self.pid: int = agent["pid"]
@@ -88,6 +91,15 @@ def lacking(bed: Bed, node: HostNode, vnic: str) -> Missing | None:
     return provider.probe() or _no_vhost(node, vnic)
 
 
+def no_redirection(node: HostNode) -> Missing | None:
+    """Return why a guest, for which nothing else lacks, has no user-mode network on this node."""
+    if not (why := node.call(qemu_place.no_user_network)):
+        return None
+    return Missing(
+        what=f"QEMU's {USER_NETWORK}", reason=why, mend="the distribution's QEMU has it (libslirp)"
+    )
+
+
 def _no_vhost(node: HostNode, vnic: str) -> Missing | None:
     if vnic != VHOST_NET or not (why := node.call(qemu_place.no_vhost)):
         return None
@@ -112,13 +124,21 @@ def _provider(bed: Bed, node: HostNode) -> object:
 
 @contextmanager
 def guest_host(
-    bed: Bed, node: HostNode, *, number: int, vnic: str, pods: int = 1, own_disk: str = ""
+    bed: Bed,
+    node: HostNode,
+    *,
+    number: int,
+    vnic: str,
+    pods: int = 1,
+    own_disk: str = "",
+    redirected: Redirected | None = None,
 ) -> Iterator[GuestHost]:
     """Boot a guest on a node; end it on leaving. It has memory for the limits of so many `pods`.
 
     With pods the bed knows it as a node of its own meanwhile; without, one program has as much.
 
     `own_disk` is a file of the node that it has as a further disk (`guest_disk.mounted` has it in a folder).
+    `redirected` gives it a user-mode network in place of a tap; who asked gives it its addresses there.
 
     Raises TestbedError VM-01 to VM-05, and what entering the provider raises.
     """
@@ -136,10 +156,11 @@ def guest_host(
             ),
             vhost=vnic == VHOST_NET,
             own_disk=own_disk,
+            redirected=redirected,
         )
         try:
             cpus = int(machine.describe()["cpus"])
-            guest = GuestHost(machine, node, pod_cpus=_pod_cpus(cpus))
+            guest = GuestHost(machine, node, pod_cpus=_pod_cpus(cpus), tapped=redirected is None)
             guest.call(sysctl.quiet_defaults)
             guest.call(interfaces.up, interface=guest.interface)
             known = bed.guests.known(guest, nic=guest.interface, host=node.name)
@@ -173,6 +194,6 @@ def described(bed: Bed, guest: GuestHost, vnic: str) -> dict[str, JsonValue]:
             "kind": vnic,
             "interface": guest.interface,
             "driver": guest.call(interfaces.driver, interface=guest.interface),
-            "other_end": f"{guest.host.name}/{guest.tap}",
+            "other_end": f"{guest.host.name}/{guest.tap}" if guest.tap else USER_NETWORK,
         },
     }

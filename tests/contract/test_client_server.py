@@ -128,6 +128,19 @@ def test_frames_have_no_cell_on_it(bed):
     assert path_of(bed, BAREMETAL)[1].probe() is not None
 
 
+def test_netperf_asks_and_is_answered_by_either_transport(bed):
+    made = Netperf([bed.node("dut1"), bed.node("dut2")])
+    if missing := made.probe():
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    pings = spec(workload="netperf", exchange=Exchange.PING_PONG, message_octets=64)
+    with path_of(bed, POD)[1].between_pods() as between:
+        for asked in (replace(pings, transport=transport) for transport in Transport):
+            found = offered(made, between, asked)
+            assert found.faults == ()
+            assert STREAMS.assessed(asked, found).validity is Validity.VALID, found
+            assert found.round_trips > 0
+
+
 @pytest.mark.parametrize("hosting", [BAREMETAL, POD])
 def test_netperf_tells_the_sockets_size_as_asked_and_as_in_force(bed, hosting):
     made = Netperf([bed.node("dut1"), bed.node("dut2")])

@@ -83,6 +83,17 @@ def test_programs_tell_their_figures_in_each_form_and_nothing_stays(bed, hosting
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
 
 
+def test_bonnie_writes_characters_seeks_and_makes_small_files_and_none_stays(bed):
+    if shutil.which(PROGRAMS["bonnie"]) is None:
+        pytest.skip("needs bonnie++: sh setup/install.sh workloads")
+    with places.form(bed, BAREMETAL) as form:
+        small = {"job": "whole", "size_octets": 2 * MIB, "problem": 1, "direct": False}
+        _, result = ran(bed, form, "bonnie", **small)
+        assert result.faults == ()
+        assert set(result.told) <= set(EXPERIMENTS["bonnie_whole"].figures)
+        assert list(Path(form.on_node).iterdir()) == []
+
+
 def test_a_database_server_that_differs_or_does_not_begin_is_named_and_goes(bed):
     before = traces(bed.run_dir, bed.token), bed.undo.pending
     with places.form(bed, BAREMETAL) as form:

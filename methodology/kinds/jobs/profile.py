@@ -37,6 +37,10 @@ class Experiment:
 
 
 _FILES = {"written": OCTETS_PER_S, "rewritten": OCTETS_PER_S, "read": OCTETS_PER_S}
+_WHOLE = {
+    **dict.fromkeys(("characters_written", "characters_read"), OCTETS_PER_S),
+    **dict.fromkeys(("seeks", "created", "deleted", "created_at_random", "deleted_at_random"), PER_S),
+}
 _MIXED = {"operations": PER_S, "read": OCTETS_PER_S, "written": OCTETS_PER_S}
 _BANDWIDTH = dict.fromkeys(("copy", "scale", "add", "triad"), OCTETS_PER_S)
 EXPERIMENTS = {  # by id, which is the metric's name too
@@ -61,6 +65,9 @@ EXPERIMENTS = {  # by id, which is the metric's name too
         test_id="HB-FILEIO-1", workload="sysbench", job="fileio", figures=_MIXED, on_disk=True
     ),
     "bonnie": Experiment(test_id="HB-BONNIE-1", workload="bonnie", job="files", figures=_FILES, on_disk=True),
+    "bonnie_whole": Experiment(
+        test_id="HB-BONNIE-2", workload="bonnie", job="whole", figures=_WHOLE, on_disk=True
+    ),
     "dd_write": Experiment(
         test_id="HB-DDW-1", workload="dd", job="write", figures={"written": OCTETS_PER_S}, on_disk=True
     ),

@@ -117,7 +117,7 @@ def test_cores_of_two_dies_are_two_though_they_have_one_number(sample_source):
         topology = f"/sys/devices/system/cpu/cpu{cpu}/topology"
         source.data["files"][f"{topology}/physical_package_id"] = "0\n"
         source.data["files"][f"{topology}/core_id"] = f"{cpu % 2}\n"
-    found = _value(assemble(source, "machine"), "cpu/topology")
+    found = value_of(assemble(source, "machine"), "cpu/topology")
     assert (found["sockets"], found["cores"], found["threads"]) == (1, 4, 8)
 
 
@@ -131,7 +131,7 @@ def test_what_a_switch_has_measured_of_itself_is_none_of_its_settings(sample_sou
     for use, over in ((0, 0), (95, 4)):
         said = {"stdout": told.format(use=use, over=over)}
         source.data["commands"]["ovs-appctl -T 2 dpif-netdev/pmd-rxq-show"] = said
-        found.append(_value(assemble(source, "machine"), "vswitch/queue_affinity"))
+        found.append(value_of(assemble(source, "machine"), "vswitch/queue_affinity"))
     assert found[0] == found[1]
     assert "port: p0  queue-id: 0 (enabled)" in found[0]
 
@@ -146,7 +146,7 @@ def test_the_tightest_quota_binds_a_workload(sample_source):
         "/proc/77/cgroup": "0::/kubepods/pod1\n",
     }
     record = assemble(source, "machine", workloads={"dut": {"pid": 77, "kind": "pod"}})
-    assert _value(record, "workload/dut/cpu_limit") == 1.0
+    assert value_of(record, "workload/dut/cpu_limit") == 1.0
 
 
 def test_workload_under_cgroup_v2(sample_source):
