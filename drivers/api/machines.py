@@ -113,9 +113,14 @@ class UnjoinedMachineProvider(MachineProvider, Protocol):
     """One whose machines' NIC ends at an interface of the node, named as the machine, that is joined to
     nothing. `vhost`: the node's kernel carries its frames, and the machine's process does not. `own_disk` is
     a file of the node (empty: none) that the machine has as a further disk, past the node's page cache.
+    `architecture` is Debian's word for the machine's, empty: the node's own; `probe_of` tells what is missing
+    for one.
     """
 
-    def unjoined(self, intent: MachineIntent, *, vhost: bool, own_disk: str = "") -> Machine: ...
+    def probe_of(self, architecture: str) -> Missing | None: ...
+    def unjoined(
+        self, intent: MachineIntent, *, vhost: bool, own_disk: str = "", architecture: str = ""
+    ) -> Machine: ...
 
 
 @runtime_checkable

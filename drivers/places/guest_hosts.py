@@ -14,7 +14,7 @@ from bmwg.drivers.api.calls import name_of
 from bmwg.drivers.api.instance import Place, VmDriver
 from bmwg.drivers.api.machines import Machine, MachineIntent, UnjoinedMachineProvider
 from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, PlacedNode
-from bmwg.drivers.containers import oci
+from bmwg.drivers.containers import oci, pod_programs
 from bmwg.drivers.machines import qemu_place
 from bmwg.drivers.machines.qemu import NicModel
 from bmwg.drivers.nodes import inside, process
@@ -30,7 +30,10 @@ PROVIDER = "qemu"  # where the testbed file names none
 MEMORY_OCTETS = 768 << 20  # choice: of the guest's kernel, our agent and what a pod's limits leave
 DEADLINE_S = 90.0  # choice: of a call into a guest whose instructions may be translated
 _PATIENCE_S = 60.0  # choice: of what has a shorter deadline of its own on a node
-_PATIENT = {name_of(act) for act in (inside.run, oci.create, oci.start, oci.describe, oci.delete)}
+_PATIENT = {
+    name_of(act)
+    for act in (inside.run, oci.create, oci.start, oci.describe, oci.delete, pod_programs.version)
+}
 _MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.VIRTIO}
 
 
@@ -70,8 +73,11 @@ class GuestHost(InMachine):
 _: type[NestedNode] = GuestHost
 
 
-def lacking(bed: Bed, node: HostNode, vnic: str) -> Missing | None:
-    """Return what the node lacks for guests with such a NIC, or why no guest here can have one."""
+def lacking(bed: Bed, node: HostNode, vnic: str, *, architecture: str = "") -> Missing | None:
+    """Return what the node lacks for guests with such a NIC, or why no guest here can have one.
+
+    `architecture` (Debian's word) is that of the guests, empty: the node's own.
+    """
     if vnic not in _MODELS:
         return Missing(
             what=f"vNIC {vnic} for a guest of pods",
@@ -85,7 +91,7 @@ def lacking(bed: Bed, node: HostNode, vnic: str) -> Missing | None:
             reason="this provider joins each machine to a network by itself",
             mend=f"vms: {{driver: {PROVIDER}}} in the testbed file",
         )
-    return provider.probe() or _no_vhost(node, vnic)
+    return provider.probe_of(architecture) or _no_vhost(node, vnic)
 
 
 def _no_vhost(node: HostNode, vnic: str) -> Missing | None:
@@ -112,13 +118,21 @@ def _provider(bed: Bed, node: HostNode) -> object:
 
 @contextmanager
 def guest_host(
-    bed: Bed, node: HostNode, *, number: int, vnic: str, pods: int = 1, own_disk: str = ""
+    bed: Bed,
+    node: HostNode,
+    *,
+    number: int,
+    vnic: str,
+    pods: int = 1,
+    own_disk: str = "",
+    architecture: str = "",
 ) -> Iterator[GuestHost]:
     """Boot a guest on a node; end it on leaving. It has memory for the limits of so many `pods`.
 
     With pods the bed knows it as a node of its own meanwhile; without, one program has as much.
 
     `own_disk` is a file of the node that it has as a further disk (`guest_disk.mounted` has it in a folder).
+    Of another `architecture` than the node's it has programs of that one, and no runtime for pods.
 
     Raises TestbedError VM-01 to VM-05, and what entering the provider raises.
     """
@@ -136,6 +150,7 @@ def guest_host(
             ),
             vhost=vnic == VHOST_NET,
             own_disk=own_disk,
+            architecture=architecture,
         )
         try:
             cpus = int(machine.describe()["cpus"])
@@ -163,8 +178,9 @@ def described(bed: Bed, guest: GuestHost, vnic: str) -> dict[str, JsonValue]:
     the guest and of its host.
     """
     told = guest.describe()
+    other = f" for {told['architecture']}" if told.get("architecture") else ""
     return {
-        "hypervisor": f"QEMU {told['qemu']}, {str(told['accelerator']).upper()}",
+        "hypervisor": f"QEMU {told['qemu']}, {str(told['accelerator']).upper()}{other}",
         **told,
         "host": guest.host.name,
         "pod_cpus": guest.pod_cpus,
