@@ -65,7 +65,7 @@ AMD64 = Architecture(
     kernel="x86_64",
     package="qemu-system-x86",
     machine="pc",
-    # choice: what DPDK and the distribution need and no more; `max` costs half as much again to boot under TCG
+    # choice: what DPDK and the distribution need and no more; `max` costs half as much again to boot by TCG
     model="Nehalem",
     features=("rdrand",),
     console="ttyS0",

@@ -180,7 +180,7 @@ def _mounted(tag: str, path: str, options: str) -> str:
 
 
 def probe_shell(architecture: Architecture | None = None) -> Missing | None:
-    """Return what is missing when there is no static shell for a guest (None: of this host's architecture)."""
+    """Return what is missing where there is no static shell for a guest (None: of the host's own)."""
     wanted = architecture or own()
     what, mend = "the guest's first shell", SHELL_LINE if wanted.native else wanted.root_line
     found = _shell(wanted)

@@ -137,10 +137,9 @@ def probe_program(
 ) -> Missing | None:
     """Return what is missing when this host has no QEMU for the guest, or cannot make tap interfaces."""
     wanted = architecture or own()
-    if with_functions and program(with_functions=True) is None:
-        return Missing(
-            what="QEMU with virtual functions", reason=f"no {PROGRAM} below {UNPACKED}", mend=SRIOV_LINE
-        )
+    if with_functions and program(wanted, with_functions=True) is None:
+        reason = f"no {wanted.program} below {UNPACKED}"
+        return Missing(what="QEMU with virtual functions", reason=reason, mend=SRIOV_LINE)
     if program(wanted) is None:
         return Missing(what="QEMU", reason=f"no {wanted.program} in PATH", mend=wanted.emulator_line)
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):

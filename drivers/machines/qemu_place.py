@@ -72,8 +72,8 @@ def start(
     this machine has. `libvirt` (uri, own, uuid, folder, owner) has libvirt start it, and not us. `image` (its
     path and sha256, and where QEMU sees it, if elsewhere) is the guest's root in place of the host's; it is
     held against its hash before anything else. `own_disk` is a file that it has as a further disk. One of
-    another `architecture` than this machine's has a root of that one. Raises TestbedError VM-01..VM-06, VM-10..VM-13, IMAGE-06, IMAGE-07, and what `guest_image.examine` raises;
-    nothing stays behind then.
+    another `architecture` than this machine's has a root of that one. Raises TestbedError VM-01..VM-06,
+    VM-10..VM-13, IMAGE-06, IMAGE-07, and what `guest_image.examine` raises; nothing stays behind then.
     """
     disk = _disk(**image) if image is not None else None
     of = architectures.named(architecture)

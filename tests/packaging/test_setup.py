@@ -164,7 +164,9 @@ def test_the_tests_want_the_packages_of_every_suite_that_they_run(copy: Path) ->
     assert wanted == sorted(["no-such-package-of-bmwg", *(f"no-such-{name}-of-bmwg" for name in lists)])
 
 
-@pytest.mark.parametrize(("words", "said"), [(("riscv64",), "'riscv64'"), (("arm64", "amd64"), "more than one")])
+@pytest.mark.parametrize(
+    ("words", "said"), [(("riscv64",), "'riscv64'"), (("arm64", "amd64"), "more than one")]
+)
 def test_guests_of_an_unknown_architecture_are_refused(words: tuple[str, ...], said: str) -> None:
     if shutil.which("dpkg") is None:
         pytest.skip("no dpkg: not a Debian system")

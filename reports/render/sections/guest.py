@@ -72,7 +72,7 @@ def _accelerators(drivers: Iterable[Mapping[str, Any]], name: str) -> set[str]:
 
 
 def _told(machine: Mapping[str, Any]) -> str:
-    """Return what ran a machine, and its architecture where that is another than its host's (`tcg for arm64`).
+    """Return what ran a machine, with its architecture where that is not its host's (`tcg for arm64`).
 
     Empty where nobody told.
     """

@@ -202,7 +202,7 @@ def _experiment(planned: Planned[JobsSpec]) -> str:
 
 
 def _asking(workload: JobsWorkload, form: JobPlace) -> JobsWorkload:
-    """Return the workload as it asks after its program: on the nodes, or in a form with programs of its own."""
+    """Return the workload as it asks for its program: on the nodes, or in a form with its own programs."""
     return type(workload)([form.place.node]) if form.own_programs else workload
 
 

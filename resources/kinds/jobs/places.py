@@ -87,9 +87,7 @@ def _no_job_of_guest(why: str, spec: JobsSpec, *, translated: bool) -> Missing |
 
 
 @contextmanager
-def form(
-    bed: Bed, hosting: str, *, disk_octets: int = 0, architecture: str = ""
-) -> Iterator[JobPlace]:
+def form(bed: Bed, hosting: str, *, disk_octets: int = 0, architecture: str = "") -> Iterator[JobPlace]:
     """Make a form with a folder on the node's disk for its files; remove both on leaving.
 
     A guest has that folder on a disk of its own, of `disk_octets`, which is a file there; without, in its

@@ -24,9 +24,7 @@ from bmwg.drivers.machines.qemu import Accelerator, MachineSpec
 from bmwg.drivers.machines.qemu_machine import Machine
 from bmwg.methodology.errors import TestbedError
 
-SPEC = MachineSpec(
-    name="g", cpus=2, memory_octets=1 << 30, accelerator=Accelerator.TCG, architecture=ARM64
-)
+SPEC = MachineSpec(name="g", cpus=2, memory_octets=1 << 30, accelerator=Accelerator.TCG, architecture=ARM64)
 FILES = {name: Path(f"/{name}") for name in ("kernel", "modules", "initramfs")}
 
 
