@@ -106,7 +106,7 @@ class Machine:
         if self.spec.disk is not None:
             self._root = node.call(guest_root.enter)
         self.boot_s = time.monotonic() - began_s
-        node.call(process.set_hostname, name=self.spec.name)
+        node.call_within(self._boot_deadline_s, process.set_hostname, name=self.spec.name)
 
     def _without_root(self, error: TestbedError) -> TestbedError:
         """Return IMAGE-07 where the guest said that this is why it did not boot, else the error itself."""

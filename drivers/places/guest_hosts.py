@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 PROVIDER = "qemu"  # where the testbed file names none
 MEMORY_OCTETS = 768 << 20  # choice: of the guest's kernel, our agent and what a pod's limits leave
 DEADLINE_S = 90.0  # choice: of a call into a guest whose instructions may be translated
+_OTHER_DEADLINE_S = 300.0  # choice: of one into a guest of another architecture, beside a load average of 35
 _PATIENCE_S = 60.0  # choice: of what has a shorter deadline of its own on a node
 _PATIENT = {
     name_of(act)
@@ -40,8 +41,11 @@ _MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.V
 class GuestHost(InMachine):
     """A machine as the node of its pods. Undos name the machine's host: what is inside ends with it."""
 
-    def __init__(self, machine: Machine, host: HostNode, *, pod_cpus: str) -> None:
+    def __init__(
+        self, machine: Machine, host: HostNode, *, pod_cpus: str, call_deadline_s: float = DEADLINE_S
+    ) -> None:
         super().__init__(machine)
+        self._call_deadline_s = call_deadline_s
         self.host = host
         self.interface = machine.endpoints[0].interface
         self.tap = machine.name
@@ -67,7 +71,9 @@ class GuestHost(InMachine):
         arguments = dict(arguments)
         if function in _PATIENT:
             arguments["within_s"] = max(_PATIENCE_S, arguments.get("within_s", 0.0))
-        return super().call_named(function, arguments, deadline_s=max(DEADLINE_S, deadline_s or DEADLINE_S))
+        return super().call_named(
+            function, arguments, deadline_s=max(self._call_deadline_s, deadline_s or 0.0)
+        )
 
 
 _: type[NestedNode] = GuestHost
@@ -154,7 +160,8 @@ def guest_host(
         )
         try:
             cpus = int(machine.describe()["cpus"])
-            guest = GuestHost(machine, node, pod_cpus=_pod_cpus(cpus))
+            deadline_s = _OTHER_DEADLINE_S if architecture else DEADLINE_S
+            guest = GuestHost(machine, node, pod_cpus=_pod_cpus(cpus), call_deadline_s=deadline_s)
             guest.call(sysctl.quiet_defaults)
             guest.call(interfaces.up, interface=guest.interface)
             known = bed.guests.known(guest, nic=guest.interface, host=node.name)
