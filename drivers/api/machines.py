@@ -126,8 +126,11 @@ class UnjoinedMachineProvider(MachineProvider, Protocol):
     nothing. `vhost`: the node's kernel carries its frames, and the machine's process does not. `own_disk` is
     a file of the node (empty: none) that the machine has as a further disk, past the node's page cache.
     `redirected` has no such interface: a user-mode network with redirected ports takes its place.
+    `architecture` is Debian's word for the machine's, empty: the node's own; `probe_of` tells what is missing
+    for one.
     """
 
+    def probe_of(self, architecture: str) -> Missing | None: ...
     def unjoined(
         self,
         intent: MachineIntent,
@@ -135,6 +138,7 @@ class UnjoinedMachineProvider(MachineProvider, Protocol):
         vhost: bool,
         own_disk: str = "",
         redirected: Redirected | None = None,
+        architecture: str = "",
     ) -> Machine: ...
 
 

@@ -106,11 +106,11 @@ def missing(*, program: str) -> bool:
     return shutil.which(program) is None
 
 
-def version(*, program: str) -> str:
+def version(*, program: str, within_s: float = 5.0) -> str:
     """Node function: the first line that a program says of its version; empty without one."""
     if shutil.which(program) is None:
         return ""
-    done = bounded.run([program, "--version"], deadline_s=5.0)
+    done = bounded.run([program, "--version"], deadline_s=within_s)
     return (done.stdout or done.stderr).partition("\n")[0].strip()
 
 

@@ -12,6 +12,7 @@ import socket
 
 from bmwg.drivers.api.machines import Redirected
 from bmwg.drivers.api.protocols import JsonValue, Missing
+from bmwg.drivers.machines import architecture as architectures
 from bmwg.drivers.machines import guest_image, guest_initramfs, guest_kernel, guest_views, qemu
 from bmwg.drivers.machines.qemu import Accelerator, Disk, MachineSpec, Nic, NicModel
 from bmwg.drivers.machines.qemu_machine import BOOT_DEADLINE_S, Machine
@@ -23,19 +24,23 @@ _HELP_S = 10.0
 _machines: dict[str, Machine] = {}
 
 
-def probe() -> dict[str, str] | None:
-    """Node function: what this node lacks to host a guest, as the fields of `Missing`; None when nothing."""
-    lack = qemu.probe_program()
-    if lack is None and isinstance(kernel := guest_kernel.find(), Missing):
+def probe(*, architecture: str = "") -> dict[str, str] | None:
+    """Node function: what this node lacks to host a guest, as the fields of `Missing`; None when nothing.
+
+    `architecture` is Debian's word, empty: the node's own.
+    """
+    wanted = architectures.named(architecture)
+    lack = qemu.probe_program(wanted)
+    if lack is None and isinstance(kernel := guest_kernel.of(wanted), Missing):
         lack = kernel
     if lack is None:
-        lack = guest_initramfs.probe_shell()
+        lack = guest_initramfs.probe_shell(wanted)
     return {"what": lack.what, "reason": lack.reason, "mend": lack.mend} if lack else None
 
 
-def translated() -> str:
+def translated(*, architecture: str = "") -> str:
     """Node function: why a guest's instructions would be translated here; empty where KVM runs them."""
-    accelerator, why = qemu.probe_accelerator()
+    accelerator, why = qemu.probe_accelerator(architectures.named(architecture))
     return "" if accelerator is Accelerator.KVM else why
 
 
@@ -67,6 +72,7 @@ def start(
     image: dict[str, str] | None = None,
     own_disk: str = "",
     redirected: dict[str, JsonValue] | None = None,
+    architecture: str = "",
 ) -> JsonValue:
     """Node function: boot a guest with one NIC whose tap is an interface of this node; returns evidence.
 
@@ -76,12 +82,13 @@ def start(
     this machine has. `libvirt` (uri, own, uuid, folder, owner) has libvirt start it, and not us. `image` (its
     path and sha256, and where QEMU sees it, if elsewhere) is the guest's root in place of the host's; it is
     held against its hash before anything else. `own_disk` is a file that it has as a further disk.
-    `redirected` (address, ports) is a user-mode network in place of the tap. Raises
-    TestbedError VM-01..VM-06, VM-10..VM-13, IMAGE-06, IMAGE-07, and what `guest_image.examine` raises;
-    nothing stays behind then.
+    `redirected` (address, ports) is a user-mode network in place of the tap. One of another `architecture`
+    than this machine's has a root of that one. Raises TestbedError VM-01..VM-06, VM-10..VM-13, IMAGE-06,
+    IMAGE-07, and what `guest_image.examine` raises; nothing stays behind then.
     """
     disk = _disk(**image) if image is not None else None
-    accelerator, _ = qemu.probe_accelerator()
+    of = architectures.named(architecture)
+    accelerator, _ = qemu.probe_accelerator(of)
     if vhost is None:
         vhost = model == NicModel.VIRTIO and qemu.probe_vhost()[0] and accelerator is Accelerator.KVM
     nic = Nic(
@@ -101,7 +108,8 @@ def start(
         nics=(nic,),
         disk=disk,
         own_disk=own_disk,
-        views=guest_views.hidden(),
+        views=guest_views.hidden() if of.native else guest_views.toolkit(),
+        architecture=of,
     )
     machine = _made(spec, boot_deadline_s, libvirt)
     machine.__enter__()

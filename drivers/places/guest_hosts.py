@@ -14,7 +14,7 @@ from bmwg.drivers.api.calls import name_of
 from bmwg.drivers.api.instance import Place, VmDriver
 from bmwg.drivers.api.machines import Machine, MachineIntent, Redirected, UnjoinedMachineProvider
 from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, PlacedNode
-from bmwg.drivers.containers import oci
+from bmwg.drivers.containers import oci, pod_programs
 from bmwg.drivers.machines import qemu_place
 from bmwg.drivers.machines.qemu import USER_NETWORK, NicModel
 from bmwg.drivers.nodes import inside, process
@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 PROVIDER = "qemu"  # where the testbed file names none
 MEMORY_OCTETS = 768 << 20  # choice: of the guest's kernel, our agent and what a pod's limits leave
 DEADLINE_S = 90.0  # choice: of a call into a guest whose instructions may be translated
+_OTHER_DEADLINE_S = 300.0  # choice: of one into a guest of another architecture, beside a load average of 35
 _PATIENCE_S = 60.0  # choice: of what has a shorter deadline of its own on a node
-_PATIENT = {name_of(act) for act in (inside.run, oci.create, oci.start, oci.describe, oci.delete)}
+_PATIENT = {
+    name_of(act)
+    for act in (inside.run, oci.create, oci.start, oci.describe, oci.delete, pod_programs.version)
+}
 _MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.VIRTIO}
 
 
@@ -40,8 +44,17 @@ class GuestHost(InMachine):
     `tap` is empty of one behind a user-mode network.
     """
 
-    def __init__(self, machine: Machine, host: HostNode, *, pod_cpus: str, tapped: bool = True) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        host: HostNode,
+        *,
+        pod_cpus: str,
+        tapped: bool = True,
+        call_deadline_s: float = DEADLINE_S,
+    ) -> None:
         super().__init__(machine)
+        self._call_deadline_s = call_deadline_s
         self.host = host
         self.interface = machine.endpoints[0].interface
         self.tap = machine.name if tapped else ""
@@ -67,14 +80,19 @@ class GuestHost(InMachine):
         arguments = dict(arguments)
         if function in _PATIENT:
             arguments["within_s"] = max(_PATIENCE_S, arguments.get("within_s", 0.0))
-        return super().call_named(function, arguments, deadline_s=max(DEADLINE_S, deadline_s or DEADLINE_S))
+        return super().call_named(
+            function, arguments, deadline_s=max(self._call_deadline_s, deadline_s or 0.0)
+        )
 
 
 _: type[NestedNode] = GuestHost
 
 
-def lacking(bed: Bed, node: HostNode, vnic: str) -> Missing | None:
-    """Return what the node lacks for guests with such a NIC, or why no guest here can have one."""
+def lacking(bed: Bed, node: HostNode, vnic: str, *, architecture: str = "") -> Missing | None:
+    """Return what the node lacks for guests with such a NIC, or why no guest here can have one.
+
+    `architecture` (Debian's word) is that of the guests, empty: the node's own.
+    """
     if vnic not in _MODELS:
         return Missing(
             what=f"vNIC {vnic} for a guest of pods",
@@ -88,7 +106,7 @@ def lacking(bed: Bed, node: HostNode, vnic: str) -> Missing | None:
             reason="this provider joins each machine to a network by itself",
             mend=f"vms: {{driver: {PROVIDER}}} in the testbed file",
         )
-    return provider.probe() or _no_vhost(node, vnic)
+    return provider.probe_of(architecture) or _no_vhost(node, vnic)
 
 
 def no_redirection(node: HostNode) -> Missing | None:
@@ -132,6 +150,7 @@ def guest_host(
     pods: int = 1,
     own_disk: str = "",
     redirected: Redirected | None = None,
+    architecture: str = "",
 ) -> Iterator[GuestHost]:
     """Boot a guest on a node; end it on leaving. It has memory for the limits of so many `pods`.
 
@@ -139,6 +158,7 @@ def guest_host(
 
     `own_disk` is a file of the node that it has as a further disk (`guest_disk.mounted` has it in a folder).
     `redirected` gives it a user-mode network in place of a tap; who asked gives it its addresses there.
+    Of another `architecture` than the node's it has programs of that one, and no runtime for pods.
 
     Raises TestbedError VM-01 to VM-05, and what entering the provider raises.
     """
@@ -157,10 +177,18 @@ def guest_host(
             vhost=vnic == VHOST_NET,
             own_disk=own_disk,
             redirected=redirected,
+            architecture=architecture,
         )
         try:
             cpus = int(machine.describe()["cpus"])
-            guest = GuestHost(machine, node, pod_cpus=_pod_cpus(cpus), tapped=redirected is None)
+            deadline_s = _OTHER_DEADLINE_S if architecture else DEADLINE_S
+            guest = GuestHost(
+                machine,
+                node,
+                pod_cpus=_pod_cpus(cpus),
+                tapped=redirected is None,
+                call_deadline_s=deadline_s,
+            )
             guest.call(sysctl.quiet_defaults)
             guest.call(interfaces.up, interface=guest.interface)
             known = bed.guests.known(guest, nic=guest.interface, host=node.name)
@@ -184,8 +212,9 @@ def described(bed: Bed, guest: GuestHost, vnic: str) -> dict[str, JsonValue]:
     the guest and of its host.
     """
     told = guest.describe()
+    other = f" for {told['architecture']}" if told.get("architecture") else ""
     return {
-        "hypervisor": f"QEMU {told['qemu']}, {str(told['accelerator']).upper()}",
+        "hypervisor": f"QEMU {told['qemu']}, {str(told['accelerator']).upper()}{other}",
         **told,
         "host": guest.host.name,
         "pod_cpus": guest.pod_cpus,

@@ -15,6 +15,7 @@ from tests.unit.jobs.made import planned
 
 from bmwg.drivers import registry
 from bmwg.drivers.machines import guest_disk, qemu
+from bmwg.drivers.machines.architecture import AMD64, ARM64
 from bmwg.drivers.machines.qemu import Accelerator
 from bmwg.drivers.nodes import job_files
 from bmwg.methodology.errors import DriverError
@@ -167,6 +168,29 @@ def test_a_guest_has_a_disk_of_its_own_for_jobs_and_its_files_go(bed):
                 spec, result = ran(bed, form, experiment, **SMALL[experiment])
                 assert result.faults == (), experiment
                 assert JOBS.assessed(spec, result).validity in (Validity.VALID, Validity.INCOMPLETE)
+    assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
+
+
+@pytest.mark.slow
+def test_a_guest_of_another_architecture_runs_programs_of_its_own_and_goes(bed):
+    before = traces(bed.run_dir, bed.token), bed.undo.pending
+    other = next(one for one in (AMD64, ARM64) if not one.native)
+    asked = planned("dd_write").spec
+    if missing := places.lacking("kvm", bed, asked, translated=True, architecture=other.name):
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with places.form(bed, "kvm", disk_octets=128 * MIB, architecture=other.name) as form:
+        machine = form.evidence["machines"]["vm0"]
+        assert (machine["architecture"], machine["accelerator"]) == (other.name, "tcg")
+        assert other.kernel in machine["accelerator_reason"]
+        made = registry.workload("sysbench", kind=JOBS.name)([form.place.node])
+        assert made.probe() is None
+        assert str(made.describe()["versions"]["vm0"]).startswith("sysbench 1.0")
+        made.attach((form,))
+        assert made.ran(["uname", "-m"], 60.0)["output"].split() == [other.kernel]
+        for experiment in ("sysbench_cpu", "dd_write"):
+            spec, result = ran(bed, form, experiment, **SMALL[experiment])
+            assert result.faults == (), experiment
+            assert JOBS.assessed(spec, result).validity in (Validity.VALID, Validity.INCOMPLETE)
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
 
 

@@ -11,13 +11,14 @@ from typing import Any
 
 from bmwg.methodology.kinds.jobs.records import KIND, JobsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
-from bmwg.methodology.records import NOTHING, Cell
+from bmwg.methodology.records import GUEST, NOTHING, Cell
 from bmwg.schemas.validation import near_hint
 
 FORMAT = "jobs_profile/1.0"
 SCHEMA = "jobs_profile"
 TEST_IDS = ("HB-",)  # how the ids of all tests of these suites begin
 PATH = "host"
+ARCHITECTURE = "architecture"  # axis of cells in a guest of another architecture than its host's, by its name
 PER_S, OCTETS_PER_S, FLOP_PER_S = "1/s", "octets/s", "flop/s"
 
 
@@ -120,20 +121,23 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[JobsSpec]]:
         if experiment.on_disk and not (spec.size_octets and spec.block_octets):
             raise ValueError(f"{entry['id']}: it works on a file: size_octets and block_octets are wanted")
         for hosting in profile["hostings"]:
+            architecture = profile.get("guest_architecture", "") if hosting == GUEST else ""
             yield Planned(
                 test_id=experiment.test_id,
                 metric=entry["id"],
-                cell=cell_of(hosting, entry["id"], spec),
+                cell=cell_of(hosting, entry["id"], spec, architecture),
                 spec=spec,
                 asked=repetitions_of(profile),
             )
 
 
-def cell_of(hosting: str, experiment: str, spec: JobsSpec) -> Cell:
-    """Return the cell of an experiment in a form."""
+def cell_of(hosting: str, experiment: str, spec: JobsSpec, architecture: str = "") -> Cell:
+    """Return the cell of an experiment in a form; a guest's `architecture` where a profile asks for one."""
     told: dict[str, int | str] = {"experiment": experiment}
     told |= {name: _axis(getattr(spec, name)) for name in _AXES}
+    told |= {ARCHITECTURE: architecture} if architecture else {}
     sizes = [f"{getattr(spec, name)}{short}" for name, short in _SHORT.items() if getattr(spec, name)]
+    words = [*(["direct"] if spec.direct else []), *([architecture] if architecture else [])]
     return Cell(
         kind=KIND,
         path=PATH,
@@ -141,8 +145,13 @@ def cell_of(hosting: str, experiment: str, spec: JobsSpec) -> Cell:
         function=NOTHING,
         network=NOTHING,
         axes=tuple(told.items()),
-        name="/".join((PATH, hosting, experiment, *sizes, *(["direct"] if spec.direct else []))),
+        name="/".join((PATH, hosting, experiment, *sizes, *words)),
     )
+
+
+def architecture_of(cell: Cell) -> str:
+    """Return the architecture that a cell asks of its guest; empty: its host's."""
+    return str(dict(cell.axes).get(ARCHITECTURE, ""))
 
 
 def _axis(value: int | str | bool) -> int | str:
@@ -151,14 +160,17 @@ def _axis(value: int | str | bool) -> int | str:
 
 def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     """Return the cell of what a run's files say of it. Raises ValueError."""
-    told = axes["axes"]
+    told = dict(axes["axes"])
+    architecture = str(told.pop(ARCHITECTURE, ""))
+    if architecture and axes["hosting"] != GUEST:
+        raise ValueError(f"{ARCHITECTURE}: expected in form {GUEST} alone, found in {axes['hosting']}")
     if sorted(told) != sorted(("experiment", *_AXES)):
         raise ValueError(f"axes: expected {', '.join(('experiment', *_AXES))}, found {', '.join(told)}")
     if (axes["path"], axes["function"], axes["network"]) != (PATH, NOTHING, NOTHING):
         raise ValueError(f"path, function, network: expected {PATH}, {NOTHING}, {NOTHING}")
     known = {name: told[name] for name in _AXES}
     spec = JobsSpec(**{**known, "direct": bool(told["direct"]), "duration_s": 0.0, "within_s": 1.0})
-    return cell_of(str(axes["hosting"]), str(told["experiment"]), spec)
+    return cell_of(str(axes["hosting"]), str(told["experiment"]), spec, architecture)
 
 
 PROFILES = Profiles(

@@ -62,6 +62,7 @@ def test_no_kernel_is_missing_with_the_line_that_supplies_one(tmp_path: Path) ->
 def packed_kernel(payload: bytes) -> bytes:
     head = bytearray(1024)
     head[0x1F1] = 1  # one setup sector, so that the payload begins at 1024
+    head[0x202:0x206] = b"HdrS"
     struct.pack_into("<II", head, 0x248, 0, len(payload))
     return bytes(head) + payload
 
