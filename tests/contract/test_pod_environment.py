@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.contract.streams_support import needs, offered, opened, spec
+from tests.contract.deploying import bed_in, embedded
+from tests.contract.streams_support import needs, offered, spec
 
 from bmwg.drivers import registry
 from bmwg.drivers.workload.iperf3 import Iperf3
@@ -22,9 +23,8 @@ def bed(tmp_path_factory):
         for name in ("TMPDIR", "TEMP", "TMP"):
             changed.setenv(name, str(tmp_path_factory.mktemp("temporary")))
         changed.setenv("LC_ALL", "de_DE.UTF-8")
-        with opened(tmp_path_factory.mktemp("run")) as made:
+        with bed_in(tmp_path_factory.mktemp("run"), embedded(io="af_xdp")) as made:
             yield made
-    assert made.undo.pending == ()
 
 
 @pytest.mark.parametrize("hosting", [POD, "lxc"])
