@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.plan import planning
-from bmwg.methodology.plan.planned_work import needed_beside
+from bmwg.methodology.plan.planned_work import answers_needed
 from bmwg.methodology.profiles import PathPlan, Profile
 from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.suites import DEFAULT_TESTS
@@ -69,7 +69,7 @@ def propose(
 
 def _length_s(profile: Profile, networks: Mapping[str, int | None], test_ids: Collection[str]) -> float:
     planned = planning.cells(profile, networks, test_ids=test_ids)
-    return planning.duration_s((*planned, *needed_beside(profile, planned)))
+    return planning.duration_s((*planned, *answers_needed(profile, planned)))
 
 
 def _steps(profile: Profile) -> Iterator[tuple[str, str, str, _Change]]:

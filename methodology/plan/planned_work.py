@@ -29,7 +29,7 @@ def work_of(profile: Profile, networks: Mapping[str, int | None], test_ids: Coll
     )
 
 
-def needed_beside(profile: Profile, planned: Sequence[PlannedAnswer]) -> tuple[PlannedAnswer, ...]:
+def answers_needed(profile: Profile, planned: Sequence[PlannedAnswer]) -> tuple[PlannedAnswer, ...]:
     """Return what these answers need that none of them is: the tester's qualifications, and throughputs."""
     own = {answer.key for answer in planned}
     needed = {one.key: one for answer in planned for one in _needed(profile, answer)}

@@ -16,7 +16,7 @@ from bmwg.methodology.cells import axes
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.factors.design import design_of, in_design
 from bmwg.methodology.plan import budget, planning, turns
-from bmwg.methodology.plan.planned_work import needed_beside, work_of
+from bmwg.methodology.plan.planned_work import answers_needed, work_of
 from bmwg.methodology.plan.shards import Work
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import FRAMES as KIND
@@ -71,7 +71,7 @@ class FramesShare:
             self._plan = turns.in_recorded_order(plan, recorded)
         else:
             self._plan = turns.interleaved(plan, self._seed)
-        self._beside = needed_beside(self.profile, plan)
+        self._beside = answers_needed(self.profile, plan)
 
     @property
     def _simulated(self) -> bool:
@@ -195,7 +195,7 @@ class _Frames:
         networks = networks_of(testbed)
         plan = turns.interleaved(planning.cells(profile, networks, test_ids=tests), wanted.seed)
         require_levels(testbed, _tried(plan), wanted.profile)
-        beside = needed_beside(profile, plan)
+        beside = answers_needed(profile, plan)
         traffic_s, set_up = planning.traffic_s((*plan, *beside)), planning.deployments(plan)
         whole_s = _whole_s(testbed, plan, beside)
         also = f" and {number_of(len(beside), 'answer')} that they need beside" if beside else ""
