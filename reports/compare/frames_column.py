@@ -5,7 +5,8 @@ from __future__ import annotations
 from statistics import median
 
 from bmwg.reports.compare.column import Column
-from bmwg.reports.compare.comparison import Row, Sample
+from bmwg.reports.compare.rows import Row
+from bmwg.reports.compare.samples import Sample
 from bmwg.reports.render.facts import ENVELOPE, THROUGHPUT, option
 
 _INTERVAL = "a..b: no loss at a, loss from b on"

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from bmwg.reports.compare.comparison import Comparison, Row, Sample
+from bmwg.reports.compare.comparison import Comparison
 from bmwg.reports.compare.field_rules import Place
 from bmwg.reports.compare.fields import Difference
+from bmwg.reports.compare.rows import Row
+from bmwg.reports.compare.samples import Sample
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.compare.statistics import ALPHA
 from bmwg.reports.render.blocks import Block, banner, fold, paragraph, table, title
@@ -165,7 +167,8 @@ def _numbers(made: Comparison) -> list[Block]:
     lines += paragraph(
         "Method: an exact permutation test of the mean logarithm over the repeats of a cell (20000 drawn "
         "deals where there are more), against the first side; where an interval is wide, of both of its ends "
-        "as well, and the largest p-value counts; a difference is shown when the "
+        "as well, and the largest p-value counts; a repeat without a number, of a quarter of them at most, "
+        "counts as the median of the other side; a difference is shown when the "
         "Benjamini-Hochberg procedure over all comparisons keeps the share of chance among the shown at "
         f"{percent(ALPHA)}. Values are medians with smallest and largest."
     )

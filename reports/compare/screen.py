@@ -12,10 +12,12 @@ from statistics import median
 from bmwg.methodology.records import UNNAMED, Cell
 from bmwg.methodology.trial import directions
 from bmwg.reports.compare.column import PLAIN, Column
-from bmwg.reports.compare.comparison import Comparison, Row, Sample, of_goal
+from bmwg.reports.compare.comparison import Comparison
 from bmwg.reports.compare.fields import Difference
 from bmwg.reports.compare.frames_column import FRAMES_COLUMN
 from bmwg.reports.compare.page import banners, change_text, states
+from bmwg.reports.compare.rows import Row
+from bmwg.reports.compare.samples import Sample, of_goal
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.render import searches
 from bmwg.reports.render.facts import LATENCY

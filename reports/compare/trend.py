@@ -15,9 +15,9 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell, Outcome
 from bmwg.reports import rooms
 from bmwg.reports.compare.calibrations import agreeing, name_of
-from bmwg.reports.compare.comparison import at_other_loads, headline, headline_of, loads_of, of_goal
 from bmwg.reports.compare.field_rules import Role
 from bmwg.reports.compare.fields import Difference, differences
+from bmwg.reports.compare.samples import at_other_loads, headline, headline_of, loads_of, of_goal
 from bmwg.reports.compare.sides import Side, check_once
 from bmwg.reports.compare.statistics import change_points, parted
 from bmwg.reports.render.facts import is_indicative

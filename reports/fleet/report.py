@@ -9,7 +9,7 @@ from itertools import combinations
 from bmwg.methodology.records import OutcomeType, Quantity
 from bmwg.reports import rooms
 from bmwg.reports.compare.calibrations import AGREE, name_of
-from bmwg.reports.compare.comparison import loads_of
+from bmwg.reports.compare.samples import loads_of
 from bmwg.reports.fleet.attempts import read_anywhere
 from bmwg.reports.fleet.kept import Verified
 from bmwg.reports.fleet.union import Union, grades_of, is_whole, verdicts_of

@@ -18,7 +18,7 @@ from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.plan.blocks import against, next_up
 from bmwg.methodology.records import BAREMETAL, OutcomeType, Validity
-from bmwg.reports.compare.comparison import headline_of
+from bmwg.reports.compare.samples import headline_of
 from bmwg.reports.render.sections.results import central
 from bmwg.resources.kinds.jobs.bench import JobsBench
 from bmwg.schemas.validation import problems
