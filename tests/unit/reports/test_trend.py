@@ -16,6 +16,7 @@ from made_parts import LATENCY, TESTBED, THROUGHPUT, Maker, cell, header
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import VM, Bound, OutcomeType, Quantity
+from bmwg.methodology.search import tst009
 from bmwg.reports.compare import trend
 from bmwg.reports.compare.trend import Series, Trend
 from bmwg.reports.compare.trend_page import plots_of, trends_page, verdict
@@ -302,3 +303,9 @@ def test_a_run_that_is_left_out_ends_in_a_status_of_its_own(tmp_path: Path, monk
     monkeypatch.setattr("bmwg.cli.trend.verified", verified)
     assert main(["trend", str(tmp_path / "runs")]) == 4
     assert capsys.readouterr().err.count("CMP-08") == 1
+
+
+def test_a_throughput_of_tst009_is_a_series(tmp_path: Path) -> None:
+    """TST009-12.3.3: it had none, so nothing told that it fell."""
+    (made,) = trends(nightly(tmp_path, [100_000] * 10 + [92_000] * 10, metric=tst009.METRIC))
+    assert of(made, tst009.METRIC).worsened()
