@@ -91,8 +91,8 @@ class Made:
         )
         self.guard = platform.PlatformGuard(load_testbed(), self.written, self.told.append)
 
-    def deployed(self, deployment_id):
-        deployment = Deployment(ports=PORTS, evidence={"drawn": {self.name: "(host end 0)"}})
+    def deployed(self, deployment_id, **told):
+        deployment = Deployment(ports=PORTS, evidence={"drawn": {self.name: "(host end 0)"}, **told})
         return sampled.ready(self.guard, Machines(), None, CELL, deployment_id, deployment, Traffic())
 
 
@@ -136,6 +136,20 @@ def test_what_changes_between_deployments_is_named_and_touches_no_answer(made):
         assert made.guard.judged([outcome("b")]) == [outcome("b")]
     (entry,) = made.written.data["drift"]
     assert (entry["deployment"], list(entry["outcomes"])) == (None, [])
+
+
+def test_a_form_is_held_against_one_beside_which_the_same_forms_stood(made):
+    """A guest that could not be made took its tap off the node: the native form is no other one for it."""
+    tap = {"vm0": {"mac": fact("02:00:00:00:00:09"), "offloads": fact({"rx-gro": "off"})}}
+    made.place.node["fields"]["nic"] |= tap
+    with made.deployed("d-1", beside=["pod", "guest"]):
+        assert made.guard.judged([outcome("a")]) == [outcome("a")]
+    del made.place.node["fields"]["nic"]["vm0"]
+    with made.deployed("d-2", beside=["pod"]):
+        assert made.guard.judged([outcome("b")]) == [outcome("b")]
+    with made.deployed("d-3", beside=["pod", "guest"]):
+        (found,) = made.guard.judged([outcome("c")])
+    assert "dut1: nic/vm0" in found.reason
 
 
 def test_a_deployment_made_again_is_equal_whatever_names_were_drawn(made):
