@@ -292,6 +292,32 @@ def test_a_series_that_fell_silent_is_said_and_is_no_pass_by_the_way(tmp_path: P
     assert said.endswith("1 have no plain number from the newest run that asked for one.")
 
 
+@pytest.mark.parametrize(
+    ("levels", "bad", "status"),
+    [
+        ([100_000] * 3, [], 0),
+        ([100_000] * 3, [OutcomeType.UNSTABLE], 6),
+        ([100_000] * 3, [OutcomeType.NOT_ASSESSED, OutcomeType.UNSTABLE], 6),
+        ([], [OutcomeType.UNSTABLE] * 2, 6),  # no run gave a number
+        ([100_000] * 10 + [92_000] * 10, [OutcomeType.UNSTABLE], 1),
+    ],
+)
+def test_a_pipeline_reads_of_silence_that_nobody_can_tell(
+    tmp_path: Path, levels: list[int], bad: list[OutcomeType], status: int
+) -> None:
+    nightly(tmp_path, levels)
+    for number, one in enumerate(bad, start=30):
+        run_of(tmp_path, f"bad{number}", 1, hour=24 * number, bad=one)
+    assert main(["trend", "--unverified", str(tmp_path), "--output", str(tmp_path / "told.txt")]) == status
+    assert ("No run gave a plain number" in (tmp_path / "told.txt").read_text()) is (not levels)
+
+
+def test_a_number_after_a_silent_run_is_no_silence(tmp_path: Path) -> None:
+    nightly(tmp_path, [100_000] * 3)
+    run_of(tmp_path, "bad", 1, hour=30, bad=OutcomeType.UNSTABLE)
+    assert main(["trend", "--unverified", str(tmp_path), "--output", str(tmp_path / "told.txt")]) == 0
+
+
 def test_a_run_that_is_left_out_ends_in_a_status_of_its_own(tmp_path: Path, monkeypatch, capsys) -> None:
     """Nobody knows whether it is worse: a pipeline that asks whether must not read that none is."""
     nightly(tmp_path / "runs", [100_000] * 3)
