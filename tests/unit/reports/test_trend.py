@@ -186,13 +186,15 @@ def test_what_lies_within_the_intervals_is_no_worse(tmp_path: Path, share: float
     assert change.width == pytest.approx(share - 1, abs=0.005)
 
 
-def calibrated(results: Path, name: str, testbed: str, hour: int, *, native: int, pod: int) -> Run:
+def calibrated(
+    results: Path, name: str, testbed: str, hour: int, *, native: int, pod: int, platform: Any = None
+) -> Run:
     """A run that measured bare metal beside a pod."""
     with RunStore.create(
         results, name, header(testbed={**TESTBED, "name": testbed}), clock=lambda: BEGIN.replace(hour=hour)
     ) as store:
         maker = Maker(store)
-        store.set_platform(before=record())
+        store.set_platform(before=platform or record())
         for one, fps in ((cell("node"), native), (cell("pvp", "bridge"), pod)):
             store.add_deployment(f"{one.path}-{one.network}", {})
             seq = maker.trial(one, fps)
@@ -222,6 +224,36 @@ def test_testbeds_stand_together_where_their_calibrations_agree(
     made = trends(runs)
     assert [one.testbeds for one in made] == beds
     assert {len(one.points) for each in made for one in each.series} == {8 // len(beds)}
+
+
+def on_cpu(model: str) -> dict[str, Any]:
+    fields = record()["fields"]
+    return {**record(), "fields": {**fields, "cpu": {"model": {**fields["kernel"]["release"], "value": model}}}}
+
+
+@pytest.mark.parametrize(("natives", "trends_made"), [((600_000, 610_000), 1), ((600_000, 900_000), 2)])
+def test_testbeds_of_one_name_share_no_calibration(
+    tmp_path: Path, natives: tuple[int, int], trends_made: int
+) -> None:
+    """The embedded testbed on two machines: each of them has a calibration of its own."""
+    runs = [
+        calibrated(
+            tmp_path, f"{cpu}{n}", "embedded", 2 * n + cpu, native=natives[cpu], pod=1_000, platform=one
+        )
+        for cpu, one in enumerate((on_cpu("a"), on_cpu("b")))
+        for n in range(4)
+    ]
+    made = trends(runs)
+    assert len(made) == trends_made
+    told = [name for one in made for name in one.testbeds]
+    assert len(set(told)) == 2
+    assert all(re.fullmatch(r"embedded \([0-9a-f]{8}\)", name) for name in told)
+
+
+def test_a_network_option_more_makes_no_other_testbed(tmp_path: Path) -> None:
+    other = {**TESTBED, "networks": {**TESTBED["networks"], "ptp": {"driver": "cni"}}}
+    runs = [run_of(tmp_path, "a", 1_000), run_of(tmp_path, "b", 1_000, hour=1, testbed=other)]
+    assert [one.testbeds for one in trends(runs)] == [("embedded",)]
 
 
 def test_testbeds_that_calibrated_nothing_stand_apart(tmp_path: Path) -> None:
