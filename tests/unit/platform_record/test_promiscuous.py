@@ -1,4 +1,4 @@
-"""An interface takes frames of others for a packet socket too, which its flag does not tell (RFC8204-3.3-13)."""
+"""An interface takes frames of others for a packet socket too: its flag does not tell so (RFC8204-3.3-13)."""
 
 from __future__ import annotations
 
