@@ -76,7 +76,7 @@ def answer(bench: RequestsBench, form: str) -> Outcome:
 
 
 def forget(bench: RequestsBench) -> None:
-    """Note as undone what is left on hosts: they end with the lab, and the index would go on naming the run."""
+    """Note as undone what is left on hosts, which end with the lab: the index would go on naming the run."""
     ledger = bench.run.ledger
     for entry in ledger.pending:
         assert entry.place["kind"] != "local", entry
