@@ -238,6 +238,7 @@ class Evidence(TypedDict, total=False):
     cpus: Mapping[str, str]
     one_network_namespace: bool
     files: str
+    beside: list[str]  # hosting forms that stand on the same nodes meanwhile, and take turns with it
     # how it is joined
     network: JsonValue
     attachments: Sequence[Mapping[str, JsonValue]]

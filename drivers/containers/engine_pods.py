@@ -245,7 +245,7 @@ def fault(*, token: str, container: str, pid: int = 0, start_ticks: int = 0, cgr
 
 def sample(*, cgroup: str) -> dict[str, JsonValue]:
     """Node function: what all processes of the pod use; fields of `instance.Sample`."""
-    return programs.use_of(members(cgroup=cgroup))
+    return programs.use_of(members(cgroup=cgroup), folders=cgroups.folders(cgroup))
 
 
 def describe(*, token: str, container: str, pid: int, cgroup: str) -> dict[str, JsonValue]:

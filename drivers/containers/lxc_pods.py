@@ -18,7 +18,7 @@ from pathlib import Path
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.containers import bundle, engine_pods, lxc_config, oci
 from bmwg.drivers.containers.bundle import PodSpec
-from bmwg.drivers.nodes import bounded, cgroups, mounts, process, programs
+from bmwg.drivers.nodes import bounded, cgroups, mounts, process
 from bmwg.methodology.errors import DriverError, TestbedError
 
 MEND = "apt-get install --no-install-recommends lxc"
@@ -188,7 +188,7 @@ def fault(*, pod_id: str, pid: int, start_ticks: int) -> str | None:
 
 def sample(*, pod_id: str) -> dict[str, JsonValue]:
     """Node function: what all processes of the pod use; fields of `instance.Sample`."""
-    return programs.use_of(engine_pods.members(cgroup=oci.cgroup_of(pod_id)))
+    return engine_pods.sample(cgroup=oci.cgroup_of(pod_id))
 
 
 def describe(*, pod_id: str, pid: int) -> dict[str, JsonValue]:

@@ -198,11 +198,11 @@ def said(*, pod_id: str) -> list[str]:
 
 def sample(*, pod_id: str) -> dict[str, JsonValue]:
     """Node function: what all processes of the pod use; fields of `instance.Sample`."""
-    pids: set[int] = set()
-    for folder in cgroups.folders(cgroup_of(pod_id)):
+    pids, folders = set[int](), cgroups.folders(cgroup_of(pod_id))
+    for folder in folders:
         with contextlib.suppress(OSError):
             pids |= {int(text) for text in (folder / "cgroup.procs").read_text().split()}
-    return programs.use_of(sorted(pids))
+    return programs.use_of(sorted(pids), folders=folders)
 
 
 def delete(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> bool:

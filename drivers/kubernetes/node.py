@@ -235,25 +235,24 @@ def left(*, folder: str, within_s: float = 10.0) -> list[str]:
 
 def sample(*, cgroup: str, pod_uid: str) -> dict[str, JsonValue]:
     """Node function: what all processes of a pod use; fields of `instance.Sample`."""
-    pids: set[int] = set()
-    for folder in cgroups.folders(cgroup):
-        for procs in folder.rglob(f"pod{pod_uid}/**/cgroup.procs"):
-            with contextlib.suppress(OSError):
-                pids |= {int(text) for text in procs.read_text().split()}
-    return running.use_of(sorted(pids))
+    mine = [own for folder in cgroups.folders(cgroup) for own in folder.rglob(f"pod{pod_uid}")]
+    pids = set[int]()
+    for procs in (procs for own in mine for procs in own.rglob("cgroup.procs")):
+        with contextlib.suppress(OSError):
+            pids |= {int(text) for text in procs.read_text().split()}
+    return running.use_of(sorted(pids), folders=mine)
 
 
 def sample_containers(*, cgroup: str, containers: list[str]) -> dict[str, JsonValue]:
     """Node function: what the processes of these containers use together; fields of `instance.Sample`."""
-    wanted, pids = set(containers), set[int]()
+    wanted, pids, mine = set(containers), set[int](), []
     for folder in cgroups.folders(cgroup):
         for procs in folder.rglob("cgroup.procs"):
             if procs.parent.name in wanted:
+                mine.append(procs.parent)
                 with contextlib.suppress(OSError):
                     pids |= {int(text) for text in procs.read_text().split()}
-        if pids:  # every hierarchy has the same
-            break
-    return running.use_of(sorted(pids))
+    return running.use_of(sorted(pids), folders=mine)
 
 
 def kill(*, pid: int, start_ticks: int) -> dict[str, JsonValue]:

@@ -26,7 +26,7 @@ from bmwg.drivers.machines.guest import GuestNode
 from bmwg.drivers.machines.guest_kernel import GuestKernel
 from bmwg.drivers.machines.qemu import MachineSpec
 from bmwg.drivers.machines.qemu_monitor import Monitor
-from bmwg.drivers.nodes import process
+from bmwg.drivers.nodes import cpu_time, process
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 BOOT_DEADLINE_S = 120.0  # choice: under TCG a guest takes about 8 s on an idle machine
@@ -36,7 +36,6 @@ _OTHER_ROOT = "packages of its architecture, unpacked and never set up, over 9p"
 _DISK_ROOT = "a disk image by virtio-blk (the agent's own programs: the host's over 9p)"
 _CONSOLE_LINES = 15
 _TAIL_OCTETS = 16384
-_TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 class Machine:
@@ -339,12 +338,11 @@ def use_of(pid: int) -> dict[str, JsonValue]:
     The kernel's threads that carry its frames (vhost) are in its time. Raises OSError, KeyError when it has
     ended.
     """
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     resident, peak = (int(status[key].split()[0]) << 10 for key in ("VmRSS", "VmHWM"))
     return {
         "at_ns": time.monotonic_ns(),
-        "cpu_ns": (int(fields[11]) + int(fields[12])) * _TICK_NS + _vhost_ns(pid),
+        "cpu_ns": cpu_time.of_process(pid) + _vhost_ns(pid),
         "memory_octets": resident,
         "memory_peak_octets": peak,
     }
@@ -353,7 +351,8 @@ def use_of(pid: int) -> dict[str, JsonValue]:
 def _vhost_ns(pid: int) -> int:
     """CPU time of the kernel's threads that carry frames for a process, where they are processes themselves.
 
-    They are before Linux 6.4, and have its number in their name; later ones are threads of the process.
+    They are before Linux 6.4, have its number in their name, and last as long as its NIC; later ones are
+    threads of the process.
     """
     found_ns = 0
     for other in os.listdir("/proc"):

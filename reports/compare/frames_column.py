@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
+from bmwg.methodology.search import tst009
 from bmwg.reports.compare.column import Column
 from bmwg.reports.compare.rows import Row
 from bmwg.reports.compare.samples import Sample
@@ -31,7 +32,7 @@ def _short(number: float) -> str:
 
 FRAMES_COLUMN = Column(
     head="throughput",
-    metrics=(THROUGHPUT, ENVELOPE),
+    metrics=(THROUGHPUT, ENVELOPE, tst009.METRIC),
     name=lambda cell: f"{option(cell)} {cell.frame_octets}",
     number=_number,
     alone=f"throughput in frames/s per port and direction; {_INTERVAL}",

@@ -135,8 +135,16 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
             values=self._told(planned, measured) if measured else (),
             trials=found.trials,
             reason=found.reason,
-            quality=(*found.quality, *repeated.alike(self._means(planned, measured))),
+            quality=(
+                *found.quality,
+                *repeated.alike(self._means(planned, measured)),
+                *self.remarks([tried.result for tried in measured]),
+            ),
         )
+
+    def remarks(self, results: Sequence[ResultT]) -> tuple[str, ...]:
+        """Say what stands beside the answer of these valid executions; of most kinds nothing."""
+        return ()
 
     def _means(self, planned: Planned[SpecT], valid: Sequence[Tried[ResultT]]) -> list[float]:
         """Return the first mean that each repetition alone tells; of kinds without one nothing."""

@@ -233,10 +233,11 @@ def summary(facts: Facts) -> list[Block]:
     """Return the state of the run: where, when and with what it was made, and its answers by type."""
     rows = []
     each = (*facts.outcomes, *(one for one in facts.run.outcomes if one.cell.kind != FRAMES))
+    types = [kind for kind in OutcomeType if any(outcome.type is kind for outcome in each)]
     for metric in dict.fromkeys(outcome.metric for outcome in each):
         counted = Counter(outcome.type for outcome in each if outcome.metric == metric)
-        rows.append([metric, *(str(counted[kind]) for kind in OutcomeType), str(counted.total())])
-    head = ["metric", *(TYPE_WORDS[kind] for kind in OutcomeType), "answers"]
+        rows.append([metric, str(counted.total()), *(str(counted[kind]) for kind in types)])
+    head = ["metric", "answers", *(TYPE_WORDS[kind] for kind in types)]
     counted_types = table(head, rows, "Answers by metric and type")
     if not rows and not rooms.told(facts.run):
         counted_types = paragraph("The run holds no answer.")

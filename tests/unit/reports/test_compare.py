@@ -15,6 +15,7 @@ from made_parts import ENVELOPE, LATENCY, THROUGHPUT, Maker, cell, header
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Bound, Cell, OutcomeType, Quantity
+from bmwg.methodology.search import tst009
 from bmwg.reports.compare import Side, compare, comparison_page, read_side
 from bmwg.reports.compare.comparison import _check_under_test
 from bmwg.reports.compare.frames_column import FRAMES_COLUMN
@@ -340,3 +341,16 @@ def test_what_could_be_compared_is_counted_beside_why_the_rest_could_not(tmp_pat
     results = tmp_path / "x"
     told = comparison_screen(compare([side("A", results, SLOW), with_unstable(results, "B", FAST, 2)]))
     assert "a side has no plain number" in " ".join(told.split())
+
+
+def test_a_throughput_of_tst009_is_compared_and_the_screen_says_by_what(tmp_path: Path) -> None:
+    """TST009-12.3.3: such runs had no row of throughput."""
+    slow, fast = (side(name, tmp_path, of, metric=tst009.METRIC) for name, of in (("A", SLOW), ("B", FAST)))
+    made = compare([slow, fast])
+    row = next(row for row in made.rows if row.metric == tst009.METRIC)
+    assert row.verdict.startswith("B is higher than A")
+    told = " ".join(comparison_screen(made).split())
+    assert "bridge 64 100,250 [99k-101k] 110,100 [110k-111k]" in told
+    assert "Throughput by TST009 where none by RFC 2544 is" in told
+    others = comparison_screen(compare([side("C", tmp_path, SLOW), side("D", tmp_path, FAST)]))
+    assert "TST009" not in others
