@@ -21,7 +21,7 @@ _ENOUGH = 0.9  # choice: of the changes that are due; fewer are another rate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowChanges(SearchBeside):
-    """A bisection (RFC 2544 26.1) beside one number of idle entries and one rate of changes."""
+    """A search beside one number of idle entries and one rate of changes."""
 
     coupling: Coupling
     places: tuple[Place, ...] = (

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 import pytest
-from vsperf_device import Device, ask, cell
+from vsperf_device import CODE, SEARCHING, Device, ask, cell
 
 from bmwg.methodology import suites
 from bmwg.methodology.benchmarks import flow_changes, flow_scale
@@ -34,23 +34,25 @@ class Switch(Device):
         return self.trials[-1]
 
 
-def answer(device, entries, rate):
+def answer(device, entries, rate, profile="vsperf"):
     name = f"flow_changes_{entries}_{rate}"
-    return ask(device, name, wanted=SWITCH, throughput_fps=None)
+    return ask(device, name, wanted=SWITCH, throughput_fps=None, profile=profile)
 
 
+@pytest.mark.parametrize("profile", SEARCHING)
 @pytest.mark.parametrize("entries", flow_changes.ENTRIES)
 @pytest.mark.parametrize("rate", flow_changes.RATES_PER_S)
-def test_the_throughput_beside_each_coupling_is_found(entries, rate):
+def test_the_throughput_beside_each_coupling_is_found(entries, rate, profile):
     """Known truth: 100,000 frames/s less 5 a change."""
     device = Switch()
-    outcome, told = answer(device, entries, rate)
+    outcome, told = answer(device, entries, rate, profile)
     assert outcome.type is OutcomeType.MEASURED
-    assert told.pop(f"{outcome.metric}.latency_mean") == device.delay_ns
-    (metric,) = told
-    assert flow_changes.of_metric(metric) == Coupling(entries=entries, changes_per_s=rate)
+    assert told[f"{outcome.metric}.latency_mean"] == device.delay_ns
+    coupling = Coupling(entries=entries, changes_per_s=rate)
+    assert outcome.metric == coupling.metric + SEARCHING[profile]
+    assert flow_changes.of_metric(outcome.metric) == coupling
     truth = 100_000 - 5 * rate
-    assert 0.96 * truth <= told[metric] <= truth < outcome.upper.load_fps
+    assert 0.96 * truth <= told[outcome.metric] <= truth < outcome.upper.load_fps
     assert set(device.seen) == {Coupling(entries=entries, changes_per_s=rate)}
     assert outcome.requirements == ("LTD-3.2.2.5.1",)
     assert f"{entries} idle flows stood" in " ".join(outcome.quality)
@@ -90,21 +92,23 @@ class Table(Device):
         return self.trials[-1]
 
 
+@pytest.mark.parametrize("profile", SEARCHING)
 @pytest.mark.parametrize("flows", flow_scale.FLOWS)
-def test_each_flow_has_an_entry_or_there_is_no_number(flows):
+def test_each_flow_has_an_entry_or_there_is_no_number(flows, profile):
     """Known truth: 120,000 frames/s less 1 an entry."""
-    wanted = replace(SWITCH, flows=flows)
+    asked = {"wanted": replace(SWITCH, flows=flows), "throughput_fps": None, "profile": profile}
     device = Table()
-    outcome, told = ask(device, "flow_scale", wanted=wanted, throughput_fps=None)
+    outcome, told = ask(device, "flow_scale", **asked)
     assert outcome.type is OutcomeType.MEASURED
     truth = 120_000 - flows
-    assert 0.96 * truth <= told[flow_scale.METRIC] <= truth < outcome.upper.load_fps
+    assert outcome.metric == flow_scale.METRIC + SEARCHING[profile]
+    assert 0.96 * truth <= told[outcome.metric] <= truth < outcome.upper.load_fps
     assert device.asked == {f"matched-flows-{flows}"}
     assert {trial.spec.flows for trial in device.trials} == {flows}
     assert outcome.requirements == ("LTD-3.2.2.3.1",)
     fewest = min(one.result.sent_frames for one in device.trials if one.seq in outcome.lower.trials)
     assert (f"{flows - fewest} of {flows} flows had none" in " ".join(outcome.quality)) is (fewest < flows)
-    outcome, told = ask(Table(short_of=1), "flow_scale", wanted=wanted, throughput_fps=None)
+    outcome, told = ask(Table(short_of=1), "flow_scale", **asked)
     assert outcome.type is OutcomeType.INVALID
     assert not told
     assert outcome.lower is outcome.upper is None
@@ -135,7 +139,8 @@ def test_entries_expire_beside_the_search_or_there_is_no_number(flows):
     outcome, told = ask(Forgetful(), "flow_expiry", wanted=wanted, throughput_fps=None)
     assert outcome.type is OutcomeType.MEASURED
     truth = 120_000 - flows
-    assert 0.96 * truth <= told[flow_scale.EXPIRING_METRIC] <= truth < outcome.upper.load_fps
+    metric = f"{flow_scale.EXPIRING_METRIC}.{CODE}"
+    assert 0.96 * truth <= told[metric] <= truth < outcome.upper.load_fps
     assert f"{flows} flows, which the switch removed after 1 s" in " ".join(outcome.quality)
     outcome, told = ask(Forgetful(share=0), "flow_expiry", wanted=wanted, throughput_fps=None)
     assert outcome.type is OutcomeType.INVALID
@@ -175,6 +180,7 @@ def test_names_are_read_back_and_others_are_none():
     for one in flow_changes.couplings():
         assert flow_changes.coupling(one.modifier) == one
         assert flow_changes.of_metric(one.metric) == one
+        assert flow_changes.of_metric(f"{one.metric}.{CODE}") == one
     for other in ("", "filters-1", "flows-0-1", "flows-1-01", "flows-1", "flows-1-1-1"):
         assert flow_changes.coupling(other) is None
     for flows in flow_scale.FLOWS:
