@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.answers import throughput
@@ -11,6 +11,7 @@ from bmwg.methodology.matrix import SPEED, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, TakeTrial, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.measurements.throughput import OneBisection, Throughput
+from bmwg.methodology.mlrsearch.goal import SearchGoal
 from bmwg.methodology.mlrsearch.outcome import RFC2544_METRIC
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION, MLRSEARCH
@@ -26,11 +27,19 @@ BROADCAST_EVERY = 99  # rfc2544-11.1: one in a hundred of all frames
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """What a search beside something else found: its outcome, all its trials, and what stopped it."""
+    """What a search beside something else found: its outcome, all its trials, and what stopped it.
+
+    `goal` is the one that it searched for (RFC 9971); None of a bisection.
+    """
 
     outcome: Outcome
     trials: tuple[JudgedTrial, ...]
     error: Exception | None
+    goal: SearchGoal | None = None
+
+    def without(self, seqs: Collection[int]) -> Beside:
+        """Return the same with fewer trials."""
+        return replace(self, trials=tuple(trial for trial in self.trials if trial.seq not in seqs))
 
 
 def mean_latency(found: Beside) -> tuple[Quantity, ...]:
@@ -65,7 +74,8 @@ def search_beside(asked: Asked, changed: Callable[[TrialSpec], TrialSpec], metri
     found = Throughput().measure(replace(asked, profile=by_goal, trial=take))
     (outcome,) = found.outcomes
     outcome = _renamed(outcome, _metric_of(asked.profile, metric))
-    return Beside(outcome=outcome, trials=tuple(taken), error=found.error)
+    (goal,) = by_goal.search.goals
+    return Beside(outcome=outcome, trials=tuple(taken), error=found.error, goal=goal)
 
 
 def _bisect_beside(asked: Asked, changed: Callable[[TrialSpec], TrialSpec], metric: str) -> Beside:
