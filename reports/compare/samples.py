@@ -27,7 +27,7 @@ def headline() -> tuple[str, ...]:
 
 def of_goal(metric: str) -> bool:
     """Whether a metric is a conditional throughput without loss (RFC 9971): a headline, whatever its goal."""
-    claim = goal_outcomes.claim(metric)
+    claim = goal_outcomes.claim(metric) if goal_outcomes.is_conditional(metric) else None
     return claim is not None and not claim.loss_ratio
 
 

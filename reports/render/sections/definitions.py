@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from bmwg.methodology.mlrsearch.goal import apart
+from bmwg.methodology.mlrsearch.outcome import claim, is_conditional
+from bmwg.reports.render import searches
 from bmwg.reports.render.sections.definition import Definition
 from bmwg.reports.render.sections.definitions_benchmarks import BENCHMARKS
 from bmwg.reports.render.sections.definitions_switches import SWITCHES
@@ -55,7 +60,25 @@ DEFINITIONS = {
 
 
 def definition(metric: str) -> Definition | None:
-    """Return what a metric means, or what the family means that its name begins with."""
+    """Return what a metric means, or what the family means that its name begins with.
+
+    A throughput beside something else that a goal found is one by RFC 9971, and so are the values behind it.
+    """
+    name, code, part = apart(metric)
+    of_goal = f"{name}.{code}"
+    if is_conditional(metric) or claim(of_goal) is None:
+        return _of_family(metric)
+    if part:
+        return DEFINITIONS.get(f"{part}.rfc9971") or _of_family(f"{name}.{part}")
+    found = _of_family(name)
+    return found and replace(
+        found,
+        clause=found.clause.replace("RFC 2544 section 26.1", "RFC 9971 section 4.8.3"),
+        meaning=f"{found.meaning}. {searches.condition_alone(of_goal).removesuffix('.')}",
+    )
+
+
+def _of_family(metric: str) -> Definition | None:
     able = [name for name in DEFINITIONS if metric == name or metric.startswith(f"{name}.")]
     return DEFINITIONS[max(able, key=len)] if able else None
 

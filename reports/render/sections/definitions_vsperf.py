@@ -125,7 +125,8 @@ VSPERF = {
         unit=_FPS,
         clause="LTD 3.2.2.5.1, RFC 2544 section 26.1",
         meaning="throughput while so many idle flows stand in the switch's table as the name says, and so"
-        " many are added or removed each second",
+        " many are added or removed each second: nine tenths of them at least beside the trials that prove"
+        " its lower end",
     ),
     **{
         f"{metric}.{of_n.LATENCY}": Definition(

@@ -146,6 +146,14 @@ def answer(outcome: Outcome) -> str:
     return outcome.statement if outcome.statement else NONE
 
 
+def searched(outcome: Outcome) -> str:
+    """Return a throughput as `answer` does, without what else the answer has numbers of."""
+    if outcome.type is not OutcomeType.MEASURED:
+        return answer(outcome)
+    first = outcome.values[0]
+    return quantity_text(first.number, first.unit) + beside_wide(outcome)
+
+
 def _named(value: Quantity, metric: str) -> str:
     name = value.metric.removeprefix(metric).removeprefix(".").replace("_", " ")
     return f"{name} {quantity_text(value.number, value.unit)}".lstrip()

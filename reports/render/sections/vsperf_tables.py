@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
 
 from bmwg.methodology.benchmarks import (
     alarmed_soak,
@@ -12,11 +12,13 @@ from bmwg.methodology.benchmarks import (
     match_action,
     of_n,
 )
+from bmwg.methodology.mlrsearch.goal import apart
 from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
-from bmwg.reports.render.blocks import Block, table, title
+from bmwg.reports.render import searches
+from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, bound, front, remarks, value
-from bmwg.reports.render.sections.results import answer
+from bmwg.reports.render.sections.results import searched
 from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
 
 SOAKS = (alarmed_soak.METRIC, alarmed_soak.MODIFIED_METRIC)
@@ -65,7 +67,7 @@ def coupled(facts: Facts) -> list[Block]:
             *front(one),
             f"{coupling.entries:,}",
             f"{coupling.changes_per_s:,}",
-            _rate(one),
+            searched(one),
             _told(one, f".{of_n.LATENCY}", "ns"),
             bound(one.lower),
             bound(one.upper),
@@ -76,6 +78,7 @@ def coupled(facts: Facts) -> list[Block]:
     head = ["idle flows", "changes per second", "throughput per port and direction", *_BOUNDED]
     return [
         *title("Throughput beside changes of idle flows (RFC 8204 5.2, LTD 3.2.2.5.1)"),
+        *_condition(one for one, _ in known),
         *table([*HEAD, *head, *TAIL], rows, f"Metric {flow_changes.METRIC}"),
         *remarks([one for one, _ in known]),
     ]
@@ -92,8 +95,8 @@ def scaled(facts: Facts) -> list[Block]:
         [
             *front(one),
             f"{one.cell.flows:,}",
-            kinds[one.metric],
-            answer(one),
+            kinds[apart(one.metric)[0]],
+            searched(one),
             bound(one.lower),
             bound(one.upper),
             *back(one),
@@ -103,6 +106,7 @@ def scaled(facts: Facts) -> list[Block]:
     head = ["flows with an entry", "entries", "throughput per port and direction", *_BOUNDED[1:]]
     return [
         *title("Throughput by the number of flows (RFC 8204 5.8, LTD 3.2.2.3.1)"),
+        *_condition(outcomes),
         *table([*HEAD, *head, *TAIL], rows, f"Metrics {' and '.join(kinds)}"),
         *remarks(outcomes),
     ]
@@ -119,7 +123,7 @@ def matched(facts: Facts) -> list[Block]:
             *front(one),
             said.code,
             said.words,
-            _rate(one),
+            searched(one),
             _told(one, f".{of_n.LATENCY}", "ns"),
             bound(one.lower),
             bound(one.upper),
@@ -130,6 +134,7 @@ def matched(facts: Facts) -> list[Block]:
     head = ["name", "flows", "throughput per port and direction", *_BOUNDED]
     return [
         *title("Throughput by what flows match and do (LTD 3.2.2.1.15)"),
+        *_condition(one for one, _ in known),
         *table([*HEAD, *head, *TAIL], rows, f"Metric {match_action.METRIC}"),
         *remarks([one for one, _ in known]),
     ]
@@ -188,9 +193,10 @@ def soaks(facts: Facts) -> list[Block]:
     ]
 
 
-def _rate(one: Outcome) -> str:
-    """Return the throughput alone, as `answer` has it."""
-    return answer(replace(one, values=one.values[:1]))
+def _condition(outcomes: Iterable[Outcome]) -> list[Block]:
+    """Say under which condition these are throughputs; nothing of those without loss by RFC 2544."""
+    said = dict.fromkeys(filter(None, (searches.condition_alone(one.metric) for one in outcomes)))
+    return [block for text in said for block in paragraph(text)]
 
 
 def _told(one: Outcome, part: str, unit_name: str = "") -> str:

@@ -1,4 +1,4 @@
-"""CPU time of threads and processes that ended is in what a program, a pod or a guest used (RFC8204-3.1-03)."""
+"""CPU time of threads and processes that ended is in what a program, pod or guest used (RFC8204-3.1-03)."""
 
 from __future__ import annotations
 
