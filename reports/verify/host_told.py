@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import TRIAL_NUMBER
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
@@ -122,9 +123,7 @@ def _cpus(evidence: Evidence) -> int | None:
         records += places.values() if isinstance(places, Mapping) else ()
     found = []
     for record in records:
-        fields = record.get("fields") if isinstance(record, Mapping) else None
-        online = fields.get("cpu", {}).get("online") if isinstance(fields, Mapping) else None
-        value = online.get("value") if isinstance(online, Mapping) else None
+        value = below(record, "fields", "cpu", "online", "value")
         if isinstance(value, list):
             found.append(len(value))
     return max(found, default=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bmwg.methodology.record.facts import below
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.places import hosts_of
 from bmwg.reports.checker.verdicts import (
@@ -37,8 +38,7 @@ def _places(evidence: Evidence) -> Answer:
         return not_assessed("a row of hosts: no file shows where their cables lead")
     if not evidence.of_frames:
         return _between_places(testbed)
-    tester = testbed.get("tester")
-    ports = tester.get("ports") if isinstance(tester, dict) else None
+    ports = below(testbed, "tester", "ports")
     if not isinstance(ports, list) or not ports:
         return held(False, "tester ports on nodes that the run made", "no port in the testbed file")
     lab = testbed.get("lab_ports") or []
@@ -73,9 +73,7 @@ def _both(link: Mapping[str, Any]) -> tuple[object, object]:
 
 
 def _made(testbed: Mapping[str, Any], name: str) -> bool:
-    nodes = testbed.get("nodes")
-    node = nodes.get(name) if isinstance(nodes, dict) else None
-    return isinstance(node, dict) and node.get("kind") in MADE
+    return below(testbed, "nodes", name, "kind") in MADE
 
 
 def _between_places(testbed: Mapping[str, Any]) -> Answer:
