@@ -82,7 +82,7 @@ def create(*, spec: dict[str, JsonValue], state_dir: str, within_s: float = 10.0
 
 
 def begin(pod: PodSpec, folder: Path) -> None:
-    """Make the first folder of a pod. Raises TestbedError POD-03: the name is taken, hugepages have no limit."""
+    """Make a pod's first folder. TestbedError POD-03: its name is taken, or hugepages have no limit."""
     if (pod.hugepages_2mi or pod.hugepages_1gi) and not cgroups.has_controller("hugetlb"):
         raise TestbedError(
             "POD-03", f"pod {pod.pod_id}: hugepages", expected="a hugetlb cgroup controller", found="none"
