@@ -12,7 +12,7 @@ import hashlib
 import shlex
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import Missing
@@ -151,15 +151,7 @@ def build(
     entering += f"{_BUSYBOX} chroot {TOOLKIT} " if from_disk else ""
     agent = _AGENT.format(say=SAY, channel=CHANNEL, python=entering + shlex.quote(python))
     shell = static_shell(architecture)
-    entries: dict[str, tuple[int, bytes]] = {
-        "bin": (stat.S_IFDIR | 0o755, b""),
-        "modules": (stat.S_IFDIR | 0o755, b""),
-        "dev": (stat.S_IFDIR | 0o755, b""),
-        "bin/busybox": (stat.S_IFREG | 0o755, shell.read_bytes()),
-        "init": (stat.S_IFREG | 0o755, script.encode()),
-        "agent": (stat.S_IFREG | 0o644, agent.encode()),
-    }
-    entries |= {f"modules/{path.name}": (stat.S_IFREG | 0o644, path.read_bytes()) for path in modules}
+    entries = {**first_root(script, modules, shell), "agent": (stat.S_IFREG | 0o644, agent.encode())}
     return kept(entries, cache / "initramfs", most=16)  # choice: each set of shares makes one; 64 MiB
 
 
@@ -197,6 +189,17 @@ def _shell(architecture: Architecture) -> Path | None:
         return Path(found) if found else None
     below = architecture.root / "usr" / "bin" / "busybox"
     return below if below.is_file() else None
+
+
+def first_root(script: str, modules: Iterable[Path], shell: Path) -> dict[str, tuple[int, bytes]]:
+    """Return what every first root holds: a static shell, the script that it runs first, modules."""
+    folder, program = (stat.S_IFDIR | 0o755, b""), stat.S_IFREG | 0o755
+    return {
+        **dict.fromkeys(("bin", "modules", "dev"), folder),
+        "bin/busybox": (program, shell.read_bytes()),
+        "init": (program, script.encode()),
+        **{f"modules/{path.name}": (stat.S_IFREG | 0o644, path.read_bytes()) for path in modules},
+    }
 
 
 def kept(entries: Mapping[str, tuple[int, bytes]], folder: Path, *, most: int) -> Path:
