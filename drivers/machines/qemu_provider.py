@@ -112,7 +112,7 @@ class QemuProvider:
             if reason is not None:
                 mend = "put the image back that the run was begun with"
                 return Missing(what=f"disk image {image.file}", reason=reason, mend=mend)
-        return Missing(**lack) if lack else None
+        return Missing.told(lack)
 
     def made(self, intent: MachineIntent) -> Machine:
         """Boot a guest, which is routed to by the node, on a network of four addresses of its own."""

@@ -74,8 +74,7 @@ def missing(bed: Bed, node: BedNode) -> Missing | None:
             reason="the testbed file names no image or kernel of one",
             mend="`unikernel:` in the testbed file (docs/sockets.md)",
         )
-    lack = node.call(unikernel.probe, boot=told.boot)
-    return Missing(**lack) if lack else None
+    return Missing.told(node.call(unikernel.probe, boot=told.boot))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
