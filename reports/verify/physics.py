@@ -215,10 +215,9 @@ def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
 
 def has_interfaces(evidence: Evidence) -> bool:
     """Whether the kernel counts at the embedded tester's ports: by their kind, or by the record."""
-    tester = evidence.run["testbed"].get("tester") if evidence.run else None
-    if not isinstance(tester, dict) or tester.get("driver") != "embedded":
+    if evidence.tester.get("driver") != "embedded":
         return False
-    io = tester.get("io")
+    io = evidence.tester.get("io")
     return all(kind in _INTERFACES for kind in (io if isinstance(io, list) else [io])) or any(
         below(facts, "kind", "value") == "veth" for _, facts in recorded_ports(evidence)
     )
@@ -226,8 +225,7 @@ def has_interfaces(evidence: Evidence) -> bool:
 
 def on_pci(evidence: Evidence) -> bool:
     """Whether the tester says that its ports are devices on the PCI bus."""
-    tester = evidence.run["testbed"].get("tester") if evidence.run else None
-    return isinstance(tester, dict) and tester.get("io") == "pci"
+    return evidence.tester.get("io") == "pci"
 
 
 def counting_ports(counters: Mapping[str, int], order: list[str]) -> list[str]:

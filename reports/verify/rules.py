@@ -162,8 +162,7 @@ def simulation_declared(evidence: Evidence) -> Iterator[Shortfall]:
     if evidence.run is None:
         return
     signs = []
-    tester = evidence.run["testbed"].get("tester")
-    if isinstance(tester, dict) and tester.get("driver") == "simulated":
+    if evidence.tester.get("driver") == "simulated":
         signs.append("testbed.tester.driver")
     if any(
         driver.get("simulated") is True or driver.get("driver") == "simulated"
