@@ -52,6 +52,11 @@ class Missing:
     reason: str
     mend: str
 
+    @classmethod
+    def told(cls, found: Mapping[str, str] | None) -> Missing | None:
+        """Return what a node function tells, by the names of these fields; None where nothing is missing."""
+        return cls(**found) if found else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TesterPort:

@@ -92,6 +92,13 @@ def pod(
     }
 
 
+def without_cpu_limit(container: Mapping[str, Any], cpu: str) -> dict[str, Any]:
+    """Return a container that asks for a part of a CPU and has no limit of it, whose quota would be timed."""
+    wanted = container["resources"]
+    limits = {key: value for key, value in wanted["limits"].items() if key != "cpu"}
+    return {**container, "resources": {"requests": {**wanted["requests"], "cpu": cpu}, "limits": limits}}
+
+
 def pod_security(spec: PodSpec) -> dict[str, Any]:
     """Return the pod's security context: no root unless the function needs it, its namespaces' settings."""
     context: dict[str, Any] = {"seccompProfile": {"type": "RuntimeDefault"}}

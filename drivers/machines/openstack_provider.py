@@ -20,7 +20,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar
 
 from bmwg.drivers.api.instance import Place, Sample
@@ -176,9 +175,7 @@ class OpenStackProvider:
             "management", gateway, gateway=None, first=first, physical=embedded.MANAGEMENT
         )
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         """End the cloud with all that is in it."""
         self._workshop = None
         self._stack.close()

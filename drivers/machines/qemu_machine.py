@@ -123,22 +123,21 @@ class Machine:
 
     def _launch(self, kernel: GuestKernel, initramfs: Path) -> socket.socket:
         """Start QEMU; returns our end of the channel to the guest's agent."""
-        self._console_file = self._stack.enter_context(nameless_file())
-        self._log_file = self._stack.enter_context(nameless_file())
-        channel, channel_far = socket.socketpair()
-        monitor, monitor_far = socket.socketpair()
+        channel, far = socket.socketpair()
         self._stack.callback(channel.close)
-        self._stack.callback(monitor.close)
-        with channel_far, monitor_far:
-            argv = qemu.command(
+
+        def argv(monitor_fd: int) -> list[str]:
+            return qemu.command(
                 self.spec,
                 kernel=kernel.unpacked_image(),
                 modules=kernel.modules,
                 initramfs=initramfs,
-                channel_fd=channel_far.fileno(),
-                monitor_fd=monitor_far.fileno(),
+                channel_fd=far.fileno(),
+                monitor_fd=monitor_fd,
             )
-            self._process = self._spawn(argv, (channel_far.fileno(), monitor_far.fileno()))
+
+        with far:
+            monitor = self._spawned(argv, far.fileno())
         try:
             self._monitor = Monitor(self.spec.name, monitor)
         except DriverError as error:
@@ -149,6 +148,16 @@ class Machine:
                 found=self.ended() or str(error),
             ) from error
         return channel
+
+    def _spawned(self, argv: Callable[[int], list[str]], *descriptors: int) -> socket.socket:
+        """Start QEMU's process; returns our end of its monitor, whose other end's descriptor `argv` is told."""
+        """Start QEMU's process; return our end of its monitor, whose other end `argv` is told."""
+        self._log_file = self._stack.enter_context(nameless_file())
+        monitor, far = socket.socketpair()
+        self._stack.callback(monitor.close)
+        with far:
+            self._process = self._spawn(argv(far.fileno()), (*descriptors, far.fileno()))
+        return monitor
 
     def _spawn(self, argv: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
         if threading.current_thread() is threading.main_thread():
@@ -171,18 +180,14 @@ class Machine:
 
         Raises TestbedError VM-04.
         """
-        self._console_file = self._stack.enter_context(nameless_file())
-        self._log_file = self._stack.enter_context(nameless_file())
-        monitor, far = socket.socketpair()
-        self._stack.callback(monitor.close)
-        with far:
-            self._process = self._spawn(argv(far.fileno()), (far.fileno(),))
+        monitor = self._spawned(argv)
         try:
             self._monitor = Monitor(self.spec.name, monitor)
             self._running = self._observe()
         except DriverError as error:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(0.5)  # its socket closes before it can be waited for
+            if self._process is not None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(0.5)  # its socket closes before it can be waited for
             raise TestbedError(
                 "VM-04",
                 f"machine {self.spec.name}: QEMU did not start",

@@ -9,7 +9,6 @@ import contextlib
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -17,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.nodes import cpu_time, process
+from bmwg.drivers.nodes import cpu_time, mounts, process
 from bmwg.methodology.errors import DriverError, TestbedError
 
 _TAIL_LINES = 5
@@ -102,9 +101,7 @@ def stop(*, pid: int, start_ticks: int, folder: str, within_s: float = 5.0) -> N
     members = [member for member in session(pid) if process.start_ticks(member)]
     if process.same(pid, start_ticks):
         process.terminate(pid=pid, start_ticks=start_ticks, within_s=within_s)
-    for member in members:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(member, signal.SIGKILL)
+    process.kill(*members)
     child = _children.pop(pid, None)
     if child is not None:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -117,6 +114,17 @@ def stop(*, pid: int, start_ticks: int, folder: str, within_s: float = 5.0) -> N
 def remove_folder(*, folder: str) -> None:
     """Node function: remove a program's folder. Idempotent."""
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_tree(folder: str, end_s: float) -> list[str]:
+    """Remove a folder that an ending program may still write to; return it where it stays."""
+    mounts.unmount_below(folder)
+    while Path(folder).exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        if time.monotonic() > end_s:
+            return [folder]
+        time.sleep(0.01)
+    return []
 
 
 def session(leader: int) -> list[int]:

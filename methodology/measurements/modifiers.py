@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bmwg.methodology.answers import throughput
 from bmwg.methodology.benchmarks import of_n
 from bmwg.methodology.matrix import SPEED, Place
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, TakeTrial, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, TakeTrial, invalid, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.measurements.throughput import OneBisection, Throughput
 from bmwg.methodology.mlrsearch.goal import SearchGoal
@@ -216,14 +216,8 @@ class Modified(OneBisection):
         )
         idle = [name for name in self._evidence(asked.cell) if not _count(taken, name)]
         if found.error is None and outcome.type is not OutcomeType.INVALID and idle:
-            outcome = Outcome(
-                outcome_id=asked.outcome_id,
-                metric=self.metric,
-                cell=asked.cell,
-                type=OutcomeType.INVALID,
-                trials=outcome.trials,
-                reason=f"the modifier was not at work: {', '.join(idle)} is 0 in every trial",
-            )
+            reason = f"the modifier was not at work: {', '.join(idle)} is 0 in every trial"
+            outcome = replace(invalid(asked, self.metric, reason), trials=outcome.trials)
         return Answered(outcomes=(outcome,), error=found.error)
 
     def changed(self, spec: TrialSpec) -> TrialSpec:

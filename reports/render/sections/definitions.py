@@ -23,36 +23,32 @@ _INTERVAL = "end of the interval of at least 95 % that the streams give for"
 
 DEFINITIONS = {
     "throughput.rfc2544_26_1": Definition(
-        unit="frames/s per port and direction",
-        clause="RFC 1242 section 3.17, RFC 2544 section 26.1",
-        meaning="the highest load at which the SUT forwarded every frame offered to it, found by search",
+        "frames/s per port and direction",
+        "RFC 1242 section 3.17, RFC 2544 section 26.1",
+        "the highest load at which the SUT forwarded every frame offered to it, found by search",
     ),
     "tester.envelope": Definition(
-        unit="frames/s per port and direction",
-        clause="no clause; the search is that of RFC 2544 section 26.1, with nothing between the ports",
-        meaning="the highest load that the tester itself sent in full, received in full and accounted for",
+        "frames/s per port and direction",
+        "no clause; the search is that of RFC 2544 section 26.1, with nothing between the ports",
+        "the highest load that the tester itself sent in full, received in full and accounted for",
     ),
-    "latency.all_frames.p50": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"median of: {_LATENCY}"),
+    "latency.all_frames.p50": Definition("ns", _ALL_FRAMES, f"median of: {_LATENCY}"),
     **{
-        f"latency.all_frames.{name}": Definition(
-            unit="ns", clause=_ALL_FRAMES, meaning=f"{share} % are at most this: {_LATENCY}"
-        )
+        f"latency.all_frames.{name}": Definition("ns", _ALL_FRAMES, f"{share} % are at most this: {_LATENCY}")
         for name, share in (("p90", "90"), ("p99", "99"), ("p99.9", "99.9"))
     },
     **{
         f"latency.all_frames.{name}.{end}": Definition(
-            unit="ns", clause=_ALL_FRAMES, meaning=f"{word} {_INTERVAL} {name} (docs/adr/0457)"
+            "ns", _ALL_FRAMES, f"{word} {_INTERVAL} {name} (docs/adr/0457)"
         )
         for name in ("p50", "p90", "p99", "p99.9")
         for end, word in (("low", "lower"), ("high", "upper"))
     },
-    "latency.all_frames.max": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"largest of: {_LATENCY}"),
+    "latency.all_frames.max": Definition("ns", _ALL_FRAMES, f"largest of: {_LATENCY}"),
     "latency.all_frames.floor": Definition(
-        unit="ns",
-        clause=_ALL_FRAMES,
-        meaning=f"of the tester alone, at the load in frames/s that stands behind it: {_LATENCY}",
+        "ns", _ALL_FRAMES, f"of the tester alone, at the load in frames/s that stands behind it: {_LATENCY}"
     ),
-    "latency.all_frames.mean": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"mean of: {_LATENCY}"),
+    "latency.all_frames.mean": Definition("ns", _ALL_FRAMES, f"mean of: {_LATENCY}"),
     **BENCHMARKS,
     **SWITCHES,
     **VSPERF,

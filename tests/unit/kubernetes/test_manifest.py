@@ -74,9 +74,8 @@ def test_everything_carries_the_runs_label():
 
 @pytest.mark.parametrize("changed", [{"binds": (("/etc", "/etc", False),)}, {"netns": "/run/netns/x"}])
 def test_what_no_pod_of_a_cluster_can_have_is_refused(changed):
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=r"^KUBE-31 "):
         made(spec(**changed))
-    assert refused.value.error_id == "KUBE-31"
 
 
 @pytest.mark.parametrize(
@@ -94,9 +93,8 @@ def test_what_no_pod_of_a_cluster_can_have_is_refused(changed):
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options, tmp_path):
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=r"^KUBE-12 "):
         KubernetesRuntime(run_dir=str(tmp_path), undo=None, options=options)
-    assert refused.value.error_id == "KUBE-12"
 
 
 @pytest.mark.parametrize("minor", programs.VERSIONS)

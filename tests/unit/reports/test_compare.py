@@ -242,9 +242,8 @@ def test_a_waived_confounder_lets_the_numbers_through_and_stays_on_the_page(tmp_
 
 def test_waivers_are_checked(tmp_path: Path) -> None:
     sides = [side("A", tmp_path, SLOW), side("B", tmp_path, FAST, platform=record(release="6.18.0"))]
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^CMP-03 ") as caught:
         compare(sides, waive=["platform/kernel/releas"])
-    assert caught.value.error_id == "CMP-03"
     assert "platform/kernel/release" in caught.value.hint
     with pytest.raises(ConfigError, match="CMP-04"):
         compare(sides, waive=["simulated"])
