@@ -150,8 +150,8 @@ class Machine:
         return channel
 
     def _spawned(self, argv: Callable[[int], list[str]], *descriptors: int) -> socket.socket:
-        """Start QEMU's process; returns our end of its monitor, whose other end's descriptor `argv` is told."""
         """Start QEMU's process; return our end of its monitor, whose other end `argv` is told."""
+        self._console_file = self._stack.enter_context(nameless_file())
         self._log_file = self._stack.enter_context(nameless_file())
         monitor, far = socket.socketpair()
         self._stack.callback(monitor.close)
