@@ -32,6 +32,15 @@ def test_requests_are_limits_and_whole_cpus():
     assert container["resources"]["limits"] == {"cpu": "2", "memory": str(256 << 20)}
 
 
+def test_pods_in_which_programs_run_share_the_cpus_of_their_node_without_a_limit():
+    """A tenth of a CPU is what a pod asks for whose program sleeps; as a limit it would be that of a stream."""
+    sleeps = made(spec(endpoint=True))["spec"]["containers"][0]["resources"]
+    assert sleeps["requests"] == sleeps["limits"] == {"cpu": "100m", "memory": str(256 << 20)}
+    works = made(spec(endpoint=True, programs=True))["spec"]["containers"][0]["resources"]
+    assert works["requests"] == sleeps["requests"]
+    assert works["limits"] == {"memory": str(256 << 20)}
+
+
 def test_hugepages_are_asked_for_and_mounted():
     body = made(spec(hugepages_2mi=4))["spec"]
     assert body["containers"][0]["resources"]["limits"]["hugepages-2Mi"] == str(8 << 20)
