@@ -1,7 +1,7 @@
 """The manifest of a pod: a pure function of what is wanted. Guaranteed QoS, and the fewest rights that serve.
 
-Resources are requests and limits alike. A pod that only holds its interfaces asks for a tenth of a CPU; one in
-which programs of a workload run asks for no more, and has no limit of CPU time: the pods of a node share CPUs.
+Resources are requests and limits alike. A pod that only holds its interfaces asks for a tenth of a CPU. One
+in which programs of a workload run asks for no more, and has no limit of CPU time: pods share a node's CPUs.
 """
 
 from __future__ import annotations

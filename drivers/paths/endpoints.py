@@ -242,9 +242,7 @@ def endpoint(
     wanted = PodNetwork(driver=network, attachment=attachment, bridge=BRIDGE)
     by_tester = speaker == TESTER
     name = f"bmwg-{bed.next_id()}-{number}"
-    with created_pod(
-        bed, node, name=name, networks=[wanted], runtime=runtime, programs=not by_tester
-    ) as pod:
+    with created_pod(bed, node, name=name, networks=[wanted], runtime=runtime, programs=not by_tester) as pod:
         (attached,), (check,) = pod.attached, pod.checks
         keep = not by_tester or attached.link_kind == "ipvlan"  # it is told apart by its addresses only
         for address in () if keep else _given(attached):

@@ -20,6 +20,8 @@ from bmwg.methodology.kinds.acts.records import (
     OUTAGES,
     POD_RESIZES,
     POLICY,
+    POST_COPY,
+    POST_COPY_BEGAN,
     PRE_COPY,
     REPLICAS,
     RESIZES,
@@ -136,6 +138,8 @@ def _impossible_move(spec: ActsSpec, which: str, life: Life) -> list[str]:
     told, found = life.told, []
     if spec.mode == PRE_COPY and told.get("asked_pages", 0):
         found.append(f"{which}: by {spec.mode}, and its other place asked for {told['asked_pages']} pages")
+    if spec.mode == PRE_COPY and POST_COPY_BEGAN in life.steps:
+        found.append(f"{which}: by {PRE_COPY}, and QEMU went on by {POST_COPY}")
     return found + _stood_and_forwarded(which, life)
 
 
@@ -258,8 +262,8 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             found.append(f"{spec.noun} {number} was not removed")
         if spec.workload in OUTAGES:
             found += _unclear_outage(f"{spec.noun} {number}", life)
-        if spec.workload == MIGRATIONS and not {GUEST_STOPPED, GUEST_RESUMED} <= set(life.steps):
-            found.append(f"{spec.noun} {number}: it is not told when the guest stopped and ran again")
+        if spec.workload == MIGRATIONS:
+            found += _unclear_move(spec, f"{spec.noun} {number}", life)
         found += _unclear_load(f"{spec.noun} {number}", life)
         if spec.counts_failures:
             continue  # whether it came to forward is the answer, and no time
@@ -288,6 +292,16 @@ def _unclear_exchange(spec: ActsSpec, which: str, life: Life) -> list[str]:
         found.append(f"{which}: its program never wanted more than its new limit")
     if life.outage_ns is None:
         found.append(f"{which}: {life.lost_frames} frames were lost, and it was not seen until when")
+    return found
+
+
+def _unclear_move(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say what is not told of a move: when its guest stood, and post-copy where it was asked for."""
+    found = []
+    if not {GUEST_STOPPED, GUEST_RESUMED} <= set(life.steps):
+        found.append(f"{which}: it is not told when the guest stopped and ran again")
+    if spec.mode == POST_COPY and POST_COPY_BEGAN not in life.steps:
+        found.append(f"{which}: QEMU does not tell that it went on by {POST_COPY}")
     return found
 
 

@@ -24,6 +24,7 @@ RESIZES = (GUEST_RESIZES, POD_RESIZES, SERVER_RESIZES, REPLICAS)
 FITTING = "pods_fit"  # whose lives go on until the last was asked for
 BEFORE_LOSS, STOPPED, AGAIN = "last_before_loss", "frames_stopped", "frames_again"  # steps of a drain
 PRE_COPY, POST_COPY = "pre-copy", "post-copy"  # modes of a move
+POST_COPY_BEGAN = "post_copy_began"  # a step of a move: QEMU goes on by post-copy, by its event
 ATOMIC, FLUSH_FIRST = "atomic", "flush-first"  # modes of an exchange
 TABLE_FLUSHED, TABLE_LOADING, TABLE_LOADED = "table_flushed", "table_loading", "table_loaded"  # its steps
 MEMORY, CPUS = "memory", "cpus"  # modes of a resize: of what

@@ -29,7 +29,14 @@ from bmwg.methodology.kinds.acts.kind import (
     since_removal,
     steps_of,
 )
-from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
+from bmwg.methodology.kinds.acts.records import (
+    BEFORE_LOSS,
+    POST_COPY_BEGAN,
+    STOPPED,
+    ActsResult,
+    ActsSpec,
+    Life,
+)
 from bmwg.methodology.records import NOTHING, OutcomeType
 from bmwg.reports.kinds.acts import exchanges, failures, moves
 from bmwg.reports.kinds.acts.medians import median
@@ -70,6 +77,7 @@ _STEPS = {
     "destination_ready": "QEMU waits for the guest at the other place",
     "copy_began": "QEMU is told to send the guest's memory",
     "guest_stopped": "the guest stops at its first place, by QEMU's event",
+    POST_COPY_BEGAN: "QEMU goes on by post-copy, by its event",
     "guest_resumed": "the guest runs at the other place, by QEMU's event",
     "guest_announced": "its ARP or RARP from there is heard at the tester's port",
     "move_completed": "QEMU has sent all of it",

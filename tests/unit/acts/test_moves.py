@@ -73,6 +73,15 @@ def there_and_back(outage_ms: int = 100, **changes) -> ActsResult:
     return ActsResult(lives=(replace(moved(outage_ms), **changes), second), wall_ns=10_000 * MS)
 
 
+def by_post_copy(result: ActsResult) -> ActsResult:
+    """The same where QEMU tells that it went on by post-copy."""
+    lives = (
+        replace(life, steps={**life.steps, "post_copy_began": life.steps["copy_began"]})
+        for life in result.lives
+    )
+    return replace(result, lives=tuple(lives))
+
+
 def at(**steps: int | None) -> dict:
     """Steps at another time (ms), or not there."""
     changed = {**moved().steps, **{name: ms and ms * MS for name, ms in steps.items()}}
@@ -147,7 +156,21 @@ def test_a_load_beside_is_one_that_was_asked_for_and_got_through_before(changes,
 
 
 def test_by_post_copy_pages_are_asked_for() -> None:
-    assert ACTS.assessed(asked(POST), there_and_back(**figures(asked_pages=3))).validity is Validity.VALID
+    found = by_post_copy(there_and_back(**figures(asked_pages=3)))
+    assert ACTS.assessed(asked(POST), found).validity is Validity.VALID
+
+
+@pytest.mark.parametrize(
+    ("planned", "goes_on", "validity", "said"),
+    [
+        (PRE, by_post_copy, Validity.INCONSISTENT, "by pre-copy, and QEMU went on by post-copy"),
+        (POST, replace, Validity.INCOMPLETE, "QEMU does not tell that it went on by post-copy"),
+    ],
+)
+def test_a_move_is_of_the_mode_that_qemu_tells(planned, goes_on, validity, said) -> None:
+    """A move may end before the switch that was asked for."""
+    found = ACTS.assessed(asked(planned), goes_on(there_and_back()))
+    assert (found.validity, said in found.reason) == (validity, True), found.reason
 
 
 def test_each_way_to_move_is_a_cell_of_its_own_that_a_run_s_files_name() -> None:

@@ -33,7 +33,7 @@ def test_requests_are_limits_and_whole_cpus():
 
 
 def test_pods_in_which_programs_run_share_the_cpus_of_their_node_without_a_limit():
-    """A tenth of a CPU is what a pod asks for whose program sleeps; as a limit it would be that of a stream."""
+    """A tenth of a CPU is asked for by a pod whose program sleeps; as a limit it would be a stream's."""
     sleeps = made(spec(endpoint=True))["spec"]["containers"][0]["resources"]
     assert sleeps["requests"] == sleeps["limits"] == {"cpu": "100m", "memory": str(256 << 20)}
     works = made(spec(endpoint=True, programs=True))["spec"]["containers"][0]["resources"]

@@ -16,7 +16,7 @@ from bmwg.methodology.mlrsearch.outcome import claim, is_conditional
 from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import OutcomeType, Quantity
-from bmwg.reports.compare.comparison import of_goal
+from bmwg.reports.compare.samples import of_goal
 from bmwg.reports.verify.tester_limits import envelope_respected
 
 STRESS = beside_neighbour.STRESS.metric

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from acts_run import acts_run
 from repeated_run import each_life, forged, times_first_answer
-from tests.unit.acts.test_moves import LOAD, figures, started, there_and_back
+from tests.unit.acts.test_moves import LOAD, by_post_copy, figures, started, there_and_back
 
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
@@ -26,11 +26,11 @@ def executions(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
     if planned.spec.beside == "half-load":
         told = {"told": LOAD} if planned.metric == "guest_start" else figures(**LOAD)
     for seq in range(5):
-        yield (
-            started(**told, removed_ns=3200 * MS + 10 * number + seq)
-            if planned.metric == "guest_start"
-            else there_and_back(100 * number + seq, **told)
-        )
+        if planned.metric == "guest_start":
+            yield started(**told, removed_ns=3200 * MS + 10 * number + seq)
+            continue
+        moved = there_and_back(100 * number + seq, **told)
+        yield by_post_copy(moved) if planned.spec.mode == "post-copy" else moved
 
 
 @pytest.fixture(scope="module")
