@@ -39,10 +39,19 @@ def of_processes(pids: Iterable[int]) -> int:
 def of_cgroups(folders: Iterable[Path]) -> int | None:
     """CPU time of all that ever ran in cgroups and below; None where none that counts it holds a process.
 
-    Time that a process used before it was put there is not in it.
+    Time that a process used before it was put there is not in it. A cgroup counts once, also where its
+    hierarchy is mounted at two places.
     """
-    told = [used for folder in folders if (used := _of_cgroup(folder)) is not None]
+    apart = {_inode(folder): folder for folder in folders}
+    told = [used for folder in apart.values() if (used := _of_cgroup(folder)) is not None]
     return sum(told) if told else None
+
+
+def _inode(folder: Path) -> tuple[int, int]:
+    with contextlib.suppress(OSError):  # it may go meanwhile
+        told = folder.stat()
+        return told.st_dev, told.st_ino
+    return 0, 0
 
 
 def _of_cgroup(folder: Path) -> int | None:

@@ -108,6 +108,19 @@ def test_a_cgroup_of_version_2_counts_in_microseconds(tmp_path: Path) -> None:
     assert cpu_time.of_cgroups([tmp_path]) == 51_234_000
 
 
+def test_a_cgroup_whose_hierarchy_is_mounted_twice_counts_once(tmp_path: Path) -> None:
+    """As cpu and cpuacct of version 1, which are one hierarchy, may be; two containers are two."""
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder, used in zip(folders, ("51234", "7"), strict=True):
+        folder.mkdir()
+        (folder / "cpuacct.usage").write_text(used)
+        (folder / "cgroup.procs").write_text("7\n")
+    again = tmp_path / "again"
+    again.symlink_to(folders[0])
+    assert cpu_time.of_cgroups([folders[0], again]) == 51_234
+    assert cpu_time.of_cgroups([*folders, again]) == 51_241
+
+
 def test_a_hierarchy_that_does_not_count_is_not_taken_for_one_that_does(tmp_path: Path) -> None:
     (tmp_path / "cpu.stat").write_text("nr_periods 10\nnr_throttled 9\n")  # of version 1
     (tmp_path / "cgroup.procs").write_text("7\n")
