@@ -101,21 +101,21 @@ def test_too_many_repeats_without_a_number_are_not_judged(
 
 
 @pytest.mark.parametrize(
-    ("numbers", "unstable", "lacks"),
+    ("first", "numbers", "unstable", "lacks"),
     [
-        (4, 0, ""),
-        (5, 1, ""),
-        (3, 0, "too few repeats (6 and 3;"),
-        (3, 1, "too few repeats (6 and 4, 1 of them"),
-        (0, 4, ""),
+        (SLOW, 4, 0, ""),
+        ([*SLOW, 99_500, 100_700], 5, 1, ""),
+        (SLOW, 3, 0, "too few repeats (4 and 3;"),
+        (SLOW, 3, 1, "too few repeats (4 and 4, 1 of them"),
+        (SLOW, 0, 4, ""),
     ],
 )
 def test_more_repeats_are_wanted_while_one_that_both_sides_have_cannot_be_judged(
-    tmp_path: Path, numbers: int, unstable: int, lacks: str
+    tmp_path: Path, first: list[int], numbers: int, unstable: int, lacks: str
 ) -> None:
     """More repeats are no help where a side has no number at all."""
     made = [
-        side("A", tmp_path, [*SLOW, 99_500, 100_700]),
+        side("A", tmp_path, first),
         with_unstable(tmp_path, "B", [*FAST, 110_500][:numbers], unstable),
     ]
     assert wanting(made).partition(": ")[2].startswith(lacks)
