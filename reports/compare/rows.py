@@ -127,8 +127,34 @@ def _row(first: str, draft: _Draft, tested: tuple[float, bool] | None) -> Row:
     )
 
 
+def wanting(sides: Sequence[Side]) -> str:
+    """Say which number more repeats would let be judged; empty where each that both sides have can be."""
+    told = {side.name: samples_of(side.runs) for side in sides}
+    first = sides[0].name
+    for metric, cell_id in told[first]:
+        for side in sides[1:]:
+            pair = {
+                one.name: sample_of(told[one.name].get((metric, cell_id)), one.runs)
+                for one in (sides[0], side)
+            }
+            if all(sample.numbers for sample in pair.values()) and (why := _too_few(first, side.name, pair)):
+                return f"{cell_id}: {why}"
+    return ""
+
+
 def _why_not(first: str, second: str, pair: Mapping[str, Sample]) -> str:
     """Return why no test is made; empty when there is one."""
+    if why := _too_few(first, second, pair):
+        return why
+    if apart := at_other_loads(*(pair[name].loads_fps for name in (first, second))):
+        return f"taken at different loads ({apart})"
+    if any(number <= 0 for sample in pair.values() for number in sample.numbers):
+        return "a number that is not above 0"
+    return ""
+
+
+def _too_few(first: str, second: str, pair: Mapping[str, Sample]) -> str:
+    """Return which repeats a test lacks; empty where there are enough with a number."""
     for name, sample in pair.items():
         repeats = len(sample.others) + len(sample.numbers)
         if len(sample.others) > MOST_LACKING * repeats:
@@ -143,10 +169,6 @@ def _why_not(first: str, second: str, pair: Mapping[str, Sample]) -> str:
             f"too few repeats ({counts[0]} and {counts[1]}{without}; "
             f"{least} and {least} are the least of equal numbers)"
         )
-    if apart := at_other_loads(*(pair[name].loads_fps for name in (first, second))):
-        return f"taken at different loads ({apart})"
-    if any(number <= 0 for sample in pair.values() for number in sample.numbers):
-        return "a number that is not above 0"
     return ""
 
 

@@ -1,7 +1,9 @@
 """`bmwg run --repeat N`: a series of runs of the same plan, each a process and a run of its own.
 
 With `--against` the runs of two testbeds take turns, and each round begins with the other one: a machine that
-changes slowly does so for both. Ids: RUN-07 options that make no series.
+changes slowly does so for both. With `--at-most` the series goes on while too few runs have a number. It asks
+which answers have one and not what they are, so that it does not choose among them. Ids: RUN-07 options that
+make no series.
 """
 
 from __future__ import annotations
@@ -15,9 +17,13 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from string import ascii_uppercase
 
 from bmwg.cli import exits, selection
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.errors import ConfigError, ToolkitError
+from bmwg.reports.compare.options import by_option
+from bmwg.reports.compare.rows import wanting
+from bmwg.reports.compare.sides import read_side
 
 _MOST = 100  # choice: a slip of the finger is no series of years
 _REFUSED = ConfigError.exit_code
@@ -40,7 +46,13 @@ def series(chosen: argparse.Namespace) -> int:
     made: list[list[str]] = [[] for _ in sides]
     whole = chosen.repeat * len(sides)
     worst, count = 0, 0
-    for turn in range(chosen.repeat):
+    for turn in range(chosen.at_most or chosen.repeat):
+        if turn >= chosen.repeat:
+            lack = _wanting(made, chosen)
+            if not lack:
+                break
+            whole += len(sides)
+            print(f"one more round, {turn + 1} of at most {chosen.at_most}: {lack}", flush=True)
         for side in turns(len(sides), turn):
             count += 1
             run_id = new_id()
@@ -81,11 +93,24 @@ def command(chosen: argparse.Namespace, testbed: Path | None) -> list[str]:
 
 def _check(chosen: argparse.Namespace) -> None:
     if chosen.repeat is None:
+        option = "--against" if chosen.against else "--at-most"
         raise ConfigError(
-            "RUN-07", "--against", expected="--repeat N beside it", found="none", hint="add --repeat 5"
+            "RUN-07", option, expected="--repeat N beside it", found="none", hint="add --repeat 5"
         )
     if not 1 <= chosen.repeat <= _MOST:
         raise ConfigError("RUN-07", "--repeat", expected=f"1 to {_MOST} runs", found=str(chosen.repeat))
+    if chosen.at_most is not None and not chosen.repeat <= chosen.at_most <= _MOST:
+        raise ConfigError(
+            "RUN-07", "--at-most", expected=f"{chosen.repeat} to {_MOST} runs", found=str(chosen.at_most)
+        )
+    if chosen.at_most is not None and not chosen.against and len(_options(chosen)) < 2:
+        raise ConfigError(
+            "RUN-07",
+            "--at-most",
+            expected="two sides: --against, or --network twice",
+            found="one",
+            hint="a single side has nothing to be compared with",
+        )
     if chosen.json:
         raise ConfigError(
             "RUN-07",
@@ -116,11 +141,26 @@ def _run(command: Sequence[str]) -> int:
             told = True
 
 
+def _options(chosen: argparse.Namespace) -> list[str]:
+    return list(dict.fromkeys(chosen.network))
+
+
+def _wanting(made: Sequence[Sequence[str]], chosen: argparse.Namespace) -> str:
+    """Say what these runs lack to be compared; empty where it is nothing."""
+    results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
+    places = [",".join(str(results / run_id) for run_id in ids) for ids in made]
+    try:
+        sides = [read_side(name, place) for name, place in zip(ascii_uppercase, places, strict=False)]
+        return wanting(sides if len(sides) > 1 else by_option(sides, _options(chosen)))
+    except ToolkitError as error:  # a run that broke does not end the series
+        return error.what
+
+
 def _next(made: Sequence[Sequence[str]], chosen: argparse.Namespace) -> str:
     where = "sudo " if "SUDO_UID" in os.environ else ""  # what root ran, only root reads
     where += f"BMWG_RESULTS={chosen.results} " if chosen.results else ""
     sides = [",".join(one) for one in made]
-    options = list(dict.fromkeys(chosen.network)) if len(sides) == 1 else []
+    options = _options(chosen) if len(sides) == 1 else []
     if len(sides) > 1 or len(options) > 1:
         named = [word for option in options for word in ("--network", option)]
         return f"hold them against each other by: {where}bmwg compare {' '.join([*sides, *named])}"

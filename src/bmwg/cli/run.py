@@ -46,6 +46,12 @@ def add_parser(verbs: Any) -> None:
         "--repeat", type=int, metavar="N", help="N runs of the same plan, so that `compare` has N a side"
     )
     parser.add_argument(
+        "--at-most",
+        type=int,
+        metavar="M",
+        help="with --repeat: go on to M runs a side while too few have numbers for `compare` to judge",
+    )
+    parser.add_argument(
         "--against",
         type=Path,
         metavar="TESTBED",
@@ -64,7 +70,7 @@ def handle(chosen: argparse.Namespace) -> int:
 
     What can be known to be wrong is refused before Robot starts, with one message and nothing made.
     """
-    if chosen.repeat is not None or chosen.against is not None:
+    if (chosen.repeat, chosen.against, chosen.at_most) != (None, None, None):
         return repeat.series(chosen)
     run_id = chosen.run_id or repeat.new_id()
     results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")

@@ -69,9 +69,29 @@ def test_a_series_of_two_options_says_how_to_hold_them_against_each_other(tmp_pa
     assert "throughput bridge" in out
 
 
+def test_a_series_goes_on_while_too_few_runs_can_be_judged_and_no_further(tmp_path):
+    narrow = ["--network", "bridge", "--network", "ptp", "--path", "pvp", "--frame-size", "64"]
+    suite = str(ROOT / "testcases" / "containerized")
+    process = bmwg(
+        "run", suite, *narrow, "--testbed", SIMULATED, "--repeat", "2", "--at-most", "6", at=tmp_path
+    )
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, out
+    assert len(list((tmp_path / "results").glob("*/run.json"))) == 4  # the least of equal numbers
+    assert "one more round, 3 of at most 6: pvp" in out
+    assert "run 4 of 4: " in out
+
+
 @pytest.mark.parametrize(
     "given",
-    [["--repeat", "0"], ["--against", SIMULATED], ["--repeat", "2", "--challenge", SIMULATED]],
+    [
+        ["--repeat", "0"],
+        ["--against", SIMULATED],
+        ["--at-most", "3"],
+        ["--repeat", "4", "--at-most", "3", "--against", SIMULATED],
+        ["--repeat", "2", "--at-most", "3"],
+        ["--repeat", "2", "--challenge", SIMULATED],
+    ],
 )
 def test_options_that_make_no_series_are_refused_by_name(capsys, given):
     assert main(["run", *ONE, *given]) == 2

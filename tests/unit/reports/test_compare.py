@@ -20,7 +20,7 @@ from bmwg.reports.compare import Side, compare, comparison_page, read_side
 from bmwg.reports.compare.comparison import _check_under_test
 from bmwg.reports.compare.frames_column import FRAMES_COLUMN
 from bmwg.reports.compare.page import sample_text
-from bmwg.reports.compare.rows import _row
+from bmwg.reports.compare.rows import _row, wanting
 from bmwg.reports.compare.samples import Sample
 from bmwg.reports.compare.screen import COLUMNS, _fitted, comparison_screen
 from bmwg.reports.compare.statistics import ALPHA, difference_p
@@ -98,6 +98,28 @@ def test_too_many_repeats_without_a_number_are_not_judged(
 ) -> None:
     made = compare([side("A", tmp_path, SLOW), with_unstable(tmp_path, "B", FAST[:numbers], unstable)])
     assert throughput_row(made).verdict == f"not compared: {verdict}"
+
+
+@pytest.mark.parametrize(
+    ("first", "numbers", "unstable", "lacks"),
+    [
+        (SLOW, 4, 0, ""),
+        ([*SLOW, 99_500, 100_700], 5, 1, ""),
+        (SLOW[:3], 3, 0, "too few repeats (3 and 3;"),
+        (SLOW, 3, 1, "too few repeats (4 and 4, 1 of them"),
+        (SLOW, 0, 4, ""),
+    ],
+)
+def test_more_repeats_are_wanted_while_one_that_both_sides_have_cannot_be_judged(
+    tmp_path: Path, first: list[int], numbers: int, unstable: int, lacks: str
+) -> None:
+    """More repeats are no help where a side has no number at all."""
+    made = [
+        side("A", tmp_path, first),
+        with_unstable(tmp_path, "B", [*FAST, 110_500][:numbers], unstable),
+    ]
+    assert wanting(made).partition(": ")[2].startswith(lacks)
+    assert bool(wanting(made)) is bool(lacks)
 
 
 def test_latencies_at_different_loads_are_not_compared(tmp_path: Path) -> None:
