@@ -31,6 +31,9 @@ from bmwg.methodology.simulated_devices.unruly import Bistable, Hysteretic
 from bmwg.methodology.trial.traffic import Traffic
 
 
+FELL = closing.Ended(refused="95000 frames/s lost frames", fell=95_000)
+
+
 @pytest.mark.parametrize("stalls_per_s", [0, 2, 4])
 def test_a_steady_device_keeps_its_number_whatever_stalls(stalls_per_s):
     host = ModelHost(stalls_per_s=stalls_per_s, stall_ns=2_000_000)
@@ -244,10 +247,25 @@ def test_what_a_check_below_the_answer_lost_moves_the_lower_end_further():
 
 
 def test_a_device_that_only_has_to_rest_depends_on_the_loads_before():
-    fell = closing.Ended(refused="95000 frames/s lost frames", fell=95_000)
-    bench = ModelBench(device=HardLimit(limit_fps=96_000), seed=3)
-    found = stepwise.run(closing.lower_end(share_of(), fell), bench.measure).found
+    """It holds after half of the load, and falls again where it is overloaded before."""
+    bench = ModelBench(device=Hysteretic(limit_fps=102_000), seed=3)
+    found = stepwise.run(closing.lower_end(share_of(), FELL), bench.measure).found
+    assert "95000 frames/s held after 50000 frames/s" in found.refused
     assert "depends on the loads before" in found.refused
+
+
+def test_a_load_that_holds_after_an_overload_too_is_a_machine_that_became_better():
+    bench = ModelBench(device=HardLimit(limit_fps=96_000), seed=3)
+    found = stepwise.run(closing.lower_end(share_of(), FELL), bench.measure).found
+    assert found.refused == ""
+    assert found.lower < FELL.fell  # where it fell it may fall again
+
+
+def test_a_load_far_above_that_holds_after_an_overload_too_moves_the_upper_end():
+    found = after(HardLimit(limit_fps=150_000), above_fps=110_000)
+    assert found.refused == ""
+    assert found.upper >= 150_000
+    assert "depends on the loads before" in after(HardLimit(limit_fps=150_000), above_fps=110_000, step=0).refused
 
 
 @dataclass(kw_only=True)
