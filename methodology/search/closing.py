@@ -221,17 +221,17 @@ def _lower_end(closing: Closing, load: int, refused: str = "") -> Procedure[tupl
 def _rested(closing: Closing, load: int) -> Procedure[str]:
     """Try a load that should not hold, each time after half of what was found; say that it holds then.
 
-    Such a device has no one rate: what it carries depends on the loads before. Where the ends of an answer may
-    move, the load is then tried as often after one that overloads the device: what holds there too does not
-    depend on them, and the machine has become better meanwhile (docs/adr/0633).
+    Such a device has no one rate: what it carries depends on the loads before. Where the ends of an answer
+    may move, the load is then tried as often after one that overloads the device: what holds there too does
+    not depend on them, and the machine has become better meanwhile (docs/adr/0633).
     """
     held = yield from _held_after(closing, closing.half, load)
     if len(held) <= RESTED_TRIALS // 2:
         return ""
     over = min(closing.max_load, math.ceil(APART * load))
-    if closing.step and over > load:
-        if len((yield from _held_after(closing, over, load))) > RESTED_TRIALS // 2:
-            return ""
+    asks = closing.step and over > load
+    if asks and len((yield from _held_after(closing, over, load))) > RESTED_TRIALS // 2:
+        return ""
     unit = closing.offer.unit
     return (
         f"{load} {unit} held after {closing.half} {unit} ({named(held)}): what the device carries depends on"
@@ -240,7 +240,7 @@ def _rested(closing: Closing, load: int) -> Procedure[str]:
 
 
 def _held_after(closing: Closing, before: int, load: int) -> Procedure[list[int]]:
-    """Try a load some times, each time after another one; return the numbers of the trials that kept the goal."""
+    """Try a load some times, each time after another one; return which of its trials kept the goal."""
     held = []
     for _ in range(RESTED_TRIALS):
         yield from _valid(closing, before, in_turn=True)

@@ -30,7 +30,6 @@ from bmwg.methodology.simulated_devices.device import HardLimit, Passed, WarmCac
 from bmwg.methodology.simulated_devices.unruly import Bistable, Hysteretic
 from bmwg.methodology.trial.traffic import Traffic
 
-
 FELL = closing.Ended(refused="95000 frames/s lost frames", fell=95_000)
 
 
@@ -262,10 +261,11 @@ def test_a_load_that_holds_after_an_overload_too_is_a_machine_that_became_better
 
 
 def test_a_load_far_above_that_holds_after_an_overload_too_moves_the_upper_end():
-    found = after(HardLimit(limit_fps=150_000), above_fps=110_000)
+    device = HardLimit(limit_fps=150_000)
+    found = after(device, above_fps=110_000)
     assert found.refused == ""
     assert found.upper >= 150_000
-    assert "depends on the loads before" in after(HardLimit(limit_fps=150_000), above_fps=110_000, step=0).refused
+    assert "depends on the loads before" in after(device, above_fps=110_000, step=0.0).refused
 
 
 @dataclass(kw_only=True)
