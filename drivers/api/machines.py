@@ -84,6 +84,33 @@ class TimedMachine(Machine, Protocol):
     def start_steps_ns(self) -> Mapping[str, int]: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSize:
+    """What a machine has: the number of its CPUs, and its memory in octets."""
+
+    cpus: int
+    memory_octets: int
+
+
+@runtime_checkable
+class ResizableMachine(Machine, Protocol):
+    """A machine that its provider stops and starts anew with another size.
+
+    `ask_size` returns the steps of the request (monotonic clock, ns) once the provider has begun, and raises where
+    that refuses: the machine then runs as it was. Asked for the size before it takes the change back. `size` is the
+    one in force as the provider says, None amid a change. `keep_size` ends a change: it can no longer be taken back.
+    `console` is what the machine has written since it booted. `host_interfaces` are the other ends of its test
+    interfaces, on the node that it runs on.
+    """
+
+    @property
+    def host_interfaces(self) -> tuple[str, ...]: ...
+    def ask_size(self, size: MachineSize, *, within_s: float) -> Mapping[str, int]: ...
+    def size(self) -> MachineSize | None: ...
+    def keep_size(self, *, within_s: float) -> None: ...
+    def console(self) -> list[str]: ...
+
+
 class MachineProvider(Protocol):
     """What makes machines, found by `vms.driver` of the testbed file among `bmwg.drivers.provider`.
 

@@ -24,7 +24,13 @@ from types import TracebackType
 from typing import Any, ClassVar
 
 from bmwg.drivers.api.instance import Place, Sample
-from bmwg.drivers.api.machines import LinkedMachineProvider, Machine, MachineEndpoint, MachineIntent
+from bmwg.drivers.api.machines import (
+    LinkedMachineProvider,
+    Machine,
+    MachineEndpoint,
+    MachineIntent,
+    MachineSize,
+)
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node
 from bmwg.drivers.machines import qemu
 from bmwg.drivers.nodes import links
@@ -65,7 +71,7 @@ class OpenStackProvider:
         self._users: Counter[str] = Counter()  # of the networks on NICs: machines, and who has them laid
         self._sharing = threading.RLock()
         self._guard: Any = None
-        self._flavor: Any = None
+        self._flavors: dict[MachineSize, Any] = {}
         self._key = Path()
         self.services: dict[str, str] = {}
         self._described: dict[str, JsonValue] = {}
@@ -182,7 +188,8 @@ class OpenStackProvider:
         workshop = self.workshop
         zone = self._zone_of(intent)
         with self._sharing:  # what several machines share is made once, also when they are made at once
-            flavor = self._flavor_of(intent)
+            flavor = self.flavor(_given(intent))
+            require_fit(flavor, memory_octets=256 << 20, disk_octets=1 << 29)
             networks = [self._segment_of(nic) for nic in intent.links]
             if intent.network:
                 networks.append(self._network_of(intent))
@@ -252,14 +259,15 @@ class OpenStackProvider:
             )
         return f"nova:{self._cloud.hosts[host]}" if host else None
 
-    def _flavor_of(self, intent: MachineIntent) -> Any:
-        if self._flavor is None:
-            cpus, octets = _given(intent)
-            self._flavor = self.workshop.flavor(
-                "server", cpus=cpus, memory_octets=octets, disk_octets=1 << 30
-            )
-            require_fit(self._flavor, memory_octets=256 << 20, disk_octets=1 << 29)
-        return self._flavor
+    def flavor(self, size: MachineSize) -> Any:
+        """Return the flavor of that size, which is made when it is first wanted."""
+        with self._sharing:
+            if size not in self._flavors:
+                name = f"server-{size.cpus}-{size.memory_octets >> 20}"
+                self._flavors[size] = self.workshop.flavor(
+                    name, cpus=size.cpus, memory_octets=size.memory_octets, disk_octets=1 << 30
+                )
+            return self._flavors[size]
 
     def _network_of(self, intent: MachineIntent) -> Any:
         if intent.network not in self._networks:
@@ -286,6 +294,7 @@ class OpenStackProvider:
                 self._files.disk,  # type: ignore[union-attr]
                 "qcow2",
                 hw_vif_model=_VIF[nic_model],
+                os_shutdown_timeout="0",  # it does not obey its power button: Nova would wait a minute for that
                 **self._parts,
             )
         return self._images[nic_model]
@@ -302,6 +311,12 @@ class OpenStackProvider:
         with contextlib.suppress(ToolkitError):
             return str(self._cloud.node.call(cloud_node.accelerator, server_id=server_id))
         return ""
+
+    def console(self, server_id: str) -> list[str]:
+        """What a server has written since it booted; the compute host is this machine."""
+        assert self._cloud is not None
+        found: list[str] = self._cloud.node.call(cloud_node.console, server_id=server_id)
+        return found
 
     def remove(self, server_id: str, ports: tuple[ServerPort, ...], nics: tuple[str, ...] = ()) -> None:
         """Delete a server, the ports that were made for it, and the networks on its links."""
@@ -369,10 +384,12 @@ class OpenStackProvider:
         return {**disk, "cloud": {"name": "embedded", "services": self.services, **hosts, **self._described}}
 
 
-def _given(intent: MachineIntent) -> tuple[int, int]:
+def _given(intent: MachineIntent) -> MachineSize:
     """Return no more CPUs and memory than this machine has: the compute host is this machine."""
     half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    return min(intent.cpus, os.cpu_count() or 1), min(intent.memory_octets, half)
+    return MachineSize(
+        cpus=min(intent.cpus, os.cpu_count() or 1), memory_octets=min(intent.memory_octets, half)
+    )
 
 
 def _encoded(text: str) -> str:

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 from bmwg.drivers.api.calls import Calls
 from bmwg.drivers.api.instance import Sample
-from bmwg.drivers.api.machines import MachineEndpoint
+from bmwg.drivers.api.machines import MachineEndpoint, MachineSize, ResizableMachine
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.nodes.ssh import SshNode
+from bmwg.drivers.openstack.server_sizes import ServerSizes
 from bmwg.drivers.openstack.servers import Server, ServerPort, Workshop
 from bmwg.methodology.errors import DriverError, ToolkitError
 
@@ -35,6 +36,14 @@ class Servers(Protocol):
 
     def accelerator(self, server_id: str) -> str:
         """Whether the server is translated or run by the CPU."""
+        ...
+
+    def console(self, server_id: str) -> list[str]:
+        """What the server has written since it booted."""
+        ...
+
+    def flavor(self, size: MachineSize) -> Any:
+        """The flavor of that size."""
         ...
 
     def remove(self, server_id: str, ports: tuple[ServerPort, ...], nics: tuple[str, ...] = ()) -> None:
@@ -80,6 +89,42 @@ class NovaMachine(Calls):
         """When it came to each step of its start, as Nova was asked every half second."""
         return self._server.steps_ns
 
+    @property
+    def _sizes(self) -> ServerSizes:
+        return ServerSizes(self._provider.workshop, self._server.server_id, self.name)
+
+    @property
+    def host_interfaces(self) -> tuple[str, ...]:
+        """The other ends of its test interfaces on its compute host, as Nova and Neutron name them."""
+        return tuple(f"tap{port.port_id[:11]}" for port in self._server.ports[1:])
+
+    def ask_size(self, size: MachineSize, *, within_s: float) -> Mapping[str, int]:
+        """Have Nova stop it and start it with this size, or take such a change back.
+
+        Raises CLOUD-14, CLOUD-17 to CLOUD-19, CLOUD-23.
+        """
+        if self._sizes.size() == size:
+            return {}
+        flavor, steps = self._provider.flavor(size), {}
+        if self._sizes.unconfirmed:
+            self._sizes.give_back(within_s)
+        else:
+            steps["server_accepted"] = self._sizes.ask(flavor, within_s)
+        self._flavor = flavor
+        return steps
+
+    def size(self) -> MachineSize | None:
+        """The size that Nova has of it; None amid a change."""
+        return self._sizes.size()
+
+    def keep_size(self, *, within_s: float) -> None:
+        """Confirm its change of size. Raises CLOUD-17, CLOUD-18."""
+        self._sizes.keep(within_s)
+
+    def console(self) -> list[str]:
+        """What it has written since it booted."""
+        return self._provider.console(self._server.server_id)
+
     def sample(self) -> Sample:
         """What QEMU uses on the compute host: the guest's own work and its emulation together."""
         return self._provider.sample(self._server.server_id)
@@ -124,3 +169,6 @@ class NovaMachine(Calls):
                 {"network": port.network, "port_security": port.guarded} for port in self._server.ports
             ],
         }
+
+
+_: type[ResizableMachine] = NovaMachine

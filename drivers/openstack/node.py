@@ -22,6 +22,7 @@ from typing import Any
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.machines import qemu_machine
 from bmwg.drivers.nodes import process
+from bmwg.drivers.openstack import settings
 from bmwg.methodology.errors import DriverError, TestbedError
 
 _INSIDE = "bmwg.drivers.openstack.inside"
@@ -126,6 +127,19 @@ def accelerator(*, server_id: str) -> str:
     _, words = _process_of(server_id)
     told = next((one for name, one in pairwise(words) if name == b"-accel"), b"")
     return told.partition(b",")[0].decode()
+
+
+def console(*, server_id: str) -> list[str]:
+    """Node function: the lines that a server has written since its QEMU was started on this node.
+
+    It is Nova's file of them: its API adds to it what it reads of the console besides, a second time.
+    """
+    pid, _ = _process_of(server_id)
+    path = Path(f"/proc/{pid}/root{settings.STATE}/instances/{server_id}/console.log")
+    try:
+        return path.read_text(errors="replace").splitlines()
+    except OSError as error:
+        raise _gone(server_id) from error
 
 
 def _process_of(server_id: str) -> tuple[int, list[bytes]]:

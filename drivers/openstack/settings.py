@@ -21,6 +21,7 @@ ENDPOINTS = {  # service: type, name, URL
 AUTH_URL = f"http://{SERVICE_ADDRESS}:5000/v3"
 REGION = "RegionOne"
 HOST = "cloud"  # the name of the compute host beside the services, whatever the node's is
+STATE = "/var/lib/nova"  # of Nova, within its root: instances are below
 _USER = "bmwg"  # of the data base and of the message queue
 _SLOW_S = 300  # choice: what one service waits for another on a host that others use too
 _SOCKET = "/run/mysqld/mysqld.sock"
@@ -90,7 +91,7 @@ def files(
     nova: dict[str, Mapping[str, object]] = {
         "DEFAULT": {
             "my_ip": address,
-            "state_path": "/var/lib/nova",
+            "state_path": STATE,
             "periodic_fuzzy_delay": 0,  # else up to 60 s until the compute host is found
             "use_stderr": "true",
             "transport_url": queue,
@@ -100,6 +101,7 @@ def files(
             "compute_driver": "libvirt.LibvirtDriver",
             "reserved_host_memory_mb": 0,
             "reserved_host_disk_mb": 0,
+            "allow_resize_to_same_host": "true",
             "initial_cpu_allocation_ratio": 16.0,
             "vif_plugging_timeout": _SLOW_S,
             "rpc_response_timeout": _SLOW_S,

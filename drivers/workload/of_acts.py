@@ -25,10 +25,14 @@ from bmwg.methodology.records import Cell
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """Where pods are made and removed: an open testbed, and the cell of frames whose path they are."""
+    """Where pods are made and removed: an open testbed, and the cell of frames whose path they are.
+
+    `mode` is that of the acts which are asked for there; empty of those without one.
+    """
 
     bed: Bed
     cell: Cell
+    mode: str = ""
 
     @property
     def ports(self) -> tuple[TesterPort, TesterPort]:

@@ -25,6 +25,8 @@ from bmwg.drivers.workload.offered_frames import OfferedFrames
 from bmwg.methodology.kinds.acts.experiments import SERVER_PATH
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
+HAS = "bmwg-server: has"  # what a server says on its console before its CPUs and memory
+
 
 class ServerLives(OfActs):
     """Makes servers between the tester's ports and deletes them, with frames on their way all the time."""
@@ -68,10 +70,19 @@ def _frames(ground: Ground, spec: ActsSpec, at: int) -> OfferedFrames:
     )
 
 
-def _script(sides: Sequence[Side], at: int) -> str:
+_TELLS_SIZE = (
+    "cpus=$(grep -c ^processor /proc/cpuinfo)",
+    "blocks=$(ls -d /sys/devices/system/memory/memory[0-9]* | grep -c .)",
+    "octets=$((0x$(cat /sys/devices/system/memory/block_size_bytes) * blocks))",
+    f'echo "{HAS} $cpus CPUs and $octets octets"',
+)
+
+
+def router_script(sides: Sequence[Side], at: int, *, tells_size: bool = False) -> str:
     """What makes the server a router when it boots: addresses, the tester's as fixed neighbours, forwarding.
 
-    Its first interface is the management network's.
+    Its first interface is the management network's. With `tells_size` it then says on its console what CPUs and
+    memory its kernel has found: memory in whole blocks of the kernel's.
     """
     lines = ["#!/bin/sh"]
     for number, side in enumerate(sides, start=1):
@@ -81,8 +92,8 @@ def _script(sides: Sequence[Side], at: int) -> str:
             f"ip neigh replace {far} lladdr {side.tester_mac} dev eth{number} nud permanent",
             f"echo 0 > /proc/sys/net/ipv4/conf/eth{number}/rp_filter",
         ]
-    return "\n".join([*lines, "echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter",
-                      "echo 1 > /proc/sys/net/ipv4/ip_forward", ""])  # fmt: skip
+    lines += ["echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter", "echo 1 > /proc/sys/net/ipv4/ip_forward"]
+    return "\n".join([*lines, *(_TELLS_SIZE if tells_size else ()), ""])
 
 
 class _Group:
@@ -137,7 +148,7 @@ class _Group:
             nic_model=NicModel.VIRTIO.value,
             network="",
             links=tuple(side.nic for side in self._sides),
-            script=_script(self._sides, at),
+            script=router_script(self._sides, at),
         )
         self._asked_ns[at] = self._offered[at].begin()
         machine = bed.machines.made(intent)

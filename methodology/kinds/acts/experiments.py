@@ -164,6 +164,7 @@ RESIZE = Experiment(
     hosting=VM,
     answer=Answer.RESIZES,
 )
+RESIZE_SERVER = replace(RESIZE, test_id="LC-RESIZE-3", metric="server_resize", path=SERVER_PATH)
 RESIZE_POD = replace(RESIZE, test_id="LC-RESIZE-2", metric="pod_resize", path=PATH, hosting=POD)
 REPLICATE = replace(
     RESIZE_POD,

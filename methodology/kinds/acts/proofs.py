@@ -23,6 +23,7 @@ from bmwg.methodology.kinds.acts.records import (
     PRE_COPY,
     REPLICAS,
     RESIZES,
+    SERVER_RESIZES,
     STOPPED,
     TABLE_FLUSHED,
     TABLE_LOADED,
@@ -166,6 +167,8 @@ def _impossible_resize(spec: ActsSpec, which: str, life: Life) -> list[str]:
     asked, actual = (told.get(f"{name}_{spec.size_unit}") for name in ("asked", "actual"))
     if actual != asked:
         found.append(f"{which}: {actual} {spec.size_unit}, asked for {asked}")
+    if (counted := told.get(f"guest_{spec.size_unit}", actual)) != actual:
+        found.append(f"{which}: {actual} {spec.size_unit}, its guest counts {counted}")
     if life.first_frame_ns is not None and not told.get("forwarded_frames", 0):
         found.append(f"{which}: a frame came, and what was resized forwarded none with its new size")
     if told.get("used_octets", 0) > (actual or 0):
@@ -304,6 +307,7 @@ def _unclear_load(which: str, life: Life) -> list[str]:
 def _of_resizes(spec: ActsSpec) -> tuple[str, ...]:
     sizes = (f"{name}_{spec.size_unit}" for name in ("had", "asked", "actual"))
     more = {(POD_RESIZES, CPUS): _SPUN, (POD_RESIZES, MEMORY): ("used_octets",)}
+    more |= {(SERVER_RESIZES, mode): (f"guest_{spec.size_unit}",) for mode in (MEMORY, CPUS)}
     more |= {(REPLICAS, ""): ("window_came_frames",)}
     return (*sizes, "forwarded_frames", *more.get((spec.workload, spec.mode), ()))
 

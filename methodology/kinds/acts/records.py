@@ -18,8 +18,9 @@ OUTAGES = (DRAINS, MIGRATIONS)  # whose lives are times without frames
 FILTERS, FLOWS = "filter_exchanges", "flow_exchanges"  # whose lives are exchanges of a configuration
 EXCHANGES = (FILTERS, FLOWS)
 GUEST_RESIZES, POD_RESIZES = "guest_resizes", "pod_resizes"  # whose lives are changes of a size
+SERVER_RESIZES = "server_resizes"  # the same of a server, which is stopped and started for it
 REPLICAS = "replicas"  # whose lives are changes of how many there are of a function
-RESIZES = (GUEST_RESIZES, POD_RESIZES, REPLICAS)
+RESIZES = (GUEST_RESIZES, POD_RESIZES, SERVER_RESIZES, REPLICAS)
 FITTING = "pods_fit"  # whose lives go on until the last was asked for
 BEFORE_LOSS, STOPPED, AGAIN = "last_before_loss", "frames_stopped", "frames_again"  # steps of a drain
 PRE_COPY, POST_COPY = "pre-copy", "post-copy"  # modes of a move
@@ -27,12 +28,15 @@ ATOMIC, FLUSH_FIRST = "atomic", "flush-first"  # modes of an exchange
 TABLE_FLUSHED, TABLE_LOADING, TABLE_LOADED = "table_flushed", "table_loading", "table_loaded"  # its steps
 MEMORY, CPUS = "memory", "cpus"  # modes of a resize: of what
 SIZE_ASKED, SIZE_REACHED = "size_asked", "size_reached"  # its steps
+SIZE_KEPT = "size_kept"  # the same, of a server
 SHARES_SETTLED = "shares_settled"  # when the last flow came by the replica that has it in the end
 _SIZE_UNITS = {  # of a pod's CPUs it is their time in each period of 100 ms
     (GUEST_RESIZES, MEMORY): "octets",
     (GUEST_RESIZES, CPUS): "cpus",
     (POD_RESIZES, MEMORY): "octets",
     (POD_RESIZES, CPUS): "quota_us",
+    (SERVER_RESIZES, MEMORY): "octets",
+    (SERVER_RESIZES, CPUS): "cpus",
     (REPLICAS, ""): "replicas",
 }
 HALF_LOAD, MEMORY_WRITES = "half-load", "memory-writes"  # beside a move
@@ -88,6 +92,7 @@ class ActsSpec:
             FLOWS: "exchange",
             GUEST_RESIZES: "resize",
             POD_RESIZES: "resize",
+            SERVER_RESIZES: "resize",
             REPLICAS: "resize",
         }.get(self.workload, "pod")
 

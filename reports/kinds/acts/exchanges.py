@@ -25,12 +25,14 @@ HOW = (
     "goes on beside, its frames are in those counts."
 )
 HOW_RESIZED = (
-    "What routes is given another size while it runs, and the one that it had. A guest hands memory to its "
+    "What routes is given another size, and the one that it had. A guest hands memory to its "
     "host by the balloon of virtio, or has a second CPU plugged in and out: QEMU and the guest itself say "
     "how many it has. A pod's limit of CPU time or memory is changed by its runtime, and read back from its "
     "cgroup. Replicas are pods over which a node spreads 64 flows by a route with several next hops: one "
     "more is made and given its share, and then taken away; the node's route is read back. A load beside "
-    "them has the same flows, and is in the counts by replica. The time lasts "
+    "them has the same flows, and is in the counts by replica. A server of an OpenStack is stopped by Nova and "
+    "boots anew with another flavor (cold resize), so that its outage is that of a boot; the size read back is the "
+    "flavor's, and what the guest's own kernel has found stands beside it. The time lasts "
     "from the request to the first frame that came of those offered after the new "
     "size was read back, and the interface of what routes has counted frames that it forwarded since. An "
     "answer's own number is of the change to the other size; that of the way back is told as back."
@@ -140,7 +142,9 @@ def _lives(answer: Answered) -> list[Life]:
 
 def _sizes(life: Life, unit: str) -> str:
     words = {"cpus": "CPUs", "quota_us": "us of each 100 ms"}.get(unit, unit)
-    return f"{' / '.join(whole(life.told[f'{name}_{unit}']) for name in ('had', 'asked', 'actual'))} {words}"
+    sizes = f"{' / '.join(whole(life.told[f'{name}_{unit}']) for name in ('had', 'asked', 'actual'))} {words}"
+    counted = life.told.get(f"guest_{unit}")
+    return sizes if counted is None else f"{sizes}, its guest counts {whole(counted)}"
 
 
 def _counted(lives: Sequence[Life]) -> list[str]:

@@ -46,7 +46,7 @@ class ActsBench(BedBench[ActsSpec, ActsResult]):
         optionless = planned.cell.network == NOTHING  # a server's, or the cluster's own
         missing = None if optionless else self.no_option(planned.cell.network)
         if missing is None:
-            ground = Ground(bed=self.open_bed(), cell=of_frames(planned))
+            ground = Ground(bed=self.open_bed(), cell=of_frames(planned), mode=planned.spec.mode)
             workload = registry.workload(planned.spec.workload, kind=ACTS.name)(ground)
             missing = workload.probe()
         if missing is not None:

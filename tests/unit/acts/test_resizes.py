@@ -194,6 +194,33 @@ def test_memory_in_use_is_not_more_than_the_limit_and_cpus_are_counted() -> None
     assert found.reason == "resize 2: 2 cpus, asked for 1"
 
 
+SERVERS = {one.spec.mode: one for one in profile.PROFILES.load("cloud-resize").plan() if not one.spec.beside}
+
+
+@pytest.mark.parametrize(
+    ("mode", "guest", "validity", "said"),
+    [
+        ("memory", LESS, Validity.VALID, ""),
+        ("memory", FULL, Validity.INCONSISTENT, f"resize 1: {LESS} octets, its guest counts {FULL}"),
+        ("memory", None, Validity.INCOMPLETE, "resize 1: guest_octets is not told"),
+        ("cpus", 2, Validity.VALID, ""),
+        ("cpus", 1, Validity.INCONSISTENT, "resize 1: 2 cpus, its guest counts 1"),
+        ("cpus", None, Validity.INCOMPLETE, "resize 1: guest_cpus is not told"),
+    ],
+)
+def test_the_guest_of_a_server_has_found_the_size_that_its_cloud_tells(mode, guest, validity, said) -> None:
+    spec = replace(SERVERS[mode].spec, number=1)
+    few, many = {"memory": (FULL, LESS), "cpus": (1, 2)}[mode]
+
+    def told(had: int, has: int, counted: int | None) -> dict[str, int]:
+        sizes = {"had": had, "asked": has, "actual": has} | ({} if counted is None else {"guest": counted})
+        return {f"{name}_{spec.size_unit}": size for name, size in sizes.items()} | {"forwarded_frames": 5}
+
+    lives = (resized(told=told(few, many, guest)), resized(at_ms=3000, told=told(many, few, few)))
+    found = ACTS.assessed(spec, ActsResult(lives=lives, wall_ns=10_000 * MS))
+    assert (found.validity, said in found.reason) == (validity, True), found.reason
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -13,7 +13,15 @@ from repeated_run import forged
 from tests.unit.acts.test_resizes import LESS, LOAD, ONE, SHARES, SPUN, TOLD, there_and_back
 
 from bmwg.methodology.kinds.acts import profile
-from bmwg.methodology.kinds.acts.records import CPUS, HALF_LOAD, POD_RESIZES, REPLICAS, ActsResult, ActsSpec
+from bmwg.methodology.kinds.acts.records import (
+    CPUS,
+    HALF_LOAD,
+    POD_RESIZES,
+    REPLICAS,
+    SERVER_RESIZES,
+    ActsResult,
+    ActsSpec,
+)
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.reports.verify.verify import verify_folder
 
@@ -34,6 +42,9 @@ def figures(spec) -> tuple[dict[str, int], dict[str, int]]:
     else:
         there = TOLD
         back = TOLD | {"had_octets": LESS, "asked_octets": 128 << 20, "actual_octets": 128 << 20}
+    if spec.workload == SERVER_RESIZES:
+        own = f"guest_{spec.size_unit}"
+        there, back = (told | {own: told[f"actual_{spec.size_unit}"]} for told in (there, back))
     used = {"used_octets": 9} if spec.size_unit == "octets" and spec.workload == POD_RESIZES else {}
     if spec.beside != HALF_LOAD:
         return there | used, back | used
@@ -88,3 +99,18 @@ def test_shares_and_loads_that_cannot_be_are_found(run, told) -> None:
                 line["result"]["lives"][0]["told"].update(told)
 
     assert {"VER-03", "VER-34"} <= forged(run, change)
+
+
+def test_a_run_of_servers_verifies_and_its_page_tells_what_their_guests_have_found(tmp_path) -> None:
+    def fewer(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
+        for one in executions(number, planned):  # offered every 10 ms
+            lives = (replace(life, offered_frames=90, received_frames=90) for life in one.lives)
+            yield replace(one, lives=tuple(lives))
+
+    made = acts_run(tmp_path, profile.PROFILES.load("cloud-resize"), fewer)
+    assert verify_folder(made).findings == ()
+    page = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "").replace("\u00a0", " ")
+    assert "1 / 2 / 2 CPUs, its guest counts 2" in page
+    assert "2 / 1 / 1 CPUs, its guest counts 1" in page
+    assert "Metric server_resize" in page
+
