@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from bmwg.drivers.api.protocols import Calls, JsonValue, Missing, Node
 
@@ -96,11 +96,11 @@ class MachineSize:
 class ResizableMachine(Machine, Protocol):
     """A machine that its provider stops and starts anew with another size.
 
-    `ask_size` returns the steps of the request (monotonic clock, ns) once the provider has begun, and raises where
-    that refuses: the machine then runs as it was. Asked for the size before it takes the change back. `size` is the
-    one in force as the provider says, None amid a change. `keep_size` ends a change: it can no longer be taken back.
-    `console` is what the machine has written since it booted. `host_interfaces` are the other ends of its test
-    interfaces, on the node that it runs on.
+    `ask_size` returns the steps of the request (monotonic clock, ns) once the provider has begun, and raises
+    where that refuses: the machine then runs as it was. Asked for the size before it takes the change back.
+    `size` is the one in force as the provider says, None amid a change. `keep_size` ends a change: it can no
+    longer be taken back. `console` is what the machine has written since it booted. `host_interfaces` are the
+    other ends of its test interfaces, on the node that it runs on.
     """
 
     @property
@@ -109,6 +109,20 @@ class ResizableMachine(Machine, Protocol):
     def size(self) -> MachineSize | None: ...
     def keep_size(self, *, within_s: float) -> None: ...
     def console(self) -> list[str]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovingIntent:
+    """A machine that routes and is to be moved: an archive in memory, which is told by its kernel's `words`.
+
+    Beside it another one is made, with `other_words`. `links` are the NICs that both forward between.
+    """
+
+    name: str
+    memory_octets: int
+    words: str
+    other_words: str
+    links: tuple[str, ...]
 
 
 class MachineProvider(Protocol):
@@ -152,3 +166,15 @@ class LinkedMachineProvider(MachineProvider, Protocol):
     """
 
     def laid(self, links: tuple[str, ...]) -> AbstractContextManager[None]: ...
+
+
+@runtime_checkable
+class MovingMachineProvider(MachineProvider, Protocol):
+    """One that has several hosts, between which it moves a machine while that runs.
+
+    `moving_missing` says why there are none. `moving` has a machine stand at the host of the provider's node;
+    what it yields is as `guest_moves.MovingGuest`, with what `moves` and `describe` say of it.
+    """
+
+    def moving_missing(self) -> Missing | None: ...
+    def moving(self, intent: MovingIntent) -> AbstractContextManager[Any]: ...

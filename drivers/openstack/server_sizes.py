@@ -1,8 +1,8 @@
 """The size of a server, as Nova has it: another one is asked for, and is then kept or given back.
 
-This is Nova's cold resize: the server is stopped, its disk stays, and it boots anew with the other flavor, at the
-same host where there is one alone. Ids: CLOUD-17 the server is in ERROR, CLOUD-18 the cloud did not do it in
-time, CLOUD-23 the cloud took the request and undid it.
+This is Nova's cold resize: the server is stopped, its disk stays, and it boots anew with the other flavor, at
+the same host where there is one alone. Ids: CLOUD-17 the server is in ERROR, CLOUD-18 the cloud did not do it
+in time, CLOUD-23 the cloud took the request and undid it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ServerSizes:
         self._what = f"cloud {workshop.client.name}: server {name}"
 
     def size(self) -> MachineSize | None:
-        """Return the size in force, by the flavor that Nova has of it; None amid a change. Raises CLOUD-17."""
+        """Return the size in force, by the flavor that Nova has; None amid a change. Raises CLOUD-17."""
         found = self._asked()
         self._require_no_error(found, "a server with a size")
         if found.task_state or found.status not in ("ACTIVE", _UNCONFIRMED):
@@ -46,8 +46,8 @@ class ServerSizes:
     def ask(self, flavor: Any, within_s: float) -> int:
         """Ask for another flavor; returns when the API took it (monotonic ns), once a host has begun.
 
-        Raises what `Client.call` raises where the API refuses, CLOUD-23 where no host takes it (the server runs as
-        it was), CLOUD-17, CLOUD-18.
+        Raises what `Client.call` raises where the API refuses, CLOUD-23 where no host takes it (the server
+        runs as it was), CLOUD-17, CLOUD-18.
         """
         self._do("resize", lambda sdk: sdk.compute.resize_server(self._server_id, flavor.id))
         accepted_ns = time.monotonic_ns()

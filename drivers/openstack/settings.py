@@ -7,6 +7,7 @@ here.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 
 SERVICE_ADDRESS = "198.18.30.1"  # on the loopback of the node with the services
@@ -25,6 +26,9 @@ STATE = "/var/lib/nova"  # of Nova, within its root: instances are below
 _USER = "bmwg"  # of the data base and of the message queue
 _SLOW_S = 300  # choice: what one service waits for another on a host that others use too
 _SOCKET = "/run/mysqld/mysqld.sock"
+
+MOVE_MEBIOCTETS_PER_S = 16  # choice: by more, memory has moved before Nova can be told to use post-copy
+QEMU_EVENTS = "qemu-events"  # the service that writes them down, where servers move
 
 Sections = Mapping[str, Mapping[str, object]]
 
@@ -74,10 +78,12 @@ def files(
     cpus: Sequence[int],
     host: str = HOST,
     address: str = SERVICE_ADDRESS,
+    moves: bool = False,
 ) -> dict[str, str]:
     """Return each file's text by its path. `physical` are the physical networks: each a NIC of that name.
 
-    `host` is the compute host's name and `address` its own towards the services.
+    `host` is the compute host's name and `address` its own towards the services. `moves`: servers may be moved
+    to it from another one, and back.
 
     `token_s` is how long a token is valid, `accelerator` `qemu` or `kvm`, `layer2` `linuxbridge` or
     `openvswitch`. Servers keep to `cpus` of the compute host (none: to any).
@@ -123,6 +129,7 @@ def files(
             "cpu_mode": "none" if accelerator == "qemu" else "host-passthrough",
             "inject_partition": -2,
             "wait_soft_reboot_seconds": 5,
+            **(_moving(address) if moves else {}),
         },
     }
     return {
@@ -221,11 +228,44 @@ def files(
             }
         ),
         "etc/libvirt/libvirtd.conf": 'auth_unix_rw = "none"\nauth_unix_ro = "none"\n'
-        'unix_sock_rw_perms = "0777"\nlog_outputs = "3:stderr"\n',
+        'unix_sock_rw_perms = "0777"\nlog_outputs = "3:stderr"\n' + (_listening(host, address) if moves else ""),
         "etc/libvirt/qemu.conf": 'security_driver = "none"\ncgroup_controllers = [ ]\nnamespaces = [ ]\n'
-        'user = "root"\ngroup = "root"\nstdio_handler = "file"\nremember_owner = 0\nmax_core = 0\n',
+        'user = "root"\ngroup = "root"\nstdio_handler = "file"\nremember_owner = 0\nmax_core = 0\n'
+        # by post-copy QEMU handles page faults of the guest, which takes a capability
+        + ("clear_emulator_capabilities = 0\n" if moves else ""),
     }
 
+
+def _moving(address: str) -> dict[str, object]:
+    """What nova-compute is told of live migration: no disk is shared, memory comes to this address."""
+    return {
+        "live_migration_inbound_addr": address,
+        "live_migration_permit_post_copy": "true",
+        "live_migration_bandwidth": MOVE_MEBIOCTETS_PER_S,
+    }
+
+
+def _listening(host: str, address: str) -> str:
+    """What libvirt is told, so that another host's speaks to it. All hosts have this machine's UUID else."""
+    own = uuid.uuid5(uuid.NAMESPACE_DNS, f"{host}.bmwg")
+    return f'listen_tls = 0\nlisten_tcp = 1\nlisten_addr = "{address}"\nauth_tcp = "none"\nhost_uuid = "{own}"\n'
+
+
+EVENTS = """
+import json
+import libvirt, libvirt_qemu
+def said(connection, domain, event, seconds, micros, details, opaque):
+    line = {"server": domain.UUIDString(), "event": event, "at_us": seconds * 1000000 + micros}
+    print(json.dumps({**line, "details": json.loads(details or "{}")}), flush=True)
+def done(connection, domain, figures, opaque):
+    print(json.dumps({"server": domain.UUIDString(), "event": "JOB", "details": figures}), flush=True)
+libvirt.virEventRegisterDefaultImpl()
+connection = libvirt.open("qemu:///system")
+libvirt_qemu.qemuMonitorEventRegister(connection, None, None, said, None, 0)
+connection.domainEventRegisterAny(None, libvirt.VIR_DOMAIN_EVENT_ID_JOB_COMPLETED, done, None)
+while True:
+    libvirt.virEventRunDefaultImpl()
+"""
 
 REGISTRATION = """
 import json, sys

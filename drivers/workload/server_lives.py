@@ -81,8 +81,8 @@ _TELLS_SIZE = (
 def router_script(sides: Sequence[Side], at: int, *, tells_size: bool = False) -> str:
     """What makes the server a router when it boots: addresses, the tester's as fixed neighbours, forwarding.
 
-    Its first interface is the management network's. With `tells_size` it then says on its console what CPUs and
-    memory its kernel has found: memory in whole blocks of the kernel's.
+    Its first interface is the management network's. With `tells_size` it then says on its console what CPUs
+    and memory its kernel has found: memory in whole blocks of the kernel's.
     """
     lines = ["#!/bin/sh"]
     for number, side in enumerate(sides, start=1):

@@ -1,7 +1,8 @@
-"""A server that routes is given another flavor, with more memory or CPUs, and the one that it had: cold resizes.
+"""A server that routes is given a flavor with more memory or CPUs, and the one that it had: cold resizes.
 
-Nova stops the server and boots it anew, so that frames are lost meanwhile; its own boot makes it a router again.
-The size in force is that of the flavor which Nova has of it. Its guest says on its console what it has found.
+Nova stops the server and boots it anew, so that frames are lost meanwhile; its own boot makes it a router
+again. The size in force is that of the flavor which Nova has of it. Its guest says on its console what it has
+found.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class ServerResizes(Resizes):
     paths: ClassVar[tuple[str, ...]] = (SERVER_PATH,)
 
     def probe(self) -> Missing | None:
-        """Return what is missing: servers between networks that stand, and one host that all of them are on."""
+        """Return what is missing: servers between networks that stand, one host for all, its CPUs."""
         found = super().probe()
         if found is not None:
             return found

@@ -1,4 +1,4 @@
-"""A server has more memory or a second CPU, and then not, by real Nova and real frames; refusals are undone."""
+"""A server has more memory or a second CPU, and then not, by real Nova and frames; refusals are undone."""
 
 from __future__ import annotations
 

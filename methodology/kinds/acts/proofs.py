@@ -16,7 +16,7 @@ from bmwg.methodology.kinds.acts.records import (
     GUEST_STOPPED,
     HALF_LOAD,
     MEMORY,
-    MIGRATIONS,
+    MOVES,
     OUTAGES,
     POD_RESIZES,
     POLICY,
@@ -78,7 +78,7 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
         stopped = spec.workload in (POLICY, *RESIZES, *OUTAGES, *EXCHANGES)
         if spec.workload in (*RESIZES, *OUTAGES, *EXCHANGES):
             found += _impossible_outage(f"{spec.noun} {number}", life)
-        if spec.workload == MIGRATIONS:
+        if spec.workload in MOVES:
             found += _impossible_move(spec, f"{spec.noun} {number}", life)
         if spec.workload in EXCHANGES:
             found += _impossible_exchange(spec, f"{spec.noun} {number}", life)
@@ -207,6 +207,7 @@ def _impossible_figures(spec: ActsSpec, which: str, life: Life) -> list[str]:
             *_COUNTED,
             ("beside_received_frames", "beside_offered_frames"),
             ("qemu_downtime_ns", "qemu_total_ns"),
+            ("libvirt_downtime_ns", "libvirt_total_ns"),
         )
         if told.get(less, 0) > told.get(more, 0)
     ]
@@ -258,7 +259,7 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             found.append(f"{spec.noun} {number} was not removed")
         if spec.workload in OUTAGES:
             found += _unclear_outage(f"{spec.noun} {number}", life)
-        if spec.workload == MIGRATIONS and not {GUEST_STOPPED, GUEST_RESUMED} <= set(life.steps):
+        if spec.workload in MOVES and not {GUEST_STOPPED, GUEST_RESUMED} <= set(life.steps):
             found.append(f"{spec.noun} {number}: it is not told when the guest stopped and ran again")
         found += _unclear_load(f"{spec.noun} {number}", life)
         if spec.counts_failures:

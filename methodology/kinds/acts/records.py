@@ -14,7 +14,9 @@ from typing import Any
 KIND = "acts"
 SERVERS, POLICY, DRAINS = "servers", "policy", "drains"  # whose lives are servers, policies, or a pod's moves
 MIGRATIONS, GUESTS = "migrations", "guests"  # whose lives are moves of a guest, or guests
-OUTAGES = (DRAINS, MIGRATIONS)  # whose lives are times without frames
+SERVER_MOVES = "server_moves"  # whose lives are moves of a server
+MOVES = (MIGRATIONS, SERVER_MOVES)
+OUTAGES = (DRAINS, *MOVES)  # whose lives are times without frames
 FILTERS, FLOWS = "filter_exchanges", "flow_exchanges"  # whose lives are exchanges of a configuration
 EXCHANGES = (FILTERS, FLOWS)
 GUEST_RESIZES, POD_RESIZES = "guest_resizes", "pod_resizes"  # whose lives are changes of a size
@@ -87,6 +89,7 @@ class ActsSpec:
             POLICY: "policy",
             DRAINS: "drain",
             MIGRATIONS: "move",
+            SERVER_MOVES: "move",
             GUESTS: "guest",
             FILTERS: "exchange",
             FLOWS: "exchange",

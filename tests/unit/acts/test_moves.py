@@ -150,6 +150,31 @@ def test_by_post_copy_pages_are_asked_for() -> None:
     assert ACTS.assessed(asked(POST), there_and_back(**figures(asked_pages=3))).validity is Validity.VALID
 
 
+SERVERS = profile.PROFILES.load("cloud-moves").plan()
+
+
+def of_a_server(told: dict[str, int]) -> dict[str, int]:
+    """The figures of a server's move: by libvirt, and not by QEMU."""
+    return {name.replace("qemu_", "libvirt_"): value for name, value in told.items() if name != "qemu_setup_ns"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "validity", "said"),
+    [
+        ({}, Validity.VALID, ""),
+        (at(guest_resumed=None), Validity.INCOMPLETE, "not told when the guest stopped"),
+        (at(guest_stopped=1040), Validity.INCONSISTENT, "a frame came that was offered at 1050000000 ns"),
+        (figures(asked_pages=3), Validity.INCONSISTENT, "by pre-copy, and its other place asked for 3 pages"),
+        (figures(qemu_downtime_ns=901 * MS), Validity.INCONSISTENT, "libvirt_downtime_ns is 901000000"),
+    ],
+)
+def test_a_servers_move_is_held_as_a_guests(changes, validity, said) -> None:
+    found = there_and_back(**changes)
+    lives = tuple(replace(life, told=of_a_server(life.told)) for life in found.lives)
+    found = ACTS.assessed(asked(SERVERS[0]), replace(found, lives=lives))
+    assert (found.validity, said in found.reason) == (validity, True), found.reason
+
+
 def test_each_way_to_move_is_a_cell_of_its_own_that_a_run_s_files_name() -> None:
     starts = [
         "pvp-moving/kernel-l3/none/guest_start/1x",

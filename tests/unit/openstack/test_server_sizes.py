@@ -1,4 +1,4 @@
-"""A resize that a cloud takes, undoes, refuses, breaks or never ends is told as that, with the cloud's reason.
+"""A resize that a cloud takes, undoes, refuses, breaks or never ends is told so, with its reason.
 
 Every answer in this file was written by hand, as the mark `hand_written` says; real ones are asked for in
 tests/openstack/test_server_resizes.py.

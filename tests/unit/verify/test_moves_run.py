@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from acts_run import acts_run
 from repeated_run import each_life, forged, times_first_answer
-from tests.unit.acts.test_moves import LOAD, figures, started, there_and_back
+from tests.unit.acts.test_moves import LOAD, figures, of_a_server, started, there_and_back
 
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
@@ -88,3 +89,22 @@ def test_a_pre_copy_that_was_a_post_copy_is_found(run) -> None:
 
 def test_a_shorter_outage_does_not_follow_from_the_executions(run) -> None:
     assert "VER-16" in forged(run, times_first_answer(0.5))
+
+
+def test_a_run_of_servers_verifies_and_its_page_tells_libvirts_figures(tmp_path) -> None:
+    def by_nova(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
+        for one in executions(number, planned):
+            lives = tuple(replace(life, told=of_a_server(life.told)) for life in one.lives)
+            yield replace(one, lives=lives)
+
+    made = acts_run(tmp_path, profile.PROFILES.load("cloud-moves"), by_nova, {"accelerator": "tcg"})
+    assert verify_folder(made).findings == ()
+    page = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "").replace("\u00a0", " ")
+    for said in (
+        "pvp-vm-moving, kernel-l3, none, post-copy, half-load",
+        "Metric server_move",
+        "What libvirt tells of the moves",
+        "none, pre-copy, to the other node\n     - 83 ms (81 ms to 85 ms)\n     - 82 ms",
+    ):
+        assert said in page, said
+    assert "QEMU's downtime" not in page
