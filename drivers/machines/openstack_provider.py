@@ -364,23 +364,14 @@ class OpenStackProvider:
             mend="BMWG_TESTBED=testbeds/openstack-two-hosts.yaml",
         )
 
-    @contextlib.contextmanager
-    def moving(self, intent: MovingIntent) -> Iterator[moving_server.MovingServer]:
+    def moving(self, intent: MovingIntent) -> contextlib.AbstractContextManager[moving_server.MovingServer]:
         """Have a server stand that Nova moves, and the NICs in the switches between its hosts."""
         assert self._cloud is not None
         assert isinstance(self.node, NamespaceNode)
-        with (
-            side_switches.joined(self.node, intent.links),
-            moving_server.standing(
-                self.workshop,
-                self._cloud,
-                self.node.name,
-                intent,
-                networks=FORWARDED_NETWORKS,
-                kernel_line=KERNEL_LINE,
-            ) as server,
-        ):
-            yield server
+        networks, line = FORWARDED_NETWORKS, KERNEL_LINE
+        return moving_server.standing(
+            self.workshop, self._cloud, self.node, intent, networks=networks, kernel_line=line
+        )
 
     def describe(self) -> Mapping[str, JsonValue]:
         """The cloud: its services, how it started, what servers are made of."""

@@ -24,7 +24,7 @@ from bmwg.drivers.machines import guest_kernel, router_initramfs
 from bmwg.drivers.machines.guest_moves import Move
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.openstack import node as cloud_node
-from bmwg.drivers.openstack import settings
+from bmwg.drivers.openstack import settings, side_switches
 from bmwg.drivers.openstack.embedded import EmbeddedCloud
 from bmwg.drivers.openstack.segments import cleared
 from bmwg.drivers.openstack.servers import Server, ServerPort, Workshop
@@ -108,13 +108,7 @@ class MovingServer:
             if running is not None:
                 move.steps.setdefault("move_running", time.monotonic_ns())
             if post_copy and running is not None and not switched:
-                with suppress(ToolkitError):  # it may have ended meanwhile, which is seen next
-                    self._do(
-                        "switch to post-copy",
-                        lambda sdk: sdk.compute.force_complete_server_migration(running, self._server.server_id),
-                    )
-                    move.steps["post_copy_asked"] = time.monotonic_ns()
-                    switched = True
+                switched = self._switched(move, running)
             if time.monotonic() > end_s:
                 if late:
                     break
@@ -128,7 +122,10 @@ class MovingServer:
         if found.status == "ERROR" or found.compute_host != self.there.name:
             said = str((found.fault or {}).get("message", "")) or self._reason()
             raise TestbedError(
-                "MOVE-01", name, expected="that the other host takes it", found=f"{found.status}: {said[:_SAID]}"
+                "MOVE-01",
+                name,
+                expected="that the other host takes it",
+                found=f"{found.status}: {said[:_SAID]}",
             )
 
     def _running(self) -> Any:
@@ -137,6 +134,19 @@ class MovingServer:
             "moves of a server", lambda sdk: list(sdk.compute.server_migrations(self._server.server_id))
         )
         return next((one.id for one in found if one.status == "running"), None)
+
+    def _switched(self, move: Move, running: Any) -> bool:
+        """Have Nova go on by post-copy; tells whether it does. The move may have ended meanwhile."""
+        server_id = self._server.server_id
+        try:
+            self._do(
+                "switch to post-copy",
+                lambda sdk: sdk.compute.force_complete_server_migration(running, server_id),
+            )
+        except ToolkitError:
+            return False
+        move.steps["post_copy_asked"] = time.monotonic_ns()
+        return True
 
     def _cancel(self, running: Any) -> None:
         if running is not None:
@@ -149,7 +159,9 @@ class MovingServer:
     def _reason(self) -> str:
         def ask(sdk: Any) -> str:
             actions = [
-                one for one in sdk.compute.server_actions(self._server.server_id) if one.action == "live-migration"
+                one
+                for one in sdk.compute.server_actions(self._server.server_id)
+                if one.action == "live-migration"
             ]
             last = max(actions, key=lambda one: str(one.start_time))
             whole = sdk.compute.get_server_action(last.request_id, self._server.server_id)
@@ -252,7 +264,7 @@ def _tap(port: ServerPort) -> str:
 def standing(
     workshop: Workshop,
     cloud: EmbeddedCloud,
-    home: str,
+    home: NamespaceNode,
     intent: MovingIntent,
     *,
     networks: Sequence[str],
@@ -260,28 +272,32 @@ def standing(
 ) -> Iterator[MovingServer]:
     """Have the server boot at the host on node `home`, and another of its networks at the next one.
 
+    The tester is cabled to `home`: its NICs there are in the switches meanwhile.
+
     `networks` are the addresses that Neutron gives the ports of each side, which frames do not use;
     `kernel_line` stands before the words of the intent.
     """
     places = [HostPlace(node=node, work=work, name=cloud.hosts[node.name]) for node, work in cloud.places]
-    first = next(place for place in places if place.node.name == home)
+    first = next(place for place in places if place.node is home)
     second = next(place for place in places if place is not first)
     kernel = guest_kernel.find()
     if not isinstance(kernel, guest_kernel.GuestKernel):
         raise TestbedError("VM-04", kernel.what, found=kernel.reason, hint=kernel.mend)
-    with ExitStack() as stack:
+    with side_switches.joined(home, intent.links), ExitStack() as stack:
         parts = {
-            "kernel_id": _uploaded(stack, workshop, f"{intent.name}-kernel", kernel.unpacked_image(), "aki").id,
+            "kernel_id": _uploaded(
+                stack, workshop, f"{intent.name}-kernel", kernel.unpacked_image(), "aki"
+            ).id,
             "ramdisk_id": _uploaded(
                 stack, workshop, f"{intent.name}-archive", router_initramfs.build(kernel), "ari"
             ).id,
         }
         flavor = workshop.flavor(intent.name, cpus=1, memory_octets=intent.memory_octets, disk_octets=1)
-        laid = []
+        laid: list[Any] = []
+        stack.callback(cleared, workshop, laid, [(place.node, SIDES) for place in places])
         for side, cidr in zip(SIDES, networks, strict=True):
             address = str(next(ipaddress.IPv4Network(cidr).hosts()))
             laid.append(workshop.network(side, cidr, gateway=None, first=address, physical=side))
-        stack.callback(cleared, workshop, laid, [(place.node, SIDES) for place in places])
         made = []
         for at, (place, words) in enumerate(((second, intent.other_words), (first, intent.words))):
             with tempfile.NamedTemporaryFile() as empty:
@@ -289,7 +305,14 @@ def standing(
                 name = f"{intent.name}-{at}"
                 line = f"{kernel_line} {words}"
                 disk = _uploaded(
-                    stack, workshop, name, Path(empty.name), "raw", hw_vif_model="virtio", os_command_line=line, **parts
+                    stack,
+                    workshop,
+                    name,
+                    Path(empty.name),
+                    "raw",
+                    hw_vif_model="virtio",
+                    os_command_line=line,
+                    **parts,
                 )
             ports = [workshop.port(f"{name}-{side}", one) for side, one in enumerate(laid)]
             stack.callback(workshop.delete_ports, ports)
@@ -301,10 +324,13 @@ def standing(
         yield MovingServer(workshop, made[1], (first, second))
 
 
-def _uploaded(stack: ExitStack, workshop: Workshop, what: str, path: Path, form: str, **properties: str) -> Any:
+def _uploaded(
+    stack: ExitStack, workshop: Workshop, what: str, path: Path, form: str, **properties: str
+) -> Any:
     image = workshop.image(what, path, form, **properties)
     stack.callback(
-        workshop.client.call, "delete of an image", lambda sdk: sdk.image.delete_image(image, ignore_missing=True)
+        workshop.client.call,
+        "delete of an image",
+        lambda sdk: sdk.image.delete_image(image, ignore_missing=True),
     )
     return image
-

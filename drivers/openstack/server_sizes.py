@@ -73,7 +73,10 @@ class ServerSizes:
     def _begun(self, found: Any) -> bool:
         if _settled(found):
             raise DriverError(
-                "CLOUD-23", f"{self._what} is as it was", expected="that a host resizes it", found=self._reason()
+                "CLOUD-23",
+                f"{self._what} is as it was",
+                expected="that a host resizes it",
+                found=self._reason(),
             )
         return found.status == _UNCONFIRMED or str(found.task_state) in _BEGUN
 
@@ -109,7 +112,9 @@ class ServerSizes:
         last = max(mine, key=lambda one: str(one.start_time))
         whole = sdk.compute.get_server_action(last.request_id, self._server_id)
         events = [one if isinstance(one, Mapping) else one.to_dict() for one in whole.events or ()]
-        said = [" ".join(str(one.get("details") or "").split()) for one in events if one.get("result") == "Error"]
+        said = [
+            " ".join(str(one.get("details") or "").split()) for one in events if one.get("result") == "Error"
+        ]
         return next(filter(None, said), str(whole.message or "") if said else "")
 
 

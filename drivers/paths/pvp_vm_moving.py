@@ -59,7 +59,9 @@ class MovingServerPath:
         bed = self._bed
         found = (
             too_large(
-                self._cell, mtu_octets=min(bed.mtu_octets, LINK_MTU_OCTETS), because=" of a server's interfaces"
+                self._cell,
+                mtu_octets=min(bed.mtu_octets, LINK_MTU_OCTETS),
+                because=" of a server's interfaces",
             )
             or destinations.unroutable(self._cell, "the server has routes to one network behind each port")
             or bed.machines_missing()

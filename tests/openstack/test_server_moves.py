@@ -49,7 +49,10 @@ def executed(bed: Bed, mode: str) -> tuple[ActsSpec, ActsResult]:
     workload.attach((ground,))
     found = workload.run(spec)
     workload.detach()
-    print(found.faults, [(one.outage_ns, dict(one.steps), dict(one.told), one.lost_frames) for one in found.lives])
+    print(
+        found.faults,
+        [(one.outage_ns, dict(one.steps), dict(one.told), one.lost_frames) for one in found.lives],
+    )
     assert contradictions(spec, found) == ()
     assert controllers(bed) == before
     workshop = bed.machines.workshop  # type: ignore[attr-defined]

@@ -52,7 +52,10 @@ def executed(bed: Bed, mode: str) -> tuple[ActsSpec, ActsResult]:
     assert contradictions(spec, found) == ()
     workshop = bed.machines.workshop  # type: ignore[attr-defined]
     assert workshop.client.call("servers", lambda sdk: [one.name for one in sdk.compute.servers()]) == []
-    print(found.faults, [(one.start_ns, dict(one.steps), dict(one.told), one.lost_frames) for one in found.lives])
+    print(
+        found.faults,
+        [(one.start_ns, dict(one.steps), dict(one.told), one.lost_frames) for one in found.lives],
+    )
     return spec, found
 
 
@@ -67,7 +70,11 @@ def test_a_server_gets_more_and_gives_it_back_and_its_guest_has_found_it(
     assert ACTS.assessed(spec, found).validity in (Validity.VALID, Validity.INCOMPLETE)
     more, back = found.lives
     for life, had, has in ((more, few, many), (back, many, few)):
-        assert (life.told[f"had_{part}"], life.told[f"actual_{part}"], life.told[f"guest_{part}"]) == (had, has, has)
+        assert (life.told[f"had_{part}"], life.told[f"actual_{part}"], life.told[f"guest_{part}"]) == (
+            had,
+            has,
+            has,
+        )
         assert life.told["forwarded_frames"] > 0
         assert life.outage_ns > 0  # it was stopped, and booted anew
         assert life.steps["server_accepted"] <= life.steps["size_asked"] <= life.steps[SIZE_REACHED]

@@ -106,9 +106,7 @@ MIGRATE = Experiment(
     hosting=VM,
     answer=Answer.OUTAGES,
 )
-MIGRATE_SERVER = replace(
-    MIGRATE, test_id="LC-MIGRATE-2", metric="server_move", path=SERVER_MOVING_PATH
-)
+MIGRATE_SERVER = replace(MIGRATE, test_id="LC-MIGRATE-2", metric="server_move", path=SERVER_MOVING_PATH)
 
 GUEST_START = Experiment(
     test_id="LC-START-3", metric="guest_start", places=_LIFE, path=MOVING_PATH, hosting=VM

@@ -40,8 +40,8 @@ HOW_OF_SERVERS = (
     "follows. The outage is what the frames show: from the first lost one until one came after the last lost "
     "one. Beside it stands the time in which the server ran nowhere, by QEMU's own events at both hosts, and "
     "libvirt's own figures. A server of the same networks stands at the second host, so that Neutron has "
-    "joined them with its NICs before the move. An answer's own number is of the move to the other host; that "
-    "of the move back is told as back."
+    "joined them with its NICs before the move. An answer's own number is of the move to the other host; "
+    "that of the move back is told as back."
 )
 OTHER_NODE = "the other node"
 _HOW_BESIDE = (
@@ -83,7 +83,12 @@ def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list
     lines = table([*head, "trials", "remarks"], rows, f"Metric {answers[0].outcome.metric}")
     if parts:
         who = "QEMU" if metric == MIGRATE.metric else "libvirt"
-        head = ["path and option", "the guest ran nowhere, by its events", f"{who}'s downtime", f"{who}'s total time"]
+        head = [
+            "path and option",
+            "the guest ran nowhere, by its events",
+            f"{who}'s downtime",
+            f"{who}'s total time",
+        ]
         lines += table([*head, "octets sent", "passes"], told, f"What {who} tells of the moves")
         lines += table(["path and option", "part of the outage", "time"], parts, "Where the outage went")
     return [*lines, *loads(answers, place, to=OTHER_NODE)]

@@ -155,7 +155,9 @@ SERVERS = profile.PROFILES.load("cloud-moves").plan()
 
 def of_a_server(told: dict[str, int]) -> dict[str, int]:
     """The figures of a server's move: by libvirt, and not by QEMU."""
-    return {name.replace("qemu_", "libvirt_"): value for name, value in told.items() if name != "qemu_setup_ns"}
+    return {
+        name.replace("qemu_", "libvirt_"): value for name, value in told.items() if name != "qemu_setup_ns"
+    }
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,7 @@ def test_a_shorter_outage_does_not_follow_from_the_executions(run) -> None:
 
 def test_a_run_of_servers_verifies_and_its_page_tells_libvirts_figures(tmp_path) -> None:
     def by_nova(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
-        for one in executions(number, planned):
+        for one in islice(executions(number, planned), planned.asked.wanted):
             lives = tuple(replace(life, told=of_a_server(life.told)) for life in one.lives)
             yield replace(one, lives=lives)
 
@@ -104,7 +105,7 @@ def test_a_run_of_servers_verifies_and_its_page_tells_libvirts_figures(tmp_path)
         "pvp-vm-moving, kernel-l3, none, post-copy, half-load",
         "Metric server_move",
         "What libvirt tells of the moves",
-        "none, pre-copy, to the other node\n     - 83 ms (81 ms to 85 ms)\n     - 82 ms",
+        "none, pre-copy, to the other node\n     - 82 ms (81 ms to 83 ms, 75%)\n     - 81 ms",
     ):
         assert said in page, said
     assert "QEMU's downtime" not in page
