@@ -76,6 +76,7 @@ class MovingServer:
         self._workshop, self._server = workshop, server
         self.here, self.there = places
         self.macs = (server.ports[0].mac, server.ports[1].mac)
+        self._came = 0  # where its events at the host begin, to which it has come
 
     def moved(self, *, post_copy: bool, within_s: float) -> Move:
         """Have Nova move it to the other host, where it then is; with `post_copy` Nova is told to do it so.
@@ -95,6 +96,7 @@ class MovingServer:
         move.steps["server_active"] = time.monotonic_ns()
         self._account(move, marks)
         self.here, self.there = self.there, self.here
+        self._came = marks[self.here.name]
         return move
 
     def _watched(self, move: Move, post_copy: bool, within_s: float) -> None:
@@ -177,14 +179,11 @@ class MovingServer:
         """Put QEMU's moments and libvirt's figures into the move. Raises DriverError MOVE-03."""
         end_s = time.monotonic() + _SAYS_S
         while True:
-            left, came = (
-                [one for one in place.events(marks[place.name])[0] if one["server"] == self._server.server_id]
-                for place in (self.here, self.there)
+            stopped, ended, figures = (
+                self._said(self.here, marks[self.here.name], event) for event in ("STOP", "MIGRATION", "JOB")
             )
-            stopped = [one for one in left if one["event"] == "STOP"]
-            resumed = [one for one in came if one["event"] == "RESUME"]
-            done = [one for one in left if one["details"].get("status") == "completed"]
-            figures = [one for one in left if one["event"] == "JOB"]
+            resumed = self._said(self.there, marks[self.there.name], "RESUME")
+            done = [one for one in ended if one["details"].get("status") == "completed"]
             if stopped and resumed and done and figures:
                 break
             if time.monotonic() > end_s:
@@ -192,9 +191,7 @@ class MovingServer:
                     "MOVE-03",
                     f"move of server {self._server.name}",
                     expected="STOP, the end of its migration and its figures at its first host, RESUME there",
-                    found="; ".join(
-                        ", ".join(str(one["event"]) for one in each) or "nothing" for each in (left, came)
-                    ),
+                    found=f"{len(stopped)}, {len(done)}, {len(figures)}; {len(resumed)}",
                 )
             time.sleep(_LOOK_S)
         ahead_ns = wall_clock.ahead_ns()
@@ -207,24 +204,36 @@ class MovingServer:
         told = figures[-1]["details"]
         move.told = {ours: int(told[name]) * each for name, (ours, each) in _FIGURES.items() if name in told}
 
+    def _said(self, place: HostPlace, since: int, event: str) -> list[dict[str, Any]]:
+        """Return the events of this kind that QEMU has told of it at a host."""
+        mine = [one for one in place.events(since)[0] if one["server"] == self._server.server_id]
+        return [one for one in mine if one["event"] == event]
+
     def forwarded(self) -> int:
         """How many frames have left it by its second interface, at the host where it is."""
         tap = _tap(self._server.ports[1])
         return int(self.here.node.call(interfaces.counters, interface=tap)["rx_packets"])
 
     def require_running(self) -> None:
-        """Raise TestbedError MOVE-06 where it has moved and no longer runs."""
-        found = self._asked()
+        """Raise TestbedError MOVE-06 where it has moved and no longer runs, or began anew."""
+        found, seen = self._asked(), ""
         if found.status != "ACTIVE":
+            seen = f"{found.status}: {(found.fault or {}).get('message', 'no reason was given')}"[:_SAID]
+        elif self._said(self.here, self._came, "RESET"):
+            said = self.here.node.call(cloud_node.console, server_id=self._server.server_id)
+            panics = [line for line in said if "panic" in line.lower()]
+            seen = f"it was reset: {(panics or ['no panic was told'])[-1]}"[:_SAID]
+        if seen:
             raise TestbedError(
                 "MOVE-06",
                 f"server {self._server.name}, once it had moved",
-                expected="that it runs at its other host",
-                found=f"{found.status}: {(found.fault or {}).get('message', 'no reason was given')}"[:_SAID],
+                expected="that it runs on at its other host",
+                found=seen,
             )
 
     def leave(self) -> None:
-        """Nothing: Nova has cleared the host that it has left."""
+        """Make sure that it was the same guest all the time: Nova has cleared the host that it has left."""
+        self.require_running()
 
     @property
     def moves(self) -> dict[str, JsonValue]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 
+from bmwg.drivers.machines import qemu
+
 SERVICE_ADDRESS = "198.18.30.1"  # on the loopback of the node with the services
 DATABASES = ("keystone", "glance", "placement", "nova_api", "nova_cell0", "nova", "neutron")
 SERVICE_USERS = ("glance", "placement", "nova", "neutron")
@@ -131,7 +133,7 @@ def files(
             "cpu_mode": "none" if accelerator == "qemu" else "host-passthrough",
             "inject_partition": -2,
             "wait_soft_reboot_seconds": 5,
-            **(_moving(address) if moves else {}),
+            **(_moving(address, accelerator) if moves else {}),
         },
     }
     return {
@@ -239,9 +241,14 @@ def files(
     }
 
 
-def _moving(address: str) -> dict[str, object]:
-    """What nova-compute is told of live migration: no disk is shared, memory comes to this address."""
+def _moving(address: str, accelerator: str) -> dict[str, object]:
+    """What nova-compute is told of live migration: no disk is shared, memory comes to this address.
+
+    A translated guest of QEMU's plain model has ended by a panic once it had moved.
+    """
+    model = {"cpu_mode": "custom", "cpu_models": qemu.TCG_MODEL} if accelerator == "qemu" else {}
     return {
+        **model,
         "live_migration_inbound_addr": address,
         "live_migration_permit_post_copy": "true",
         "live_migration_bandwidth": MOVE_MEBIOCTETS_PER_S,
