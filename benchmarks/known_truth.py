@@ -111,6 +111,18 @@ CHAIN = Truth(
     fps=60_000,
     link_behind="a",
 )
+# Each of four ports of a bridge lets out what a full mesh has for it at the rate that each port sends.
+MESH = Truth(
+    cell=Cell(
+        path="switch",
+        hosting="baremetal",
+        function="linux-bridge",
+        network="none",
+        frame_octets=64,
+        axes=(("pattern", "full-mesh-4"),),
+    ),
+    fps=20_000,
+)
 
 
 def police_in_switch(node: Node, truth: Truth) -> None:
@@ -155,7 +167,8 @@ def policed(folder: Path, io: str = "auto", truth: Truth = NODE) -> Iterator[Tra
 
     Raises TestbedError PATH-02 where the cell cannot be deployed here.
     """
-    testbed = load_testbed()
+    switch = truth.cell.path == "switch"
+    testbed = load_testbed("testbeds/switch.yaml") if switch else load_testbed()
     testbed = replace(testbed, tester=replace(testbed.tester, io=io))
     with open_bed(testbed, Ledger(folder / "ledger.jsonl", index_dir=folder), folder) as bed:
         node = bed.node("dut1")
@@ -163,7 +176,8 @@ def policed(folder: Path, io: str = "auto", truth: Truth = NODE) -> Iterator[Tra
         if truth.by_rule:
             police_by_rule(node.pid, truth)
         elif not switched and not truth.link_behind:
-            police(node.pid, "nic1", truth)
+            for number in range(len(testbed.tester.ports)) if switch else (1,):
+                police(node.pid, f"nic{number}", truth)
         with (
             path_driver(truth.cell, bed).deploy() as deployment,
             EmbeddedTraffic.for_testbed(testbed, folder, 0.02) as tester,
@@ -242,9 +256,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=10)
     options.add_argument("--io", default="auto")
-    named = {**MODELS, "chain": CHAIN}
+    named = {**MODELS, "chain": CHAIN, "mesh": MESH}
     options.add_argument(
-        "--model", choices=sorted(named), help="a pod on a network of this model, or a chain"
+        "--model", choices=sorted(named), help="a pod on a network of this model, a chain, or a mesh"
     )
     options.add_argument(
         "--goal", action="store_true", help="search as the default profile does, by its goal"

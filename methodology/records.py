@@ -29,6 +29,8 @@ BAREMETAL, POD, VM = "baremetal", "pod", "vm"
 UNIKERNEL = "unikernel"  # a machine without an agent
 ENGINES = ("docker", "podman", "lxc")  # forms of programs: the same pod by each of these
 GUEST = "kvm"  # a QEMU guest
+REDIRECTED = "kvm_redirected"  # the same behind user-mode network, reached by redirected ports
+GUESTS = (GUEST, REDIRECTED)
 POD_PREFIX = "pod_"  # a hosting form for each CNI option: `pod_<network option>`; no document ranks it
 TRIAL_NUMBER = (
     "tester.trial"  # auxiliary count: which trial of its deployment it is, as the tester counts them

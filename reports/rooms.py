@@ -34,6 +34,7 @@ class Room:
     `verify` asks of its trials, `questions` what a reader should ask. `marks` are words that stand beside the
     number of an answer, by its id, where other answers of the run say what it is worth: of the answers and
     their profile. `loads` are the trials at the load that is the answer, of those whose trials had others.
+    `published` are the ratios to native of experiments that a published document has a table of.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Room:
     questions: Callable[[Evidence], tuple[str, ...]]
     marks: Callable[[Sequence[Outcome], Mapping[str, Any]], Mapping[str, str]] = lambda outcomes, profile: {}
     loads: Callable[[Run], Mapping[str, tuple[int, ...]]] = lambda run: {}
+    published: Callable[[Run], list[Block]] = lambda run: []
 
 
 def _among(kinds: Iterable[str]) -> tuple[Room, ...]:
@@ -72,6 +74,11 @@ def told(run: Run) -> bool:
 def sections(run: Run, figure: Figure) -> list[Block]:
     """Return what the report tells of all kinds of load that have rooms."""
     return [block for room in _of_run(run) for block in room.section(run.of_load(room.kind), figure)]
+
+
+def published(run: Run) -> list[Block]:
+    """Return a run's own ratios to native beside those of published documents; empty where it has none."""
+    return [block for room in _of_run(run) for block in room.published(run.of_load(room.kind))]
 
 
 def summaries(run: Run) -> str:
@@ -108,7 +115,7 @@ def marks_in(evidence: Evidence) -> dict[str, str]:
             each.append(room.marks(mine.outcomes, mine.run["profile"]))
     by_seq = {line.seq: line.deployment_id for line in evidence.lines}
     of_machines = guest.marks_of(
-        (evidence.platform or {}).get("deployments", {}),
+        evidence.deployments,
         evidence.outcomes,
         lambda outcome: {by_seq.get(seq) for seq in outcome.trials},
     )

@@ -62,8 +62,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let a quiet test be asked again where it failed while CPU time was stolen."""
+    """Skip what needs root without it; ask a quiet test again that failed while CPU time was stolen."""
     again = pytest.mark.flaky(reruns=2, condition=lambda: _stolen() > _stolen_before[0])
+    not_here = pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)")
     for item in items:
+        if item.get_closest_marker("root"):
+            item.add_marker(not_here)
         if item.get_closest_marker("quiet"):
             item.add_marker(again)

@@ -1,6 +1,6 @@
 """A tester with more than traffic: an act on the DUT, a modifier or a neighbour beside the frames.
 
-The bench sees a TrafficDriver like any other; the trial's spec says what goes on, the result when it did.
+The trial's spec says what goes on, the result when it did.
 Ids: ACT-02 an act that nothing here can do, ACT-03 an act that did not end.
 """
 
@@ -11,14 +11,11 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from bmwg.drivers import registry
 from bmwg.drivers.actuators.place import Act, Actuator, Place
-from bmwg.drivers.api.protocols import JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.api.protocols import JsonValue, Trials
 from bmwg.drivers.nodes.here import HERE
-from bmwg.drivers.testbed.file import Testbed
-from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.watch import clocks, frame_neighbours
 from bmwg.drivers.watch.clocks import ClockBound
 from bmwg.drivers.watch.frame_neighbours import Working
@@ -30,7 +27,7 @@ ACT_DEADLINE_S = 60.0  # choice: a pod's runtime answers within seconds
 
 
 @contextmanager
-def acting(traffic: TrafficDriver, place: Place) -> Iterator[TrafficDriver]:
+def acting(traffic: Trials, place: Place) -> Iterator[Trials]:
     """Return the tester with acts and modifiers; as it is where there are no nodes (a simulated tester)."""
     if not place.bed.nodes:
         yield traffic
@@ -39,20 +36,20 @@ def acting(traffic: TrafficDriver, place: Place) -> Iterator[TrafficDriver]:
         yield able
 
 
-def settle(traffic: TrafficDriver) -> None:
+def settle(traffic: Trials) -> None:
     """Have no modifier stand and no neighbour work any longer: the platform is then as it was before."""
     if isinstance(traffic, ActingTraffic):
         traffic.end()
 
 
-class ActingTraffic(OfFrames):
+class ActingTraffic:
     """Wraps the tester of one deployment. A modifier stands from the first trial that asks for it to the next
     trial that does not, or to the end of the deployment. What it configures follows the trial: filters let
     the addresses of its directions and format through, whichever cell the deployment was made for. The
     neighbour of a cell works from before its first trial until `end`.
     """
 
-    def __init__(self, traffic: TrafficDriver, place: Place) -> None:
+    def __init__(self, traffic: Trials, place: Place) -> None:
         self._traffic = traffic
         self._place = place
         self._stands: tuple[str, Direction, FrameFormat] | None = None
@@ -60,11 +57,6 @@ class ActingTraffic(OfFrames):
         self._stack = ExitStack()
         self._working: Working | None = None
         self._beside = ExitStack()
-
-    @classmethod
-    def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver:
-        """No driver of its own: it is made around one (ConfigError ACT-02)."""
-        raise ConfigError("ACT-02", "tester.driver", expected="a driver of traffic", found="acting")
 
     def __enter__(self) -> ActingTraffic:
         return self
@@ -78,22 +70,10 @@ class ActingTraffic(OfFrames):
         with self._beside:
             self.settle(None)
 
-    def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
-        """As the tester does."""
-        return self._traffic.attach(ports)
-
-    def detach(self) -> None:
-        """As the tester does."""
-        self._traffic.detach()
-
     def learn(self, spec: TrialSpec, /) -> None:
         """As the tester does, with the modifier standing already."""
         self.settle(spec)
         self._traffic.learn(spec)
-
-    def describe(self) -> Mapping[str, JsonValue]:
-        """As the tester does."""
-        return self._traffic.describe()
 
     def settle(self, spec: TrialSpec | None) -> None:
         """Have the modifier of this trial and no other stand (None: none), and the cell's neighbour work."""
@@ -191,4 +171,4 @@ def _unknown(what: str, found: str, known: Mapping[str, object]) -> ConfigError:
     )
 
 
-_: type[TrafficDriver] = ActingTraffic
+_: type[Trials] = ActingTraffic

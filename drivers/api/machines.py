@@ -57,6 +57,18 @@ class MachineEndpoint:
     mac: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redirected:
+    """A user-mode network in place of a tap: the machine's own process ends each connection of the host.
+
+    What comes to these `ports` (TCP and UDP) of an `address` of the node (IPv4 without prefix) is sent to the
+    same ports of the same address in the machine, which has it beside one of that network.
+    """
+
+    address: str
+    ports: tuple[int, ...]
+
+
 @runtime_checkable
 class Machine(Calls, Protocol):
     """A machine that stands and answers. `endpoints` are in the order of its test interfaces.
@@ -154,9 +166,21 @@ class UnjoinedMachineProvider(MachineProvider, Protocol):
     """One whose machines' NIC ends at an interface of the node, named as the machine, that is joined to
     nothing. `vhost`: the node's kernel carries its frames, and the machine's process does not. `own_disk` is
     a file of the node (empty: none) that the machine has as a further disk, past the node's page cache.
+    `redirected` has no such interface: a user-mode network with redirected ports takes its place.
+    `architecture` is Debian's word for the machine's, empty: the node's own; `probe_of` tells what is missing
+    for one.
     """
 
-    def unjoined(self, intent: MachineIntent, *, vhost: bool, own_disk: str = "") -> Machine: ...
+    def probe_of(self, architecture: str) -> Missing | None: ...
+    def unjoined(
+        self,
+        intent: MachineIntent,
+        *,
+        vhost: bool,
+        own_disk: str = "",
+        redirected: Redirected | None = None,
+        architecture: str = "",
+    ) -> Machine: ...
 
 
 @runtime_checkable

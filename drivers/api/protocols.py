@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # every agent imports this module, and reading testbed files 
     from bmwg.drivers.paths.bed import Bed
     from bmwg.drivers.testbed.file import Testbed
     from bmwg.methodology.cells.paths import PathKind
-    from bmwg.methodology.records import Cell, TrialResult, TrialSpec  # noqa: F401  (in a protocol's base)
+    from bmwg.methodology.records import Cell, TrialResult, TrialSpec
     from bmwg.methodology.trial.capabilities import Capability
 
 JsonValue = Any  # builtins only: None, bool, int, float, str, list, dict with str keys
@@ -97,6 +97,13 @@ class TrafficLimits:
     min_frame_octets: int
     max_frame_octets: int
     capabilities: frozenset[Capability] = field(default_factory=frozenset)
+
+
+class Trials(Protocol):
+    """What sends trials over ports that are attached: a tester, or one with more than its frames beside."""
+
+    def learn(self, spec: TrialSpec, /) -> None: ...
+    def run(self, spec: TrialSpec, /) -> TrialResult: ...
 
 
 @runtime_checkable

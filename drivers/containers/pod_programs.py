@@ -2,6 +2,7 @@
 
 A program that is started here ends with the pod at the latest: it is of the pod's process namespace. Node
 functions. A container of an engine (`entered_by`) is entered by the engine's API, or by a program of its own.
+What a program there finds of the node's environment names no folder for temporary files and no language.
 Ids: EXEC-01 the pod has ended, EXEC-02 nothing listens, EXEC-03 the cgroup is gone.
 """
 
@@ -21,6 +22,9 @@ from bmwg.methodology.errors import DriverError, TestbedError
 # Joins each cgroup that is named before `--`, then is the program: only what runs in a cgroup is in it.
 _JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 125; shift; done; shift; exec "$@"'
 _BY_ENGINE = "bmwg.drivers.containers.engine_exec"
+# A pod has other folders than its node, where a test or a user may have named one for temporary files. And
+# programs print numbers as the language of the node's user has them: whoever reads them knows one.
+_ENVIRONMENT = ("env", "-u", "TMPDIR", "-u", "TEMP", "-u", "TMP", "LC_ALL=C")
 _NAMESPACES = ("--uts", "--ipc", "--net", "--pid")
 _ROOT = "--mount"
 _POLL_S = 0.01
@@ -102,11 +106,11 @@ def missing(*, program: str) -> bool:
     return shutil.which(program) is None
 
 
-def version(*, program: str) -> str:
+def version(*, program: str, within_s: float = 5.0) -> str:
     """Node function: the first line that a program says of its version; empty without one."""
     if shutil.which(program) is None:
         return ""
-    done = bounded.run([program, "--version"], deadline_s=5.0)
+    done = bounded.run([program, "--version"], deadline_s=within_s)
     return (done.stdout or done.stderr).partition("\n")[0].strip()
 
 
@@ -182,7 +186,7 @@ def _entering(
             *(entered_by["token"], entered_by["container"]),
         ]
         found = shutil.which(command[0]) or command[0]  # the file that was probed, whatever PATH is in there
-        return [*by, *put, found, *command[1:]]
+        return [*_ENVIRONMENT, *by, *put, found, *command[1:]]
     places = dict.fromkeys(str(place) for name in _cgroups_of(pid) for place in cgroups.folders(name))
     if cgroup:
         own = dict.fromkeys(str(place) for place in cgroups.folders(cgroup))
@@ -191,4 +195,4 @@ def _entering(
         places |= own
     root = [] if programs_of_node else [_ROOT]
     enter = ["nsenter", f"--target={pid}", *root, *_NAMESPACES, "--"]
-    return ["sh", "-c", _JOIN, "sh", *places, "--", *put, *enter, *command]
+    return ["sh", "-c", _JOIN, "sh", *places, "--", *_ENVIRONMENT, *put, *enter, *command]

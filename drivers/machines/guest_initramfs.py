@@ -2,7 +2,8 @@
 
 That is the host's root over 9p or a disk image, read-only, below an overlay in the guest's memory: what the
 guest writes is gone with it. Of the host's root it sees programs and this toolkit where they are; beside an
-image the host's root lies at `TOOLKIT`, for the agent alone. Ids: VM-03 no shell.
+image the host's root lies at `TOOLKIT`, for the agent alone. A guest of another architecture has a root of
+that one in place of the host's, and the toolkit by shares of its own. Ids: VM-03 no shell.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import Missing
+from bmwg.drivers.machines.architecture import Architecture, own
 from bmwg.drivers.machines.guest_kernel import CACHE, GuestKernel
 from bmwg.drivers.machines.guest_root import NOTE
 from bmwg.methodology.errors import TestbedError
@@ -120,14 +122,16 @@ def build(
     shares: Mapping[str, str] | None = None,
     views: Mapping[str, str] | None = None,
     from_disk: bool = False,
+    architecture: Architecture | None = None,
+    python_path: str = "",
     cache: Path = CACHE,
 ) -> Path:
     """Write the archive for this kernel and these settings, once, and return it.
 
     `shares` maps a 9p tag to the folder in the guest where it is mounted for writing, `views` one for reading
-    alone. The root is that of the guest's disk, or else the host's. Raises VM-03 without a static
-    shell on this host, VM-01 when the kernel
-    lacks a module.
+    alone. The root is that of the guest's disk, or else that of its `architecture` (None: this host's).
+    `python_path` is where the guest's `python` looks for the toolkit, where that is not its own place.
+    Raises VM-03 without a static shell, VM-01 when the kernel lacks a module.
     """
     modules = kernel.modules_for((*MODULES, *DISK_MODULES) if from_disk else MODULES)
     script = _INIT.format(
@@ -144,9 +148,10 @@ def build(
             + [_mounted(tag, path, "rw,cache=mmap") for tag, path in sorted((shares or {}).items())]
         ),
     )
-    entering = f"{_BUSYBOX} chroot {TOOLKIT} " if from_disk else ""
+    entering = f"PYTHONPATH={shlex.quote(python_path)} " if python_path else ""
+    entering += f"{_BUSYBOX} chroot {TOOLKIT} " if from_disk else ""
     agent = _AGENT.format(say=SAY, channel=CHANNEL, python=entering + shlex.quote(python))
-    shell = static_shell()
+    shell = static_shell(architecture)
     entries: dict[str, tuple[int, bytes]] = {
         "bin": (stat.S_IFDIR | 0o755, b""),
         "modules": (stat.S_IFDIR | 0o755, b""),
@@ -174,23 +179,34 @@ def _mounted(tag: str, path: str, options: str) -> str:
     return f"mkdir -p {place}\n{_MOUNT_9P} -o {options} {tag} {place} || die '9p share'"
 
 
-def probe_shell() -> Missing | None:
-    """Return what is missing when this host has no static shell for a guest."""
-    found = shutil.which("busybox")
+def probe_shell(architecture: Architecture | None = None) -> Missing | None:
+    """Return what is missing where there is no static shell for a guest (None: of the host's own)."""
+    wanted = architecture or own()
+    what, mend = "the guest's first shell", SHELL_LINE if wanted.native else wanted.root_line
+    found = _shell(wanted)
     if found is None:
-        return Missing(what="the guest's first shell", reason="no busybox in PATH", mend=SHELL_LINE)
+        place = "in PATH" if wanted.native else f"below {wanted.root}"
+        return Missing(what=what, reason=f"no busybox {place}", mend=mend)
     # a dynamically linked program names its loader in its first page
-    if b"ld-linux" in Path(found).read_bytes()[:4096]:
-        return Missing(what="the guest's first shell", reason="busybox is not static", mend=SHELL_LINE)
+    if b"ld-linux" in found.read_bytes()[:4096]:
+        return Missing(what=what, reason="busybox is not static", mend=mend)
     return None
 
 
-def static_shell() -> Path:
-    """Return the host's static shell; TestbedError VM-03 without one."""
-    lack = probe_shell()
+def static_shell(architecture: Architecture | None = None) -> Path:
+    """Return the static shell of guests; TestbedError VM-03 without one."""
+    lack = probe_shell(architecture)
     if lack is not None:
         raise TestbedError("VM-03", lack.what, found=lack.reason, hint=lack.mend)
-    return Path(str(shutil.which("busybox")))
+    return Path(str(_shell(architecture or own())))
+
+
+def _shell(architecture: Architecture) -> Path | None:
+    if architecture.native:
+        found = shutil.which("busybox")
+        return Path(found) if found else None
+    below = architecture.root / "usr" / "bin" / "busybox"
+    return below if below.is_file() else None
 
 
 def to_newc(entries: Mapping[str, tuple[int, bytes]]) -> bytes:

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import Missing
+from bmwg.drivers.machines.architecture import Architecture, own
 from bmwg.methodology.errors import TestbedError
 
 CACHE = Path("/var/cache/bmwg/guest")
 PACKAGES = (
-    "linux-image-amd64",
+    f"linux-image-{own().name}",
     "linux-image-generic",
 )  # Debian's, Ubuntu's: cloud kernels have no 9p and e1000
 _PARTS = ("linux-image-", "linux-modules-")  # of the packages that such a one depends on
@@ -42,13 +43,16 @@ class GuestKernel:
     def unpacked_image(self, cache: Path = CACHE) -> Path:
         """Return the kernel without its compression, which a translated guest would spend seconds on.
 
-        That is the image itself where it is not packed by xz; the result is kept below `cache`.
+        That is the image itself where it is none of x86, or not packed by xz; the result is kept below
+        `cache`.
         """
         status = self.image.stat()
         target = cache / "unpacked" / f"{self.release}-{status.st_size}-{status.st_mtime_ns}"
         if target.exists():
             return target
         packed = self.image.read_bytes()
+        if packed[0x202:0x206] != b"HdrS":
+            return self.image
         # offsets of the x86 boot protocol: setup sectors, payload place and length
         begin = (packed[0x1F1] + 1) * 512 + struct.unpack_from("<I", packed, 0x248)[0]
         end = begin + struct.unpack_from("<I", packed, 0x24C)[0]
@@ -94,7 +98,19 @@ class GuestKernel:
         return tuple(ordered.values())
 
 
-def find(folders: tuple[Path, ...] = (CACHE / "kernel", Path("/"))) -> GuestKernel | Missing:
+def of(architecture: Architecture) -> GuestKernel | Missing:
+    """Return the kernel of guests of an architecture, or that it or their root is missing."""
+    if architecture.native:
+        return find()
+    root, mend = architecture.root, architecture.root_line
+    if not root.is_dir():
+        return Missing(what=f"root of {architecture.name} for guests", reason=f"no folder {root}", mend=mend)
+    return find((root,), mend=mend)
+
+
+def find(
+    folders: tuple[Path, ...] = (CACHE / "kernel", Path("/")), *, mend: str = FETCH_LINE
+) -> GuestKernel | Missing:
     """Return the newest kernel with modules below one of `folders`, or what is missing."""
     for folder in folders:
         kernels = [kernel for root in _roots(folder) for kernel in _kernels(root)]
@@ -103,7 +119,7 @@ def find(folders: tuple[Path, ...] = (CACHE / "kernel", Path("/"))) -> GuestKern
     return Missing(
         what="guest kernel",
         reason=f"no kernel image with its modules below {' or '.join(map(str, folders))}",
-        mend=FETCH_LINE,
+        mend=mend,
     )
 
 

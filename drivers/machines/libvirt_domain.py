@@ -50,7 +50,7 @@ def write(
     _text(domain, "vcpu", str(spec.cpus), placement="static")
     _boot(domain, spec, kernel, initramfs)
     SubElement(SubElement(domain, "features"), "acpi")
-    _cpu(domain, spec.accelerator)
+    _cpu(domain, spec)
     for event in ("on_poweroff", "on_reboot", "on_crash"):
         _text(domain, event, "destroy")
     devices = SubElement(domain, "devices")
@@ -85,19 +85,19 @@ def _text(parent: Element, tag: str, text: str, **attributes: str) -> None:
 
 def _boot(domain: Element, spec: MachineSpec, kernel: Path, initramfs: Path) -> None:
     system = SubElement(domain, "os")
-    _text(system, "type", "hvm", arch="x86_64", machine="pc")
+    _text(system, "type", "hvm", arch=spec.architecture.kernel, machine=spec.architecture.machine)
     _text(system, "kernel", str(kernel))
     _text(system, "initrd", str(initramfs))
     _text(system, "cmdline", qemu.kernel_line(spec))
 
 
-def _cpu(domain: Element, accelerator: Accelerator) -> None:
-    if accelerator is Accelerator.KVM:
+def _cpu(domain: Element, spec: MachineSpec) -> None:
+    if spec.accelerator is Accelerator.KVM:
         SubElement(domain, "cpu", {"mode": "host-passthrough"})
         return
     cpu = SubElement(domain, "cpu", {"mode": "custom", "match": "exact", "check": "none"})
-    _text(cpu, "model", qemu.TCG_MODEL, fallback="forbid")
-    for feature in qemu.TCG_FEATURES:
+    _text(cpu, "model", spec.architecture.model, fallback="forbid")
+    for feature in spec.architecture.features:
         SubElement(cpu, "feature", {"policy": "require", "name": feature})
 
 

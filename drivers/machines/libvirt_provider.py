@@ -96,6 +96,16 @@ class LibvirtProvider(QemuProvider):
         """Tell what the node lacks for a guest by libvirt."""
         return self._lack_of(self.node.call(libvirt_daemon.probe, uri=self._uri))
 
+    def probe_of(self, architecture: str) -> Missing | None:
+        """Tell the same of a guest of an architecture that is named: this provider asks libvirt for none."""
+        if not architecture:
+            return self.probe()
+        return Missing(
+            what=f"guests of {architecture} by libvirt",
+            reason="its domains are of their host's architecture",
+            mend="vms: {driver: qemu} in the testbed file",
+        )
+
     def _machine(self, name: str, endpoint: MachineEndpoint) -> QemuMachine:
         own, number = f"/run/bmwg-libvirt-{self.token}", str(uuid.uuid4())
         libvirt: dict[str, JsonValue] = {

@@ -12,13 +12,12 @@ from collections.abc import Mapping
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
 from bmwg.drivers.machines import guest_kernel, qemu, router_initramfs
-from bmwg.drivers.machines.qemu import Accelerator, MachineSpec, Nic
+from bmwg.drivers.machines.qemu import MachineSpec, Nic
 from bmwg.drivers.machines.qemu_machine import Machine
 from bmwg.drivers.ports import interfaces, routing, sysctl
 from bmwg.drivers.watch import wall_clock
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
-_KERNEL_WORDS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off net.ifnames=0"
 MOST_CPUS = 2  # choice: one that it begins with, and one that it may be given while it runs
 _machines: dict[str, MovingMachine] = {}
 
@@ -64,13 +63,11 @@ class MovingMachine(Machine):
 def command(spec: MachineSpec, *, kernel: guest_kernel.GuestKernel, words: str, monitor_fd: int) -> list[str]:
     """Build QEMU's argument vector: kernel, archive, NICs by virtio-net, balloon, console, monitor."""
     argv = qemu.bare(qemu.program() or guest_kernel.CACHE / qemu.PROGRAM, spec.name)
-    argv += ["-machine", f"pc,accel={spec.accelerator}"]
-    model = ",+".join((qemu.TCG_MODEL, *qemu.TCG_FEATURES))
-    argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else model]
+    argv += ["-machine", f"{spec.architecture.machine},accel={spec.accelerator}"]
+    argv += ["-cpu", qemu.cpu(spec)]
     argv += ["-smp", f"{spec.cpus},maxcpus={MOST_CPUS}", "-m", f"{spec.memory_octets >> 20}M"]
     argv += ["-kernel", str(kernel.unpacked_image()), "-initrd", str(router_initramfs.build(kernel))]
-    clock = " tsc=nowatchdog" if spec.accelerator is Accelerator.TCG else ""
-    argv += ["-append", f"{_KERNEL_WORDS}{clock} {words}"]
+    argv += ["-append", f"{qemu.usual_words(spec)} {words}"]
     argv += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
     argv += ["-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control"]
     for number, nic in enumerate(spec.nics):

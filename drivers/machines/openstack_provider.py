@@ -41,7 +41,7 @@ from bmwg.drivers.openstack import (
     client,
     embedded,
     image,
-    moving_server,
+    moving_stand,
     reached,
     record,
     segments,
@@ -50,6 +50,7 @@ from bmwg.drivers.openstack import (
 from bmwg.drivers.openstack import node as cloud_node
 from bmwg.drivers.openstack.client import Client
 from bmwg.drivers.openstack.machine import NovaMachine
+from bmwg.drivers.openstack.moving_server import MovingServer
 from bmwg.drivers.openstack.servers import ServerPort, Workshop, require_fit
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.undo.ledger import Ledger
@@ -364,12 +365,12 @@ class OpenStackProvider:
             mend="BMWG_TESTBED=testbeds/openstack-two-hosts.yaml",
         )
 
-    def moving(self, intent: MovingIntent) -> contextlib.AbstractContextManager[moving_server.MovingServer]:
+    def moving(self, intent: MovingIntent) -> contextlib.AbstractContextManager[MovingServer]:
         """Have a server stand that Nova moves, and the NICs in the switches between its hosts."""
         assert self._cloud is not None
         assert isinstance(self.node, NamespaceNode)
         networks, line = FORWARDED_NETWORKS, KERNEL_LINE
-        return moving_server.standing(
+        return moving_stand.standing(
             self.workshop, self._cloud, self.node, intent, networks=networks, kernel_line=line
         )
 

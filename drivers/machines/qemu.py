@@ -18,19 +18,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from bmwg.drivers.api.machines import Redirected
 from bmwg.drivers.api.protocols import JsonValue, Missing
+from bmwg.drivers.machines.architecture import AMD64, Architecture, own
 from bmwg.drivers.machines.guest_image import Format
 from bmwg.drivers.machines.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
 
-PROGRAM = "qemu-system-x86_64"
+PROGRAM, QEMU_LINE = own().program, own().emulator_line  # of guests of this host's architecture
 UNPACKED = Path("/var/cache/bmwg/qemu/root")  # a QEMU whose igb has virtual functions, by setup/sriov.sh
 SRIOV_LINE = "sh setup/sriov.sh"
+USER_NETWORK = "user-mode network"  # QEMU's own, without a tap
 OWN_DISK = "bmwg-own"  # its serial number, by which the guest finds it
-QEMU_LINE = "apt-get install -y --no-install-recommends qemu-system-x86"
-# a guest whose host takes CPUs away must not judge its timer by counting ticks at boot
-_KERNEL_WORDS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off cgroup_no_v1=all net.ifnames=0"
-# choice: what DPDK and the distribution need and no more; `max` costs half as much again to boot under TCG
-TCG_MODEL, TCG_FEATURES = "Nehalem", ("rdrand",)
 _CPU_FLAGS = re.compile(r"^flags\s*:.*\b(vmx|svm)\b", re.MULTILINE)
 
 
@@ -56,7 +54,8 @@ class NicModel(StrEnum):
 class Nic:
     """One NIC of the guest and its other end, a tap interface that QEMU makes and that goes with it.
 
-    `address` (in prefix notation) and `gateway` are set before anything else runs in the guest.
+    With `redirected` there is no tap. `address` (in prefix notation) and `gateway` are set before anything
+    else runs in the guest.
     """
 
     tap: str
@@ -65,6 +64,7 @@ class Nic:
     gateway: str | None = None
     model: NicModel = NicModel.VIRTIO
     vhost: bool = False
+    redirected: Redirected | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +87,8 @@ class MachineSpec:
     guest, each pair joined by a cable that ends at no interface of the host; the guest then has an IOMMU of
     its own, behind which the virtual functions of an igb stand. CPUs and memory are shared out evenly to
     `numa_nodes`, in order; pages of 1 GiB are set aside when it boots.
+
+    Of another `architecture` than its host's it has a root of that one instead of the host's.
     """
 
     name: str
@@ -101,17 +103,19 @@ class MachineSpec:
     cables: tuple[tuple[NicModel, NicModel], ...] = ()
     numa_nodes: int = 1
     hugepages_1gi: int = 0
+    architecture: Architecture = field(default_factory=own)
 
 
-def probe_accelerator() -> tuple[Accelerator, str]:
-    """Tell which accelerator can run a guest here, and why.
+def probe_accelerator(architecture: Architecture | None = None) -> tuple[Accelerator, str]:
+    """Tell which accelerator can run a guest (of this host's architecture, unless told) here, and why.
 
     /dev/kvm alone proves nothing: without hardware virtualization beneath, it opens, makes a virtual machine
     and never runs an instruction of it.
     """
-    if platform.machine() != "x86_64":
-        return Accelerator.TCG, f"the guest is x86_64, this host {platform.machine()}"
-    if not _CPU_FLAGS.search(Path("/proc/cpuinfo").read_text()):
+    wanted = architecture or own()
+    if not wanted.native:
+        return Accelerator.TCG, f"the guest is {wanted.kernel}, this host {platform.machine()}"
+    if wanted is AMD64 and not _CPU_FLAGS.search(Path("/proc/cpuinfo").read_text()):
         return Accelerator.TCG, "the CPU shows neither vmx nor svm"
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return Accelerator.TCG, "/dev/kvm cannot be opened"
@@ -124,21 +128,24 @@ def probe_vhost() -> tuple[bool, str]:
     return usable, "/dev/vhost-net opens" if usable else "/dev/vhost-net cannot be opened"
 
 
-def program(*, with_functions: bool = False) -> Path | None:
+def program(architecture: Architecture | None = None, *, with_functions: bool = False) -> Path | None:
     """Return QEMU's program: with virtual functions the unpacked one, else one in PATH where there is one."""
-    unpacked = UNPACKED / "usr" / "bin" / PROGRAM
-    found = None if with_functions else shutil.which(PROGRAM)
+    name = (architecture or own()).program
+    unpacked = UNPACKED / "usr" / "bin" / name
+    found = None if with_functions else shutil.which(name)
     return Path(found) if found else unpacked if unpacked.is_file() else None
 
 
-def probe_program(*, with_functions: bool = False) -> Missing | None:
+def probe_program(
+    architecture: Architecture | None = None, *, with_functions: bool = False
+) -> Missing | None:
     """Return what is missing when this host has no QEMU for the guest, or cannot make tap interfaces."""
-    if with_functions and program(with_functions=True) is None:
-        return Missing(
-            what="QEMU with virtual functions", reason=f"no {PROGRAM} below {UNPACKED}", mend=SRIOV_LINE
-        )
-    if program() is None:
-        return Missing(what="QEMU", reason=f"no {PROGRAM} in PATH", mend=QEMU_LINE)
+    wanted = architecture or own()
+    if with_functions and program(wanted, with_functions=True) is None:
+        reason = f"no {wanted.program} below {UNPACKED}"
+        return Missing(what="QEMU with virtual functions", reason=reason, mend=SRIOV_LINE)
+    if program(wanted) is None:
+        return Missing(what="QEMU", reason=f"no {wanted.program} in PATH", mend=wanted.emulator_line)
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         return Missing(what="tap interfaces", reason="/dev/net/tun cannot be opened", mend="modprobe tun")
     return None
@@ -163,19 +170,19 @@ def command(
 
     The guest's console is QEMU's standard output.
     """
-    found = program(with_functions=bool(spec.cables)) or Path(PROGRAM)
+    wanted = spec.architecture
+    found = program(wanted, with_functions=bool(spec.cables)) or Path(wanted.program)
     argv = bare(found, spec.name)
     if found.is_relative_to(UNPACKED):
         for folder in ("qemu", "seabios"):
             argv += ["-L", str(UNPACKED / "usr" / "share" / folder)]
     # choice: without cables no ACPI table of q35 is needed, and `pc` boots faster
-    machine = "q35,kernel-irqchip=split" if spec.cables else "pc"
+    machine = "q35,kernel-irqchip=split" if spec.cables else wanted.machine
     argv += ["-machine", f"{machine},accel={spec.accelerator}"]
     # before every device that is to stand behind it; 48 bits, as addresses of programs have 47
     if spec.cables:
         argv += ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]
-    features = (*TCG_FEATURES, *(("pdpe1gb",) if spec.hugepages_1gi else ()))
-    argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else ",+".join((TCG_MODEL, *features))]
+    argv += ["-cpu", cpu(spec, *(("pdpe1gb",) if spec.hugepages_1gi else ()))]
     argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M", *_numa(spec)]
     argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]
     argv += ["-append", kernel_line(spec)]
@@ -183,7 +190,7 @@ def command(
     argv += ["-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control"]
     argv += ["-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,fd={channel_fd}"]
     argv += ["-device", f"virtserialport,chardev=agent,name={CHANNEL}"]
-    argv += _share("root", Path("/"), ROOT_TAG, writable=False)
+    argv += _share("root", wanted.root, ROOT_TAG, writable=False)
     argv += _share("modules", modules, MODULES_TAG, writable=False)
     for number, (folder, tag) in enumerate(sorted(spec.shares.items())):
         argv += _share(f"share{number}", Path(folder), tag, writable=True)
@@ -193,10 +200,25 @@ def command(
         argv += _disk(spec.disk)
     argv += _own_disk(spec.own_disk) if spec.own_disk else []
     for number, nic in enumerate(spec.nics):
-        vhost = "on" if nic.vhost else "off"
-        argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
+        argv += ["-netdev", f"{_backend(nic)},id=net{number}"]
         argv += _nic(nic.model, f"netdev=net{number},mac={nic.mac}", 2 * len(spec.cables) + number + 1)
     return argv + _cables(spec.cables)
+
+
+def _backend(nic: Nic) -> str:
+    if nic.redirected is None:
+        return f"tap,ifname={nic.tap},script=no,downscript=no,vhost={'on' if nic.vhost else 'off'}"
+    ends = [f"{nic.redirected.address}:{port}" for port in nic.redirected.ports]
+    return ",".join(
+        ("user,ipv6=off", *(f"hostfwd={way}:{end}-{end}" for way in ("tcp", "udp") for end in ends))
+    )
+
+
+def cpu(spec: MachineSpec, *further: str) -> str:
+    """Return the guest's CPU: the host's own, or a translated one with these `further` features."""
+    if spec.accelerator is Accelerator.KVM:
+        return "host"
+    return ",+".join((spec.architecture.model, *spec.architecture.features, *further))
 
 
 def _nic(model: NicModel, words: str, slot: int) -> list[str]:
@@ -246,10 +268,15 @@ def kernel_line(spec: MachineSpec) -> str:
     iommu = ["intel_iommu=on", "iommu=pt"] if spec.cables else []
     pages = ["hugepagesz=1G", f"hugepages={spec.hugepages_1gi}"] if spec.hugepages_1gi else []
     balanced = ["numa_balancing=disable"] if spec.numa_nodes > 1 else []  # or pages move amid trials
-    # a translated guest stands still for so long that its kernel takes the clock for unstable, and another
-    # clock amid a run is another platform; the guest's clock is held against its host's all the same
-    clock = ["tsc=nowatchdog"] if spec.accelerator is Accelerator.TCG else []
-    return " ".join([_KERNEL_WORDS, *iommu, *pages, *balanced, *clock, *network])
+    return " ".join([usual_words(spec), "cgroup_no_v1=all", *iommu, *pages, *balanced, *network])
+
+
+def usual_words(spec: MachineSpec) -> str:
+    """Return what every guest's kernel is told."""
+    told = spec.architecture
+    translated = told.translated_words if spec.accelerator is Accelerator.TCG else ()
+    words = [f"console={told.console}", "panic=-1", "quiet", *told.kernel_words, *translated]
+    return " ".join([*words, "mitigations=off", "net.ifnames=0"])
 
 
 def _disk(disk: Disk) -> list[str]:
@@ -283,14 +310,22 @@ def _escaped(path: Path) -> str:
 
 
 def describe(spec: MachineSpec) -> dict[str, JsonValue]:
-    """Return the description as data, for the record."""
+    """Return the description as data, for the record. An architecture is told where it is not the host's."""
     return {
         "cpus": spec.cpus,
         "memory_octets": spec.memory_octets,
         "accelerator_wanted": spec.accelerator.value,
-        "nics": [{"model": nic.model.value, "backend": "tap", "vhost": nic.vhost} for nic in spec.nics],
+        "nics": [_nic_described(nic) for nic in spec.nics],
+        **({} if spec.architecture.native else {"architecture": spec.architecture.name}),
         **({"own_disk": "raw, past the host's page cache"} if spec.own_disk else {}),
         **({"cables": [[model.value for model in pair] for pair in spec.cables]} if spec.cables else {}),
         **({"numa_nodes": spec.numa_nodes} if spec.numa_nodes > 1 else {}),
         **({"hugepages_1gi": spec.hugepages_1gi} if spec.hugepages_1gi else {}),
     }
+
+
+def _nic_described(nic: Nic) -> dict[str, JsonValue]:
+    told: dict[str, JsonValue] = {"model": nic.model.value, "backend": "tap", "vhost": nic.vhost}
+    if nic.redirected is None:
+        return told
+    return {**told, "backend": USER_NETWORK, "redirected_ports": list(nic.redirected.ports)}

@@ -10,29 +10,37 @@ import errno
 import os
 import socket
 
+from bmwg.drivers.api.machines import Redirected
 from bmwg.drivers.api.protocols import JsonValue, Missing
+from bmwg.drivers.machines import architecture as architectures
 from bmwg.drivers.machines import guest_image, guest_initramfs, guest_kernel, guest_views, qemu
 from bmwg.drivers.machines.qemu import Accelerator, Disk, MachineSpec, Nic, NicModel
 from bmwg.drivers.machines.qemu_machine import BOOT_DEADLINE_S, Machine
+from bmwg.drivers.nodes import bounded
 from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
+_HELP_S = 10.0
 _machines: dict[str, Machine] = {}
 
 
-def probe() -> dict[str, str] | None:
-    """Node function: what this node lacks to host a guest, as the fields of `Missing`; None when nothing."""
-    lack = qemu.probe_program()
-    if lack is None and isinstance(kernel := guest_kernel.find(), Missing):
+def probe(*, architecture: str = "") -> dict[str, str] | None:
+    """Node function: what this node lacks to host a guest, as the fields of `Missing`; None when nothing.
+
+    `architecture` is Debian's word, empty: the node's own.
+    """
+    wanted = architectures.named(architecture)
+    lack = qemu.probe_program(wanted)
+    if lack is None and isinstance(kernel := guest_kernel.of(wanted), Missing):
         lack = kernel
     if lack is None:
-        lack = guest_initramfs.probe_shell()
+        lack = guest_initramfs.probe_shell(wanted)
     return {"what": lack.what, "reason": lack.reason, "mend": lack.mend} if lack else None
 
 
-def translated() -> str:
+def translated(*, architecture: str = "") -> str:
     """Node function: why a guest's instructions would be translated here; empty where KVM runs them."""
-    accelerator, why = qemu.probe_accelerator()
+    accelerator, why = qemu.probe_accelerator(architectures.named(architecture))
     return "" if accelerator is Accelerator.KVM else why
 
 
@@ -40,6 +48,12 @@ def no_vhost() -> str:
     """Node function: why this kernel cannot carry a guest's frames itself (vhost-net); empty where it can."""
     usable, why = qemu.probe_vhost()
     return translated() if usable else why
+
+
+def no_user_network() -> str:
+    """Node function: why QEMU has no user-mode network here; empty where it has one."""
+    done = bounded.run([str(qemu.program()), "-netdev", "help"], deadline_s=_HELP_S)
+    return "" if "user" in done.stdout.split() else "this QEMU was built without one"
 
 
 def start(
@@ -57,6 +71,8 @@ def start(
     libvirt: dict[str, JsonValue] | None = None,
     image: dict[str, str] | None = None,
     own_disk: str = "",
+    redirected: dict[str, JsonValue] | None = None,
+    architecture: str = "",
 ) -> JsonValue:
     """Node function: boot a guest with one NIC whose tap is an interface of this node; returns evidence.
 
@@ -65,12 +81,14 @@ def start(
     kernel, where it can. The guest gets no more CPUs and memory than
     this machine has. `libvirt` (uri, own, uuid, folder, owner) has libvirt start it, and not us. `image` (its
     path and sha256, and where QEMU sees it, if elsewhere) is the guest's root in place of the host's; it is
-    held against its hash before anything else. `own_disk` is a file that it has as a further disk. Raises
-    TestbedError VM-01..VM-06, VM-10..VM-13, IMAGE-06, IMAGE-07, and what `guest_image.examine` raises;
-    nothing stays behind then.
+    held against its hash before anything else. `own_disk` is a file that it has as a further disk.
+    `redirected` (address, ports) is a user-mode network in place of the tap. One of another `architecture`
+    than this machine's has a root of that one. Raises TestbedError VM-01..VM-06, VM-10..VM-13, IMAGE-06,
+    IMAGE-07, and what `guest_image.examine` raises; nothing stays behind then.
     """
     disk = _disk(**image) if image is not None else None
-    accelerator, _ = qemu.probe_accelerator()
+    of = architectures.named(architecture)
+    accelerator, _ = qemu.probe_accelerator(of)
     if vhost is None:
         vhost = model == NicModel.VIRTIO and qemu.probe_vhost()[0] and accelerator is Accelerator.KVM
     nic = Nic(
@@ -80,6 +98,7 @@ def start(
         vhost=vhost,
         address=guest_address or None,
         gateway=host_address.partition("/")[0] or None,
+        redirected=_redirected(**redirected) if redirected is not None else None,
     )
     spec = MachineSpec(
         name=name,
@@ -89,16 +108,14 @@ def start(
         nics=(nic,),
         disk=disk,
         own_disk=own_disk,
-        views=guest_views.hidden(),
+        views=guest_views.hidden() if of.native else guest_views.toolkit(),
+        architecture=of,
     )
     machine = _made(spec, boot_deadline_s, libvirt)
     machine.__enter__()
     try:
-        sysctl.quiet_ipv6(interface=tap)
-        sysctl.write(key=f"net/ipv6/conf/{tap}/disable_ipv6", value="1")
-        if host_address:
-            interfaces.add_address(interface=tap, address=host_address)
-        interfaces.up(interface=tap)
+        if redirected is None:
+            _raise(tap, host_address)
         if guest_address:
             require_answer(name=name, address=guest_address.partition("/")[0])
     except BaseException:
@@ -106,6 +123,18 @@ def start(
         raise
     _machines[name] = machine
     return dict(machine.describe())
+
+
+def _raise(tap: str, address: str) -> None:
+    sysctl.quiet_ipv6(interface=tap)
+    sysctl.write(key=f"net/ipv6/conf/{tap}/disable_ipv6", value="1")
+    if address:
+        interfaces.add_address(interface=tap, address=address)
+    interfaces.up(interface=tap)
+
+
+def _redirected(*, address: str, ports: list[int]) -> Redirected:
+    return Redirected(address=address, ports=tuple(ports))
 
 
 def _disk(*, path: str, sha256: str, shown: str = "") -> Disk:

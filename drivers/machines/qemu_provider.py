@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from dataclasses import asdict
 from types import TracebackType
 from typing import Any, ClassVar
 
 from bmwg.drivers.api.instance import Place, Sample
-from bmwg.drivers.api.machines import Machine, MachineEndpoint, MachineIntent, MachineProvider
+from bmwg.drivers.api.machines import (
+    Machine,
+    MachineEndpoint,
+    MachineIntent,
+    MachineProvider,
+    Redirected,
+)
 from bmwg.drivers.api.protocols import Calls, JsonValue, Missing, Node
 from bmwg.drivers.machines import guest_image, qemu_place
 from bmwg.drivers.machines.guest_image import READ_DEADLINE_S, GuestImage
-from bmwg.drivers.machines.qemu_machine import BOOT_DEADLINE_S
+from bmwg.drivers.machines.qemu_machine import BOOT_DEADLINE_S, OTHER_BOOT_DEADLINE_S
 from bmwg.drivers.nodes.links import mac_of
 from bmwg.drivers.undo.ledger import Ledger
 
@@ -32,7 +39,10 @@ class QemuMachine(Calls):
         """Start it on the node and wait until it has booted and answers on its network."""
         if self._image is not None:
             wanted = {"image": self._image.reference(), **wanted}
-        self._node.call_within(BOOT_DEADLINE_S + 30, qemu_place.start, name=self.name, **wanted)
+        within_s = OTHER_BOOT_DEADLINE_S if wanted.get("architecture") else BOOT_DEADLINE_S
+        self._node.call_within(
+            within_s + 30, qemu_place.start, name=self.name, boot_deadline_s=within_s, **wanted
+        )
 
     def call_named(
         self, function: str, arguments: Mapping[str, JsonValue], *, deadline_s: float | None = None
@@ -92,7 +102,11 @@ class QemuProvider:
 
     def probe(self) -> Missing | None:
         """Tell what the node lacks for a guest, the image among it."""
-        return self._lack_of(self.node.call(qemu_place.probe))
+        return self.probe_of("")
+
+    def probe_of(self, architecture: str) -> Missing | None:
+        """Tell what the node lacks for a guest of an architecture (empty: its own)."""
+        return self._lack_of(self.node.call(qemu_place.probe, architecture=architecture))
 
     def _lack_of(self, lack: dict[str, str] | None) -> Missing | None:
         image = self.place.vms.image
@@ -124,8 +138,16 @@ class QemuProvider:
             raise
         return machine
 
-    def unjoined(self, intent: MachineIntent, *, vhost: bool, own_disk: str = "") -> Machine:
-        """Boot a guest whose tap, named as the machine, is left to whoever asked."""
+    def unjoined(
+        self,
+        intent: MachineIntent,
+        *,
+        vhost: bool,
+        own_disk: str = "",
+        redirected: Redirected | None = None,
+        architecture: str = "",
+    ) -> Machine:
+        """Boot a guest whose tap, named as the machine, is left to whoever asked, or without one."""
         mac = mac_of(intent.name, "eth0")
         machine = self._machine(intent.name, MachineEndpoint(address="", interface="eth0", mac=mac))
         try:
@@ -137,6 +159,8 @@ class QemuProvider:
                 mac=mac,
                 vhost=vhost,
                 own_disk=own_disk,
+                redirected=asdict(redirected) if redirected else None,
+                architecture=architecture,
             )
         except BaseException:
             machine.stop()

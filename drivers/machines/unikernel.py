@@ -98,7 +98,7 @@ def command(spec: MachineSpec, boot: Boot, what: Mapping[str, JsonValue], *, mon
     """Build QEMU's argument vector: one NIC by virtio-net, a disk or a kernel, its console, its monitor."""
     found = qemu.program() or Path(qemu.PROGRAM)
     argv = qemu.bare(found, spec.name)
-    argv += ["-machine", f"pc,accel={spec.accelerator}"]
+    argv += ["-machine", f"{spec.architecture.machine},accel={spec.accelerator}"]
     model = "host" if spec.accelerator is Accelerator.KVM else "max"  # what a unikernel wants is not known
     argv += ["-cpu", model, "-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
     argv += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import platform
 import struct
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 _SYSCALL = {"x86_64": 298, "aarch64": 241}  # perf_event_open
 _ATTRIBUTES_OCTETS = 64  # PERF_ATTR_SIZE_VER0, which every kernel takes
 _CLOSE_ON_EXEC = 8
+_PINNED = 1 << 2  # of an event's flags: it counts all the time, or not at all
 CYCLES = (0, 0)  # PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES
 TASK_CLOCK = (1, 1)  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, ns
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -30,11 +32,16 @@ class Event:
 
     @classmethod
     def of_thread(cls, thread: int, kind: tuple[int, int] = CYCLES) -> Event:
-        """Begin to count. Raises OSError: ENOENT where there is no such counter, ESRCH without the thread."""
+        """Begin to count. Raises OSError: ENOENT where there is no such counter, ESRCH without the thread.
+
+        Where others count as well, a kernel may have one counter count for several events by turns: this one
+        takes no part in that.
+        """
         number = _SYSCALL.get(platform.machine())
         if number is None:
             raise OSError(38, f"the number of perf_event_open on {platform.machine()} is not known")
-        attributes = struct.pack("=IIQQQQQIIQ", kind[0], _ATTRIBUTES_OCTETS, kind[1], 0, 0, 0, 0, 0, 0, 0)
+        fields = (kind[0], _ATTRIBUTES_OCTETS, kind[1], 0, 0, 0, _PINNED, 0, 0, 0)
+        attributes = struct.pack("=IIQQQQQIIQ", *fields)
         buffer = ctypes.create_string_buffer(attributes, _ATTRIBUTES_OCTETS)
         descriptor = _libc.syscall(number, buffer, thread, -1, -1, _CLOSE_ON_EXEC)
         if descriptor < 0:
@@ -43,8 +50,11 @@ class Event:
         return cls(descriptor=descriptor)
 
     def read(self) -> int:
-        """Return what was counted since it was opened."""
-        return int(struct.unpack("=Q", os.read(self.descriptor, 8))[0])
+        """Return what was counted since it was opened. Raises OSError where no counter was left for it."""
+        told = os.read(self.descriptor, 8)
+        if len(told) < 8:
+            raise OSError(errno.EBUSY, "others have all counters of the processor")
+        return int(struct.unpack("=Q", told)[0])
 
     def close(self) -> None:
         """Count no more. Idempotent."""

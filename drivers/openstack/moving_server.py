@@ -1,43 +1,38 @@
 """A server that routes and is moved by Nova from one compute host to another while it runs (live migration).
 
-It is an archive in memory, as the guests are that QEMU alone moves, with an empty disk that Nova makes at
-both hosts; no disk is shared. Another server of the same networks stands at the second host, so that Neutron
-has joined them with its NICs. QEMU's events are written down at both hosts. Ids: MOVE-01 the other host did
-not take it, MOVE-03 it did not end in time or tells no moments, MOVE-06 it ended once it had moved.
+QEMU's events are written down at both hosts. The server says on its console by which id its kernel's boot is
+known: it is the same at both hosts, for a guest that has moved. Ids: MOVE-01 the other host did not take it,
+MOVE-03 it did not end in time or tells no moments, MOVE-06 it ended or was reset once it had moved, MOVE-07
+its CPU is of another model than the one that all hosts name.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import json
-import tempfile
+import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api.machines import MovingIntent
-from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.machines import guest_kernel, router_initramfs
+from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.machines.guest_moves import Move
-from bmwg.drivers.nodes.namespace import NamespaceNode
+from bmwg.drivers.machines.router_initramfs import BOOT, SAY
 from bmwg.drivers.openstack import node as cloud_node
-from bmwg.drivers.openstack import settings, side_switches
-from bmwg.drivers.openstack.embedded import EmbeddedCloud
-from bmwg.drivers.openstack.segments import cleared
+from bmwg.drivers.openstack import settings, undone
 from bmwg.drivers.openstack.servers import Server, ServerPort, Workshop
-from bmwg.drivers.openstack.side_switches import SIDES
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.watch import wall_clock
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+from bmwg.methodology.kinds.acts.records import GUEST_BOOTS, POST_COPY_BEGAN
 
-_DISK_OCTETS = 1 << 20
 _LOOK_S = 0.1  # choice: a move takes seconds
 _CANCEL_S = 30.0
 _SAYS_S = 10.0  # choice: events are written down at once
-_SAID = 300
+_BOOT_SAYS_S = 30.0  # choice: the guest says it each second, and may be translated on a busy host
+_BOOTED = re.compile(rf"{SAY} {BOOT} ([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
 _FIGURES = {  # of libvirt's account of the move: its name, ours, and what one of it is of ours
     "downtime": ("libvirt_downtime_ns", 1_000_000),
     "time_elapsed": ("libvirt_total_ns", 1_000_000),
@@ -53,7 +48,7 @@ _FIGURES = {  # of libvirt's account of the move: its name, ours, and what one o
 class HostPlace:
     """A compute host: its node, the folder of what it writes down, and its name as Nova has it."""
 
-    node: NamespaceNode
+    node: Node
     work: str
     name: str
 
@@ -77,29 +72,44 @@ class MovingServer:
         self.here, self.there = places
         self.macs = (server.ports[0].mac, server.ports[1].mac)
         self._came = 0  # where its events at the host begin, to which it has come
+        self._boots: set[str] | None = set()  # that it has told; None: it was silent, and they are not known
 
     def moved(self, *, post_copy: bool, within_s: float) -> Move:
         """Have Nova move it to the other host, where it then is; with `post_copy` Nova is told to do it so.
 
-        Where it cannot be moved the server runs where it was. Raises MOVE-01, MOVE-03.
+        Where it cannot be moved the server runs where it was, and one that came too late runs at the other
+        host: `here` is where it runs in either case. Raises MOVE-01, MOVE-03.
         """
         marks = {place.name: place.events()[1] for place in (self.here, self.there)}
         move = Move(asked_ns=time.monotonic_ns())
-        self._do(
-            "live migration",
-            lambda sdk: sdk.compute.live_migrate_server(
-                self._server.server_id, host=self.there.name, block_migration="auto"
-            ),
-        )
-        move.steps["server_accepted"] = time.monotonic_ns()
-        self._watched(move, post_copy, within_s)
-        move.steps["server_active"] = time.monotonic_ns()
-        self._account(move, marks)
-        self.here, self.there = self.there, self.here
-        self._came = marks[self.here.name]
+        try:
+            self._do(
+                "live migration",
+                lambda sdk: sdk.compute.live_migrate_server(
+                    self._server.server_id, host=self.there.name, block_migration="auto"
+                ),
+            )
+            move.steps["server_accepted"] = time.monotonic_ns()
+            self._watched(move, post_copy, within_s)
+            move.steps["server_active"] = time.monotonic_ns()
+            self._account(move, marks)
+        except ToolkitError:
+            self._find(marks)
+            raise
+        self._find(marks)
         return move
 
+    def _find(self, marks: Mapping[str, int]) -> None:
+        """Have `here` be where it runs: at the other host if QEMU has had it run there, or Nova says so."""
+        came = bool(self._said(self.there, marks[self.there.name], "RESUME"))
+        with suppress(ToolkitError):
+            came = came or self._asked().compute_host == self.there.name
+        if came:
+            self.here, self.there = self.there, self.here
+            self._came = marks[self.here.name]
+
     def _watched(self, move: Move, post_copy: bool, within_s: float) -> None:
+        """Wait until Nova says that the move has ended. Raises TestbedError MOVE-01, MOVE-03."""
         end_s = time.monotonic() + within_s
         switched = late = False
         while True:
@@ -119,15 +129,16 @@ class MovingServer:
             time.sleep(_LOOK_S)
         name = f"move of server {self._server.name}"
         if late:
-            seen = f"{found.status}, task {found.task_state or 'none'}"
+            seen = f"{found.status}, task {found.task_state or 'none'}, at host {found.compute_host}"
             raise TestbedError("MOVE-03", name, expected=f"its end within {within_s:g} s", found=seen)
         if found.status == "ERROR" or found.compute_host != self.there.name:
-            said = str((found.fault or {}).get("message", "")) or self._reason()
+            said = str((found.fault or {}).get("message", ""))
+            said = said or undone.why(self._workshop, self._server.server_id, "live-migration")
             raise TestbedError(
                 "MOVE-01",
                 name,
                 expected="that the other host takes it",
-                found=f"{found.status}: {said[:_SAID]}",
+                found=f"{found.status}: {said[: undone.MOST_SAID]}",
             )
 
     def _running(self) -> Any:
@@ -158,23 +169,6 @@ class MovingServer:
                     lambda sdk: sdk.compute.abort_server_migration(running, self._server.server_id),
                 )
 
-    def _reason(self) -> str:
-        def ask(sdk: Any) -> str:
-            actions = [
-                one
-                for one in sdk.compute.server_actions(self._server.server_id)
-                if one.action == "live-migration"
-            ]
-            last = max(actions, key=lambda one: str(one.start_time))
-            whole = sdk.compute.get_server_action(last.request_id, self._server.server_id)
-            events = [one if isinstance(one, Mapping) else one.to_dict() for one in whole.events or ()]
-            said = [" ".join(str(one.get("details") or "").split()) for one in events]
-            return next(filter(None, said), "no reason was given")
-
-        with suppress(ToolkitError, ValueError):
-            return str(self._do("why a move was undone", ask))
-        return "no reason was given"
-
     def _account(self, move: Move, marks: Mapping[str, int]) -> None:
         """Put QEMU's moments and libvirt's figures into the move. Raises DriverError MOVE-03."""
         end_s = time.monotonic() + _SAYS_S
@@ -183,7 +177,7 @@ class MovingServer:
                 self._said(self.here, marks[self.here.name], event) for event in ("STOP", "MIGRATION", "JOB")
             )
             resumed = self._said(self.there, marks[self.there.name], "RESUME")
-            done = [one for one in ended if one["details"].get("status") == "completed"]
+            done = _with_status(ended, "completed")
             if stopped and resumed and done and figures:
                 break
             if time.monotonic() > end_s:
@@ -195,12 +189,10 @@ class MovingServer:
                 )
             time.sleep(_LOOK_S)
         ahead_ns = wall_clock.ahead_ns()
-        for step, event in (
-            ("guest_stopped", stopped[-1]),
-            ("guest_resumed", resumed[-1]),
-            ("move_completed", done[-1]),
-        ):
-            move.steps[step] = event["at_us"] * 1000 - ahead_ns
+        events = {"guest_stopped": stopped[-1], "guest_resumed": resumed[0], "move_completed": done[-1]}
+        if switched := _with_status(ended, "postcopy-active"):
+            events[POST_COPY_BEGAN] = switched[0]
+        move.steps |= {step: event["at_us"] * 1000 - ahead_ns for step, event in events.items()}
         told = figures[-1]["details"]
         move.told = {ours: int(told[name]) * each for name, (ours, each) in _FIGURES.items() if name in told}
 
@@ -218,21 +210,64 @@ class MovingServer:
         """Raise TestbedError MOVE-06 where it has moved and no longer runs, or began anew."""
         found, seen = self._asked(), ""
         if found.status != "ACTIVE":
-            seen = f"{found.status}: {(found.fault or {}).get('message', 'no reason was given')}"[:_SAID]
+            seen = f"{found.status}: {(found.fault or {}).get('message', 'no reason was given')}"
         elif self._said(self.here, self._came, "RESET"):
-            said = self.here.node.call(cloud_node.console, server_id=self._server.server_id)
-            panics = [line for line in said if "panic" in line.lower()]
-            seen = f"it was reset: {(panics or ['no panic was told'])[-1]}"[:_SAID]
+            panics = [line for line in self._console() if "panic" in line.lower()]
+            seen = f"it was reset: {(panics or ['no panic was told'])[-1]}"
         if seen:
             raise TestbedError(
                 "MOVE-06",
                 f"server {self._server.name}, once it had moved",
                 expected="that it runs on at its other host",
-                found=seen,
+                found=seen[: undone.MOST_SAID],
+            )
+
+    def shown(self) -> dict[str, int]:
+        """Wait until it says once more how its boot is known; tell how many boots it has said since it stands.
+
+        It is one, if it is the guest that has moved. Nothing is told where it was ever silent.
+        """
+        before = len(self._boots_said())
+        end_s = time.monotonic() + _BOOT_SAYS_S
+        while self._boots is not None and len(said := self._boots_said()) <= before:
+            if time.monotonic() > end_s:
+                self._boots = None
+                break
+            time.sleep(_LOOK_S)
+        if self._boots is None:
+            return {}
+        self._boots |= set(said)
+        return {GUEST_BOOTS: len(self._boots)}
+
+    def _boots_said(self) -> list[str]:
+        return [found[1] for line in self._console() if (found := _BOOTED.search(line))]
+
+    def _console(self) -> list[str]:
+        """What it has written where it is, since it came there; nothing where its QEMU has ended."""
+        with suppress(ToolkitError):
+            server_id = self._server.server_id
+            return list(self.here.node.call(cloud_node.console, server_id=server_id, here=True))
+        return []
+
+    def require_model(self) -> None:
+        """Raise TestbedError MOVE-07 unless its CPU has the model that the configuration of all hosts names.
+
+        A guest of QEMU's plain model has ended by a panic once it had moved.
+        """
+        server_id = self._server.server_id
+        model = str(self.here.node.call(cloud_node.cpu_model, server_id=server_id))
+        translated = self.here.node.call(cloud_node.accelerator, server_id=server_id) != "kvm"
+        wanted = settings.MOVING_MODEL if translated else settings.HOSTS_OWN_MODEL
+        if not re.fullmatch(rf"{re.escape(wanted)}(-v[0-9]+)?", model):
+            raise TestbedError(
+                "MOVE-07",
+                f"server {self._server.name}: the model of its CPU",
+                expected=f"{wanted}, as nova-compute is told at each host",
+                found=model or "none: QEMU's plain one",
             )
 
     def leave(self) -> None:
-        """Make sure that it was the same guest all the time: Nova has cleared the host that it has left."""
+        """Make sure that it runs on: Nova has cleared the host that it has left."""
         self.require_running()
 
     @property
@@ -253,6 +288,7 @@ class MovingServer:
             "name": self._server.name,
             "agent": "none: it routes and is not spoken to",
             "accelerator": self.here.node.call(cloud_node.accelerator, server_id=server_id),
+            "cpu_model": self.here.node.call(cloud_node.cpu_model, server_id=server_id),
             "compute_host": self.here.name,
             "cpus": 1,
             "ports": [{"network": one.network, "port_security": one.guarded} for one in self._server.ports],
@@ -269,77 +305,5 @@ def _tap(port: ServerPort) -> str:
     return f"tap{port.port_id[:11]}"
 
 
-@contextmanager
-def standing(
-    workshop: Workshop,
-    cloud: EmbeddedCloud,
-    home: NamespaceNode,
-    intent: MovingIntent,
-    *,
-    networks: Sequence[str],
-    kernel_line: str,
-) -> Iterator[MovingServer]:
-    """Have the server boot at the host on node `home`, and another of its networks at the next one.
-
-    The tester is cabled to `home`: its NICs there are in the switches meanwhile.
-
-    `networks` are the addresses that Neutron gives the ports of each side, which frames do not use;
-    `kernel_line` stands before the words of the intent.
-    """
-    places = [HostPlace(node=node, work=work, name=cloud.hosts[node.name]) for node, work in cloud.places]
-    first = next(place for place in places if place.node is home)
-    second = next(place for place in places if place is not first)
-    kernel = guest_kernel.find()
-    if not isinstance(kernel, guest_kernel.GuestKernel):
-        raise TestbedError("VM-04", kernel.what, found=kernel.reason, hint=kernel.mend)
-    with side_switches.joined(home, intent.links), ExitStack() as stack:
-        parts = {
-            "kernel_id": _uploaded(
-                stack, workshop, f"{intent.name}-kernel", kernel.unpacked_image(), "aki"
-            ).id,
-            "ramdisk_id": _uploaded(
-                stack, workshop, f"{intent.name}-archive", router_initramfs.build(kernel), "ari"
-            ).id,
-        }
-        flavor = workshop.flavor(intent.name, cpus=1, memory_octets=intent.memory_octets, disk_octets=1)
-        laid: list[Any] = []
-        stack.callback(cleared, workshop, laid, [(place.node, SIDES) for place in places])
-        for side, cidr in zip(SIDES, networks, strict=True):
-            address = str(next(ipaddress.IPv4Network(cidr).hosts()))
-            laid.append(workshop.network(side, cidr, gateway=None, first=address, physical=side))
-        made = []
-        for at, (place, words) in enumerate(((second, intent.other_words), (first, intent.words))):
-            with tempfile.NamedTemporaryFile() as empty:
-                empty.truncate(_DISK_OCTETS)
-                name = f"{intent.name}-{at}"
-                line = f"{kernel_line} {words}"
-                disk = _uploaded(
-                    stack,
-                    workshop,
-                    name,
-                    Path(empty.name),
-                    "raw",
-                    hw_vif_model="virtio",
-                    os_command_line=line,
-                    **parts,
-                )
-            ports = [workshop.port(f"{name}-{side}", one) for side, one in enumerate(laid)]
-            stack.callback(workshop.delete_ports, ports)
-            server = workshop.server(
-                name, image=disk, flavor=flavor, ports=ports, zone=f"nova:{place.name}", config_drive=False
-            )
-            stack.callback(workshop.delete_server, server.server_id)
-            made.append(server)
-        yield MovingServer(workshop, made[1], (first, second))
-
-
-def _uploaded(
-    stack: ExitStack, workshop: Workshop, what: str, path: Path, form: str, **properties: str
-) -> Any:
-    image = workshop.image(what, path, form, **properties)
-    stack.callback(
-        workshop.client.call,
-        "delete of an image",
-        lambda sdk: sdk.image.delete_image(image, ignore_missing=True),
-    )
-    return image
+def _with_status(events: Sequence[Mapping[str, Any]], status: str) -> list[Mapping[str, Any]]:
+    return [one for one in events if one["details"].get("status") == status]

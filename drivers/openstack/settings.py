@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 
-from bmwg.drivers.machines import qemu
+from bmwg.drivers.machines import architecture
 
 SERVICE_ADDRESS = "198.18.30.1"  # on the loopback of the node with the services
 DATABASES = ("keystone", "glance", "placement", "nova_api", "nova_cell0", "nova", "neutron")
@@ -30,6 +30,8 @@ _SLOW_S = 300  # choice: what one service waits for another on a host that other
 _SOCKET = "/run/mysqld/mysqld.sock"
 
 MOVE_MEBIOCTETS_PER_S = 16  # choice: by more, memory has moved before Nova can be told to use post-copy
+MOVING_MODEL = architecture.own().model  # the CPU of a translated server that moves, named for all hosts
+HOSTS_OWN_MODEL = "host"  # of one that is not translated: all hosts are this machine
 QEMU_EVENTS = "qemu-events"  # the service that writes them down, where servers move
 
 Sections = Mapping[str, Mapping[str, object]]
@@ -244,9 +246,9 @@ def files(
 def _moving(address: str, accelerator: str) -> dict[str, object]:
     """What nova-compute is told of live migration: no disk is shared, memory comes to this address.
 
-    A translated guest of QEMU's plain model has ended by a panic once it had moved.
+    A translated guest of QEMU's plain model has ended by a panic once it had moved, so one is named.
     """
-    model = {"cpu_mode": "custom", "cpu_models": qemu.TCG_MODEL} if accelerator == "qemu" else {}
+    model = {"cpu_mode": "custom", "cpu_models": MOVING_MODEL} if accelerator == "qemu" else {}
     return {
         **model,
         "live_migration_inbound_addr": address,

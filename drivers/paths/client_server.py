@@ -1,8 +1,9 @@
 """A native client on one host, a server in a hosting form on another, a link between them (document 004).
 
 A pod, by whatever runtime, is reached by the bridge that its CNI option makes, a guest and a unikernel by one
-of ours. The client is a process of the first node in every form, so that only the server's form differs.
-Tests of frames have no cells on it: both its ends are programs.
+of ours, a guest behind a user-mode network by redirected ports. The client is a process of the first node in
+every form, so that only the server's form differs. Tests of frames have no cells on it: both its ends are
+programs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bmwg.drivers.places import agentless, guest_hosts
 from bmwg.drivers.places.native import native_place
 from bmwg.methodology.cells.paths import PathKind
 from bmwg.methodology.cells.vnics import VIRTIO
-from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, UNIKERNEL
+from bmwg.methodology.records import BAREMETAL, ENGINES, GUESTS, NOTHING, POD, REDIRECTED, UNIKERNEL
 
 
 class ClientServerPath(ProgramsPath):
@@ -27,7 +28,7 @@ class ClientServerPath(ProgramsPath):
 
     kind: ClassVar[PathKind] = PathKind(
         name="client-server",
-        hostings=(BAREMETAL, POD, *ENGINES, GUEST, UNIKERNEL),
+        hostings=(BAREMETAL, POD, *ENGINES, *GUESTS, UNIKERNEL),
         functions=(NOTHING,),
         networked=True,
         scenario="a native client and a server in a hosting form, on two nodes",
@@ -60,8 +61,9 @@ class ClientServerPath(ProgramsPath):
         node = self._bed.node(self._bed.underlay()[1].node)
         if self._cell.hosting == UNIKERNEL:
             return agentless.missing(self._bed, node)
-        if self._cell.hosting == GUEST:
-            return guest_hosts.lacking(self._bed, node, VIRTIO)
+        if self._cell.hosting in GUESTS:
+            lack = guest_hosts.lacking(self._bed, node, VIRTIO)
+            return lack or (guest_hosts.no_redirection(node) if self._cell.hosting == REDIRECTED else None)
         if self._cell.hosting in ENGINES and self._cell.network == NOTHING:
             return Missing(
                 what=f"hosting form {self._cell.hosting} without a network",

@@ -93,7 +93,7 @@ class MovingServerPath:
         intent = MovingIntent(
             name=f"moving-{bed.next_id()}",
             memory_octets=MEMORY_OCTETS,
-            words=_words(sides, 0, writes=writes),
+            words=_words(sides, 0, writes=writes, tells_boot=True),
             other_words=_words(sides, 1),
             links=tuple(nics),
         )
@@ -123,7 +123,9 @@ class MovingServerPath:
             )
 
 
-def _words(sides: tuple[Side, Side], at: int, *, writes: bool = False) -> str:
+def _words(
+    sides: tuple[Side, Side], at: int, *, writes: bool = False, tells_boot: bool = False
+) -> str:
     legs = [
         Leg(
             address=of_router(side.number, at),
@@ -132,7 +134,9 @@ def _words(sides: tuple[Side, Side], at: int, *, writes: bool = False) -> str:
         )
         for side in sides
     ]
-    return router_initramfs.words(legs, holds_mebioctets=HOLDS_MEBIOCTETS, writes=writes)
+    return router_initramfs.words(
+        legs, holds_mebioctets=HOLDS_MEBIOCTETS, writes=writes, tells_boot=tells_boot
+    )
 
 
 def _hops(sides: tuple[Side, Side], node: str) -> list[JsonValue]:

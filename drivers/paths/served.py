@@ -1,6 +1,7 @@
 """The forms in which the answering program of a path runs behind its host's NIC, and how each is reached.
 
-On the host, in a pod by the bridge that its CNI option makes, in a guest and as a unikernel by one of ours.
+On the host, in a pod by the bridge that its CNI option makes, in a guest and as a unikernel by one of ours,
+or in a guest by ports of the host that QEMU redirects.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
+from bmwg.drivers.api.machines import Redirected
 from bmwg.drivers.api.protocols import Crossed, Evidence, HostNode, PodEnd, PodRuntime
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.paths import endpoints, uplinks
@@ -17,10 +19,13 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.places import agentless, guest_hosts
 from bmwg.drivers.places.native import guest_place, native_place
 from bmwg.drivers.ports import interfaces, routing
+from bmwg.drivers.workload import netperf
 from bmwg.methodology.cells.vnics import VIRTIO
-from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, UNIKERNEL, Cell
+from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, REDIRECTED, UNIKERNEL, Cell
 
 GUEST_BRIDGE = "bmwg-kvbr"
+_PORTS = (*agentless.PORTS.values(), netperf.DATA_PORT)  # of all programs that answer
+_USER, _USER_GATEWAY = "10.0.2.15/24", "10.0.2.2"  # of a guest in QEMU's user-mode network, and QEMU's own
 _NUMBER = 1  # of the path's second end
 
 
@@ -106,6 +111,44 @@ def _guest(at: Host) -> Iterator[Server]:
 
 
 @contextmanager
+def _redirected(at: Host) -> Iterator[Server]:
+    """Boot a guest behind QEMU's user-mode network: ports of its host's address are redirected to it.
+
+    It has that address beside its own, so that its program listens where clients ask. There is no tap.
+    Raises as `_guest` does.
+    """
+    bed, node = at.bed, at.node
+    address, client = host(ENDPOINTS[_NUMBER][0]), host(ENDPOINTS[1 - _NUMBER][0])
+    ways = Redirected(address=address, ports=_PORTS)
+    with (
+        addressed(node, at.nic, _NUMBER),
+        guest_hosts.guest_host(bed, node, number=_NUMBER, vnic=VIRTIO, redirected=ways) as guest,
+    ):
+        for one in (_USER, f"{address}/32"):
+            guest.call(interfaces.add_address, interface=guest.interface, address=one)
+        guest.call(
+            routing.add_route, destination=f"{client}/32", via=_USER_GATEWAY, interface=guest.interface
+        )
+        place = guest_place(bed, guest, name="bmwg-server")
+        vnic = f"{guest.name}/{guest.interface}"
+        yield (
+            PodEnd(pod=place, interface=guest.interface, address=address),
+            (Crossed(at=vnic, place=guest, interface=guest.interface, forward="rx"),),
+            {
+                "cpus": {"server": guest.pod_cpus},
+                "host": node.name,
+                "machines": {guest.name: guest_hosts.described(bed, guest, VIRTIO)},
+                "hops": [
+                    {"at": node.name, "what": "redirected ports: QEMU's user-mode network ends connections"},
+                    {"at": vnic, "what": f"the guest's vNIC ({VIRTIO})"},
+                ],
+                "forwarding": "QEMU, which has connections of its own with both ends",
+                "native_programs": {"server": place.limits},
+            },
+        )
+
+
+@contextmanager
 def _unikernel(at: Host) -> Iterator[Server]:
     with agentless.standing(at.bed, at.node, nic=at.nic, asking=at.asking) as (place, machine):
         tap = agentless.TAP
@@ -164,5 +207,6 @@ def addressed(node: HostNode, interface: str, number: int) -> Iterator[None]:
 _FORMS: dict[str, Callable[[Host], AbstractContextManager[Server]]] = {
     BAREMETAL: _native,
     GUEST: _guest,
+    REDIRECTED: _redirected,
     UNIKERNEL: _unikernel,
 }

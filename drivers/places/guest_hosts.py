@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, cast
 from bmwg.drivers import registry
 from bmwg.drivers.api.calls import name_of
 from bmwg.drivers.api.instance import Place, VmDriver
-from bmwg.drivers.api.machines import Machine, MachineIntent, UnjoinedMachineProvider
+from bmwg.drivers.api.machines import Machine, MachineIntent, Redirected, UnjoinedMachineProvider
 from bmwg.drivers.api.protocols import HostNode, JsonValue, Missing, NestedNode, PlacedNode
-from bmwg.drivers.containers import oci
+from bmwg.drivers.containers import oci, pod_programs
 from bmwg.drivers.machines import qemu_place
-from bmwg.drivers.machines.qemu import NicModel
+from bmwg.drivers.machines.qemu import USER_NETWORK, NicModel
 from bmwg.drivers.nodes import inside, process
 from bmwg.drivers.places.inside import InMachine
 from bmwg.drivers.ports import interfaces, sysctl
@@ -29,19 +29,35 @@ if TYPE_CHECKING:
 PROVIDER = "qemu"  # where the testbed file names none
 MEMORY_OCTETS = 768 << 20  # choice: of the guest's kernel, our agent and what a pod's limits leave
 DEADLINE_S = 90.0  # choice: of a call into a guest whose instructions may be translated
+_OTHER_DEADLINE_S = 300.0  # choice: of one into a guest of another architecture, beside a load average of 35
 _PATIENCE_S = 60.0  # choice: of what has a shorter deadline of its own on a node
-_PATIENT = {name_of(act) for act in (inside.run, oci.create, oci.start, oci.describe, oci.delete)}
+_PATIENT = {
+    name_of(act)
+    for act in (inside.run, oci.create, oci.start, oci.describe, oci.delete, pod_programs.version)
+}
 _MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.VIRTIO}
 
 
 class GuestHost(InMachine):
-    """A machine as the node of its pods. Undos name the machine's host: what is inside ends with it."""
+    """A machine as the node of its pods. Undos name the machine's host: what is inside ends with it.
 
-    def __init__(self, machine: Machine, host: HostNode, *, pod_cpus: str) -> None:
+    `tap` is empty of one behind a user-mode network.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        host: HostNode,
+        *,
+        pod_cpus: str,
+        tapped: bool = True,
+        call_deadline_s: float = DEADLINE_S,
+    ) -> None:
         super().__init__(machine)
+        self._call_deadline_s = call_deadline_s
         self.host = host
         self.interface = machine.endpoints[0].interface
-        self.tap = machine.name
+        self.tap = machine.name if tapped else ""
         self.pod_cpus = pod_cpus
         agent = self.call(process.this)
         self.pid: int = agent["pid"]
@@ -64,14 +80,19 @@ class GuestHost(InMachine):
         arguments = dict(arguments)
         if function in _PATIENT:
             arguments["within_s"] = max(_PATIENCE_S, arguments.get("within_s", 0.0))
-        return super().call_named(function, arguments, deadline_s=max(DEADLINE_S, deadline_s or DEADLINE_S))
+        return super().call_named(
+            function, arguments, deadline_s=max(self._call_deadline_s, deadline_s or 0.0)
+        )
 
 
 _: type[NestedNode] = GuestHost
 
 
-def lacking(bed: Bed, node: HostNode, vnic: str) -> Missing | None:
-    """Return what the node lacks for guests with such a NIC, or why no guest here can have one."""
+def lacking(bed: Bed, node: HostNode, vnic: str, *, architecture: str = "") -> Missing | None:
+    """Return what the node lacks for guests with such a NIC, or why no guest here can have one.
+
+    `architecture` (Debian's word) is that of the guests, empty: the node's own.
+    """
     if vnic not in _MODELS:
         return Missing(
             what=f"vNIC {vnic} for a guest of pods",
@@ -85,7 +106,16 @@ def lacking(bed: Bed, node: HostNode, vnic: str) -> Missing | None:
             reason="this provider joins each machine to a network by itself",
             mend=f"vms: {{driver: {PROVIDER}}} in the testbed file",
         )
-    return provider.probe() or _no_vhost(node, vnic)
+    return provider.probe_of(architecture) or _no_vhost(node, vnic)
+
+
+def no_redirection(node: HostNode) -> Missing | None:
+    """Return why a guest, for which nothing else lacks, has no user-mode network on this node."""
+    if not (why := node.call(qemu_place.no_user_network)):
+        return None
+    return Missing(
+        what=f"QEMU's {USER_NETWORK}", reason=why, mend="the distribution's QEMU has it (libslirp)"
+    )
 
 
 def _no_vhost(node: HostNode, vnic: str) -> Missing | None:
@@ -112,13 +142,23 @@ def _provider(bed: Bed, node: HostNode) -> object:
 
 @contextmanager
 def guest_host(
-    bed: Bed, node: HostNode, *, number: int, vnic: str, pods: int = 1, own_disk: str = ""
+    bed: Bed,
+    node: HostNode,
+    *,
+    number: int,
+    vnic: str,
+    pods: int = 1,
+    own_disk: str = "",
+    redirected: Redirected | None = None,
+    architecture: str = "",
 ) -> Iterator[GuestHost]:
     """Boot a guest on a node; end it on leaving. It has memory for the limits of so many `pods`.
 
     With pods the bed knows it as a node of its own meanwhile; without, one program has as much.
 
     `own_disk` is a file of the node that it has as a further disk (`guest_disk.mounted` has it in a folder).
+    `redirected` gives it a user-mode network in place of a tap; who asked gives it its addresses there.
+    Of another `architecture` than the node's it has programs of that one, and no runtime for pods.
 
     Raises TestbedError VM-01 to VM-05, and what entering the provider raises.
     """
@@ -136,10 +176,19 @@ def guest_host(
             ),
             vhost=vnic == VHOST_NET,
             own_disk=own_disk,
+            redirected=redirected,
+            architecture=architecture,
         )
         try:
             cpus = int(machine.describe()["cpus"])
-            guest = GuestHost(machine, node, pod_cpus=_pod_cpus(cpus))
+            deadline_s = _OTHER_DEADLINE_S if architecture else DEADLINE_S
+            guest = GuestHost(
+                machine,
+                node,
+                pod_cpus=_pod_cpus(cpus),
+                tapped=redirected is None,
+                call_deadline_s=deadline_s,
+            )
             guest.call(sysctl.quiet_defaults)
             guest.call(interfaces.up, interface=guest.interface)
             known = bed.guests.known(guest, nic=guest.interface, host=node.name)
@@ -163,8 +212,9 @@ def described(bed: Bed, guest: GuestHost, vnic: str) -> dict[str, JsonValue]:
     the guest and of its host.
     """
     told = guest.describe()
+    other = f" for {told['architecture']}" if told.get("architecture") else ""
     return {
-        "hypervisor": f"QEMU {told['qemu']}, {str(told['accelerator']).upper()}",
+        "hypervisor": f"QEMU {told['qemu']}, {str(told['accelerator']).upper()}{other}",
         **told,
         "host": guest.host.name,
         "pod_cpus": guest.pod_cpus,
@@ -173,6 +223,6 @@ def described(bed: Bed, guest: GuestHost, vnic: str) -> dict[str, JsonValue]:
             "kind": vnic,
             "interface": guest.interface,
             "driver": guest.call(interfaces.driver, interface=guest.interface),
-            "other_end": f"{guest.host.name}/{guest.tap}",
+            "other_end": f"{guest.host.name}/{guest.tap}" if guest.tap else USER_NETWORK,
         },
     }

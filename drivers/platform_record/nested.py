@@ -16,8 +16,9 @@ def nested(host: str, machines: Mapping[str, Mapping[str, Any]]) -> dict[str, Js
 def _workload(machine: Mapping[str, Any]) -> dict[str, JsonValue]:
     """What is told of a virtual machine in which pods stand."""
     vnic = machine["vnic"]
+    other = f" of {machine['architecture']}" if "architecture" in machine else ""
     return {
-        "kind": "virtual machine",
+        "kind": f"virtual machine{other}",
         "function": "none: pods stand in it",
         "image": machine["guest_root"],
         "virtual_interfaces": {vnic["interface"]: {"type": vnic["kind"], "network": vnic["other_end"]}},

@@ -75,6 +75,7 @@ class _Moved:
     def life(self) -> Life:
         """Move it. Raises what the guest's mover raises, and says how its frames fared meanwhile."""
         frames, spec = self._frames, self._spec
+        self._guest.shown()  # before the move as well: only then is it known to be another one after it
         before = frames.oddities
         asked_ns = time.monotonic_ns()
         self._heard.forget()
@@ -93,6 +94,7 @@ class _Moved:
             raise fared(error, frames, asked_ns, 0.0) from error
         by_frames = seen_to_its_end(frames, asked_ns, settled)
         move.told["forwarded_there_frames"] = self._guest.forwarded() - counted
+        move.told |= self._guest.shown()
         if self._beside is not None:
             move.told |= self._beside.told(asked_ns, by_frames[0])
         leave_ns = time.monotonic_ns()

@@ -2,8 +2,9 @@
 
 No distribution has it. The variable BMWG_NBENCH names the program; its file NNET.DAT lies beside it, and both
 are copied to the job's folder, because it reads that from where it runs. It tells three indexes (against an
-AMD K6 of 233 MHz) with three decimals. Ids: NBEN-01 another version, NBEN-02 an output that is not as that
-version writes it.
+AMD K6 of 233 MHz) with three decimals. Where it doubts the result of a test (it is not 95 %
+certain), it says so, and so does the execution. Ids: NBEN-01 another version, NBEN-02 an output that is not
+as that version writes it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _VERSION = re.compile(r"^BYTEmark\* Native Mode Benchmark ver\. (\S+) \(", re.MU
 _TRIED = "2"
 _ORIGINAL, _LINUX = "ORIGINAL BYTEMARK RESULTS", "LINUX DATA BELOW"
 _INDEX = re.compile(r"^(MEMORY|INTEGER|FLOATING-POINT) INDEX *: *(\S+) *$", re.MULTILINE)
-_TEST = re.compile(r"^([A-Z][A-Z ]+[A-Z]) +: +(\S+) +: +(\S+) +: +(\S+) *$", re.MULTILINE)
+# where it doubts a test's result, it says so between the name and the values
+_DOUBTED = r"((?:\n\*\* WARNING: [^\n]*)+\n +:)?"
+_TEST = re.compile(rf"^([A-Z][A-Z ]+[A-Z]) +:{_DOUBTED} +(\S+) +: +\S+ +: +\S+ *$", re.MULTILINE)
 _TESTS = (
     "NUMERIC SORT",
     "STRING SORT",
@@ -107,7 +110,7 @@ def read(ran: Mapping[str, Any], spec: JobsSpec) -> JobsResult:
         return JobsResult(
             told=_indexes(output),
             process_ns=int(ran["process_ns"]),
-            effective={"version": f"BYTEmark {version[1]}"},
+            effective={"version": f"BYTEmark {version[1]}", **_doubts(output)},
         )
     except (KeyError, ValueError) as error:
         raise DriverError(
@@ -123,7 +126,7 @@ def _indexes(output: str) -> dict[str, float]:
     """Return the indexes of the last part: the first part has two of the same names, on another scale."""
     if _LAST not in output:
         raise ValueError("its last line is not there")
-    tests = {name: rate(value) for name, value, _, _ in _TEST.findall(output)}
+    tests = {name: float(value) for name, _, value in _TEST.findall(output)}
     if missing := [name for name in _TESTS if name not in tests]:
         raise ValueError(f"no line of {missing[0]}")
     before, mark, linux = output.partition(_LINUX)
@@ -133,6 +136,11 @@ def _indexes(output: str) -> dict[str, float]:
     if sorted(name for name, _ in lines) != sorted(_NAMES):
         raise ValueError(f"expected each index once, found {', '.join(name for name, _ in lines) or 'none'}")
     return {_NAMES[name]: rate(value) for name, value in lines}
+
+
+def _doubts(output: str) -> dict[str, str]:
+    named = [name for name, doubt, _ in _TEST.findall(output) if doubt]
+    return {"doubted_by_nbench": ", ".join(named)} if named else {}
 
 
 _: type[JobsWorkload] = Nbench

@@ -117,10 +117,10 @@ def client(spec: StreamsSpec, mine: str, other: str) -> list[str]:
     command = ["netperf", "-4", "-H", other, "-L", mine, "-p", str(CONTROL_PORT), "-t", "omni"]
     command += ["-l", f"{spec.duration_s:g}", *(["-j"] if spec.exchange is Exchange.PING_PONG else []), "--"]
     command += ["-T", spec.transport.value.upper(), "-P", f",{DATA_PORT}", "-k", ",".join(_KEYS)]
+    command += ["-R", "1"] if spec.transport is Transport.UDP else []  # else datagrams take no route at all
     if spec.exchange is Exchange.PING_PONG:
         return [*command, "-d", "rr", "-r", f"{spec.message_octets},{spec.message_octets}"]
     command += ["-d", "send", "-m", str(spec.message_octets)]
-    command += ["-R", "1"] if spec.transport is Transport.UDP else []  # else datagrams take no route at all
     return [*command, *(["-s", str(spec.window_octets)] if spec.window_octets else [])]
 
 
@@ -130,8 +130,6 @@ def _cannot(spec: StreamsSpec) -> tuple[str, str] | None:
         return "one stream forward, as fast as it goes, all of it counted", str(spec.as_builtins())
     if not float(spec.duration_s).is_integer():
         return "whole seconds", f"{spec.duration_s:g} s"
-    if spec.exchange is Exchange.PING_PONG and spec.transport is not Transport.TCP:
-        return "round trips over TCP", str(spec.transport)
     return None
 
 

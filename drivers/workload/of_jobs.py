@@ -20,13 +20,15 @@ from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec
 class JobPlace:
     """Where a job runs, with what the record says of it.
 
-    `folder` is the one for its files as the program sees it, `on_node` as the node does.
+    `folder` is the one for its files as the program sees it, `on_node` as the node does. `own_programs` says
+    that the place has programs of its own, and not the node's.
     """
 
     place: ProgramPlace
     folder: str
     on_node: str
     evidence: Evidence
+    own_programs: bool = False
 
 
 class JobsWorkload(WorkloadDriver[Sequence[JobPlace], JobsSpec, JobsResult], Protocol):

@@ -117,12 +117,16 @@ def run(
     with tempfile.TemporaryDirectory(prefix="bmwg-k6-") as folder:
         script = Path(folder, "rate.js")
         script.write_text(_SCRIPT % values)
-        environment = {**os.environ, "HTTP_PROXY": f"http://{proxy}", "http_proxy": f"http://{proxy}"}
         command = [*program, "run", "--quiet", "--no-usage-report", "--address", "", str(script)]
         began = time.monotonic_ns()
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=within_s, check=False, env=environment
+                command,
+                capture_output=True,
+                text=True,
+                timeout=within_s,
+                check=False,
+                env=environment(os.environ, proxy),
             )
         except subprocess.TimeoutExpired:
             return {**_NOTHING, "intended": intended, "fault": f"k6 did not end within {within_s:g} s"}
@@ -138,6 +142,20 @@ def run(
         "process_ns": took_ns,
         "fault": "",
     }
+
+
+def environment(of_node: Mapping[str, str], proxy: str) -> dict[str, str]:
+    """Return k6's environment: the node's, without what changes the load or goes round the proxy.
+
+    k6 takes `K6_VUS`, `K6_DURATION` and the like before the script's options, and asks an address that
+    NO_PROXY names without any proxy.
+    """
+    kept = {
+        name: value
+        for name, value in of_node.items()
+        if not name.startswith("K6_") and name.lower() != "no_proxy"
+    }
+    return {**kept, "HTTP_PROXY": f"http://{proxy}", "http_proxy": f"http://{proxy}"}
 
 
 _NOTHING: dict[str, JsonValue] = {

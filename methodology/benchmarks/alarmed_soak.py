@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from bmwg.methodology.answers.latency import percentile_ns
 from bmwg.methodology.benchmarks import soak
-from bmwg.methodology.benchmarks.concluded import Concluded
+from bmwg.methodology.benchmarks.concluded import Concluded, quantities
 from bmwg.methodology.benchmarks.forwarding_rate import per_second
 from bmwg.methodology.benchmarks.statistics import median
 from bmwg.methodology.records import (
@@ -151,7 +151,7 @@ def _concluded(ended: Run[AlarmedSoak], goal: AlarmedGoal, remarks: Sequence[str
 def _values(metric: str, found: AlarmedSoak) -> tuple[Quantity, ...]:
     series = found.series
     assert series is not None
-    numbers: list[tuple[str, float | int | None, str]] = [
+    return quantities(
         (metric, series.loss_ratio, "1"),
         (f"{metric}.worst_loss_ratio", series.worst_loss_ratio, "1"),
         (f"{metric}.lossy_intervals", series.lossy_intervals, "intervals"),
@@ -165,9 +165,4 @@ def _values(metric: str, found: AlarmedSoak) -> tuple[Quantity, ...]:
             "ns",
         ),
         (f"{metric}.{PDV}.max", max(found.pdv_ns, default=None), "ns"),
-    ]
-    return tuple(
-        Quantity(metric=name, number=number, unit=unit)
-        for name, number, unit in numbers
-        if number is not None
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from bmwg.methodology.benchmarks.concluded import quantities
 from bmwg.methodology.benchmarks.statistics import Spread, spread
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run
@@ -165,18 +166,13 @@ def outcome(ended: Run[tuple[Neighbours, ...]], goal: BurstGoal, *, outcome_id: 
 
 def _values(bursts: Spread, goal: BurstGoal) -> tuple[Quantity, ...]:
     times = buffer_times(bursts.mean, goal.max_rate_fps, goal.throughput_fps)
-    numbers: list[tuple[str, float | None, str]] = [
+    return quantities(
         (METRIC, bursts.mean, UNIT),
         (f"{METRIC}.min", bursts.minimum, UNIT),
         (f"{METRIC}.max", bursts.maximum, UNIT),
         (f"{METRIC}.deviation", bursts.deviation, UNIT),
         ("buffer_time.rfc9004.implied", times.implied_s, "s"),
         (_CORRECTED, times.corrected_s, "s"),
-    ]
-    return tuple(
-        Quantity(metric=name, number=number, unit=unit)
-        for name, number, unit in numbers
-        if number is not None
     )
 
 

@@ -49,6 +49,13 @@ class Concluded:
         )
 
 
+def quantities(*told: tuple[str, float | int | None, str]) -> tuple[Quantity, ...]:
+    """Return those numbers that there are, each of its metric, number and unit."""
+    return tuple(
+        Quantity(metric=name, number=number, unit=unit) for name, number, unit in told if number is not None
+    )
+
+
 def numbers(named: dict[str, int], unit: str) -> tuple[Quantity, ...]:
     """Return numbers of one unit by their metrics."""
     return tuple(Quantity(metric=metric, number=number, unit=unit) for metric, number in named.items())

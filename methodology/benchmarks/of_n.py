@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks.address_table import middle
-from bmwg.methodology.benchmarks.concluded import Concluded
+from bmwg.methodology.benchmarks.concluded import Concluded, quantities
 from bmwg.methodology.records import FRAMES_PER_S, Cell, Outcome, OutcomeType, Quantity
 from bmwg.methodology.search.stepwise import Procedure, Run, Step, valid_trial
 from bmwg.methodology.trial.judging import JudgedTrial
@@ -151,17 +151,12 @@ def _concluded(ended: Run[OfN], goal: OfNGoal) -> Concluded:
 
 
 def _values(metric: str, held: Tries, failed: Tries | None) -> tuple[Quantity, ...]:
-    numbers: list[tuple[str, float | int | None, str]] = [
+    return quantities(
         (metric, held.load_fps, FRAMES_PER_S),
         (f"{metric}.{FAILED}", None if failed is None else failed.load_fps, FRAMES_PER_S),
         (f"{metric}.{HELD_LOSSLESS}", held.lossless, "trials"),
         (f"{metric}.{FAILED_LOSSLESS}", None if failed is None else failed.lossless, "trials"),
         (f"{metric}.{LATENCY}", mean_ns(held.trials), "ns"),
-    ]
-    return tuple(
-        Quantity(metric=name, number=number, unit=unit)
-        for name, number, unit in numbers
-        if number is not None
     )
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bmwg.methodology.benchmarks.concluded import quantities
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search.stepwise import DisturbedError, Procedure, Run, StopError, valid_trial
 from bmwg.methodology.trial.judging import JudgedTrial
@@ -133,16 +134,11 @@ def outcome(
 
 
 def _values(found: Soak) -> tuple[Quantity, ...]:
-    numbers: list[tuple[str, float | None, str]] = [
+    return quantities(
         (METRIC, found.loss_ratio, "1"),
         ("soak.worst_loss_ratio", found.worst_loss_ratio, "1"),
         ("soak.lossy_intervals", found.lossy_intervals, "intervals"),
         ("soak.longest_lossy_run", found.longest_lossy_run, "intervals"),
         ("soak.valid_intervals", found.valid_intervals, "intervals"),
         ("soak.latency_drift", found.drift_ns, "ns"),
-    ]
-    return tuple(
-        Quantity(metric=name, number=number, unit=unit)
-        for name, number, unit in numbers
-        if number is not None
     )

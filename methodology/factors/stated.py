@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -45,12 +46,27 @@ def against(design: Design, effect: Effect) -> tuple[Stated, bool | None] | None
     """Return what is stated of a main effect's factor and whether it was found so; None: nothing is stated.
 
     Found is None where the effect was not told apart from none. That the figure did not move is never shown
-    by an interval that holds 1; it is only not contradicted, which is None as well.
+    by an interval that holds 1; it is only not contradicted, which is None as well. That more cores bring
+    nothing is contradicted where they bring something, and not where they cost.
     """
     places = [place for factor in effect.term for place in design.factors[factor].places]
     one = next((stated for stated in STATED for place in places if re.fullmatch(stated.place, place)), None)
     if one is None:
         return None
-    if not effect.moved:
+    if not effect.moved or not (one.moves or _gained(effect)):
         return one, None
     return one, one.moves
+
+
+def _gained(effect: Effect) -> bool:
+    """Whether more cores carried more; levels that are no lists of cores, or of as many, show nothing."""
+    more, less = (_cores(one[0]) for one in (effect.levels, effect.against))
+    return None not in (more, less) and more != less and (effect.ratio > 1) is ((more or 0) > (less or 0))
+
+
+def _cores(level: str) -> int | None:
+    try:
+        found = json.loads(level)
+    except ValueError:
+        return None
+    return len(found) if isinstance(found, list) else None

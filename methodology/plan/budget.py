@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.plan import planning
+from bmwg.methodology.plan.planned_work import answers_needed
 from bmwg.methodology.profiles import PathPlan, Profile
 from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.suites import DEFAULT_TESTS
@@ -67,7 +68,8 @@ def propose(
 
 
 def _length_s(profile: Profile, networks: Mapping[str, int | None], test_ids: Collection[str]) -> float:
-    return planning.duration_s(planning.cells(profile, networks, test_ids=test_ids))
+    planned = planning.cells(profile, networks, test_ids=test_ids)
+    return planning.duration_s((*planned, *answers_needed(profile, planned)))
 
 
 def _steps(profile: Profile) -> Iterator[tuple[str, str, str, _Change]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from bmwg.methodology import suites
 from bmwg.methodology.measurements.registry import measurement
@@ -29,23 +29,33 @@ def work_of(profile: Profile, networks: Mapping[str, int | None], test_ids: Coll
     )
 
 
+def answers_needed(profile: Profile, planned: Sequence[PlannedAnswer]) -> tuple[PlannedAnswer, ...]:
+    """Return what these answers need that none of them is: the tester's qualifications, and throughputs."""
+    own = {answer.key for answer in planned}
+    needed = {one.key: one for answer in planned for one in _needed(profile, answer)}
+    return tuple(one for key, one in needed.items() if key not in own)
+
+
 def _pieces(profile: Profile, networks: Mapping[str, int | None], test_id: str) -> Pieces:
     answers = planning.cells(profile, networks, test_ids={test_id})
-    needed: dict[Hashable, float] = {}
-    for answer in answers:
-        if answer.missing:
-            continue
-        if measurement(answer.measurement).needs_throughput:
-            load = planning.throughput_of(profile, answer.cell, max_load_fps=planning.ASSUMED_MAX_FPS)
-            needed.setdefault(load.key, _took_s(load))
-        if not answer.cell.qualifies_tester:
-            wire = planning.throughput_of(
-                profile, answer.cell.qualification, max_load_fps=planning.ASSUMED_MAX_FPS
-            )
-            needed.setdefault(wire.key, _took_s(wire))
+    needed: dict[Hashable, float] = {
+        one.key: _took_s(one) for answer in answers for one in _needed(profile, answer)
+    }
     return Pieces(
         own={planned_answer.key: _took_s(planned_answer) for planned_answer in answers}, needed=needed
     )
+
+
+def _needed(profile: Profile, answer: PlannedAnswer) -> Iterator[PlannedAnswer]:
+    """Yield the throughput at which an answer is measured, and the tester's qualification for its traffic."""
+    if answer.missing:
+        return
+    if measurement(answer.measurement).needs_throughput:
+        yield planning.throughput_of(profile, answer.cell, max_load_fps=planning.ASSUMED_MAX_FPS)
+    if not answer.cell.qualifies_tester:
+        yield planning.throughput_of(
+            profile, answer.cell.qualification, max_load_fps=planning.ASSUMED_MAX_FPS
+        )
 
 
 def _took_s(planned: PlannedAnswer) -> float:

@@ -13,6 +13,7 @@ from bmwg.methodology.record.seals import PUBLIC_FIELDS, public_text, telling
 
 _FIELDS = PUBLIC_FIELDS | {
     "accelerator",
+    "architecture",
     "at",
     "cni_version",
     "conflist_sha256",

@@ -11,8 +11,8 @@ from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.search import tst009
 from bmwg.methodology.trial.pattern import Pattern
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import NAMED, taken
-from bmwg.reports.checker.verdicts import Answer, Scope, held, not_applicable, not_assessed
+from bmwg.reports.checker.proof import NAMED, none_wrong, taken
+from bmwg.reports.checker.verdicts import Answer, Scope, not_applicable, not_assessed
 
 _THROUGHPUTS = (throughput.METRIC, tst009.METRIC, f"{goal_outcome.METRIC}.")
 NO_PATTERN = "no trial between several ports of a switch"
@@ -49,11 +49,6 @@ def throughputs_of_patterns(scope: Scope) -> list[Outcome]:
         and one.lower is not None
         and patterns.of(one.cell.axes) is not None
     ]
-
-
-def none_wrong(wrong: Sequence[object], whole: int, expected: str, thing: str) -> Answer:
-    """Return met where none is wrong."""
-    return held(not wrong, expected, f"{len(wrong)} of {whole} {thing} otherwise {list(wrong[:NAMED])}")
 
 
 def each_trial(
@@ -101,8 +96,8 @@ def ages_later(scope: Scope, trials: Sequence[Trial], needed_s: Callable[[Trial]
     """Hold the ageing time that each switch told to be longer than what each trial needs."""
     if not trials:
         return not_applicable("no trial of it")
-    deployments = (scope.evidence.platform or {}).get("deployments", {})
-    known = {one.deployment_id: ageing_s(deployments.get(one.deployment_id)) for one in trials}
+    told = scope.evidence.deployments
+    known = {one.deployment_id: ageing_s(told.get(one.deployment_id)) for one in trials}
     if unknown := sorted(name for name, found in known.items() if found is None):
         return not_assessed(f"no ageing time was read of {len(unknown)} deployments {unknown[:NAMED]}")
     wrong = [one.trial.seq for one in trials if (known[one.deployment_id] or 0) <= needed_s(one)]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.reports.checker.proof import NAMED
-from bmwg.reports.checker.verdicts import Answer, Scope, held, not_applicable
+from bmwg.reports.checker.proof import each_outcome
+from bmwg.reports.checker.verdicts import Answer, Scope
 
 
 def measured(scope: Scope) -> list[Outcome]:
@@ -17,11 +17,8 @@ def measured(scope: Scope) -> list[Outcome]:
 
 def all_of(outcomes: Iterable[Outcome], expected: str, fits: Callable[[Outcome], bool]) -> Answer:
     """Say whether each of these answers fits; not applicable without one."""
-    given = list(outcomes)
-    if not given:
-        return not_applicable("no burst length of the run is a plain number")
-    wrong = [outcome.outcome_id for outcome in given if not fits(outcome)]
-    return held(not wrong, expected, f"{len(wrong)} of {len(given)} answers otherwise {wrong[:NAMED]}")
+    without = "no burst length of the run is a plain number"
+    return each_outcome(outcomes, expected, fits, without=without, thing="answers")
 
 
 def has(outcome: Outcome, metric: str) -> bool:

@@ -105,6 +105,12 @@ class Evidence:
         return loads.of_run(self.run) if self.run is not None else (UNNAMED,)
 
     @property
+    def deployments(self) -> Mapping[str, Any]:
+        """What platform.json tells of each deployment, by its id; empty where it tells of none."""
+        found: Mapping[str, Any] = (self.platform or {}).get("deployments") or {}
+        return found
+
+    @property
     def of_frames(self) -> bool:
         """Whether the run's (first) profile is one of frames, as rules for frames alone ask."""
         return self.load == UNNAMED

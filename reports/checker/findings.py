@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -93,6 +93,12 @@ def of_error(error: ToolkitError) -> Finding:
         found=error.found,
         exit_code=error.exit_code,
     )
+
+
+def listed(found: Sequence[object], most: int = 5, between: str = ", ") -> str:
+    """Return the first `most` entries in words, and how many more there are."""
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return between.join(map(str, found[:most])) + more
 
 
 def shown(text: str) -> str:

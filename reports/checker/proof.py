@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.answers import throughput
 from bmwg.methodology.records import Outcome, TrialResult
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.verdicts import Scope
+from bmwg.reports.checker.verdicts import Answer, Scope, held, not_applicable
 
 LEAST_SENT = 0.999  # choice: design decision 3, of the frames that a load intends
 NAMED = 3  # ids that a finding lists
+
+
+def none_wrong(wrong: Sequence[object], whole: int, expected: str, thing: str) -> Answer:
+    """Return met where none is wrong."""
+    return held(not wrong, expected, f"{len(wrong)} of {whole} {thing} otherwise {list(wrong[:NAMED])}")
+
+
+def each_outcome(
+    outcomes: Iterable[Outcome],
+    expected: str,
+    fits: Callable[[Outcome], bool],
+    *,
+    without: str,
+    thing: str = "results",
+) -> Answer:
+    """Say whether each of these answers fits; not applicable, as `without` says, where there is none."""
+    given = list(outcomes)
+    if not given:
+        return not_applicable(without)
+    wrong = [outcome.outcome_id for outcome in given if not fits(outcome)]
+    return none_wrong(wrong, len(given), expected, thing)
 
 
 def tester_ports(scope: Scope) -> list[Any]:

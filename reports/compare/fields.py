@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -116,9 +118,13 @@ def fields(run: Run) -> Iterator[tuple[str, str]]:
         own = {name: one for name, one in said["testbed"].items() if name != "networks"}
         for part in loads.SAID:
             yield from _leaves(f"{part}/{load}", own if part == "testbed" else said[part])
-    for number, driver in enumerate(run.drivers):
-        name = driver.get("driver") or driver.get("name") or number
-        yield from _leaves(f"driver/{name}", driver)
+    alike: Counter[str] = Counter()
+    in_any_order = sorted(run.drivers, key=lambda one: json.dumps(one, sort_keys=True))
+    for number, driver in enumerate(in_any_order):
+        name = str(driver.get("driver") or driver.get("name") or number)
+        alike[name] += 1
+        again = f"/{alike[name]}" if alike[name] > 1 else ""
+        yield from _leaves(f"driver/{name}{again}", driver)
     yield from _record(run.platform_before)
     yield from _moved(run)
     turns: dict[str, int] = {}
@@ -167,7 +173,12 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
     else:
         text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
         text = _lasting(text) if path.startswith("deployment/") else text
-        yield path, text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+        yield path, text if len(text) <= _SHOWN else _cut(text)
+
+
+def _cut(text: str) -> str:
+    """Return the beginning of a long text and a digest of it all: two that differ look different."""
+    return f"{text[:_SHOWN]}… (SHA-256 {hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:12]})"
 
 
 def _lasting(text: str) -> str:

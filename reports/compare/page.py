@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 
 from bmwg.reports.compare.comparison import Comparison, Row, Sample
@@ -12,7 +12,7 @@ from bmwg.reports.compare.fields import Difference
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.compare.statistics import ALPHA
 from bmwg.reports.render.blocks import Block, banner, fold, paragraph, table, title
-from bmwg.reports.render.facts import cell_words
+from bmwg.reports.render.facts import cell_words, is_indicative
 from bmwg.reports.render.sections.guest import guest_sentences
 from bmwg.reports.render.text import NONE, percent, quantity_text
 
@@ -61,14 +61,28 @@ def _side(side: Side) -> list[str]:
     first, last = side.runs[0], side.runs[-1]
     count = len(side.runs)
     runs = first.run_id if count == 1 else f"{count} runs, {first.run_id} to {last.run_id}"
-    states = sorted({"simulated" if run.simulated else run.status for run in side.runs})
     return [
         side.name,
         runs,
         ", ".join(sorted({str(run.testbed.get("name", NONE)) for run in side.runs})),
         ", ".join(sorted({str(run.profile["name"]) for run in side.runs})),
-        ", ".join(states),
+        ", ".join(states(side)),
     ]
+
+
+def of_runs(sides: Iterable[Side]) -> dict[str, bool]:
+    """Say whether some of the runs are simulated, and whether some are indicative."""
+    runs = [run for side in sides for run in side.runs]
+    return {
+        "simulated": any(run.simulated for run in runs),
+        "indicative": any(is_indicative(run.of_load(load).profile) for run in runs for load in run.kinds),
+    }
+
+
+def states(side: Side) -> list[str]:
+    """Return how the runs of a side ended, or that they are no measurements, and that they are indicative."""
+    ended = sorted({"simulated" if run.simulated else run.status for run in side.runs})
+    return [*ended, *(["indicative"] if of_runs([side])["indicative"] else [])]
 
 
 def banners(made: Comparison) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from bmwg.reports.compare.column import PLAIN, Column
 from bmwg.reports.compare.comparison import Comparison, Row, Sample, of_goal
 from bmwg.reports.compare.fields import Difference
 from bmwg.reports.compare.frames_column import FRAMES_COLUMN
-from bmwg.reports.compare.page import banners, change_text
+from bmwg.reports.compare.page import banners, change_text, states
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.render import searches
 from bmwg.reports.render.facts import LATENCY
@@ -60,8 +60,7 @@ def comparison_screen(made: Comparison) -> str:
 def _side(side: Side) -> str:
     run = side.runs[0]
     several = f" and {len(side.runs) - 1} more" if len(side.runs) > 1 else ""
-    states = sorted({"simulated" if one.simulated else one.status for one in side.runs})
-    words = (run.testbed.get("name", "without a name"), run.profile["name"], *states)
+    words = (run.testbed.get("name", "without a name"), run.profile["name"], *states(side))
     return _cut(f"{side.name}  {plain(run.run_id)}{several}: {', '.join(plain(word) for word in words)}")
 
 

@@ -20,6 +20,7 @@ from bmwg.reports.compare.field_rules import Role
 from bmwg.reports.compare.fields import Difference, differences
 from bmwg.reports.compare.sides import Side, check_once
 from bmwg.reports.compare.statistics import change_points, parted
+from bmwg.reports.render.facts import is_indicative
 from bmwg.reports.store import Run
 
 LEAST_RUNS = 2
@@ -163,6 +164,11 @@ class Trend:
     def simulated(self) -> bool:
         """Whether these are no measurements."""
         return self.runs[0].simulated
+
+    @property
+    def indicative(self) -> bool:
+        """Whether procedures of some of them were shortened."""
+        return any(is_indicative(run.of_load(load).profile) for run in self.runs for load in run.kinds)
 
 
 def trends(each: Sequence[Told]) -> tuple[Trend, ...]:

@@ -60,6 +60,8 @@ def _trend(number: int, made: Trend, newest: int) -> list[Block]:
     lines += paragraph(f"{len(made.runs)} runs, {made.runs[0].started_at} to {made.runs[-1].started_at}.")
     if made.simulated:
         lines += banner("simulated", "Simulated: no measurements.")
+    if made.indicative:
+        lines += banner("indicative", "Indicative: procedures of these runs were shortened.")
     for text in guest_sentences(made.runs):
         lines += banner("guest", text)
     rows = [_row(series, newest) for series in made.series[:_ROWS]]

@@ -12,10 +12,13 @@ from bmwg.reports.compare.calibrations import AGREE, name_of
 from bmwg.reports.compare.comparison import loads_of
 from bmwg.reports.fleet.attempts import read_anywhere
 from bmwg.reports.fleet.kept import Verified
-from bmwg.reports.fleet.union import Union, grades_of, verdicts_of
+from bmwg.reports.fleet.union import Union, grades_of, is_whole, verdicts_of
 from bmwg.reports.render.blocks import Block, banner, items, paragraph, table, title
+from bmwg.reports.render.facts import is_indicative
 from bmwg.reports.render.sections.common_columns import TYPE_WORDS
+from bmwg.reports.render.sections.guest import guest_sentences
 from bmwg.reports.render.sections.results import SIMULATED, answer
+from bmwg.reports.render.text import quantity_text
 from bmwg.reports.store import Run
 
 
@@ -55,6 +58,11 @@ def page_of(union: Union, made: Mapping[int, Verified]) -> list[Block]:
     )
     if any(run.simulated for run in runs.values()):
         blocks += banner("simulated", SIMULATED)
+    for text in guest_sentences(runs.values()):
+        blocks += banner("guest", text)
+    profiles = [run.of_load(load).profile for run in runs.values() for load in run.kinds]
+    if names := sorted({str(one["name"]) for one in profiles if is_indicative(one)}):
+        blocks += banner("indicative", f"Indicative: profile {', '.join(names)} shortens the procedures.")
     faults = [*union.problems, *(finding for verified in made.values() for finding in verified.findings)]
     if faults:
         blocks += banner("incomplete", f"Not whole: {len(faults)} findings, listed below.")
@@ -69,8 +77,9 @@ def page_of(union: Union, made: Mapping[int, Verified]) -> list[Block]:
     if faults:
         blocks += [*title("What is wrong"), *items(map(str, faults))]
     blocks += _calibration(compared, runs)
-    blocks += _grades(made)
-    blocks += _answers(union, runs, parted=bool(apart))
+    blocks += _grades(made, whole=is_whole(fleet, made))
+    several = len({name_of(run) for run in runs.values()}) > 1
+    blocks += _answers(union, runs, parted=bool(apart) or (several and not compared))
     return blocks
 
 
@@ -131,21 +140,23 @@ def _calibration(compared: list[Compared], runs: Mapping[int, Run]) -> list[Bloc
         [
             one.cell_id,
             one.metric,
-            f"{one.first} {one.numbers[0]:,.0f}",
-            f"{one.second} {one.numbers[1]:,.0f}",
-            one.unit,
+            f"{one.first} {quantity_text(one.numbers[0], one.unit)}",
+            f"{one.second} {quantity_text(one.numbers[1], one.unit)}",
             f"{one.ratio:.3f}",
             "yes" if one.agrees else "no",
         ]
         for one in compared
     ]
-    head = ["cell", "metric", "one", "another", "unit", "ratio", f"within {AGREE}"]
+    head = ["cell", "metric", "one", "another", "ratio", f"within {AGREE}"]
     return blocks + table(head, rows, "Whether numbers of two testbeds may stand in one comparison")
 
 
-def _grades(made: Mapping[int, Verified]) -> list[Block]:
+def _grades(made: Mapping[int, Verified], *, whole: bool) -> list[Block]:
     blocks = title("Grades over all shards")
-    rows = [[document, benchmark, grade] for (document, benchmark), grade in grades_of(made).items()]
+    if not whole:
+        blocks += paragraph("A shard is open or was rejected, so no grade is better than incomplete.")
+    grades = grades_of(made, whole=whole)
+    rows = [[document, benchmark, grade] for (document, benchmark), grade in grades.items()]
     blocks += table(
         ["document", "benchmark", "grade"], rows, "The worst of the shards that have answers of it"
     )
@@ -159,7 +170,7 @@ def _answers(union: Union, runs: Mapping[int, Run], *, parted: bool) -> list[Blo
     for number, run in sorted(runs.items()):
         bed = name_of(run)
         tests = union.fleet.shard(number).tests
-        marks = rooms.marks(run)
+        marks = rooms.every_mark(run)
         for outcome in run.outcomes:
             test_id = outcome.outcome_id.partition(":")[0]
             if test_id in tests:

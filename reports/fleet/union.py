@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bmwg.reports.checker.documents import Grade
 from bmwg.reports.checker.findings import Finding
 from bmwg.reports.fleet.attempts import Attempt, Found, attempts_in
 from bmwg.reports.fleet.kept import Verified, verified
@@ -90,17 +91,24 @@ def verify_union(union: Union) -> dict[int, Verified]:
     }
 
 
-def grades_of(made: Mapping[int, Verified]) -> dict[tuple[str, str], str]:
+def is_whole(fleet: Fleet, made: Mapping[int, Verified]) -> bool:
+    """Whether each shard has a complete run that verifies."""
+    return all(one.number in made and not made[one.number].findings for one in fleet.shards)
+
+
+def grades_of(made: Mapping[int, Verified], *, whole: bool) -> dict[tuple[str, str], str]:
     """Return the grade of each benchmark over all shards: the worst of those that have answers of it.
 
-    Its tests are whole in one shard each, so all of its answers are judged, and none twice.
+    Its tests are whole in one shard each, so all of its answers are judged, and none twice. While a shard is
+    open or rejected (not `whole`), any benchmark may lack answers: no grade is better than incomplete.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for one in made.values():
         for document, benchmark, grade in one.grades:
             if grade in _ORDER:
                 found.setdefault((document, benchmark), []).append(grade)
-    return {key: min(grades, key=_ORDER.index) for key, grades in sorted(found.items())}
+    least = [] if whole else [Grade.INCOMPLETE.value]
+    return {key: min([*grades, *least], key=_ORDER.index) for key, grades in sorted(found.items())}
 
 
 def verdicts_of(made: Mapping[int, Verified]) -> Counter[str]:

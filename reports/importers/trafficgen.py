@@ -16,6 +16,7 @@ _DIRECTIONS = {
     "revunidirectional": Direction.REVERSE,
 }
 _ARROWS = ("->", "<-")  # forward first
+_ROUNDED = 1e-9  # of a limit told in percent
 
 
 def is_mine(node: Node) -> bool:
@@ -52,8 +53,12 @@ def _figure(entry: Node, trial: ForeignTrial, irregular: str) -> ForeignFigure:
     generator = params.find("traffic_generator")
     remarks = [f"generator {generator.text()}"] if generator else []
     remarks.append("the load is what was sent, not what was asked for")
+    allowed = params.child("max_loss_pct").number(least=0) / 100
+    seen = (sent - received) / sent if sent else None
     if not sent or not runtime:
         irregular = irregular or "nothing was sent"
+    elif seen is not None and not 0 <= seen <= allowed * (1 + _ROUNDED):
+        irregular = irregular or f"a loss of {seen:.5%} is not within the limit of {allowed:.5%}"
     return ForeignFigure(
         source_label=f"binary-search, max_loss_pct {params.child('max_loss_pct').number(least=0):g}",
         metric="sent rate of the last passing validation trial, binary search",
@@ -62,8 +67,8 @@ def _figure(entry: Node, trial: ForeignTrial, irregular: str) -> ForeignFigure:
         direction=direction,
         frame_octets=octets,
         frame_text=text,
-        loss_ratio_allowed=params.child("max_loss_pct").number(least=0) / 100,
-        loss_ratio_seen=(sent - received) / sent if sent else None,
+        loss_ratio_allowed=allowed,
+        loss_ratio_seen=seen,
         trial_duration_s=runtime,
         sources=(("duration", FILE), ("loss limit", FILE)),
         latency=_latency(entry),

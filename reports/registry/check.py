@@ -35,6 +35,7 @@ from bmwg.reports.submissions.reproduction import beside, shared
 MAX_ENTRIES = 10_000  # choice: submissions of one registry
 MAX_README_OCTETS = 1_000_000
 MAX_PLACE_OCTETS = 400
+_NAMED = 3  # choice: parties whose runs do not reproduce one; more are counted
 _NOT_IN_PUBLIC = (
     "simulated",
     "dirty",
@@ -91,12 +92,12 @@ def check(
     findings += names_told_apart(entries, order)
     if not entries:
         findings.append(Finding(rule_id="REG-01", place=PUBLISHED, expected="a submission", found="none"))
-    entries = beside_each_other(entries)
-    return Checked(
+    checked = Checked(
         entries=tuple(entries),
         findings=tuple(findings),
         unsubmitted=tuple(without_bundle(entries, announced or {})),
     )
+    return replace(checked, entries=tuple(beside_each_other(entries, published(checked))))
 
 
 def published(checked: Checked) -> list[Entry]:
@@ -310,15 +311,11 @@ def published_once(entries: list[Entry], order: tuple[str, ...] = ()) -> Iterato
             )
 
 
-def beside_each_other(entries: list[Entry]) -> list[Entry]:
-    """Return the entries, each with how it stands with runs of other parties beside it."""
+def beside_each_other(entries: list[Entry], good: list[Entry]) -> list[Entry]:
+    """Return the entries, each with how it stands beside those of `good`, which the registry publishes."""
     groups: dict[tuple[str, str], list[Entry]] = {}
-    for entry in entries:
-        if (
-            entry.examined is not None
-            and entry.examined.candidate is not None
-            and not entry.examined.findings
-        ):
+    for entry in good:
+        if entry.examined is not None and entry.examined.candidate is not None:
             groups.setdefault(entry.examined.candidate.product, []).append(entry)
     return [_reproduced(entry, groups) for entry in entries]
 
@@ -327,14 +324,23 @@ def _reproduced(entry: Entry, groups: Mapping[tuple[str, str], list[Entry]]) -> 
     seen = entry.examined
     if seen is None or seen.candidate is None:
         return entry
-    best = seen.standing
+    stands = []
     for other in groups.get(seen.candidate.product, ()):
         theirs = other.examined.candidate if other.examined else None
         if theirs is None or other is entry or theirs.organization == seen.candidate.organization:
             continue
-        best = beside(seen.candidate, theirs)
-        if best is not None and not best.unreproduced:
-            break
+        if (made := beside(seen.candidate, theirs)) is not None:
+            stands.append(made)
+    if not stands:
+        return entry
+    stands.sort(key=lambda made: not made.otherwise)  # who measured it otherwise is named first
+    reasons = [made.unreproduced for made in stands if made.unreproduced]
+    more = [f"and {len(reasons) - _NAMED} more"] if len(reasons) > _NAMED else []
+    best = replace(
+        stands[0],
+        unreproduced="" if len(reasons) < len(stands) else "; ".join([*reasons[:_NAMED], *more]),
+        otherwise=tuple(one for made in stands for one in made.otherwise),
+    )
     return replace(entry, examined=replace(seen, candidate=replace(seen.candidate, standing=best)))
 
 

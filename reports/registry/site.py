@@ -38,10 +38,12 @@ def site(entries: Iterable[Entry]) -> dict[str, bytes]:
 
 
 def badge(entry: Entry) -> str:
-    """Return a drawing that says level and date of a submission."""
+    """Return a drawing that says level and date of a submission, and where its run is indicative."""
     standing = entry.examined.standing if entry.examined else None
     level = standing.level if standing else Level.SELF_DECLARED
-    texts = ("bmwg", f"{level.value} {entry.accepted[:10]}".strip())
+    shortened = any(one.startswith("indicative") for one in entry.examined.state) if entry.examined else False
+    said = f"{level.value} {entry.accepted[:10]}".strip() + (", indicative" if shortened else "")
+    texts = ("bmwg", said)
     widths = [_CHARACTER * len(text) + 12 for text in texts]
     label = escape(" ".join(texts))
     parts = [

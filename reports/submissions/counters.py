@@ -6,7 +6,7 @@ honestly (frames between the trials, two clocks), so what contradicts is asked a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,6 +20,7 @@ from bmwg.reports.submissions.documents import SignedDocument, moment, read_docu
 from bmwg.reports.submissions.envelope import MAX_OCTETS, Signer
 from bmwg.reports.submissions.keyring import Role
 from bmwg.reports.submissions.trust import Trust
+from bmwg.reports.verify.physics import ports_in_order
 from bmwg.schemas.document import parse
 
 KIND = "counters"
@@ -142,12 +143,13 @@ class _Told:
 def _told(reading: Mapping[str, Any], evidence: Evidence) -> _Told:
     begin, end = moment(reading["from"]), moment(reading["until"])
     port, told = reading["tester_port"] - 1, _Told()
+    order = ports_in_order(evidence.run["testbed"] if evidence.run else {})
     for trial in evidence.trials:
         result, ended = trial.trial.result, moment(trial.at)
         began = ended - timedelta(microseconds=result.wall_time_ns / 1000)
         if ended < begin - _CLOCKS_APART or began > end + _CLOCKS_APART:
             continue
-        sent, received = _of_port(result, port)
+        sent, received = _of_port(result, port, order)
         if began >= begin + _CLOCKS_APART and ended <= end - _CLOCKS_APART:
             told.sent += sent
             told.received += received
@@ -158,14 +160,15 @@ def _told(reading: Mapping[str, Any], evidence: Evidence) -> _Told:
     return told
 
 
-def _of_port(result: TrialResult, port: int) -> tuple[int, int]:
-    """Return the frames that one of the tester's ports sent and received."""
+def _of_port(result: TrialResult, port: int, order: Sequence[str]) -> tuple[int, int]:
+    """Return the frames that one of the tester's ports sent and received; `order` is the testbed file's."""
     sent = received = 0
     if result.spec.pattern is not None:
-        told = sorted((name, count) for name, count in result.auxiliary if name.endswith(".sent_frames"))
+        counts = dict(result.auxiliary)
+        told = [counts[name] for one in order if (name := f"{one}.sent_frames") in counts]
         own = result.streams[port] if port < len(result.streams) else None
         taken = own.received_frames + own.duplicate_frames + own.flooded_frames if own else 0
-        return told[port][1] if port < len(told) else 0, taken
+        return told[port] if port < len(told) else 0, taken
     for stream, sender in zip(result.streams, _SENDERS[result.spec.direction], strict=False):
         if sender == port:
             sent += stream.sent_frames

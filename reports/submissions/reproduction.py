@@ -108,11 +108,13 @@ def beside(first: Candidate, second: Candidate) -> Standing | None:
     """Return how the first stands with the second beside it."""
     if first.standing is None:
         return None
-    why = next(_not_by(first, second), "")
+    why, differs = next(_not_by(first, second), ""), False
     if not why:
         found = reproduce(first.stated, second.stated)
         why = "" if found.agreement is Agreement.AGREES else f"{found.agreement.value}, {found.why}"
-    return replace(first.standing, unreproduced=f"{shown(second.organization)}: {why}" if why else "")
+        differs = found.agreement is Agreement.DIFFERS
+    said = f"{shown(second.organization)}: {why}" if why else ""
+    return replace(first.standing, unreproduced=said, otherwise=(said,) if differs else ())
 
 
 def _not_by(first: Candidate, second: Candidate) -> Iterator[str]:

@@ -81,7 +81,7 @@ class Standing:
 
     `unchallenged`, `unwitnessed` and `unreproduced` say why it is not so; empty when it is. `findings` are
     what no honest bundle has; `notes` what could not be judged here; `questions` what to ask about, where
-    `counted` says who read a switch.
+    `counted` says who read a switch. `otherwise` are parties that may reproduce it and measured otherwise.
     """
 
     kept: Kept
@@ -98,6 +98,7 @@ class Standing:
     unchallenged: str = ""
     unwitnessed: str = ""
     unreproduced: str = "no run of another party stands beside it"
+    otherwise: tuple[str, ...] = ()
 
     @property
     def level(self) -> Level:
@@ -110,7 +111,7 @@ class Standing:
 
     @property
     def why_not(self) -> str:
-        """Why the level is not a higher one."""
+        """Why the level is not a higher one; of the highest, who measured otherwise."""
         match self.level:
             case Level.SELF_DECLARED:
                 return f"not challenged: {self.unchallenged}"
@@ -119,7 +120,7 @@ class Standing:
             case Level.WITNESSED:
                 return f"not reproduced: {self.unreproduced}"
             case _:
-                return ""
+                return "; ".join(f"measured otherwise by {one}" for one in self.otherwise)
 
     @property
     def owned(self) -> bool:

@@ -147,8 +147,10 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
     ),
     "streams": (
         *_LINE,
-        *_columns(Holds.COUNT, stream="number of the direction within the trial, from 0"),
-        *_columns(Holds.NAME, direction="forward or reverse"),
+        *_columns(
+            Holds.COUNT, stream="number of the direction, or of the receiving port of a pattern, from 0"
+        ),
+        *_columns(Holds.NAME, direction="forward or reverse; empty where ports of a pattern send"),
         *_columns(
             Holds.COUNT,
             intended_frames="frames to be sent",
@@ -172,7 +174,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         *_LINE,
         *_columns(
             Holds.COUNT,
-            stream="number of the direction within the trial, from 0",
+            stream="number of the direction, or of the receiving port of a pattern, from 0",
             lowest_ns="least latency of the bucket",
             highest_ns="largest latency of the bucket",
             frames="frames received with such a latency",

@@ -105,7 +105,9 @@ def _of_line(line: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, list[Any]
     yield "trials", {name: [value] for name, value in _trial(line, streams, of_frames=of_frames).items()}
     if not streams:
         return
-    ways = _ways(line["spec"]["direction"], len(streams))
+    ways = (
+        [""] * len(streams) if "pattern" in line["spec"] else _ways(line["spec"]["direction"], len(streams))
+    )
     yield "streams", _rows([_stream(number, one, ways[number]) for number, one in enumerate(streams)])
     for number, one in enumerate(streams):
         flat = one["latency"]["buckets"]

@@ -15,7 +15,7 @@ from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence, Trial
-from bmwg.reports.checker.findings import shown
+from bmwg.reports.checker.findings import listed, shown
 from bmwg.reports.releases import profiles
 
 _FORGET_LATE_S = 1.0  # choice: after an ageing time, in which a table is found empty
@@ -53,7 +53,7 @@ def _tests(evidence: Evidence) -> Iterator[str]:
     asked = dict.fromkeys(one.test_id for one in by_cases)
     others = [one for one in asked if one not in own]
     if others:
-        yield f"tests: {_listed(others)} come with no toolkit: what do they ask for?"
+        yield f"tests: {listed([*map(shown, others)])} come with no toolkit: what do they ask for?"
 
 
 def _unanswered(evidence: Evidence) -> Iterator[str]:
@@ -71,7 +71,7 @@ def _unanswered(evidence: Evidence) -> Iterator[str]:
 
 def _gaps(evidence: Evidence) -> Iterator[str]:
     """Name the numbers of deployments that the run used up and does not describe."""
-    used = {number for name in (evidence.platform or {}).get("deployments", {}) if (number := _number(name))}
+    used = {number for name in evidence.deployments if (number := _number(name))}
     missing = max(used, default=0) - len(used)
     if missing:
         first = islice((one for one in range(1, max(used)) if one not in used), _NAMED)
@@ -101,7 +101,7 @@ def _idle(evidence: Evidence) -> Iterator[str]:
             found.append(f"trial {after.trial.seq} ({unused_ns / 1e9:.1f} s)")
     if found:
         yield (
-            f"time: before {_listed(found)} there was room for a trial that is not there: what ran then? "
+            f"time: before {listed(found)} there was room for a trial that is not there: what ran then? "
             "A busy machine looks so as well"
         )
 
@@ -113,7 +113,7 @@ def _forgetting_ns(evidence: Evidence, trial: Trial) -> float:
     """
     if trial.phase != OWN:
         return 0.0
-    told = (evidence.platform or {}).get("deployments", {}).get(trial.deployment_id, {})
+    told = evidence.deployments.get(trial.deployment_id, {})
     function = told.get("function") or {}
     ageing_s = function.get("settings", {}).get("found", {}).get("ageing_s", 0)
     return (_FORGET_LATE_S + float(ageing_s)) * 1e9
@@ -131,8 +131,3 @@ def _took_ns(trial: Trial) -> int:
 def _waits_ns(profile: Profile) -> float:
     policy = profile.policy
     return 1e9 * (policy.settle_s + policy.learning_wait_s + policy.drain_s + 2 * policy.restabilize_s)
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(shown(name) for name in names[:_NAMED]) + more

@@ -15,8 +15,8 @@ from functools import cache
 
 from bmwg.reports.checker.delays import Delays
 from bmwg.reports.checker.evidence import Evidence, Trial
+from bmwg.reports.checker.findings import listed
 
-_NAMED = 5  # trials that a question names of more
 _BUCKETS = 48  # choice: of which chi squared tells
 _FRAMES = 20  # choice: of a bucket in both trials; with fewer chi squared is too small
 _CHANCE = 0.35  # choice: chi squared a bucket, at most
@@ -120,8 +120,7 @@ def near_copies(evidence: Evidence) -> Iterator[str]:
             "are too many: was one of them made from an earlier one?"
         )
     if found:
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         yield (
-            f"copies: the latencies of trial {', '.join(found[:_NAMED])}{more} are those of an earlier trial "
+            f"copies: the latencies of trial {listed(found)} are those of an earlier trial "
             "of the same cell, but for less than chance: was one made from the other?"
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from bmwg.methodology.answers.data_plane_functions import disagreements, told_of
 from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.findings import listed
 
 _NAMED = 3  # trials that a question names
 
@@ -29,24 +30,18 @@ def questions(evidence: Evidence) -> Iterator[str]:
             differing.append(trial.trial.seq)
             first = first or said
     if silent:
-        yield f"function: of {_listed(silent)} no counts of its own are told: what did it do?"
+        yield f"function: of trial {listed(silent, _NAMED)} no counts of its own are told: what did it do?"
     if differing:
-        yield f"function: in {_listed(differing)} its counts and the tester's differ ({first}): why?"
+        named = listed(differing, _NAMED)
+        yield f"function: in trial {named} its counts and the tester's differ ({first}): why?"
 
 
 def _counting(evidence: Evidence) -> frozenset[str]:
     """Return the deployments whose function has a table with counters."""
-    deployments = (evidence.platform or {}).get("deployments", {})
     return frozenset(
         name
-        for name, told in deployments.items()
+        for name, told in evidence.deployments.items()
         if isinstance(told, Mapping)
         and isinstance(told.get("function"), Mapping)
         and "table" in told["function"]
     )
-
-
-def _listed(trials: list[int]) -> str:
-    named = ", ".join(map(str, trials[:_NAMED]))
-    more = f" and {len(trials) - _NAMED} more" if len(trials) > _NAMED else ""
-    return f"trial {named}{more}"

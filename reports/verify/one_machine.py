@@ -14,7 +14,7 @@ from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.record.drift import WATCHED_GROUPS, Change, drift
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.reports.checker.evidence import Evidence
-from bmwg.reports.checker.findings import Rule, Shortfall, rule, shown
+from bmwg.reports.checker.findings import Rule, Shortfall, listed, rule, shown
 from bmwg.reports.checker.places import borrowed_ports, devices
 
 _OF_A_BOOT = (  # what stays until a machine is started again
@@ -29,7 +29,6 @@ _OF_A_BOOT = (  # what stays until a machine is started again
     "isolation/isolcpus",
 )
 _RELEASE = ("kernel", "release")
-_NAMED = 5
 _TESTER, _TESTER_HOST = "tester", "tester/host"  # places of records: the tester's node, and its machine
 
 
@@ -76,9 +75,8 @@ def questions(evidence: Evidence) -> Iterator[str]:
         if not change.path.startswith(_OF_A_BOOT) and "/".join(change.path.split("/")[:2]) not in lent
     ]
     if found:
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         yield (
-            f"platform: {', '.join(map(shown, found[:_NAMED]))}{more} differ between the first and the last "
+            f"platform: {listed([*map(shown, found)])} differ between the first and the last "
             "record, and no look between cells saw it: when did that change?"
         )
 

@@ -16,7 +16,7 @@ from bmwg.methodology.plan.planning import deployment_of
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
-from bmwg.reports.checker.findings import Rule, Shortfall, rule, shown
+from bmwg.reports.checker.findings import Rule, Shortfall, listed, rule, shown
 
 _KINDS = {  # of the interface that a reference plugin gives a pod
     "bridge": "veth",
@@ -27,7 +27,6 @@ _KINDS = {  # of the interface that a reference plugin gives a pod
 }
 _LACKS = re.compile(r"interfaces of kind ([a-z0-9_-]+) in the kernel\b")
 _MADE_OF = {"bridge": ("bridge", "veth"), "ptp": ("veth",)}  # what its probe makes, where not of its name
-_NAMED = 5
 
 
 @rule("VER-73", "", "attachments are what the testbed's network options are", exit_code=2)
@@ -97,9 +96,8 @@ def questions(evidence: Evidence) -> Iterator[str]:
         and deployment_of(outcome.cell) in stood
     ]
     if found:
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         yield (
-            f"untried: {', '.join(map(shown, found[:_NAMED]))}{more} have no trial, and what they ask for "
+            f"untried: {listed([*map(shown, found)])} have no trial, and what they ask for "
             "stood for other cells of this run: why not for these?"
         )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bmwg.methodology.records import TrialResult, TrialSpec
 from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.evidence import Evidence, Trial
-from bmwg.reports.checker.findings import shown
+from bmwg.reports.checker.findings import listed, shown
 from bmwg.reports.verify import patterns
 from bmwg.reports.verify.physics import (
     ENDS,
@@ -145,6 +145,4 @@ def _is_device(facts: object) -> bool:
 
 
 def _listed(trials: Sequence[Trial]) -> str:
-    named = ", ".join(str(trial.trial.seq) for trial in trials[:_NAMED])
-    more = f" and {len(trials) - _NAMED} more" if len(trials) > _NAMED else ""
-    return f"trial {named}{more}"
+    return f"trial {listed([trial.trial.seq for trial in trials], _NAMED)}"

@@ -17,7 +17,7 @@ from bmwg.methodology.plan import planning
 from bmwg.methodology.records import Direction, TrialResult
 from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.evidence import Evidence
-from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.checker.findings import Rule, Shortfall, listed, rule
 from bmwg.reports.releases import own_profile
 from bmwg.reports.verify import patterns
 from bmwg.reports.verify.timing import (
@@ -329,11 +329,9 @@ def _not_planned(evidence: Evidence) -> Iterator[str]:
         whole = [case.test_id for case in evidence.cases if case.suite == suite and case.test_id in offered]
         left_out = [test_id for test_id in whole if test_id not in planned]
         if left_out:
-            more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
             yield (
                 f"plan: {len(whole) - len(left_out)} of {len(whole)} tests of suite {suite} were planned, "
-                "not "
-                f"{', '.join(left_out[:_NAMED])}{more}: why these?"
+                f"not {listed(left_out, _NAMED)}: why these?"
             )
 
 
@@ -359,8 +357,7 @@ def _two_clocks(evidence: Evidence) -> Iterator[str]:
         if abs(by_stamps_s - by_readings_s) > _CLOCKS_APART_S + by_readings_s * CLOCK_ERROR_RATIO:
             found.append(f"trial {after.trial.seq} ({by_stamps_s - by_readings_s:+.0f} s)")
     if found:
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        yield f"clock: before {', '.join(found[:_NAMED])}{more} stamps and readings differ: was it set?"
+        yield f"clock: before {listed(found, _NAMED)} stamps and readings differ: was it set?"
 
 
 def _too_round(evidence: Evidence) -> Iterator[str]:

@@ -13,13 +13,12 @@ from typing import Any
 from bmwg.methodology.cells import neighbours, parallel
 from bmwg.methodology.records import NOTHING, Cell, TrialResult
 from bmwg.reports.checker.evidence import Evidence
-from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.checker.findings import Rule, Shortfall, listed, rule
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.verify.copies import near_copies
 
 _CHAIN = "chain"  # an axis, and what is told of it
 _AROUND = "wall_ns"  # time around a result of other loads than frames
-_NAMED = 5
 _PAUSE_NS = 10_000  # choice: shorter ones are what a clock tells in few steps
 
 
@@ -183,9 +182,8 @@ def _but_for_time(evidence: Evidence) -> Iterator[str]:
             earlier = first.setdefault(sha256_of(result), execution.seq)
             found += [f"{execution.seq} ({earlier})"] if earlier != execution.seq else []
     if found:
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         yield (
-            f"copies: trial {', '.join(found[:_NAMED])}{more} is that in brackets but for the time "
+            f"copies: trial {listed(found)} is that in brackets but for the time "
             "around it: was it made from that?"
         )
 

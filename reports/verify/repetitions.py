@@ -17,13 +17,12 @@ from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.checker.evidence import Evidence
-from bmwg.reports.checker.findings import Rule, Shortfall, rule, shown
+from bmwg.reports.checker.findings import Rule, Shortfall, listed, rule, shown
 from bmwg.reports.verify.timing import moment
 
 _ENDED_S = 0.25  # choice: between the stamp of a line and the look at the time that follows its writing
 _ROOM_RATIO = 0.75  # choice: of the shortest repetition; one that was slow for its cell lasts about as long
 _BETWEEN_NS = 100_000_000  # choice: writing a line down, and looking at the device
-_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,12 +161,7 @@ def _fewer(cells: Mapping[str, Sequence[Line]], asked: Mapping[str, Repetitions]
         if asked[cell_id].least <= good < wanted:
             found.append(f"{shown(cell_id)} ({good} of {wanted})")
     if found:
-        yield f"repetitions: fewer than planned of {_listed(found)}: was time over, or was one left out?"
-
-
-def _listed(found: Sequence[str]) -> str:
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return ", ".join(found[:_NAMED]) + more
+        yield f"repetitions: fewer than planned of {listed(found)}: was time over, or was one left out?"
 
 
 def room_question(cells: Mapping[str, Sequence[Line]]) -> tuple[str, ...]:
@@ -180,7 +174,7 @@ def room_question(cells: Mapping[str, Sequence[Line]]) -> tuple[str, ...]:
     if not found:
         return ()
     return (
-        f"time: between repetitions of {_listed(found)} there was room "
+        f"time: between repetitions of {listed(found)} there was room "
         "for one that is not there: what ran then? A busy machine looks so as well",
     )
 

@@ -170,7 +170,7 @@ def simulation_declared(evidence: Evidence) -> Iterator[Shortfall]:
         for driver in evidence.run["drivers"]
     ):
         signs.append("drivers")
-    for name, deployment in (evidence.platform or {"deployments": {}})["deployments"].items():
+    for name, deployment in evidence.deployments.items():
         if deployment.get("simulated") is True:
             signs.append(f"deployment {name}")
             break

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bmwg.methodology.answers import throughput
 from bmwg.methodology.mlrsearch import outcome as goal_outcomes
 from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.search import tst009
 from bmwg.methodology.trial.medium import cell_fps
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
@@ -22,7 +23,8 @@ def envelope_respected(evidence: Evidence) -> Iterator[Shortfall]:
     """
     rate = evidence.run["medium"]["line_rate_bps"] if evidence.run else None
     for outcome in evidence.outcomes:
-        of_device = outcome.metric == throughput.METRIC or goal_outcomes.claim(outcome.metric) is not None
+        searched = outcome.metric in (throughput.METRIC, tst009.METRIC)
+        of_device = searched or goal_outcomes.claim(outcome.metric) is not None
         if not of_device or outcome.type is not OutcomeType.MEASURED:
             continue
         limit = evidence.envelope_fps(outcome.cell)

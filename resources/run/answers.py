@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 
+from robot.errors import ExecutionFailed
+
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store.redact import redact
@@ -22,7 +24,23 @@ def is_of_cell(error: BaseException) -> bool:
         isinstance(error, ToolkitError)
         and not isinstance(error, ToolkitBug)
         and error.error_id not in STOPPING
+        and interrupt_behind(error) is None
     )
+
+
+def interrupt_behind(error: BaseException) -> BaseException | None:
+    """Return the Ctrl-C or time limit during which an error came about; None where there was none.
+
+    What an interrupted cell has made is then removed, and where that fails its error stands in front.
+    """
+    behind, seen = [error], set[int]()
+    while behind:
+        one = behind.pop()
+        if not isinstance(one, Exception) or isinstance(one, ExecutionFailed):  # Robot's own, for a signal
+            return one
+        seen.add(id(one))
+        behind += [each for each in (one.__cause__, one.__context__) if each and id(each) not in seen]
+    return None
 
 
 class Answers:
@@ -82,8 +100,8 @@ class Answers:
                 yield
         except ToolkitError as error:
             if not is_of_cell(error):
-                self._run.stopped = error
-                raise
+                self._run.stopped = interrupt_behind(error) or error
+                raise self._run.stopped from None
             failed(redact(one_line(error)))
         except BaseException as error:
             self._run.stopped = error

@@ -28,9 +28,10 @@ def record_machine(store: RunStore, evidence: Mapping[str, Any], provider: str) 
 
 def record_machines_of_pods(store: RunStore, evidence: Mapping[str, Any]) -> None:
     """Note in a run what ran the machines in which pods of a deployment stand; does nothing without any."""
-    found = {str(machine.get("accelerator", "")) for machine in evidence.get("machines", {}).values()}
-    for accelerator in sorted(found):
-        store.add_driver({"name": OF_PODS, "provider": "qemu", "accelerator": accelerator})
+    for machine in evidence.get("machines", {}).values():
+        other = {"architecture": machine["architecture"]} if "architecture" in machine else {}
+        accelerator = str(machine.get("accelerator", ""))
+        store.add_driver({"name": OF_PODS, "provider": "qemu", "accelerator": accelerator, **other})
 
 
 def record_guest(store: RunStore) -> None:

@@ -14,7 +14,7 @@ from bmwg.reports.render.sections.results import central, tail
 from bmwg.reports.render.text import plain
 
 # such as burst_interval.rfc2544_21.16: the benchmark, its document and section, and which of several it is
-_OF_A_DOCUMENT = re.compile(r"([a-z_]+)\.rfc(\d+)((?:_\d+)*)(?:\.(.+))?")
+_OF_A_DOCUMENT = re.compile(r"([a-z_]+)\.(rfc\d+|ltd)((?:_\d+)*)(?:\.(.+))?")
 
 
 def one_line(error: BaseException) -> str:
@@ -47,13 +47,15 @@ def _metric(metric: str) -> str:
 
 
 def _words(metric: str) -> str:
-    """Put a metric's name into words; one that names no RFC stays as it is."""
+    """Put a metric's name into words; one that names neither an RFC nor VSPERF's LTD stays as it is."""
     named = _OF_A_DOCUMENT.fullmatch(metric)
     if named is None:
         return metric
-    name, number, section, which = named.groups(default="")
-    clause = " ".join(filter(None, (f"RFC {number}", section[1:].replace("_", "."))))
-    return " ".join(filter(None, (name.replace("_", " "), which.replace("_", " "), f"({clause})")))
+    name, document, section, which = named.groups(default="")
+    document = document.upper().replace("RFC", "RFC ")
+    clause = " ".join(filter(None, (document, section[1:].replace("_", "."))))
+    name, which = name.replace("_", " "), which.replace("_", " ").replace(".", ", ")
+    return " ".join(filter(None, (name, which, f"({clause})")))
 
 
 def said(outcome: Outcome) -> str:

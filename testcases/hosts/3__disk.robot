@@ -15,6 +15,10 @@ Written Rewritten And Read By Bonnie
     [Tags]    id:HB-BONNIE-1    metric:bonnie
     Measure Its Cells
 
+Characters Seeks And Small Files By Bonnie
+    [Tags]    id:HB-BONNIE-2    metric:bonnie_whole
+    Measure Its Cells
+
 Written By Dd
     [Tags]    id:HB-DDW-1    metric:dd_write
     Measure Its Cells

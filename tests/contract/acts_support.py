@@ -6,11 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.contract.deploying import bed_in
 from tests.contract.paths_support import traces
 
-from bmwg.drivers.paths.bed import Bed, open_bed
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.workload.of_acts import Ground, OfActs
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
@@ -24,7 +23,7 @@ def executed(
     standing: Callable[[Bed], object] = lambda bed: None,
 ) -> ActsResult:
     """Run it on a testbed of its own; what `standing` sees of that is afterwards as it was before."""
-    with open_bed(load_testbed(None), Ledger(folder / "ledger.jsonl", index_dir=folder), folder) as bed:
+    with bed_in(folder) as bed:
         ground = Ground(bed=bed, cell=profile.of_frames(planned))
         workload = kind(ground)
         assert workload.probe() is None

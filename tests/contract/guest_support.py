@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import subprocess
 import sys
@@ -13,25 +12,15 @@ from pathlib import Path
 
 import pytest
 from tests.contract.http_support import needs_libvirt
+from tests.needs_guest import booting
 
 from bmwg.drivers.api.instance import Hosting, Instance, Limits, Place, Program, VmDriver
-from bmwg.drivers.machines import guest_initramfs, guest_kernel, qemu
-from bmwg.drivers.machines.guest_kernel import GuestKernel
 from bmwg.drivers.nodes import process
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.undo.ledger import Ledger
 
-_LACK = qemu.probe_program() or guest_initramfs.probe_shell()
-needs_guest = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: namespaces and tap interfaces"),
-    pytest.mark.skipif(_LACK is not None, reason=f"needs {_LACK}"),
-    pytest.mark.skipif(
-        not isinstance(guest_kernel.find(), GuestKernel),
-        reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}",
-    ),
-]
+needs_guest = [pytest.mark.slow, pytest.mark.root, booting()]
 QEMU, LIBVIRT = VmDriver(), VmDriver(driver="libvirt")
 DRIVERS = [
     pytest.param(QEMU, id="qemu"),

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.needs_guest import booting
+from tests.waiting import eventually
 
 from bmwg.drivers.api.instance import Instance
-from bmwg.drivers.machines import guest_initramfs, guest_kernel, libvirt_daemon, qemu
+from bmwg.drivers.machines import libvirt_daemon
 from bmwg.drivers.nodes import cgroups, process
 from bmwg.drivers.testbed.file import NetworkSpec
 from bmwg.drivers.undo.ledger import Ledger
@@ -23,7 +24,7 @@ from bmwg.drivers.workload.row import Row, open_row
 NEEDED = {"squid": "squid-openssl", "apache2": "apache2-bin", "ab": "apache2-utils"}
 ABSENT = [package for program, package in NEEDED.items() if shutil.which(program) is None]
 needs_http = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
+    pytest.mark.root,
     pytest.mark.skipif(bool(ABSENT), reason=f"needs {ABSENT}: sh setup/install.sh http"),
 ]
 needs_docker = pytest.mark.skipif(
@@ -33,14 +34,7 @@ needs_pods = pytest.mark.skipif(
     shutil.which("crun") is None or not Path("/usr/lib/cni/host-device").exists(),
     reason="needs crun and containernetworking-plugins: sh setup/install.sh",
 )
-_GUEST_LACKS = qemu.probe_program() or guest_initramfs.probe_shell()
-needs_guest = [
-    pytest.mark.skipif(_GUEST_LACKS is not None, reason=f"needs {_GUEST_LACKS}"),
-    pytest.mark.skipif(
-        not isinstance(guest_kernel.find(), guest_kernel.GuestKernel),
-        reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}",
-    ),
-]
+needs_guest = [booting()]
 _LIBVIRT_LACKS = libvirt_daemon.probe(uri=None)
 needs_libvirt = pytest.mark.skipif(_LIBVIRT_LACKS is not None, reason=f"needs libvirt: {_LIBVIRT_LACKS}")
 SIZES = [1000, 200_000]
@@ -95,12 +89,7 @@ def require_gone(token: str, run_dir: Path) -> None:
 
 def soon(told: Callable[[], str | None], within_s: float = 5.0) -> str:
     """What an instance tells of its end, which the kernel needs some milliseconds for."""
-    end_s = time.monotonic() + within_s
-    while time.monotonic() < end_s:
-        if found := told():
-            return found
-        time.sleep(0.02)
-    return ""
+    return eventually(told, within_s) or ""
 
 
 def carry_forty_objects(row: Row, instance: Instance) -> None:

@@ -1,12 +1,15 @@
 """An API server's answers over HTTP, one list a path: what a real one says, but not at will."""
 
 import contextlib
+import datetime
 import http.server
 import json
 import ssl
 import threading
 
 import yaml
+
+from bmwg.drivers.kubernetes.certificates import Authority
 
 
 def status(code, reason, message, **details):
@@ -99,3 +102,34 @@ def kubeconfig(folder, url, *, context="lab", authority=""):
         )
     )
     return str(path)
+
+
+def pod(**changed):
+    found = {
+        "kind": "Pod",
+        "metadata": {"name": "p", "uid": "u", "resourceVersion": "7"},
+        "spec": {"nodeName": "w"},
+        "status": {"phase": "Pending", "conditions": [], "containerStatuses": [{"state": {}}]},
+    }
+    found["status"] |= changed
+    return found
+
+
+def listed(*found, version="5"):
+    return (200, {"kind": "PodList", "metadata": {"resourceVersion": version}, "items": list(found)}, {})
+
+
+def certificate(folder, valid_h):
+    """Write an authority and a server's certificate of it; another authority's without a validity (hours)."""
+    authority = Authority()
+    authority.pair.write(folder, "ca")
+    signer = authority if valid_h else Authority()
+    valid = datetime.timedelta(hours=valid_h or 1)
+    signer.server("server", ["127.0.0.1", "localhost"], valid=valid).write(folder, "server")
+    return folder / "server.crt", folder / "server.key"
+
+
+RUNNING = {
+    "phase": "Running",
+    "containerStatuses": [{"state": {"running": {}}, "containerID": "containerd://a"}],
+}

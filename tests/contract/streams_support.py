@@ -6,15 +6,13 @@ import os
 import shutil
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from tests.contract.deploying import bed_in, embedded
+from tests.needs import needs_cni, needs_crun, skip_for
 
 from bmwg.drivers import registry
 from bmwg.drivers.nodes import process
-from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsSpec, Transport, Way
 from bmwg.methodology.records import NOTHING, POD, Cell
@@ -33,12 +31,8 @@ def needs(program: str) -> list:
     """What a test with real pods and a real program needs; skipped by name without it."""
     return [
         pytest.mark.root,
-        pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-        pytest.mark.skipif(
-            not Path("/usr/lib/cni/bridge").exists(),
-            reason="needs apt-get install containernetworking-plugins",
-        ),
-        pytest.mark.skipif(shutil.which("crun") is None, reason="needs apt-get install crun"),
+        needs_cni,
+        needs_crun,
         pytest.mark.skipif(
             shutil.which(program) is None, reason=f"needs {program}: sh setup/install.sh workloads"
         ),
@@ -68,27 +62,18 @@ def udp(**changes) -> StreamsSpec:
     return spec(transport=Transport.UDP, message_octets=1400, load_bps=20_000_000, **changes)
 
 
-def opened(run_dir: Path):
-    """The embedded testbed, as a run opens it."""
-    ledger = Ledger(run_dir / "ledger.jsonl", index_dir=run_dir / "index")
-    testbed = load_testbed()
-    return open_bed(replace(testbed, tester=replace(testbed.tester, io="af_xdp")), ledger, run_dir)
-
-
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory):
     """Such a testbed for the tests of a module, of which nothing is left."""
-    with opened(tmp_path_factory.mktemp("run")) as made:
+    with bed_in(tmp_path_factory.mktemp("run"), embedded(io="af_xdp")) as made:
         yield made
-    assert made.undo.pending == ()
 
 
 def path_of(bed, path: str, network: str):
     """The path's driver; skipped by name where the machine lacks something."""
     cell = profile.cell_of(path, network, "tcp", spec())
     driver = registry.load(registry.PATH, path)(cell, bed)
-    if missing := driver.probe_pods():
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    skip_for(driver.probe_pods())
     return driver
 
 

@@ -3,82 +3,51 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
+from tests.contract.deploying import all_seen, bed_in, cell_on
 from tests.contract.frame_lab import GENERATOR, RUNNER, UNDERLAY, Cable, frame_lab
 from tests.contract.lab_support import needs_sshd
-from tests.contract.paths_support import PacketTester, traces
+from tests.contract.paths_support import PacketTester
+from tests.needs import able, needs_cni
 
-from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import Bed, open_bed
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.platform_record import deployment as record_of
 from bmwg.drivers.testbed.file import embedded_file, load_testbed, parse_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
-]
-NAMES = ("tester", "dut1", "dut2")
+pytestmark = [pytest.mark.root, needs_cni]
 
 
 def cell(chain: str = "a>b", network: str = "bridge", function: str = "kernel-l3") -> Cell:
-    return Cell(
-        path="chain-underlay",
-        hosting="pod",
-        function=function,
-        network=network,
-        frame_octets=64,
-        axes=(("chain", chain),),
-    )
+    return cell_on("chain-underlay", network, function, chain=chain)
 
 
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
     """The embedded testbed with the tester's second port at the second node."""
-    run_dir = tmp_path_factory.mktemp("run")
-    ledger = Ledger(run_dir / "ledger.jsonl", index_dir=run_dir / "index")
     data = yaml.safe_load(embedded_file().read_text())
     data["links"][1] = {"a": "tester/p1", "b": "dut2/nic1"}
     data["tester"]["io"] = "af_xdp"
-    with open_bed(parse_testbed(yaml.safe_dump(data), Path("two.yaml")), ledger, run_dir) as opened:
+    testbed = parse_testbed(yaml.safe_dump(data), Path("two.yaml"))
+    with bed_in(tmp_path_factory.mktemp("run"), testbed) as opened:
         yield opened
-    assert ledger.pending == ()
-
-
-def seen(bed: Bed) -> dict[str, Any]:
-    """What a deployment may leave: on the machine and in every node."""
-    views = {name: bed.node(name).call(datapath.observe) for name in NAMES}
-    nodes = {
-        name: sorted((one["name"], one["master"], tuple(one["addresses"])) for one in view["interfaces"])
-        for name, view in views.items()
-    }
-    routes = {name: (view["routes"], view["rules"]) for name, view in views.items()}
-    return {"machine": traces(bed.run_dir, bed.token), "nodes": nodes, "routes": routes}
 
 
 @pytest.mark.parametrize(("chain", "function"), [("a>b", "kernel-l3"), ("a>b>c", "testpmd")])
 def test_frames_pass_pods_of_both_nodes_and_nothing_stays(bed: Bed, chain: str, function: str) -> None:
     wanted = cell(chain, function=function)
-    driver = path_driver(wanted, bed)
-    if missing := driver.probe():
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
-    before = seen(bed)
+    driver = able(path_driver(wanted, bed))
+    before = all_seen(bed)
     with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
         for source in (0, 1):
             for ipv6 in (False, True):
@@ -91,7 +60,7 @@ def test_frames_pass_pods_of_both_nodes_and_nothing_stays(bed: Bed, chain: str, 
         records = record_of.take(bed, wanted, deployment, {"driver": "embedded", "cpus": [0]})
         plane = DataPlane(bed, wanted, deployment)
     assert places == (["dut1", "dut2"] if chain == "a>b" else ["dut1", "dut1", "dut2"])
-    assert seen(bed) == before
+    assert all_seen(bed) == before
     at = [hop["at"] for hop in evidence["hops"]]
     assert at[0] == "tester/p0"
     assert at[-1] == "tester/p1"

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.contract.paths_support import traces
 from tests.contract.streams_support import needs, offered, spec
+from tests.needs import skip_for
 
 from bmwg.drivers import registry
 from bmwg.drivers.api.protocols import Missing
@@ -70,8 +71,7 @@ def test_a_stream_goes_from_the_client_to_the_form_and_nothing_stays(bed, hostin
 def test_each_request_is_answered_by_the_form_over_every_interface(bed, hosting):
     made = Sockperf([bed.node("dut1"), bed.node("dut2")])
     path = path_of(bed, hosting)[1]
-    if missing := path.probe_pods() or made.probe():
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    skip_for(path.probe_pods() or made.probe())
     by_pings = spec(workload="sockperf", exchange=Exchange.PING_PONG, message_octets=1024)
     with path.between_pods() as between:
         for asked in (replace(by_pings, transport=transport) for transport in Transport):
@@ -128,11 +128,23 @@ def test_frames_have_no_cell_on_it(bed):
     assert path_of(bed, BAREMETAL)[1].probe() is not None
 
 
-@pytest.mark.parametrize("hosting", [BAREMETAL, POD])
-def test_netperf_tells_the_sockets_size_as_asked_and_as_in_force(bed, hosting):
+def test_netperf_asks_and_is_answered_by_either_transport(bed):
     made = Netperf([bed.node("dut1"), bed.node("dut2")])
     if missing := made.probe():
         pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    pings = spec(workload="netperf", exchange=Exchange.PING_PONG, message_octets=64)
+    with path_of(bed, POD)[1].between_pods() as between:
+        for asked in (replace(pings, transport=transport) for transport in Transport):
+            found = offered(made, between, asked)
+            assert found.faults == ()
+            assert STREAMS.assessed(asked, found).validity is Validity.VALID, found
+            assert found.round_trips > 0
+
+
+@pytest.mark.parametrize("hosting", [BAREMETAL, POD])
+def test_netperf_tells_the_sockets_size_as_asked_and_as_in_force(bed, hosting):
+    made = Netperf([bed.node("dut1"), bed.node("dut2")])
+    skip_for(made.probe())
     with path_of(bed, hosting)[1].between_pods() as between:
         for window, least in ((100, 4608), (20_000, 40_000)):
             asked = spec(workload="netperf", window_octets=window)

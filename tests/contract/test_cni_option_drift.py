@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.contract.guard_support import PROFILE, TESTS
+from tests.needs import needs_crun
 
 from bmwg.drivers.testbed.file import embedded_file
 from bmwg.methodology.profiles import parse_profile
@@ -30,8 +31,7 @@ PLUGINS = Path("/usr/lib/cni")
 pytestmark = [
     pytest.mark.quiet,
     pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
+    needs_crun,
     pytest.mark.skipif(
         not (PLUGINS / "bridge").exists(), reason="needs apt-get install containernetworking-plugins"
     ),

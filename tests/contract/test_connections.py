@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: a network namespace")
+pytestmark = pytest.mark.root
 
 _PORT, _SOURCE = 7, 49184
 # A direct datagram first, then one to an address that is translated to the same end: prints its source port.

@@ -68,11 +68,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Row, Ledge
         yield row, ledger, folder
 
 
-@pytest.fixture(scope="module")
-def authority() -> RunAuthority:
-    return RunAuthority()
-
-
 def standing(
     bench: Any,
     function: Any,

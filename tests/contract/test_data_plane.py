@@ -3,56 +3,30 @@
 import os
 import threading
 import time
-from pathlib import Path
 
 import pytest
+from tests.contract.deploying import bed_in, cell_on
 from tests.contract.paths_support import PacketTester
+from tests.needs import able, needs_cni
 
 from bmwg.drivers.nodes import cycles
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.methodology.answers.data_plane import counts_of, use_of
 from bmwg.methodology.records import Cell, StreamCounts, TrialResult, TrialSpec
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
-]
+pytestmark = [pytest.mark.root, needs_cni]
 ALWAYS = {"ksoftirqd", "queues"}
 
 
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory):
-    run_dir = tmp_path_factory.mktemp("run")
-    with open_bed(
-        load_testbed(), Ledger(run_dir / "ledger.jsonl", index_dir=run_dir / "index"), run_dir
-    ) as opened:
+    with bed_in(tmp_path_factory.mktemp("run")) as opened:
         yield opened
 
 
-def cell(path, network="none", function="kernel-l3", **axes):
-    hosting = {"wire": "none", "node": "baremetal"}.get(path, "pod")
-    return Cell(
-        path=path,
-        hosting=hosting,
-        function="none" if path == "wire" else function,
-        network=network,
-        frame_octets=64,
-        axes=tuple(axes.items()),
-    )
-
-
 def deployed(bed, one):
-    driver = path_driver(one, bed)
-    if (missing := driver.probe()) is not None:
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
-    return driver.deploy()
+    return able(path_driver(one, bed)).deploy()
 
 
 def used(plane, seconds):
@@ -68,16 +42,16 @@ def used(plane, seconds):
 @pytest.mark.parametrize(
     ("one", "parts"),
     [
-        (cell("wire"), set()),
-        (cell("node"), ALWAYS),
-        (cell("pvp", "bridge"), ALWAYS | {"pod0"}),
-        (cell("pvp", "bridge", "testpmd"), ALWAYS | {"pod0"}),
-        (cell("pvp", "ebpf-tc"), ALWAYS | {"pod0"}),
-        (cell("pvp", "af-xdp", "testpmd"), ALWAYS | {"pod0"}),
+        (cell_on("wire"), set()),
+        (cell_on("node"), ALWAYS),
+        (cell_on("pvp", "bridge"), ALWAYS | {"pod0"}),
+        (cell_on("pvp", "bridge", "testpmd"), ALWAYS | {"pod0"}),
+        (cell_on("pvp", "ebpf-tc"), ALWAYS | {"pod0"}),
+        (cell_on("pvp", "af-xdp", "testpmd"), ALWAYS | {"pod0"}),
         pytest.param(  # one vSwitch at a time polls the machine's CPU
-            cell("pvp", "ovs-dpdk", "testpmd"), ALWAYS | {"pod0", "vswitch"}, marks=pytest.mark.quiet
+            cell_on("pvp", "ovs-dpdk", "testpmd"), ALWAYS | {"pod0", "vswitch"}, marks=pytest.mark.quiet
         ),
-        (cell("chain", "bridge", chain="a>b"), ALWAYS | {"pod0", "pod1"}),
+        (cell_on("chain", "bridge", chain="a>b"), ALWAYS | {"pod0", "pod1"}),
     ],
     ids=lambda value: value.cell_id if isinstance(value, Cell) else "",
 )
@@ -102,7 +76,7 @@ def test_every_part_of_a_deployment_is_counted_and_nothing_uses_more_than_there_
 def test_a_poller_uses_more_than_a_pod_that_only_forwards_in_the_kernel(bed):
     found = {}
     for function in ("kernel-l3", "testpmd"):
-        one = cell("pvp", "bridge", function)
+        one = cell_on("pvp", "bridge", function)
         with deployed(bed, one) as deployment, PacketTester(deployment.ports) as tester:
             plane = DataPlane(bed, one, deployment)
             before = plane.read()
@@ -139,7 +113,7 @@ def test_a_threads_own_clock_is_what_the_event_counts():
 
 
 def test_what_cannot_be_counted_is_named(bed):
-    one = cell("pvp", "bridge")
+    one = cell_on("pvp", "bridge")
     with deployed(bed, one) as deployment:
         evidence = DataPlane(bed, one, deployment).evidence()
     refused = ""

@@ -17,7 +17,6 @@ from bmwg.methodology.trial.keep_awake import KeepAwake
 pytestmark = [
     pytest.mark.quiet,
     pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: perf events of a CPU"),
 ]
 
 

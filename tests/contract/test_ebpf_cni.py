@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.needs import skip_for
 
 from bmwg.drivers.network import ebpf_build, ebpf_cni, ebpf_node
 from bmwg.drivers.nodes.namespace import NamespaceNode
@@ -13,7 +14,6 @@ from bmwg.drivers.ports import interfaces
 
 pytestmark = [
     pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
     pytest.mark.skipif(
         not os.path.exists("/usr/lib/cni/static"), reason="needs apt-get install containernetworking-plugins"
     ),
@@ -57,8 +57,7 @@ def links(node):
 
 
 def test_two_pods_are_joined_by_the_plugin_and_nothing_stays():
-    if missing := ebpf_build.missing():
-        pytest.skip(f"{missing.what}: {missing.reason}")
+    skip_for(ebpf_build.missing())
     with NamespaceNode("dut1") as node, NamespaceNode("pod0") as one, NamespaceNode("pod1") as other:
         assert node.call_within(60.0, ebpf_node.probe) is None
         before = links(node)
@@ -90,8 +89,7 @@ def promiscuity(node, interface):
 @pytest.fixture
 def uplinked():
     """A node with an interface nic0 that stands for its NIC, and a pod."""
-    if missing := ebpf_build.missing():
-        pytest.skip(f"{missing.what}: {missing.reason}")
+    skip_for(ebpf_build.missing())
     with NamespaceNode("dut1") as node, NamespaceNode("pod0") as pod:
         assert node.call_within(60.0, ebpf_node.probe) is None
         node.call(interfaces.make_tap, interface="nic0")
@@ -126,8 +124,7 @@ def test_a_pod_is_taken_out_where_its_nic_has_gone(uplinked):
 
 
 def test_a_refusal_says_why_and_leaves_no_interface():
-    if missing := ebpf_build.missing():
-        pytest.skip(f"{missing.what}: {missing.reason}")
+    skip_for(ebpf_build.missing())
     with NamespaceNode("dut1") as node, NamespaceNode("pod0") as pod:
         before = links(node)
         status, told = call(node, "ADD", pod, 0, nic="nowhere")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from tests.contract.deploying import bed_in
 from tests.contract.paths_support import traces
+from tests.needs import needs_cni, needs_vswitch
 
 from bmwg.drivers import registry
 from bmwg.drivers.function import tables
-from bmwg.drivers.network import ovs_parts
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.ports import interfaces
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.exchanges import Exchanges, FilterExchanges, FlowExchanges
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.methodology.kinds.acts import profile
@@ -40,15 +36,10 @@ from bmwg.methodology.records import Validity
 
 pytestmark = [
     pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
     pytest.mark.skipif(tables.missing() is not None, reason="needs apt-get install nftables"),
 ]
-NO_SWITCH = pytest.mark.skipif(
-    not isinstance(ovs_parts.find(), ovs_parts.OvsParts), reason="no Open vSwitch: sh setup/vswitch.sh"
-)
-NO_PLUGINS = pytest.mark.skipif(
-    not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-)
+NO_SWITCH = needs_vswitch
+NO_PLUGINS = needs_cni
 PLAN = profile.PROFILES.load("exchanges").plan()
 ON = [
     pytest.param("node", id="rules-of-a-node"),
@@ -61,10 +52,8 @@ LATE_S = 0.8
 
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    with open_bed(load_testbed(None), Ledger(folder / "ledger.jsonl", index_dir=folder), folder) as made:
+    with bed_in(tmp_path_factory.mktemp("run")) as made:
         yield made
-    assert made.undo.pending == ()
 
 
 def names(bed) -> dict[str, set[str]]:

@@ -1,10 +1,10 @@
 """Levels of factors on real pods: what a cell's axes ask for is what stands, or is refused by name."""
 
-import os
 from pathlib import Path
 
 import pytest
 from tests.contract.paths_support import PacketTester
+from tests.needs import able, needs_cni
 
 from bmwg.drivers.nodes import cgroups
 from bmwg.drivers.paths import path_driver
@@ -13,15 +13,7 @@ from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Cell
 from bmwg.reports.checker.clauses.models import by_sockets
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root, pytest.mark.slow, needs_cni]
 SWITCH = "networks.ovs-dpdk.options"
 FREE = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
 
@@ -33,9 +25,7 @@ def with_axes(network, function="testpmd", **axes):
 
 def carried(bed, one):
     """Deploy a cell, send a frame each way through it, return the evidence."""
-    driver = path_driver(one, bed)
-    if missing := driver.probe():
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    driver = able(path_driver(one, bed))
     with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
         for source in (0, 1):
             assert tester.carry(source, f"from {source}".encode(), frame_octets=128) is not None
@@ -53,9 +43,7 @@ def test_as_many_receive_queues_are_polled_as_were_asked_for(bed, queues):
 
 def test_more_receive_queues_than_the_nic_has_are_refused_by_name(bed):
     axes = {f"{SWITCH}.rx_queues": 2, f"{SWITCH}.nic_port": "af_xdp"}
-    driver = path_driver(with_axes("ovs-dpdk", **axes), bed)
-    if missing := driver.probe():
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    driver = able(path_driver(with_axes("ovs-dpdk", **axes), bed))
     with pytest.raises(TestbedError) as caught, driver.deploy():
         pass
     assert caught.value.error_id == "VSW-03"

@@ -1,15 +1,14 @@
 """Levels of factors that this machine may lack: the tests of them, run in a guest that has them all."""
 
-import os
 import re
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.needs_guest import booting
 
-from bmwg.drivers.machines import guest_initramfs, guest_kernel, guest_run, qemu
-from bmwg.drivers.machines.guest_kernel import GuestKernel
+from bmwg.drivers.machines import guest_run, qemu
 from bmwg.drivers.machines.qemu import MachineSpec
 from bmwg.drivers.machines.qemu_machine import Machine
 from bmwg.drivers.nodes import pages
@@ -19,18 +18,9 @@ from bmwg.drivers.traffic.embedded import build
 from bmwg.resources.run import in_guest
 
 ROOT = Path(__file__).parents[2]
-_LACK = qemu.probe_program() or guest_initramfs.probe_shell()
 _CALL_S, _ALL_S = 200.0, 1500.0
 LEVELS = {"test_testpmd_lies_in_the_hugepages_of_its_pod": 2}  # each takes minutes under TCG
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: namespaces"),
-    pytest.mark.skipif(_LACK is not None, reason=f"needs {_LACK}"),
-    pytest.mark.skipif(
-        not isinstance(guest_kernel.find(), GuestKernel),
-        reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}",
-    ),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.root, booting()]
 
 
 def said_in_a_guest(command):

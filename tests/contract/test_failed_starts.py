@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.contract.paths_support import traces
+from tests.needs import needs_cni, needs_crun
 
 from bmwg.drivers.containers.crun import CrunRuntime
 from bmwg.drivers.paths.bed import open_bed
@@ -25,15 +24,7 @@ from bmwg.methodology.kinds.acts.proofs import contradictions
 from bmwg.methodology.kinds.acts.records import Failure
 from bmwg.methodology.records import POD, Cell, Validity
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(),
-        reason="needs apt-get install containernetworking-plugins",
-    ),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs apt-get install crun"),
-]
+pytestmark = [pytest.mark.root, needs_cni, needs_crun]
 PLAN = {one.test_id: one for one in profile.PROFILES.load("failures").plan() if one.spec.at_once != 32}
 STAND_UPS, FIT = PLAN["LC-FAIL-1"], PLAN["LC-FIT-1"]
 # a plugin that knows the number of each start, refuses some and takes away the way of others' frames

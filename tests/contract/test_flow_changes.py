@@ -7,18 +7,16 @@ import time
 from dataclasses import replace
 
 import pytest
+from tests.contract.deploying import bed_in, four_port_tester
 from tests.contract.trials_support import lossless, whole
+from tests.needs import needs_vswitch
 
 from bmwg.drivers.actuators.acting import ActingTraffic, settle
 from bmwg.drivers.actuators.place import Place
-from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_tools
+from bmwg.drivers.network import ovs_flows, ovs_tools
 from bmwg.drivers.nodes import process
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import daemons, flow_table
 from bmwg.drivers.workload.modifiers import modifiers
 from bmwg.methodology.benchmarks import first_frames, flow_scale, match_action
@@ -29,13 +27,7 @@ from bmwg.methodology.measurements.match_action import Matched
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, TrialSpec, Validity
 from bmwg.methodology.trial.judging import JudgedTrial
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-    pytest.mark.skipif(
-        not isinstance(ovs_parts.find(), ovs_parts.OvsParts), reason="no Open vSwitch: sh setup/vswitch.sh"
-    ),
-]
+pytestmark = [pytest.mark.root, needs_vswitch]
 CELL = Cell(path="switch", hosting=BAREMETAL, function="ovs-netdev", network=NOTHING, frame_octets=64)
 WAIT_S = 60.0
 CACHED = {  # what the caches did to these frames
@@ -49,12 +41,11 @@ LEARNING_FRAMES = 100  # more than a tester sends before
 
 @pytest.fixture(scope="module")
 def switch(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
-    with open_bed(load_testbed("testbeds/switch.yaml"), ledger, folder) as bed:
+    testbed = load_testbed("testbeds/switch.yaml")
+    with bed_in(tmp_path_factory.mktemp("run"), testbed) as bed:
         with path_driver(CELL, bed).deploy() as deployment:
             yield Place(cell=CELL, bed=bed), deployment
-        assert ledger.pending == ()
+        assert bed.undo.pending == ()
 
 
 @pytest.fixture
@@ -101,10 +92,9 @@ def test_each_flow_of_the_test_frames_meets_an_entry_of_its_own(switch, tmp_path
     """Known truth: the switch counts every frame that was sent at these entries, and they go through."""
     place, deployment = switch
     name = flow_scale.modifier(flows)
-    config = EmbeddedConfig(run_dir=tmp_path, memory_mib=memory_for(1, DESCRIPTORS, 4), drain_quiet_s=0.2)
     spec = TrialSpec(frame_octets=64, load_fps=2_000, duration_s=1.0, flows=flows)
     with (
-        EmbeddedTraffic(config) as tester,
+        four_port_tester(tmp_path) as tester,
         modifiers(place, name)[name]() as active,
     ):
         tester.attach(deployment.ports)
@@ -133,10 +123,9 @@ def test_flows_that_time_out_are_counted_and_then_frames_go_by_the_miss_rule(swi
     """Known truth: each entry expires once; then the rule by which the bridge learns meets every frame."""
     place, deployment = switch
     flows = 256
-    config = EmbeddedConfig(run_dir=tmp_path, memory_mib=memory_for(1, DESCRIPTORS, 4), drain_quiet_s=0.2)
     spec = TrialSpec(frame_octets=64, load_fps=2_000, duration_s=0.5, flows=flows)
     kinds = {"entries": 0, "changes_per_s": 0, "matched": flows, "timeout_s": 1, "renewed": False}
-    with EmbeddedTraffic(config) as tester:
+    with four_port_tester(tmp_path) as tester:
         tester.attach(deployment.ports)
         tester.learn(spec)
         program = place.node.call(flow_table.start, folder=str(tmp_path / "flows"), **kinds)["program"]
@@ -197,11 +186,10 @@ def test_other_functions_know_no_flows(place):
 def test_each_first_frame_of_a_flow_is_an_upcall_and_no_later_one_is(switch, tmp_path):
     """Known truth: as many upcalls as flows, for twice as many frames; again once the caches are emptied."""
     place, deployment = switch
-    config = EmbeddedConfig(run_dir=tmp_path, memory_mib=memory_for(1, DESCRIPTORS, 4), drain_quiet_s=0.2)
     goal = FirstFramesGoal(cell=replace(CELL, flows=64_000), load_fps=1_000)
     flows = goal.spec().flows
-    with EmbeddedTraffic(config) as tester, ActingTraffic(tester, place) as acting:
-        acting.attach(deployment.ports)
+    with four_port_tester(tmp_path) as tester, ActingTraffic(tester, place) as acting:
+        tester.attach(deployment.ports)
         acting.learn(goal.spec())
         for _ in range(2):
             result = whole(acting, goal.spec(), lossless)
@@ -213,7 +201,7 @@ def test_each_first_frame_of_a_flow_is_an_upcall_and_no_later_one_is(switch, tmp
         assert len(stream.tagged_ns) == 2 * flows
         assert all(stream.tagged_ns)  # each frame tells its latency; how long it was is the machine's affair
         assert place.node.call(flow_table.standing, matched=True)["flows"] == 64_000
-        acting.detach()
+        tester.detach()
     assert standing(place) == 0
 
 
@@ -228,9 +216,8 @@ def test_each_first_frame_of_a_flow_is_an_upcall_and_no_later_one_is(switch, tmp
 def test_flows_count_the_frames_that_match_them(switch, tmp_path, codes):
     """Known truth: every frame of a trial without loss, or every other one, by the flows' own counts."""
     place, deployment = switch
-    config = EmbeddedConfig(run_dir=tmp_path, memory_mib=memory_for(1, DESCRIPTORS, 4), drain_quiet_s=0.2)
-    with EmbeddedTraffic(config) as tester, ActingTraffic(tester, place) as acting:
-        acting.attach(deployment.ports)
+    with four_port_tester(tmp_path) as tester, ActingTraffic(tester, place) as acting:
+        tester.attach(deployment.ports)
         for one in map(match_action.KNOWN.__getitem__, codes):
             spec = Matched(one=one).changed(
                 TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.256, flows=256)
@@ -248,4 +235,4 @@ def test_flows_count_the_frames_that_match_them(switch, tmp_path, codes):
         settle(acting)
         (flow,) = place.node.call(ovs_flows.standing, bridge="bmwg-swo0")
         assert "NORMAL" in flow
-        acting.detach()
+        tester.detach()

@@ -42,12 +42,6 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield row, ledger, folder
 
 
-@pytest.fixture(scope="module")
-def authority() -> RunAuthority:
-    """Whom clients trust."""
-    return RunAuthority()
-
-
 def test_a_tunnel_passes_what_squid_does_not_see(bench: Any, authority: RunAuthority) -> None:
     with standing(bench, Squid(), authority.terminated(TLS)) as deployment:
         spec = replace(OF_TLS, function="squid", ip=bench[0].addresses.ip)

@@ -19,10 +19,7 @@ from bmwg.methodology.cells import neighbours
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import Cell, TrialSpec
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-]
+pytestmark = pytest.mark.root
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 PERIOD_NS = bundle.PERIOD_US * 1000
 
@@ -114,12 +111,12 @@ def test_a_trial_beside_a_neighbour_tells_its_work_and_one_without_tells_none(be
             EmbeddedTraffic.for_testbed(bed.testbed, tmp_path, 0.1) as tester,
             ActingTraffic(tester, Place(cell=cell, bed=bed)) as acting,
         ):
-            acting.attach(deployment.ports)
+            tester.attach(deployment.ports)
             found[name] = acting.run(spec)
             assert len(cgroups_of(bed)) == int(name != neighbours.ALONE)
             settle(acting)
             assert not cgroups_of(bed)
-            acting.detach()
+            tester.detach()
             threads = [one for queue in deployment.evidence["device_queues"] for one in queue["threads"]]
             assert {one["policy"] for one in threads} == {"fifo"}
     assert not set(neighbours.FRAMES_COUNTS) & set(dict(found[neighbours.ALONE].auxiliary))

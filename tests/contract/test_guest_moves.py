@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import replace
 from statistics import median
 
 import pytest
+from tests.contract.deploying import bed_in
 from tests.contract.paths_support import traces
+from tests.needs_guest import booting
 
 from bmwg.drivers import registry
-from bmwg.drivers.machines import guest_kernel, moving_machine, qemu
+from bmwg.drivers.machines import moving_machine
 from bmwg.drivers.machines.guest_moves import MovingGuest
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.ports import interfaces
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch.isolation import require_closed, require_own_ports
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.methodology.kinds.acts import profile
@@ -38,14 +36,7 @@ from bmwg.methodology.kinds.acts.records import (
 )
 from bmwg.methodology.records import VM, Cell, Validity
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(
-        qemu.probe_program() is not None or not isinstance(guest_kernel.find(), guest_kernel.GuestKernel),
-        reason="needs sh setup/guest.sh",
-    ),
-]
+pytestmark = [pytest.mark.root, booting()]
 CELL = Cell(path="pvp-moving", hosting=VM, function="kernel-l3", network="none", frame_octets=64)
 PLAN = profile.PROFILES.load("moves").plan()
 SPECS = {(one.spec.mode, one.spec.beside): one.spec for one in PLAN if one.spec.mode}
@@ -54,10 +45,8 @@ STARTS = {one.spec.beside: one.spec for one in PLAN if one.test_id == "LC-START-
 
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    with open_bed(load_testbed(None), Ledger(folder / "ledger.jsonl", index_dir=folder), folder) as made:
+    with bed_in(tmp_path_factory.mktemp("run")) as made:
         yield made
-    assert made.undo.pending == ()
 
 
 def names(bed) -> dict[str, set[str]]:

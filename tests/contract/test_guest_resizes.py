@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import pytest
 from tests.contract.acts_support import executed
+from tests.needs_guest import booting
 
-from bmwg.drivers.machines import guest_kernel, moving_machine, qemu
+from bmwg.drivers.machines import moving_machine
 from bmwg.drivers.paths.pvp_moving import MEMORY_OCTETS
 from bmwg.drivers.workload import guest_resizes
 from bmwg.drivers.workload.guest_resizes import LESS_OCTETS, GuestCpus, GuestResizes
@@ -18,15 +18,7 @@ from bmwg.methodology.kinds.acts.proofs import contradictions
 from bmwg.methodology.kinds.acts.records import CPUS, MEMORY, SIZE_REACHED, ActsResult, ActsSpec
 from bmwg.methodology.records import Validity
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(
-        qemu.probe_program() is not None or not isinstance(guest_kernel.find(), guest_kernel.GuestKernel),
-        reason="needs sh setup/guest.sh",
-    ),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.root, booting()]
 PLAN = {
     (one.spec.mode, one.spec.beside): one
     for one in profile.PROFILES.load("resize").plan()

@@ -7,22 +7,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.needs_guest import booting
 
-from bmwg.drivers.machines import guest_initramfs, guest_kernel, qemu
+from bmwg.drivers.machines import qemu
 from bmwg.drivers.machines.guest_clock import Reading
-from bmwg.drivers.machines.guest_kernel import GuestKernel
 from bmwg.methodology.errors import TestbedError
 from bmwg.resources.run import in_guest
 
 _TESTS = ("--test", "CN-TPUT-1.1", "--test", "CN-TPUT-1.3")
-_LACK = qemu.probe_program() or guest_initramfs.probe_shell()
-_NO_KERNEL = not isinstance(guest_kernel.find(), GuestKernel)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: namespaces")
-@pytest.mark.skipif(_LACK is not None, reason=f"needs {_LACK}")
-@pytest.mark.skipif(_NO_KERNEL, reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}")
+@pytest.mark.root
+@booting()
 def test_vlan_carries_frames_in_a_guest_and_ipvlan_is_refused_by_name(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "bmwg", "run", "--in-guest", *_TESTS, "--results", str(tmp_path)],

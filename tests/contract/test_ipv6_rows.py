@@ -47,12 +47,6 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield row, ledger, folder
 
 
-@pytest.fixture(scope="module")
-def authority() -> RunAuthority:
-    """Whom clients trust."""
-    return RunAuthority()
-
-
 def require_versions(bench: Any, found: Any) -> None:
     """Assert that each side carried the load by its own version, and no packet of the other."""
     row, _, _ = bench

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from tests.contract.paths_support import traces
 from tests.contract.streams_support import needs
+from tests.needs import skip_for
 from tests.unit.jobs.made import planned
 
 from bmwg.drivers import registry
 from bmwg.drivers.machines import guest_disk, qemu
+from bmwg.drivers.machines.architecture import AMD64, ARM64
 from bmwg.drivers.machines.qemu import Accelerator
 from bmwg.drivers.nodes import job_files
 from bmwg.methodology.errors import DriverError
@@ -40,8 +42,7 @@ def ran(bed, form, experiment: str, **changes):
     """One short execution, as the bench runs it."""
     spec = replace(planned(experiment).spec, number=1, **changes)
     made = registry.workload(spec.workload, kind=JOBS.name)([bed.node("dut1")])
-    if missing := made.probe():
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    skip_for(made.probe())
     made.attach((form,))
     result = replace(made.run(spec), wall_ns=1 << 50)
     places.cleared(form)
@@ -64,8 +65,7 @@ SMALL = {
 
 def of_form(bed, hosting: str):
     """A form that can be had here; else the test is skipped with what is missing."""
-    if missing := places.lacking(hosting, bed, planned("sysbench_cpu").spec, translated=True):
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    skip_for(places.lacking(hosting, bed, planned("sysbench_cpu").spec, translated=True))
     return places.form(bed, hosting)
 
 
@@ -82,6 +82,17 @@ def test_programs_tell_their_figures_in_each_form_and_nothing_stays(bed, hosting
             assert found.validity in (Validity.VALID, Validity.INCOMPLETE), (experiment, found)
             assert list(Path(form.on_node).iterdir()) == []
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
+
+
+def test_bonnie_writes_characters_seeks_and_makes_small_files_and_none_stays(bed):
+    if shutil.which(PROGRAMS["bonnie"]) is None:
+        pytest.skip("needs bonnie++: sh setup/install.sh workloads")
+    with places.form(bed, BAREMETAL) as form:
+        small = {"job": "whole", "size_octets": 2 * MIB, "problem": 1, "direct": False}
+        _, result = ran(bed, form, "bonnie", **small)
+        assert result.faults == ()
+        assert set(result.told) <= set(EXPERIMENTS["bonnie_whole"].figures)
+        assert list(Path(form.on_node).iterdir()) == []
 
 
 def test_a_database_server_that_differs_or_does_not_begin_is_named_and_goes(bed):
@@ -144,9 +155,7 @@ def test_a_guest_is_a_form_with_a_pods_limits_and_goes(bed):
 @pytest.mark.slow
 def test_a_guest_has_a_disk_of_its_own_for_jobs_and_its_files_go(bed):
     before = traces(bed.run_dir, bed.token), bed.undo.pending
-    missing = places.lacking("kvm", bed, planned("dd_write").spec, translated=True)
-    if missing is not None:
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    skip_for(places.lacking("kvm", bed, planned("dd_write").spec, translated=True))
     with places.form(bed, "kvm", disk_octets=128 * MIB) as form:
         assert "own" in str(form.evidence["files"])
         assert form.evidence["machines"]["vm0"]["own_disk"]
@@ -159,6 +168,29 @@ def test_a_guest_has_a_disk_of_its_own_for_jobs_and_its_files_go(bed):
                 spec, result = ran(bed, form, experiment, **SMALL[experiment])
                 assert result.faults == (), experiment
                 assert JOBS.assessed(spec, result).validity in (Validity.VALID, Validity.INCOMPLETE)
+    assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
+
+
+@pytest.mark.slow
+def test_a_guest_of_another_architecture_runs_programs_of_its_own_and_goes(bed):
+    before = traces(bed.run_dir, bed.token), bed.undo.pending
+    other = next(one for one in (AMD64, ARM64) if not one.native)
+    asked = planned("dd_write").spec
+    if missing := places.lacking("kvm", bed, asked, translated=True, architecture=other.name):
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with places.form(bed, "kvm", disk_octets=128 * MIB, architecture=other.name) as form:
+        machine = form.evidence["machines"]["vm0"]
+        assert (machine["architecture"], machine["accelerator"]) == (other.name, "tcg")
+        assert other.kernel in machine["accelerator_reason"]
+        made = registry.workload("sysbench", kind=JOBS.name)([form.place.node])
+        assert made.probe() is None
+        assert str(made.describe()["versions"]["vm0"]).startswith("sysbench 1.0")
+        made.attach((form,))
+        assert made.ran(["uname", "-m"], 60.0)["output"].split() == [other.kernel]
+        for experiment in ("sysbench_cpu", "dd_write"):
+            spec, result = ran(bed, form, experiment, **SMALL[experiment])
+            assert result.faults == (), experiment
+            assert JOBS.assessed(spec, result).validity in (Validity.VALID, Validity.INCOMPLETE)
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
 
 

@@ -1,40 +1,29 @@
 """Frames beyond 1518 octets over whole paths: what the links are made for passes, other sizes are refused."""
 
 import dataclasses
-import os
 
 import pytest
+from tests.contract.deploying import bed_in, cell_on, embedded
 from tests.contract.paths_support import PacketTester
 
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.frames import link_mtu
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import TestbedError
-from bmwg.methodology.records import Cell, Direction, TrialSpec
+from bmwg.methodology.records import Direction, TrialSpec
 
 LARGEST = 9216
-WIRE = Cell(path="wire", hosting="none", function="none", network="none", frame_octets=LARGEST)
-NODE = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=LARGEST)
-POD = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=LARGEST)
-TWO_PODS = Cell(path="p2p", hosting="pod", function="none", network="bridge", frame_octets=LARGEST)
+WIRE, NODE = (cell_on(path, frame_octets=LARGEST) for path in ("wire", "node"))
+POD, TWO_PODS = (cell_on(path, "bridge", frame_octets=LARGEST) for path in ("pvp", "p2p"))
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root]
 
 
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("jumbo")
-    testbed = load_testbed()
-    testbed = dataclasses.replace(testbed, tester=dataclasses.replace(testbed.tester, io="af_packet"))
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
-    with open_bed(testbed, ledger, folder, frame_octets=LARGEST) as opened:
+    with bed_in(folder, embedded(io="af_packet"), frame_octets=LARGEST) as opened:
         yield opened
 
 

@@ -1,23 +1,20 @@
 """Functions in a kernel's forwarding, with packets: they count what the tester counts, and nothing stays."""
 
-import os
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from tests.contract.deploying import bed_in
 from tests.contract.paths_support import PacketTester
 from tests.contract.trials_support import lossless
+from tests.needs import able, needs_cni
 
 from bmwg.drivers.function import tables
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.platform_record import deployment as record_of
 from bmwg.drivers.ports import connections
-from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.methodology.answers.data_plane_functions import disagreements, told_of
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
@@ -27,11 +24,8 @@ from bmwg.methodology.trial.traffic import Traffic
 pytestmark = [
     pytest.mark.quiet,
     pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
     pytest.mark.skipif(tables.missing() is not None, reason="needs apt-get install nftables"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
+    needs_cni,
 ]
 RULES, LOOKUP, PORTS = "functions.firewall.rules", "functions.firewall.lookup", "functions.nat44.ports"
 
@@ -67,23 +61,14 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bed(folder):
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
-    with open_bed(load_testbed(), ledger, folder) as opened:
+    with bed_in(folder) as opened:
         yield opened
-    assert ledger.pending == ()
 
 
 @pytest.fixture(scope="module")
 def tester(bed, folder):
     with EmbeddedTraffic.for_testbed(bed.testbed, folder, 0.1) as opened:
         yield opened
-
-
-def driver_of(bed, one):
-    driver = path_driver(one, bed)
-    if (missing := driver.probe()) is not None:
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
-    return driver
 
 
 def left(bed):
@@ -105,7 +90,7 @@ def counted(tester, plane, spec, within_s=60.0):
 
 @pytest.mark.parametrize("one", COUNTING, ids=lambda one: one.cell_id)
 def test_a_functions_counts_are_those_of_the_tester(bed, tester, one):
-    with driver_of(bed, one).deploy() as deployment:
+    with able(path_driver(one, bed)).deploy() as deployment:
         function = deployment.evidence["function"]
         assert function["name"] == one.function
         assert function["sha256"]
@@ -130,7 +115,7 @@ def test_a_functions_counts_are_those_of_the_tester(bed, tester, one):
 @pytest.mark.parametrize(("path", "network"), [("node", "none"), ("pvp", "ptp"), ("pvp", "bridge")])
 def test_a_translated_frame_has_another_source_and_a_port_of_the_range(bed, path, network):
     one = cell(path, "nat44", network, axes={PORTS: "50000-50009"})
-    with driver_of(bed, one).deploy() as deployment, PacketTester(deployment.ports) as packets:
+    with able(path_driver(one, bed)).deploy() as deployment, PacketTester(deployment.ports) as packets:
         came = packets.carry(0, b"translate me")
         address = deployment.evidence["function"]["translates_to"]
     assert came is not None
@@ -141,7 +126,7 @@ def test_a_translated_frame_has_another_source_and_a_port_of_the_range(bed, path
 
 def test_a_frame_that_no_rule_names_is_dropped_and_counted(bed):
     one = cell("node", "firewall", axes=LISTED)
-    with driver_of(bed, one).deploy() as deployment, PacketTester(deployment.ports) as packets:
+    with able(path_driver(one, bed)).deploy() as deployment, PacketTester(deployment.ports) as packets:
         node = bed.node("dut1")
         assert packets.carry(0, b"let me through") is not None
         assert node.call(tables.counts)["passed_frames.forward"] == 1
@@ -160,7 +145,7 @@ def test_a_frame_that_no_rule_names_is_dropped_and_counted(bed):
 @pytest.mark.slow
 def test_a_hundred_thousand_rules_stand_and_let_a_frame_through(bed):
     one = cell("pvp", "firewall", "ptp", axes={RULES: 100_000, LOOKUP: "list"})
-    with driver_of(bed, one).deploy() as deployment, PacketTester(deployment.ports) as packets:
+    with able(path_driver(one, bed)).deploy() as deployment, PacketTester(deployment.ports) as packets:
         assert packets.carry(0, b"past every rule") is not None
         (pod,) = bed.pods.values()
         assert pod.inside(tables.counts)["passed_frames.forward"] == 1

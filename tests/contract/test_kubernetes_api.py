@@ -1,17 +1,24 @@
 """The client against what an API server may answer: asked again where that helps, named where it does not."""
 
-import datetime
 import time
 from types import SimpleNamespace
 
 import pytest
-from tests.contract.kubernetes_support import Answers, api_server, kubeconfig, status
+from tests.contract.kubernetes_support import (
+    RUNNING,
+    Answers,
+    api_server,
+    certificate,
+    kubeconfig,
+    listed,
+    pod,
+    status,
+)
 
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.containers.kubernetes import KubernetesRuntime
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.access import Access
-from bmwg.drivers.kubernetes.certificates import Authority
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 
@@ -37,37 +44,6 @@ def cluster(answers, tmp_path):
         Cluster(Access(kubeconfig=kubeconfig(tmp_path, url)), within_s=3.0) as opened,
     ):
         yield opened
-
-
-def pod(**changed):
-    found = {
-        "kind": "Pod",
-        "metadata": {"name": "p", "uid": "u", "resourceVersion": "7"},
-        "spec": {"nodeName": "w"},
-        "status": {"phase": "Pending", "conditions": [], "containerStatuses": [{"state": {}}]},
-    }
-    found["status"] |= changed
-    return found
-
-
-def listed(*found, version="5"):
-    return (200, {"kind": "PodList", "metadata": {"resourceVersion": version}, "items": list(found)}, {})
-
-
-def certificate(folder, valid_h):
-    """Write an authority and a server's certificate of it; another authority's without a validity (hours)."""
-    authority = Authority()
-    authority.pair.write(folder, "ca")
-    signer = authority if valid_h else Authority()
-    valid = datetime.timedelta(hours=valid_h or 1)
-    signer.server("server", ["127.0.0.1", "localhost"], valid=valid).write(folder, "server")
-    return folder / "server.crt", folder / "server.key"
-
-
-RUNNING = {
-    "phase": "Running",
-    "containerStatuses": [{"state": {"running": {}}, "containerID": "containerd://a"}],
-}
 
 
 def waits(cluster, within_s=3.0):

@@ -16,10 +16,7 @@ import yaml
 
 from bmwg.drivers.testbed.file import embedded_file
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-]
+pytestmark = pytest.mark.root
 GOOD = [("eth1", "eth3"), ("eth2", "eth4"), ("eth5", "eth6")]
 SWAPPED = [("eth1", "eth4"), ("eth2", "eth3"), ("eth5", "eth6")]
 IN_THE_LAB = """

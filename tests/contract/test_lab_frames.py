@@ -20,11 +20,7 @@ from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.schemas.validation import problems
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-    needs_sshd,
-]
+pytestmark = [pytest.mark.root, needs_sshd]
 WIRE, NODE, PVP = "CN-TPUT-1.1", "CN-TPUT-1.2", "CN-TPUT-1.3"
 
 

@@ -20,10 +20,7 @@ from bmwg.methodology.kinds.requests.profile import load
 from bmwg.resources.kinds.requests.bench import RequestsBench
 from bmwg.resources.run.settings import Settings
 
-pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-    needs_sshd,
-]
+pytestmark = [pytest.mark.root, needs_sshd]
 ROLES = {"client", "proxy", "server"}
 HOLD, RECORD = "bmwg.drivers.watch.awake:hold", "bmwg.drivers.platform_record.collect:collect"
 

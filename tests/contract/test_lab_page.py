@@ -6,7 +6,6 @@ differs.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
@@ -22,12 +21,7 @@ from tests.contract.test_tester_host import wait_for_trial
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-    needs_sshd,
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root, needs_sshd]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab.md"
 TWO, THREE, LOOK = "A tester and a device host", "The tester on a host of its own", "Look at it first"
 PORTS = {  # of the page, and of GOOD in `frame_lab`

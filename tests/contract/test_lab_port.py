@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +11,7 @@ from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.ports import interfaces, lab_port, routing
 from bmwg.methodology.errors import TestbedError
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
+pytestmark = pytest.mark.root
 
 
 @pytest.fixture

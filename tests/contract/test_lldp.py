@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import time
@@ -22,7 +21,7 @@ from bmwg.schemas.validation import problems
 
 LLDPD = "/usr/sbin/lldpd"
 pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
+    pytest.mark.root,
     pytest.mark.skipif(shutil.which(LLDPD) is None, reason="needs lldpd: apt-get install lldpd"),
 ]
 WITHIN_S = 60.0  # it tells of itself when a link comes up, and every 30 s

@@ -19,12 +19,7 @@ from bmwg.drivers.nodes import process
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-    needs_sshd,
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root, needs_sshd]
 THE_WIRE, NODE = "CN-TPUT-1.1", "CN-TPUT-1.2"
 INTERRUPTED = 130
 LOST = "NODE-23 the {host}'s host is lost"

@@ -25,7 +25,6 @@ from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 
 pytestmark = [
     pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
     pytest.mark.skipif(shutil.which("lxc-start") is None, reason=f"needs LXC: {lxc_pods.MEND}"),
 ]
 CGROUPS = Path("/sys/fs/cgroup")

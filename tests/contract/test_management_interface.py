@@ -1,30 +1,21 @@
 """Accelerated pods with an interface for management: the counters of both show what carried the data."""
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from tests.contract.deploying import bed_in
+from tests.needs import able, needs_cni
 
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.methodology.answers.data_plane import frames_of
 from bmwg.methodology.records import Cell
 from bmwg.methodology.trial.traffic import Traffic
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root, needs_cni]
 
 
 def names_on(bed):
@@ -43,10 +34,8 @@ def test_frames_are_counted_at_data_and_management_interfaces_alike(tmp_path, pa
     cell = Cell(path=path, hosting="pod", function=function, network=network, frame_octets=64, axes=axes)
     testbed = load_testbed()
     testbed = replace(testbed, pods=replace(testbed.pods, management="bridge"))
-    with open_bed(testbed, Ledger(tmp_path / "l.jsonl", index_dir=tmp_path), tmp_path) as bed:
-        driver = path_driver(cell, bed)
-        if missing := driver.probe():
-            pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with bed_in(tmp_path, testbed) as bed:
+        driver = able(path_driver(cell, bed))
         before = names_on(bed)
         with driver.deploy() as deployment, EmbeddedTraffic.for_testbed(testbed, tmp_path, 0.02) as tester:
             assert deployment.evidence["pod"]["management"]["option"] == "bridge"

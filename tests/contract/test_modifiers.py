@@ -1,17 +1,14 @@
 """Modifiers and resets on deployed paths, with packets: each shows itself at work and leaves nothing."""
 
-import os
 import time
 
 import pytest
+from tests.contract.deploying import bed_in
 
 from bmwg.drivers.actuators.acting import ActingTraffic
 from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import daemons, filters, modifiers
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell, Direction, TrialSpec
@@ -26,11 +23,7 @@ EVIDENCE = {
     "route-updates": "modifier.learnt_routes",
 }
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root]
 
 
 def spec(**changes):
@@ -40,18 +33,16 @@ def spec(**changes):
 @pytest.fixture(scope="module", params=[NODE, POD], ids=["node", "pod"])
 def deployed(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("modifiers")
-    testbed = load_testbed()
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
     with (
-        open_bed(testbed, ledger, folder) as bed,
+        bed_in(folder) as bed,
         path_driver(request.param, bed).deploy() as deployment,
-        EmbeddedTraffic.for_testbed(testbed, folder, 0.1) as tester,
+        EmbeddedTraffic.for_testbed(bed.testbed, folder, 0.1) as tester,
     ):
         place = Place(cell=request.param, bed=bed)
         with ActingTraffic(tester, place) as acting:
-            acting.attach(deployment.ports)
+            tester.attach(deployment.ports)
             yield acting, place
-            acting.detach()
+            tester.detach()
 
 
 def seen(acting, wanted, evidence, within_s=30.0):
@@ -119,7 +110,7 @@ def test_filters_are_those_of_the_trial_whichever_cell_was_deployed(deployed):
 
 def test_the_tester_tells_its_frame_and_how_it_differs_from_appendix_c(deployed):
     acting, _ = deployed
-    told = acting.describe()["test_frame"]
+    told = acting._traffic.describe()["test_frame"]
     assert differing(told["octets"], tuple(told["signature"])) == [
         "time to live",
         "UDP checksum",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -14,8 +15,11 @@ from dataclasses import replace
 import pytest
 from tests.contract.guest_support import needs_guest
 from tests.contract.streams_support import programs_of, spec
+from tests.needs import skip_for
 
 from bmwg.drivers import registry
+from bmwg.drivers.nodes import bounded
+from bmwg.drivers.workload import mpi_build
 from bmwg.drivers.workload.mpi import Mpi
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
@@ -25,7 +29,7 @@ from bmwg.resources.kinds.streams.bench import between_looks
 
 pytestmark = [
     pytest.mark.quiet,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+    pytest.mark.root,
     pytest.mark.skipif(
         shutil.which("mpicc") is None or shutil.which("orted") is None,
         reason="no Open MPI; sh setup/install.sh workloads",
@@ -42,8 +46,7 @@ def asked(**changes):
 def attached(bed, path, network, pods):
     cell = profile.cell_of(path, network, "all_to_all", asked(pods=pods))
     driver = registry.load(registry.PATH, path)(cell, bed)
-    if missing := driver.probe_pods():
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    skip_for(driver.probe_pods())
     with driver.between_pods() as between:
         made = Mpi([bed.node(node.name) for node in bed.testbed.nodes])
         assert made.probe() is None
@@ -143,3 +146,13 @@ def test_a_daemon_that_is_killed_is_a_fault_and_the_next_execution_holds(bed):
         assert found.faults, found
         assert STREAMS.assessed(asked(duration_s=3.0), replace(found, wall_ns=1)).validity is Validity.FAULT
         assert between_looks(between, made)(asked()).faults == ()
+
+
+def test_the_99th_percentile_of_few_operations_is_the_longest_one():
+    """A process alone, whose blocks are so long that it makes the fewest operations that there are."""
+    done = bounded.run([str(mpi_build.ensure_built()), str(1 << 24), "1"], deadline_s=60.0)
+    told = json.loads(done.stdout)
+    assert told["operations"] == 10, done.stderr
+    times = told["operation_ns"]
+    assert times["p99"] == times["max"]
+    assert times["min"] <= times["p50"] <= times["p90"] <= times["p99"]

@@ -11,7 +11,7 @@ import pytest
 from bmwg.drivers.containers import native_cgroup
 from bmwg.drivers.nodes import cgroups
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: cgroups")
+pytestmark = pytest.mark.root
 
 # Joins the folders that it is given; says so; becomes chains of processes that each fork a child and end.
 _CHAIN = """

@@ -13,7 +13,7 @@ from bmwg.drivers.nodes import links
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.ports import nic_rings
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
+pytestmark = pytest.mark.root
 PROGRAM = """
 import sys
 from bmwg.drivers.api.protocols import TesterPort

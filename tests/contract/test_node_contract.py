@@ -22,7 +22,7 @@ from bmwg.drivers.ports import interfaces, routing, sysctl
 from bmwg.drivers.watch import awake
 from bmwg.methodology.errors import DriverError, TestbedError
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
+pytestmark = pytest.mark.root
 
 
 def wrapper(path: Path, line: str) -> str:

@@ -21,7 +21,7 @@ from bmwg.methodology.errors import TestbedError
 
 CPUS = sorted(os.sched_getaffinity(0))
 pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
+    pytest.mark.root,
     pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs: one sends, one forwards"),
 ]
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.needs import needs_crun
+from tests.waiting import eventually
 
 from bmwg.drivers.nodes import process
 from bmwg.drivers.undo.ledger import cleanup
 
 pytestmark = [
     pytest.mark.quiet,  # it looks at the whole machine
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
+    pytest.mark.root,
+    needs_crun,
 ]
 
 RUNNER = """
@@ -59,16 +58,6 @@ with ExitStack() as stack:
     else:
         dut.call_within(60, probe.pause, pause_s=60)
 """
-
-
-def eventually(condition: Callable[[], bool], within_s: float = 5.0) -> bool:
-    """Namespaces are dismantled by a kernel worker a moment after their last process."""
-    end_s = time.monotonic() + within_s
-    while not condition():
-        if time.monotonic() > end_s:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def held_namespaces() -> set[str]:

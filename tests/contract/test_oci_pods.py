@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.needs import needs_crun
 
 from bmwg.drivers.containers import oci
 from bmwg.drivers.containers.bundle import PodSpec
@@ -21,10 +22,7 @@ from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.ports import interfaces
 from bmwg.methodology.errors import DriverError, TestbedError
 
-pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
-]
+pytestmark = [pytest.mark.root, needs_crun]
 
 INTERFACES = "bmwg.drivers.ports.interfaces:"
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.needs import needs_cni, needs_crun
 
 from bmwg.cli.main import main
 from bmwg.drivers.testbed.file import embedded_file
@@ -25,15 +26,7 @@ from bmwg.reports.bundle.archive import Archive
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root, needs_crun, needs_cni]
 ROOT = Path(__file__).resolve().parents[2]
 # Of each kind: its test, its programs, and words of its section.
 TESTS = {

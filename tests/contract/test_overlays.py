@@ -1,25 +1,17 @@
 """Pods on two nodes joined by tunnels of Open vSwitch: frames cross, larger by what the technique adds."""
 
-import os
 from pathlib import Path
 
 import pytest
+from tests.contract.deploying import bed_in
 from tests.contract.paths_support import PacketTester
+from tests.needs import able, needs_vswitch
 
-from bmwg.drivers.network import ovs_parts, ovs_system
+from bmwg.drivers.network import ovs_system
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.records import NOTHING, POD, Cell
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-    pytest.mark.skipif(
-        not isinstance(ovs_parts.find(), ovs_parts.OvsParts), reason="no Open vSwitch: sh setup/vswitch.sh"
-    ),
-]
+pytestmark = [pytest.mark.root, needs_vswitch]
 FRAMES, OCTETS, FCS, TRIES = 100, 512, 4, 20
 OTHERS_OCTETS = 4000  # at most, of neighbour discovery and ARP beside them
 
@@ -44,11 +36,8 @@ def test_frames_cross_in_the_tunnel_and_are_larger_by_what_it_adds(tmp_path, tec
     cell = Cell(
         path="p2p-cluster", hosting=POD, function=NOTHING, network=f"ovs-{technique}", frame_octets=OCTETS
     )
-    ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
-    with open_bed(load_testbed(), ledger, tmp_path) as bed:
-        driver = path_driver(cell, bed)
-        if missing := driver.probe():
-            pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with bed_in(tmp_path) as bed:
+        driver = able(path_driver(cell, bed))
         with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
             for number in (0, 1):  # the first ones go while the switch asks where the tunnel ends
                 assert any(tester.carry(number, b"a frame", frame_octets=OCTETS) for _ in range(TRIES))
@@ -58,5 +47,4 @@ def test_frames_cross_in_the_tunnel_and_are_larger_by_what_it_adds(tmp_path, tec
             octets = carried(bed.node("dut1")) - before
         least = FRAMES * (OCTETS - FCS + ovs_system.OVERHEAD_OCTETS[technique])
         assert least <= octets <= least + OTHERS_OCTETS
-    assert ledger.pending == ()
     assert not Path("/run/bmwg-vswitch").exists()

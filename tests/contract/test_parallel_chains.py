@@ -2,74 +2,37 @@
 
 import ipaddress
 import json
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from tests.contract.paths_support import PacketTester, traces
+from tests.contract.deploying import all_seen, bed_in, cell_on, embedded
+from tests.contract.paths_support import PacketTester
 from tests.contract.trials_support import whole
+from tests.needs import able, needs_cni
 
-from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import BEHIND, consecutive
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.platform_record import deployment as record_of
 from bmwg.drivers.ports import interfaces
-from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.cells import parallel
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.records import Cell, FrameFormat
+from bmwg.methodology.records import FrameFormat
 from bmwg.methodology.trial.traffic import Traffic
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root, needs_cni]
 
 
 def cell(text, network="ptp", function="kernel-l3"):
-    return Cell(
-        path="parallel",
-        hosting="pod",
-        function=function,
-        network=network,
-        frame_octets=64,
-        destination_networks=len(parallel.members(text)),
-        axes=(("chains", text),),
-    )
+    one = cell_on("parallel", network, function, chains=text)
+    return replace(one, destination_networks=len(parallel.members(text)))
 
 
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    testbed = load_testbed()
-    testbed = replace(testbed, tester=replace(testbed.tester, io="af_xdp"))
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
-    with open_bed(testbed, ledger, folder, destination_networks=3) as opened:
+    with bed_in(folder, embedded(io="af_xdp"), destination_networks=3) as opened:
         yield opened
-    assert ledger.pending == ()
-
-
-def driver_of(bed, one):
-    driver = path_driver(one, bed)
-    if missing := driver.probe():
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
-    return driver
-
-
-def standing(bed):
-    """Return what a deployment may leave on the node that forwards."""
-    view = bed.node("dut1").call(datapath.observe)
-    kept = {key: view[key] for key in ("routes", "rules")}
-    kept["interfaces"] = sorted(one["name"] for one in view["interfaces"])
-    return kept, traces(bed.run_dir, bed.token)
 
 
 CELLS = [
@@ -88,8 +51,8 @@ CELLS = [
 
 @pytest.mark.parametrize("one", CELLS, ids=lambda one: one.cell_id)
 def test_each_network_passes_the_functions_of_its_own_chain_both_ways_and_nothing_stays(bed, one):
-    driver = driver_of(bed, one)
-    before = standing(bed)
+    driver = able(path_driver(one, bed))
+    before = all_seen(bed)
     chains = parallel.of(one)
     with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
         told = json.loads(json.dumps(deployment.evidence["chains"]))
@@ -111,7 +74,7 @@ def test_each_network_passes_the_functions_of_its_own_chain_both_ways_and_nothin
     topology = records["tester"]["fields"]["topology"]
     assert topology["services"]["value"]["chains_at_once"] == len(chains)
     assert [tuple(each["functions"]) for each in topology["chains"]["value"]] == list(chains)
-    assert standing(bed) == before
+    assert all_seen(bed) == before
 
 
 def served(result, number):
@@ -122,7 +85,7 @@ def served(result, number):
 
 def test_the_tester_counts_each_chain_and_a_chain_that_is_cut_is_not_hidden_behind_the_other(bed, tmp_path):
     one = cell("a+b")
-    driver = driver_of(bed, one)
+    driver = able(path_driver(one, bed))
     offer = Traffic.of(one)
     with driver.deploy() as deployment, EmbeddedTraffic.for_testbed(bed.testbed, tmp_path, 0.02) as tester:
         tester.attach(deployment.ports)
@@ -158,8 +121,8 @@ def test_bare_frames_and_a_cell_without_a_network_for_each_chain_are_refused_by_
 
 
 def test_a_chain_that_loops_is_refused_before_anything_is_made(bed):
-    before = standing(bed)
+    before = all_seen(bed)
     with pytest.raises(ConfigError) as caught:
         path_driver(replace(cell("a+b"), axes=(("chains", "a>b>a+c"),)), bed)
     assert "'a' comes twice" in str(caught.value)
-    assert standing(bed) == before
+    assert all_seen(bed) == before

@@ -4,18 +4,16 @@ Real nodes, pods, plugins and the embedded tester; what changes is changed from 
 """
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
 import threading
-from pathlib import Path
 
 import pytest
 import yaml
 from tests.contract.guard_support import PROFILE, TESTS
+from tests.needs import needs_cni, needs_crun
 
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.answers import throughput
@@ -33,16 +31,7 @@ from bmwg.resources.run import narrowing
 from bmwg.resources.run.settings import Settings
 from bmwg.schemas.validation import problems
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(),
-        reason="needs apt-get install containernetworking-plugins",
-    ),
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root, needs_crun, needs_cni]
 
 # what is done when a size's first trial is on the disk, and the fact that names it
 ACTS = {

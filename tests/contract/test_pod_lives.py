@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from tests.contract.deploying import bed_in
 from tests.contract.paths_support import traces
+from tests.needs import needs_cni, needs_crun
 
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.drivers.workload.pod_batches import PodBatches
 from bmwg.drivers.workload.pod_lives import PodLives
@@ -25,23 +21,13 @@ from bmwg.methodology.kinds.acts.proofs import contradictions
 from bmwg.methodology.kinds.acts.records import ActsSpec
 from bmwg.methodology.records import POD, Cell, Validity
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(),
-        reason="needs apt-get install containernetworking-plugins",
-    ),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs apt-get install crun"),
-]
+pytestmark = [pytest.mark.root, needs_cni, needs_crun]
 
 
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    with open_bed(load_testbed(None), Ledger(folder / "ledger.jsonl", index_dir=folder), folder) as made:
+    with bed_in(tmp_path_factory.mktemp("run")) as made:
         yield made
-    assert made.undo.pending == ()
 
 
 def ground(bed, network: str = "bridge") -> Ground:

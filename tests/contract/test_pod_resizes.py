@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tests.contract.acts_support import executed
+from tests.contract.deploying import bed_in
+from tests.needs import needs_cni, needs_crun
 
 from bmwg.drivers.containers import docker_daemon, limits, pod_programs
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.containers.crun import CrunRuntime
 from bmwg.drivers.containers.engine import DockerRuntime, PodmanRuntime
 from bmwg.drivers.nodes.namespace import NamespaceNode
-from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.workload import pod_resizes
 from bmwg.drivers.workload.of_acts import Ground
@@ -30,14 +28,8 @@ from bmwg.methodology.kinds.acts.proofs import contradictions
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
 from bmwg.methodology.records import Validity
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs apt-get install crun"),
-]
-NO_PLUGINS = pytest.mark.skipif(
-    not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-)
+pytestmark = [pytest.mark.root, needs_crun]
+NO_PLUGINS = needs_cni
 PLAN = {
     (one.spec.mode, one.spec.beside): one
     for one in reversed(profile.PROFILES.load("resize").plan())  # of two options the first
@@ -191,7 +183,7 @@ def test_a_limit_that_the_runtime_refuses_is_named(tmp_path) -> None:
 @pytest.mark.slow
 def test_a_runtime_that_changes_no_limits_is_told(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(pod_resizes, "ResizingRuntime", type("None_", (), {}))
-    with open_bed(load_testbed(None), Ledger(tmp_path / "l.jsonl", index_dir=tmp_path), tmp_path) as bed:
+    with bed_in(tmp_path) as bed:
         missing = PodResizes(Ground(bed=bed, cell=profile.of_frames(PLAN["cpus", ""]))).probe()
     assert missing is not None
     assert missing.what == "limits of a pod that change while it runs"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tests.contract.acts_support import executed
+from tests.needs import needs_cni, needs_crun
 
 from bmwg.drivers.workload import pod_batches, pods_beside
 from bmwg.drivers.workload.pods_beside import PodsBeside
@@ -19,14 +17,7 @@ from bmwg.methodology.kinds.acts.proofs import contradictions
 from bmwg.methodology.kinds.acts.records import HALF_LOAD, ActsResult, ActsSpec
 from bmwg.methodology.records import Validity
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs apt-get install crun"),
-]
+pytestmark = [pytest.mark.root, needs_cni, needs_crun]
 PLAN = {one.spec.beside: one for one in profile.PROFILES.load("quick").plan() if one.test_id == "LC-START-4"}
 SLEEP_S = 2.0
 

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.contract.deploying import bed_in, embedded
 
 from bmwg.drivers.paths import machine_ends, path_driver, probe_frame
 from bmwg.drivers.paths.addresses import OUTER, host
-from bmwg.drivers.paths.bed import Bed, open_bed
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import VM, Cell
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-]
+pytestmark = pytest.mark.root
 NODE = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 MACHINE = Cell(path="pvp-vm", hosting=VM, function="kernel-l3", network="none", frame_octets=64)
 
 
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
-    folder = tmp_path_factory.mktemp("run")
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
-    testbed = load_testbed()
-    testbed = replace(testbed, tester=replace(testbed.tester, io="af_packet"))
-    with open_bed(testbed, ledger, folder) as opened:
+    with bed_in(tmp_path_factory.mktemp("run"), embedded(io="af_packet")) as opened:
         yield opened
 
 
@@ -77,11 +69,10 @@ def test_a_testbed_without_machines_is_missing_them_by_name(bed: Bed) -> None:
 
 
 def test_a_provider_whose_machines_do_not_forward_is_named_and_nothing_is_made(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
     testbed = load_testbed()
     testbed = replace(testbed, data={**testbed.data, "vms": {"driver": "qemu"}})
-    with open_bed(testbed, ledger, tmp_path, machines=True) as bed:
+    with bed_in(tmp_path, testbed, machines=True) as bed:
         missing = path_driver(MACHINE, bed).probe()
         assert missing is not None
         assert "one interface" in missing.reason
-        assert ledger.pending == ()
+        assert bed.undo.pending == ()

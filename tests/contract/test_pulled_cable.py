@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.contract.deploying import bed_in, embedded
 
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import Bed, open_bed
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.ports import interfaces
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch.liveness import Liveness
 from bmwg.methodology.records import Cell
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
+pytestmark = pytest.mark.root
 NODE = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 
 
 @pytest.fixture
 def bed(tmp_path: Path) -> Iterator[Bed]:
-    ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
-    testbed = load_testbed()
-    with open_bed(replace(testbed, tester=replace(testbed.tester, io="af_xdp")), ledger, tmp_path) as opened:
+    with bed_in(tmp_path, embedded(io="af_xdp")) as opened:
         yield opened
 
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.needs_guest import booting
 
 from bmwg.drivers.api.protocols import Node
 from bmwg.drivers.containers import oci
 from bmwg.drivers.containers.bundle import PodSpec
-from bmwg.drivers.machines import guest_initramfs, guest_kernel, qemu
 from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.nodes.ssh import SshNode
 from bmwg.drivers.platform_record import collect as record_collect
@@ -31,12 +31,11 @@ from bmwg.schemas.validation import problems
 
 pytestmark = [
     pytest.mark.quiet,  # what another test starts is part of the machine's record
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
+    pytest.mark.root,
 ]
 
 BRIDGE = "/usr/lib/cni/bridge"
 MOST_S = 2.0
-_GUEST_LACKS = qemu.probe_program() or guest_initramfs.probe_shell()
 
 TAKE = """
 import json
@@ -301,11 +300,7 @@ def test_a_node_over_ssh(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(_GUEST_LACKS is not None, reason=f"needs {_GUEST_LACKS}: sh setup/guest.sh")
-@pytest.mark.skipif(
-    not isinstance(guest_kernel.find(), guest_kernel.GuestKernel),
-    reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}",
-)
+@booting()
 def test_a_guest_from_within() -> None:
     command = [sys.executable, "-m", "bmwg", "record", "--in-guest", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=True)

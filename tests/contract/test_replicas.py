@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tests.contract.acts_support import executed
+from tests.needs import needs_cni, needs_crun
 
 from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.drivers.workload import flow_frames, replicas
@@ -28,14 +26,7 @@ from bmwg.methodology.kinds.acts.records import (
 )
 from bmwg.methodology.records import Validity
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs apt-get install crun"),
-]
+pytestmark = [pytest.mark.root, needs_cni, needs_crun]
 PLAN = {
     one.spec.beside: one for one in profile.PROFILES.load("resize").plan() if one.test_id == "LC-REPLICA-1"
 }

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.contract.http_support import needs_docker, needs_http, row_with_ledger
+from tests.contract.test_crossed_functions import offer, standing
 
 from bmwg.drivers.places.forms import hosting
 from bmwg.drivers.undo.ledger import Ledger
@@ -18,16 +19,13 @@ from bmwg.drivers.workload.haproxy import Haproxy
 from bmwg.drivers.workload.nginx import Nginx
 from bmwg.drivers.workload.proxied import ProxyFunction
 from bmwg.drivers.workload.row import Row
-from bmwg.drivers.workload.run_authority import RunAuthority, Terminated
-from bmwg.drivers.workload.transactions import TransactionClients
+from bmwg.drivers.workload.run_authority import RunAuthority
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.kinds.requests.kind import REQUESTS
 from bmwg.methodology.kinds.requests.mixes import RFC9411_MIXED, sizes_octets
 from bmwg.methodology.kinds.requests.records import RequestsSpec, Workload
 from bmwg.methodology.kinds.requests.tls import SETS
 from bmwg.methodology.records import Validity
 from bmwg.resources.kinds.requests.deployment import deployed
-from bmwg.resources.kinds.requests.measure import measured
 
 ABSENT = [name for name in ("nginx", "haproxy") if shutil.which(name) is None]
 pytestmark = [
@@ -56,37 +54,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Row, Ledge
     folder = tmp_path_factory.mktemp("reverse")
     with row_with_ledger(folder, more_octets=sizes_octets(RFC9411_MIXED)) as (row, ledger):
         yield row, ledger, folder
-
-
-@pytest.fixture(scope="module")
-def authority() -> RunAuthority:
-    return RunAuthority()
-
-
-def standing(
-    bench: tuple[Row, Ledger, Path], function: ProxyFunction, tls: Terminated | None, form: str = "native"
-) -> Any:
-    """Deploy one instance of a function on a form that is entered with it."""
-    row, ledger, _ = bench
-    return deployed(
-        row,
-        hosting(form, node=row.proxy, place=row.place, ledger=ledger),
-        proxies=1,
-        cache=False,
-        stress_cpus=0,
-        deadline_s=20.0,
-        function=function,
-        tls=tls,
-    )
-
-
-def offer(bench: tuple[Row, Ledger, Path], deployment: Any, spec: RequestsSpec) -> Any:
-    """Run one trial; returns it with its validity."""
-    row, _, folder = bench
-    with TransactionClients(row, folder) as clients:
-        clients.attach(deployment.served)
-        found = measured(deployment, clients, spec)
-    return found, REQUESTS.judged(spec, found)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda one: one.name)

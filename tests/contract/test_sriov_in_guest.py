@@ -1,30 +1,19 @@
 """Virtual functions inside a guest: QEMU's igb makes them, pods get them, and test frames pass."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.needs_guest import booting
 
-from bmwg.drivers.machines import guest_initramfs, guest_kernel, qemu
-from bmwg.drivers.machines.guest_kernel import GuestKernel
 from bmwg.drivers.network import ovs_parts
 
 ROOT = Path(__file__).parents[2]
-_LACK = qemu.probe_program(with_functions=True) or guest_initramfs.probe_shell()
 ANSWERS = ("measured", "unstable", "at_floor", "at_ceiling", "tester_limited")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: namespaces"),
-    pytest.mark.skipif(_LACK is not None, reason=f"needs {_LACK}"),
-    pytest.mark.skipif(
-        not isinstance(guest_kernel.find(), GuestKernel),
-        reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}",
-    ),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.root, booting(with_functions=True)]
 
 
 def ran(suite: str, results: Path) -> tuple[dict[str, Any], dict[str, Any]]:

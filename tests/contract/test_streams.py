@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.contract.paths_support import traces
+from tests.contract.deploying import all_seen
 from tests.contract.streams_support import WAYS, needs, offered, path_of, programs_of, spec, udp
+from tests.needs import needs_vswitch, skip_for
 
 from bmwg.drivers.containers import pod_programs
-from bmwg.drivers.network import datapath, ovs_parts
 from bmwg.drivers.nodes import process
 from bmwg.drivers.platform_record.deployment import take_between
 from bmwg.drivers.watch.isolation import require_closed
@@ -36,22 +36,10 @@ def workload(bed) -> Iperf3:
     return Iperf3([bed.node(node.name) for node in bed.testbed.nodes])
 
 
-def seen(bed):
-    """What a deployment may leave: on the machine, and interfaces and routes of every node."""
-    nodes = {}
-    for name in bed.nodes:
-        view = bed.node(name).call(datapath.observe)
-        nodes[name] = (
-            sorted((one["name"], one["master"], tuple(one["addresses"])) for one in view["interfaces"]),
-            view["routes"],
-        )
-    return traces(bed.run_dir, bed.token), nodes, bed.undo.pending
-
-
 @pytest.mark.parametrize(("path", "network"), WAYS)
 def test_streams_go_over_every_interface_of_the_path_both_ways_and_nothing_stays(bed, path, network):
     driver = path_of(bed, path, network)
-    before = seen(bed)
+    before = all_seen(bed)
     with driver.between_pods() as between:
         require_closed(bed)
         for asked in (spec(), spec(way=Way.REVERSE), udp(), udp(way=Way.REVERSE)):
@@ -65,7 +53,7 @@ def test_streams_go_over_every_interface_of_the_path_both_ways_and_nothing_stays
             assert len(found.crossings) == wanted
             for one in found.crossings:
                 assert one.octets >= found.received_octets > 0
-    assert seen(bed) == before
+    assert all_seen(bed) == before
 
 
 def test_the_record_names_pods_offloads_and_programs(bed):
@@ -109,8 +97,7 @@ def test_a_round_trip_whose_answers_come_by_another_way_is_no_measurement(bed, t
     """Requests keep to the path; the second pod has a wire of its own back to the first one."""
     asked = spec(workload="sockperf", exchange=Exchange.PING_PONG, transport=transport, message_octets=1024)
     made = Sockperf([bed.node(node.name) for node in bed.testbed.nodes])
-    if missing := made.probe():
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    skip_for(made.probe())
     with path_of(bed, "p2p", "bridge").between_pods() as between:
         mine, other = between.ends
         peer = ("peer", "name", "around1", "netns", str(other.pod.pid))
@@ -219,9 +206,8 @@ def test_a_program_that_is_absent_is_told_with_the_line_that_supplies_it(bed):
 def test_two_containers_of_a_pod_speak_over_its_loopback(bed, runtime):
     mine = copy.copy(bed)
     mine.__dict__["runtime"] = bed.engine(runtime)
-    if missing := mine.runtime.probe(bed.node("dut1")):
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
-    before = seen(bed)
+    skip_for(mine.runtime.probe(bed.node("dut1")))
+    before = all_seen(bed)
     with path_of(mine, "c2c", "none").between_pods() as between:
         require_closed(bed)
         first, second = (os.readlink(f"/proc/{end.pod.pid}/ns/net") for end in between.ends)
@@ -232,19 +218,17 @@ def test_two_containers_of_a_pod_speak_over_its_loopback(bed, runtime):
         assert STREAMS.assessed(spec(), found).validity is Validity.VALID
         assert [one.at for one in found.crossings] == ["pod0/lo"]
         assert found.crossings[0].octets >= found.received_octets > 0
-    assert seen(bed) == before
+    assert all_seen(bed) == before
 
 
-@pytest.mark.skipif(
-    not isinstance(ovs_parts.find(), ovs_parts.OvsParts), reason="no Open vSwitch: sh setup/vswitch.sh"
-)
+@needs_vswitch
 @pytest.mark.parametrize(
     ("path", "network", "crossed"),
     [("p2p", "ovs-vlan", 4), ("p2p-cluster", "ovs-vlan", 6), ("p2p-cluster", "ovs-vxlan", 6)],
 )
 def test_streams_go_through_open_vswitch_both_ways_and_nothing_stays(bed, path, network, crossed):
     driver = path_of(bed, path, network)
-    before = seen(bed)
+    before = all_seen(bed)
     with driver.between_pods() as between:
         require_closed(bed)
         for asked in (spec(), spec(way=Way.REVERSE)):
@@ -254,4 +238,4 @@ def test_streams_go_through_open_vswitch_both_ways_and_nothing_stays(bed, path, 
             assert len(found.crossings) == crossed
             for one in found.crossings:
                 assert one.octets >= found.received_octets > 0
-    assert seen(bed) == before
+    assert all_seen(bed) == before

@@ -1,28 +1,19 @@
 """The learning rate of a real bridge whose learning port takes so many frames a second, and no more."""
 
-import os
 import subprocess
 from contextlib import ExitStack
 
 import pytest
+from tests.contract.deploying import bed_in, four_port_tester
 
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.benchmarks import address_table, learning_rate
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, OutcomeType
 from bmwg.methodology.search.stepwise import run_steps
 from bmwg.methodology.trial.judging import JudgedTrial, TrialPolicy, assess
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.quiet,
-    pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-]
+pytestmark = [pytest.mark.root, pytest.mark.quiet, pytest.mark.slow]
 CELL = Cell(
     path="switch",
     hosting=BAREMETAL,
@@ -86,15 +77,11 @@ def test_a_bridge_that_learns_at_a_rate_has_that_rate(tmp_path, rate, width):
         cell=CELL, least_fps=rate // 2, most_fps=2 * rate, addresses=ADDRESSES, width=width
     )
     beyond = rate * goal.addresses / (goal.addresses - AT_ONCE)  # at which no address is lost yet
-    ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
-    config = EmbeddedConfig(
-        run_dir=tmp_path / "tester", memory_mib=memory_for(1, DESCRIPTORS, 4), drain_quiet_s=0.2
-    )
     (tmp_path / "tester").mkdir()
     held = False
     with (
-        open_bed(load_testbed("testbeds/switch.yaml"), ledger, tmp_path) as bed,
-        EmbeddedTraffic(config) as tester,
+        bed_in(tmp_path, load_testbed("testbeds/switch.yaml")) as bed,
+        four_port_tester(tmp_path / "tester") as tester,
     ):
         for _ in range(TRIES):
             limited(bed, rate)
@@ -108,6 +95,5 @@ def test_a_bridge_that_learns_at_a_rate_has_that_rate(tmp_path, rate, width):
             held = not_learned >= rate
             if held:
                 break
-    assert ledger.pending == ()
     if not held:
         pytest.skip("needs CPUs that are not taken away")

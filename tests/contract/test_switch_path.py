@@ -1,26 +1,24 @@
 """Path `switch`: what its switches carry, learn and have no room for; what they leave; what is refused."""
 
-import os
 import subprocess
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import pytest
+from tests.contract.deploying import bed_in, four_port_tester
 from tests.contract.trials_support import lossless, whole
+from tests.needs import able
 
 from bmwg.drivers import registry
 from bmwg.drivers.network import datapath
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.platform_record import netlink
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.switch import bridge_calls, ovs_calls
 from bmwg.drivers.switch.settings import TableSettings
 from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, capabilities_of, memory_for
+from bmwg.drivers.traffic.embedded.lanes import capabilities_of
 from bmwg.drivers.traffic.embedded.ports import pads_nothing
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.benchmarks import illegal_frames
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.measurements.measurement import Asked
@@ -32,11 +30,7 @@ from bmwg.methodology.trial.judging import JudgedTrial, TrialPolicy, assess
 from bmwg.methodology.trial.pattern import Pattern, full_mesh
 from bmwg.resources.run.early import require_levels
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.quiet,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-]
+pytestmark = [pytest.mark.root, pytest.mark.quiet]
 SWITCHES = ("linux-bridge", "ovs-netdev", pytest.param("ovs-dpdk", marks=pytest.mark.slow))
 BOUND = 64
 NICS = ("nic0", "nic1", "nic2", "nic3")
@@ -50,31 +44,19 @@ def cell(name, **settings):
 
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
-    with open_bed(load_testbed("testbeds/switch.yaml"), ledger, folder) as opened:
+    with bed_in(tmp_path_factory.mktemp("run"), load_testbed("testbeds/switch.yaml")) as opened:
         yield opened
-    assert ledger.pending == ()
 
 
 @pytest.fixture(scope="module")
 def tester(tmp_path_factory):
-    config = EmbeddedConfig(
-        run_dir=tmp_path_factory.mktemp("tester"),
-        memory_mib=memory_for(1, DESCRIPTORS, 4),
-        drain_quiet_s=0.2,
-    )
-    with EmbeddedTraffic(config) as running:
+    with four_port_tester(tmp_path_factory.mktemp("tester")) as running:
         yield running
 
 
 @contextmanager
 def deployed(bed, wanted):
-    driver = path_driver(wanted, bed)
-    missing = driver.probe()
-    if missing is not None:
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
-    with driver.deploy() as deployment:
+    with able(path_driver(wanted, bed)).deploy() as deployment:
         yield deployment
 
 

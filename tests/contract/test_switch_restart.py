@@ -1,9 +1,10 @@
 """Restarts of an Open vSwitch amid frames: the outage holds the time without it, flows are kept or not."""
 
-import os
 from dataclasses import replace
 
 import pytest
+from tests.contract.deploying import bed_in, four_port_tester
+from tests.needs import able, needs_vswitch
 
 from bmwg.drivers.actuators.acting import ActingTraffic
 from bmwg.drivers.actuators.place import Place
@@ -11,23 +12,12 @@ from bmwg.drivers.actuators.resets import vswitch_graceful, vswitch_kill
 from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_switch, ovs_tools
 from bmwg.drivers.nodes import process
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.drivers.traffic.embedded.lanes import DESCRIPTORS, memory_for
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.methodology.benchmarks.recovery import reset_outcome, reset_trial
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, OutcomeType, TrialSpec, Validity
 from bmwg.methodology.trial.judging import JudgedTrial
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-    pytest.mark.skipif(
-        not isinstance(ovs_parts.find(), ovs_parts.OvsParts), reason="no Open vSwitch: sh setup/vswitch.sh"
-    ),
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root, needs_vswitch]
 CELL = Cell(path="switch", hosting=BAREMETAL, function="ovs-netdev", network=NOTHING, frame_octets=64)
 BRIDGE = "bmwg-swo0"
 FLOWS = 20
@@ -37,24 +27,19 @@ SECONDS = {"ovs-netdev": 5.0, "ovs-dpdk": 15.0}  # DPDK takes seconds to begin
 @pytest.fixture(scope="module", params=["ovs-netdev", pytest.param("ovs-dpdk", marks=pytest.mark.slow)])
 def switch(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
-    config = EmbeddedConfig(run_dir=folder, memory_mib=memory_for(1, DESCRIPTORS, 4), drain_quiet_s=0.2)
     cell = replace(CELL, function=request.param)
-    with open_bed(load_testbed("testbeds/switch.yaml"), ledger, folder) as bed:
-        driver = path_driver(cell, bed)
-        if missing := driver.probe():
-            pytest.skip(f"{missing.what}: {missing.reason}")
+    with bed_in(folder, load_testbed("testbeds/switch.yaml")) as bed:
+        driver = able(path_driver(cell, bed))
         place = Place(cell=cell, bed=bed)
         with (
             driver.deploy() as deployment,
-            EmbeddedTraffic(config) as tester,
+            four_port_tester(folder) as tester,
             ActingTraffic(tester, place) as acting,
         ):
-            acting.attach(deployment.ports)
+            tester.attach(deployment.ports)
             yield acting, place
-            acting.detach()
+            tester.detach()
         assert not place.node.call(ovs_switch.recorded)
-    assert ledger.pending == ()
 
 
 def add_flows(node):

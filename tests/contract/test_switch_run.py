@@ -32,12 +32,7 @@ suites:
         frame_octets: [1519]
         axes: {pattern: [oversize-4]}
 """
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.quiet, pytest.mark.root]
 
 
 @pytest.fixture(scope="module")

@@ -35,12 +35,7 @@ from bmwg.resources.run import remote_tester
 from bmwg.resources.run.machines import Machines
 from bmwg.resources.run.remote_tester import RemoteTraffic
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-    needs_sshd,
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root, needs_sshd]
 THE_WIRE, NODE, PVP = "CN-TPUT-1.1", "CN-TPUT-1.2", "CN-TPUT-1.3"
 ON_THE_WIRE = Cell(path=WIRE, hosting=NOTHING, function=NOTHING, network=NOTHING, frame_octets=64)
 OWNER = "tester-host-test"

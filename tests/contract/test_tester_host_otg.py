@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -22,11 +21,7 @@ from bmwg.drivers.testbed.file import Testbed, parse_testbed
 from bmwg.methodology.records import TrialSpec
 from bmwg.resources.run.remote_tester import RemoteTraffic
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-    needs_sshd,
-]
+pytestmark = [pytest.mark.root, needs_sshd]
 PORT_NUMBER = 8443
 SERVE = f"from {Peer.__module__} import Peer, ThreadingHTTPServer;"
 SERVE += f"ThreadingHTTPServer(('127.0.0.1', {PORT_NUMBER}), Peer).serve_forever()"

@@ -1,37 +1,24 @@
 """Frames that find no flow in a vSwitch's caches: counted beside a trial, from the switch's own words."""
 
-import os
-from pathlib import Path
-
 import pytest
+from tests.contract.deploying import bed_in
 from tests.contract.paths_support import PacketTester
+from tests.needs import able, needs_cni
 
 from bmwg.drivers.network import ovs_tools, ovs_words
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.testbed.file import load_testbed
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import Cell
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root, needs_cni]
 CELL = Cell(path="pvp", hosting="pod", function="testpmd", network="ovs-dpdk", frame_octets=64)
 DONE, FAILED = "host.dut.vswitch.upcalls", "host.dut.vswitch.failed_upcalls"
 
 
 def test_the_first_frame_of_a_flow_is_an_upcall_and_the_next_is_none(tmp_path):
-    with open_bed(load_testbed(), Ledger(tmp_path / "l.jsonl", index_dir=tmp_path), tmp_path) as bed:
-        driver = path_driver(CELL, bed)
-        if missing := driver.probe():
-            pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with bed_in(tmp_path) as bed:
+        driver = able(path_driver(CELL, bed))
         node = bed.node("dut1")
         with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
             plane = DataPlane(bed, CELL, deployment)

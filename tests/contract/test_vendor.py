@@ -14,16 +14,12 @@ import pytest
 import yaml
 from tests.contract.guard_support import PROFILE
 from tests.contract.http_support import ABSENT
+from tests.needs import needs_crun
 
 from bmwg.drivers.testbed.file import embedded_file
 from bmwg.methodology.records import FRAMES, OutcomeType
 
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root, needs_crun]
 ROOT = Path(__file__).resolve().parents[2]
 VENDOR = ROOT / "tests" / "data" / "vendor"
 # A noisy machine may leave trials that contradict each other: "unstable" is then the honest answer.

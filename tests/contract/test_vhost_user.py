@@ -6,55 +6,43 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.contract.deploying import bed_in
+from tests.needs import able
 
 from bmwg.drivers.api.protocols import Deployment, Missing
 from bmwg.drivers.network import ovs_parts, ovs_switch
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import Bed, open_bed
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.drivers.watch.liveness import Liveness
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Cell, Direction, TrialResult, TrialSpec
 
 ROOT = Path(__file__).resolve().parents[2]
-pytestmark = [
-    pytest.mark.quiet,
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
-]
+pytestmark = [pytest.mark.quiet, pytest.mark.root]
 WIRE = Cell(path="wire", hosting="none", function="none", network="none", frame_octets=64)
 VSWITCH = Cell(path="vswitch-only", hosting="baremetal", function="none", network="ovs-dpdk", frame_octets=64)
 NODE = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 SPEC = TrialSpec(frame_octets=64, load_fps=20_000, duration_s=0.2, direction=Direction.BOTH)
 
 
-@contextmanager
-def bed_of(file: str, folder: Path) -> Iterator[Bed]:
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
-    with open_bed(load_testbed(ROOT / "testbeds" / file), ledger, folder) as opened:
-        yield opened
-    assert ledger.pending == ()
-
-
 @pytest.fixture(scope="module")
 def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
     """A bed whose first port is on an interface, beside one at a socket."""
-    with bed_of("vhost-user-nic.yaml", tmp_path_factory.mktemp("beside")) as opened:
+    with bed_in(tmp_path_factory.mktemp("beside"), load_testbed("testbeds/vhost-user-nic.yaml")) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
-    with bed_of("vhost-user.yaml", tmp_path_factory.mktemp("run")) as opened:
+    with bed_in(tmp_path_factory.mktemp("run"), load_testbed("testbeds/vhost-user.yaml")) as opened:
         yield opened
 
 
@@ -86,9 +74,7 @@ def carried(bed: Bed, deployment: Deployment) -> None:
 
 @pytest.mark.parametrize("cell", [WIRE, VSWITCH], ids=lambda cell: cell.path)
 def test_frames_cross_and_every_side_counts_the_same(bed: Bed, cell: Cell) -> None:
-    driver = path_driver(cell, bed)
-    if (missing := driver.probe()) is not None:
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    driver = able(path_driver(cell, bed))
     node = bed.node("dut1")
     with driver.deploy() as deployment:
         plane = DataPlane(bed, cell, deployment)
@@ -105,9 +91,7 @@ def test_frames_cross_and_every_side_counts_the_same(bed: Bed, cell: Cell) -> No
 @pytest.mark.parametrize("cell", [WIRE, VSWITCH], ids=lambda cell: cell.path)
 def test_frames_cross_between_a_nic_and_a_socket(beside: Bed, cell: Cell) -> None:
     """A port of each kind in one testbed: on their wire, and through the switch that has both."""
-    driver = path_driver(cell, beside)
-    if (missing := driver.probe()) is not None:
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    driver = able(path_driver(cell, beside))
     node = beside.node("dut1")
     with driver.deploy() as deployment:
         carried(beside, deployment)
@@ -124,9 +108,7 @@ def test_frames_cross_between_a_nic_and_a_socket(beside: Bed, cell: Cell) -> Non
 
 
 def test_a_wire_whose_repeater_ends_is_no_tester_s_limit(beside: Bed) -> None:
-    driver = path_driver(WIRE, beside)
-    if (missing := driver.probe()) is not None:
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    driver = able(path_driver(WIRE, beside))
     with driver.deploy():
         liveness = Liveness(beside)
         assert liveness.fault() is None
@@ -141,9 +123,7 @@ def test_a_wire_whose_repeater_ends_is_no_tester_s_limit(beside: Bed) -> None:
 
 def test_the_switch_counts_what_the_tester_sent(bed: Bed) -> None:
     """The other end of each virtqueue, by the switch's own words."""
-    driver = path_driver(VSWITCH, bed)
-    if (missing := driver.probe()) is not None:
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    driver = able(path_driver(VSWITCH, bed))
     with (
         driver.deploy() as deployment,
         EmbeddedTraffic.for_testbed(bed.testbed, bed.run_dir, 0.1) as tester,
@@ -170,8 +150,7 @@ def test_other_paths_are_refused_by_name(bed: Bed) -> None:
 
 
 def test_the_path_needs_ports_at_sockets(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
-    with open_bed(load_testbed(), ledger, tmp_path) as opened:
+    with bed_in(tmp_path) as opened:
         for network in ("ovs-dpdk", "bridge"):
             missing = path_driver(replace(VSWITCH, network=network), opened).probe()
             assert missing is not None

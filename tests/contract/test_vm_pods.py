@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.contract.deploying import all_seen
 from tests.contract.guest_support import needs_guest
 from tests.contract.streams_support import needs, offered, spec, udp
-from tests.contract.test_streams import seen
 
 from bmwg.drivers import registry
 from bmwg.drivers.places import guest_hosts
@@ -52,7 +52,7 @@ def path_of(bed, path: str, network: str, vnic: str = VIRTIO):
 )
 def test_streams_cross_the_vnic_and_its_tap_both_ways_and_nothing_stays(bed, path, network, vnic, way):
     cell, driver = path_of(bed, path, network, vnic)
-    before = seen(bed)
+    before = all_seen(bed)
     assert driver.probe_pods() is None
     with driver.between_pods() as between:
         require_closed(bed)
@@ -77,7 +77,7 @@ def test_streams_cross_the_vnic_and_its_tap_both_ways_and_nothing_stays(bed, pat
             assert records[name]["fields"]["nic"]["eth0"]["offloads"]["value"]
             assert records[machine["host"]]["fields"]["nic"][name]["offloads"]["value"]
         assert f"{machine['name']}/pod1" in records
-    assert seen(bed) == before
+    assert all_seen(bed) == before
 
 
 def test_what_a_guest_cannot_have_is_told_before_one_boots(bed):
@@ -103,14 +103,14 @@ def test_an_option_that_the_guest_lacks_is_told_by_its_name_and_the_guest_goes(b
     other = replace(network, conflist={**network.conflist, "plugins": plugins})
     options = tuple(other if one.name == "vlan" else one for one in bed.testbed.networks)
     monkeypatch.setattr(bed, "testbed", replace(bed.testbed, networks=options))
-    before = seen(bed)
+    before = all_seen(bed)
     with (
         pytest.raises(TestbedError, match="PATH-02"),
         path_of(bed, "vmp2vmp", "vlan")[1].between_pods(),
     ):
         pytest.fail("it stands")
     assert bed.guests.names == ()
-    assert seen(bed) == before
+    assert all_seen(bed) == before
 
 
 def test_the_pods_of_a_guest_have_all_of_its_cpus_but_the_first():

@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -27,6 +26,7 @@ from tests.faults.support import (
     wait_for,
     write_small_bed,
 )
+from tests.needs import needs_cni, needs_crun
 
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.store import read_run
@@ -36,11 +36,8 @@ SEED = int(os.environ.get("FAULTS_SEED", "8"))
 pytestmark = [
     pytest.mark.quiet,
     pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
+    needs_crun,
+    needs_cni,
     pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two CPUs"),
 ]
 

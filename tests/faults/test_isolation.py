@@ -17,10 +17,7 @@ from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.drivers.watch.isolation import LeakWatch, is_signed, require_closed, require_own_ports
 from bmwg.methodology.errors import TestbedError
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-]
+pytestmark = pytest.mark.root
 
 
 def _signed_payload():

@@ -1,9 +1,7 @@
 """Every path that can be built here is closed: nothing of it leads out, and it stands as it was built."""
 
-import os
-from pathlib import Path
-
 import pytest
+from tests.needs import needs_cni
 
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
@@ -14,13 +12,7 @@ from bmwg.drivers.watch.liveness import Liveness
 from bmwg.methodology.plan import planning
 from bmwg.methodology.profiles import load_profile
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
-]
+pytestmark = [pytest.mark.root, needs_cni]
 
 
 def test_every_deployment_of_the_default_plan_is_closed(tmp_path):

@@ -1,12 +1,12 @@
 """CNI plugins that hang, print garbage, or say yes and do nothing: their cell says so, nothing else."""
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 from tests.faults.support import ROOT, bmwg, eventually_clean, machine, start, write_profile, write_testbed
+from tests.needs import needs_crun
 
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.store import read_run
@@ -14,8 +14,7 @@ from bmwg.reports.store import read_run
 pytestmark = [
     pytest.mark.quiet,
     pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
+    needs_crun,
     pytest.mark.skipif(
         not Path("/usr/lib/cni/static").exists(), reason="needs apt-get install containernetworking-plugins"
     ),

@@ -23,6 +23,7 @@ from tests.faults.support import (
     write_profile,
     write_testbed,
 )
+from tests.needs import needs_cni, needs_crun
 
 from bmwg.drivers.containers import oci
 from bmwg.drivers.nodes import cgroups
@@ -33,11 +34,8 @@ pytestmark = [
     pytest.mark.quiet,
     pytest.mark.root,
     pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
-    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
-    pytest.mark.skipif(
-        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
-    ),
+    needs_crun,
+    needs_cni,
     pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two CPUs"),
 ]
 END_S = 300.0

@@ -17,7 +17,7 @@ _IMAGE = image.find()
 _LACK = client.probe() or embedded.probe() or (_IMAGE if isinstance(_IMAGE, Missing) else None)
 needs_cloud = [
     pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: namespaces"),
+    pytest.mark.root,
     pytest.mark.skipif(_LACK is not None, reason=f"needs {_LACK and _LACK.what}: {template.SETUP_LINE}"),
     pytest.mark.skipif(shutil.which("ssh") is None, reason="needs ssh: openssh-client"),
 ]

@@ -164,6 +164,18 @@ def test_the_tests_want_the_packages_of_every_suite_that_they_run(copy: Path) ->
     assert wanted == sorted(["no-such-package-of-bmwg", *(f"no-such-{name}-of-bmwg" for name in lists)])
 
 
+@pytest.mark.parametrize(
+    ("words", "said"), [(("riscv64",), "'riscv64'"), (("arm64", "amd64"), "more than one")]
+)
+def test_guests_of_an_unknown_architecture_are_refused(words: tuple[str, ...], said: str) -> None:
+    if shutil.which("dpkg") is None:
+        pytest.skip("no dpkg: not a Debian system")
+    status, output = run(ROOT / "setup" / "guest.sh", *words)
+    assert status == 1, output
+    assert said in output
+    assert "amd64 or arm64" in output
+
+
 def test_an_interpreter_that_is_too_old_is_refused(copy: Path, tmp_path: Path) -> None:
     if shutil.which("dpkg-query") is None:
         pytest.skip("no dpkg-query: not a Debian system")

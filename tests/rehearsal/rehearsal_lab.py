@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -11,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.needs_guest import booting
 
 from bmwg.drivers.api.protocols import Node
-from bmwg.drivers.machines import guest_initramfs, guest_kernel, guest_run, guest_views, qemu
-from bmwg.drivers.machines.guest_kernel import GuestKernel
+from bmwg.drivers.machines import guest_run, guest_views, qemu
 from bmwg.drivers.machines.qemu import MachineSpec
 from bmwg.drivers.machines.qemu_machine import Machine
 from bmwg.drivers.nodes import pages
@@ -28,16 +27,7 @@ HUGEPAGES = 128
 BOOT_DEADLINE_S = 300.0
 CALL_DEADLINE_S = 240.0  # a translated guest beside other work answers late
 RUN_DEADLINE_S = 780.0
-_LACK = qemu.probe_program(with_functions=True) or guest_initramfs.probe_shell()
-NEEDS = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: namespaces"),
-    pytest.mark.skipif(_LACK is not None, reason=f"needs {_LACK}"),
-    pytest.mark.skipif(
-        not isinstance(guest_kernel.find(), GuestKernel),
-        reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}",
-    ),
-]
+NEEDS = [pytest.mark.slow, pytest.mark.root, booting(with_functions=True)]
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.streams_support import needs
+from tests.needs import skip_for
 from tests.unit.jobs.made import planned
 
 from bmwg.drivers import registry
@@ -28,8 +29,7 @@ BUSY = 1.5  # load average
 def figure(bed, form, experiment: str, name: str, **changes) -> float:
     spec = replace(planned(experiment).spec, number=1, **changes)
     made = registry.workload(spec.workload, kind=JOBS.name)([bed.node("dut1")])
-    if missing := made.probe():
-        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    skip_for(made.probe())
     made.attach((form,))
     result = made.run(spec)
     assert result.faults == ()

@@ -88,18 +88,17 @@ def _numbers(group: Group) -> list[int]:
 
 
 def _topology(group: Group) -> dict[str, Any]:
-    packages: dict[str, set[str]] = {}
-    siblings: set[str] = set()
+    packages: set[str] = set()
+    siblings: set[str] = set()  # of one core each; a core's number is its own within its die alone
     for number in _numbers(group):
         path = f"{_CPUS}/cpu{number}/topology"
-        package = line(group.source.read_file(f"{path}/physical_package_id"))
-        packages.setdefault(package, set()).add(line(group.source.read_file(f"{path}/core_id")))
+        packages.add(line(group.source.read_file(f"{path}/physical_package_id")))
         siblings.add(line(group.source.read_file(f"{path}/thread_siblings_list")))
     if not packages:
         raise Unread("no CPU is online")
     return {
         "sockets": len(packages),
-        "cores": sum(len(cores) for cores in packages.values()),
+        "cores": len(siblings),
         "threads": len(_numbers(group)),
         "thread_siblings": sorted(siblings, key=lambda text: number_list(text)[0]),
     }

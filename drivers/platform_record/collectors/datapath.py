@@ -314,8 +314,9 @@ def _open_vswitch(group: Group) -> None:
 
 
 def _rows_without_use(text: str) -> list[str]:
-    """Which queue is polled by which core; the share of time spent is a measurement, not a setting."""
-    return [row.split("pmd usage")[0].strip() for row in text.splitlines() if row.strip()]
+    """Which queue is polled by which core; shares of time spent are measurements, not settings."""
+    rows = (row.split("pmd usage")[0].strip() for row in text.splitlines())
+    return [row for row in rows if row and not row.startswith("overhead:")]
 
 
 def _none(why: str) -> Any:

@@ -162,7 +162,8 @@ def _memory_limit(group: Group, pid: int) -> int:
 
 
 def _cpu_limit(group: Group, pid: int) -> float:
-    """CPUs of time that the quota gives."""
+    """CPUs of time that the tightest quota gives, of the process's own cgroup or of one above it."""
+    given: list[float] = []
     for folder in _folders(group, pid, "cpu"):
         if text := text_or_none(group.source, f"{folder}/cpu.max"):
             quota, period = text.split()
@@ -170,8 +171,10 @@ def _cpu_limit(group: Group, pid: int) -> float:
             quota = text_or_none(group.source, f"{folder}/cpu.cfs_quota_us") or "-1"
             period = text_or_none(group.source, f"{folder}/cpu.cfs_period_us") or "100000"
         if quota not in ("max", "-1"):
-            return int(quota) / int(period)
-    raise NotApplicable("no quota: bound by its CPU set alone")
+            given.append(int(quota) / int(period))
+    if not given:
+        raise NotApplicable("no quota: bound by its CPU set alone")
+    return min(given)
 
 
 def _hugepage_limits(group: Group, pid: int) -> dict[str, int]:

@@ -39,6 +39,11 @@ static int ascending(const void *one, const void *other) {
     return (a > b) - (a < b);
 }
 
+/* The least time that so many of a hundred did not exceed, of all in their order. */
+static int64_t share_of(const int64_t *ordered, int64_t count, int64_t of_hundred) {
+    return ordered[(count * of_hundred + 99) / 100 - 1];
+}
+
 static void *room(size_t octets) {
     void *found = malloc(octets);
     if (found == NULL) {
@@ -176,8 +181,8 @@ int main(int argc, char **argv) {
                ", \"cpus\": %d, \"mpi_yield_when_idle\": \"%s\", \"btl\": \"%s\", \"operation_ns\": {\"min\": %" PRId64
                ", \"p50\": %" PRId64 ", \"p90\": %" PRId64 ", \"p99\": %" PRId64 ", \"max\": %" PRId64 "}}\n",
                library, processes, block, operations, elapsed_ns, all_wrong, cpus_of(places, processes), yields, btl,
-               times[0], times[(operations - 1) * 50 / 100], times[(operations - 1) * 90 / 100],
-               times[(operations - 1) * 99 / 100], times[operations - 1]);
+               times[0], share_of(times, operations, 50), share_of(times, operations, 90),
+               share_of(times, operations, 99), times[operations - 1]);
         fflush(stdout);
     }
     free(places);

@@ -12,6 +12,7 @@ from bmwg.methodology.kinds.acts.records import (
     FILTERS,
     FITTING,
     FLUSH_FIRST,
+    GUEST_BOOTS,
     GUEST_RESUMED,
     GUEST_STOPPED,
     HALF_LOAD,
@@ -20,9 +21,12 @@ from bmwg.methodology.kinds.acts.records import (
     OUTAGES,
     POD_RESIZES,
     POLICY,
+    POST_COPY,
+    POST_COPY_BEGAN,
     PRE_COPY,
     REPLICAS,
     RESIZES,
+    SERVER_MOVES,
     SERVER_RESIZES,
     STOPPED,
     TABLE_FLUSHED,
@@ -132,10 +136,14 @@ def _impossible_outage(which: str, life: Life) -> list[str]:
 
 
 def _impossible_move(spec: ActsSpec, which: str, life: Life) -> list[str]:
-    """Say what of a move cannot be: frames of a guest that stood, figures that exclude another."""
+    """Say what of a move cannot be: another guest's frames, those of one that stood, another mode's figures."""
     told, found = life.told, []
     if spec.mode == PRE_COPY and told.get("asked_pages", 0):
         found.append(f"{which}: by {spec.mode}, and its other place asked for {told['asked_pages']} pages")
+    if spec.mode == PRE_COPY and POST_COPY_BEGAN in life.steps:
+        found.append(f"{which}: by {spec.mode}, and QEMU went on by {POST_COPY}")
+    if (boots := told.get(GUEST_BOOTS, 1)) != 1:
+        found.append(f"{which}: its guest has booted {boots} times; frames after a boot end no outage of a move")
     return found + _stood_and_forwarded(which, life)
 
 
@@ -261,6 +269,8 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             found += _unclear_outage(f"{spec.noun} {number}", life)
         if spec.workload in MOVES and not {GUEST_STOPPED, GUEST_RESUMED} <= set(life.steps):
             found.append(f"{spec.noun} {number}: it is not told when the guest stopped and ran again")
+        if spec.workload == SERVER_MOVES:
+            found += _unclear_server(spec, f"{spec.noun} {number}", life)
         found += _unclear_load(f"{spec.noun} {number}", life)
         if spec.counts_failures:
             continue  # whether it came to forward is the answer, and no time
@@ -289,6 +299,14 @@ def _unclear_exchange(spec: ActsSpec, which: str, life: Life) -> list[str]:
         found.append(f"{which}: its program never wanted more than its new limit")
     if life.outage_ns is None:
         found.append(f"{which}: {life.lost_frames} frames were lost, and it was not seen until when")
+    return found
+
+
+def _unclear_server(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say what is not told of a server's move: that it is the same guest, and how it was moved."""
+    found = [] if GUEST_BOOTS in life.told else [f"{which}: it is not told how often its guest has booted"]
+    if spec.mode == POST_COPY and POST_COPY_BEGAN not in life.steps:
+        found.append(f"{which}: QEMU does not tell that it went on by {POST_COPY}")
     return found
 
 

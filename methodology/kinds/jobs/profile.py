@@ -11,12 +11,14 @@ from typing import Any
 
 from bmwg.methodology.kinds.jobs.records import KIND, JobsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
-from bmwg.methodology.records import NOTHING, Cell
+from bmwg.methodology.records import GUEST, NOTHING, Cell
+from bmwg.schemas.validation import near_hint
 
 FORMAT = "jobs_profile/1.0"
 SCHEMA = "jobs_profile"
 TEST_IDS = ("HB-",)  # how the ids of all tests of these suites begin
 PATH = "host"
+ARCHITECTURE = "architecture"  # axis of cells in a guest of another architecture than its host's, by its name
 PER_S, OCTETS_PER_S, FLOP_PER_S = "1/s", "octets/s", "flop/s"
 
 
@@ -36,6 +38,10 @@ class Experiment:
 
 
 _FILES = {"written": OCTETS_PER_S, "rewritten": OCTETS_PER_S, "read": OCTETS_PER_S}
+_WHOLE = {
+    **dict.fromkeys(("characters_written", "characters_read"), OCTETS_PER_S),
+    **dict.fromkeys(("seeks", "created", "deleted", "created_at_random", "deleted_at_random"), PER_S),
+}
 _MIXED = {"operations": PER_S, "read": OCTETS_PER_S, "written": OCTETS_PER_S}
 _BANDWIDTH = dict.fromkeys(("copy", "scale", "add", "triad"), OCTETS_PER_S)
 EXPERIMENTS = {  # by id, which is the metric's name too
@@ -60,6 +66,9 @@ EXPERIMENTS = {  # by id, which is the metric's name too
         test_id="HB-FILEIO-1", workload="sysbench", job="fileio", figures=_MIXED, on_disk=True
     ),
     "bonnie": Experiment(test_id="HB-BONNIE-1", workload="bonnie", job="files", figures=_FILES, on_disk=True),
+    "bonnie_whole": Experiment(
+        test_id="HB-BONNIE-2", workload="bonnie", job="whole", figures=_WHOLE, on_disk=True
+    ),
     "dd_write": Experiment(
         test_id="HB-DDW-1", workload="dd", job="write", figures={"written": OCTETS_PER_S}, on_disk=True
     ),
@@ -103,27 +112,32 @@ def every_id() -> tuple[str, ...]:
 def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[JobsSpec]]:
     """Yield every cell, experiment by experiment, the forms of each in the profile's order."""
     for entry in profile["experiments"]:
-        experiment = EXPERIMENTS[entry["id"]]
+        if (experiment := EXPERIMENTS.get(entry["id"])) is None:
+            known = near_hint(entry["id"], EXPERIMENTS, f"there are {', '.join(EXPERIMENTS)}")
+            raise ValueError(f"experiments: no {entry['id']!r}; {known}")
         spec = JobsSpec(
             workload=experiment.workload, job=experiment.job, **{name: entry[name] for name in _ASKED}
         )
         if experiment.on_disk and not (spec.size_octets and spec.block_octets):
             raise ValueError(f"{entry['id']}: it works on a file: size_octets and block_octets are wanted")
         for hosting in profile["hostings"]:
+            architecture = profile.get("guest_architecture", "") if hosting == GUEST else ""
             yield Planned(
                 test_id=experiment.test_id,
                 metric=entry["id"],
-                cell=cell_of(hosting, entry["id"], spec),
+                cell=cell_of(hosting, entry["id"], spec, architecture),
                 spec=spec,
                 asked=repetitions_of(profile),
             )
 
 
-def cell_of(hosting: str, experiment: str, spec: JobsSpec) -> Cell:
-    """Return the cell of an experiment in a form."""
+def cell_of(hosting: str, experiment: str, spec: JobsSpec, architecture: str = "") -> Cell:
+    """Return the cell of an experiment in a form; a guest's `architecture` where a profile asks for one."""
     told: dict[str, int | str] = {"experiment": experiment}
     told |= {name: _axis(getattr(spec, name)) for name in _AXES}
+    told |= {ARCHITECTURE: architecture} if architecture else {}
     sizes = [f"{getattr(spec, name)}{short}" for name, short in _SHORT.items() if getattr(spec, name)]
+    words = [*(["direct"] if spec.direct else []), *([architecture] if architecture else [])]
     return Cell(
         kind=KIND,
         path=PATH,
@@ -131,8 +145,13 @@ def cell_of(hosting: str, experiment: str, spec: JobsSpec) -> Cell:
         function=NOTHING,
         network=NOTHING,
         axes=tuple(told.items()),
-        name="/".join((PATH, hosting, experiment, *sizes, *(["direct"] if spec.direct else []))),
+        name="/".join((PATH, hosting, experiment, *sizes, *words)),
     )
+
+
+def architecture_of(cell: Cell) -> str:
+    """Return the architecture that a cell asks of its guest; empty: its host's."""
+    return str(dict(cell.axes).get(ARCHITECTURE, ""))
 
 
 def _axis(value: int | str | bool) -> int | str:
@@ -141,14 +160,17 @@ def _axis(value: int | str | bool) -> int | str:
 
 def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     """Return the cell of what a run's files say of it. Raises ValueError."""
-    told = axes["axes"]
+    told = dict(axes["axes"])
+    architecture = str(told.pop(ARCHITECTURE, ""))
+    if architecture and axes["hosting"] != GUEST:
+        raise ValueError(f"{ARCHITECTURE}: expected in form {GUEST} alone, found in {axes['hosting']}")
     if sorted(told) != sorted(("experiment", *_AXES)):
         raise ValueError(f"axes: expected {', '.join(('experiment', *_AXES))}, found {', '.join(told)}")
     if (axes["path"], axes["function"], axes["network"]) != (PATH, NOTHING, NOTHING):
         raise ValueError(f"path, function, network: expected {PATH}, {NOTHING}, {NOTHING}")
     known = {name: told[name] for name in _AXES}
     spec = JobsSpec(**{**known, "direct": bool(told["direct"]), "duration_s": 0.0, "within_s": 1.0})
-    return cell_of(str(axes["hosting"]), str(told["experiment"]), spec)
+    return cell_of(str(axes["hosting"]), str(told["experiment"]), spec, architecture)
 
 
 PROFILES = Profiles(

@@ -32,6 +32,10 @@ class Workload(StrEnum):
     TRANSACTIONS = "transactions"  # an open loop in phases, each connection counted (RFC 9411)
     START = "start"  # nothing but the start of an instance until it serves
 
+    @classmethod
+    def _missing_(cls, value: object) -> Workload:
+        raise ValueError(f"workload: expected {', '.join(cls)}, found {value!r}")
+
     @property
     def is_open_loop(self) -> bool:
         """Whether requests leave when they are due, and the answer is a rate."""

@@ -12,9 +12,9 @@ from typing import Any
 
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds.streams.profile import CLAIM, SERVED
-from bmwg.methodology.records import GUEST, UNIKERNEL, Cell
+from bmwg.methodology.records import GUESTS, UNIKERNEL, Cell
 
-MACHINES = (GUEST, UNIKERNEL)  # held against nothing where they are translated, so that they need no turn
+MACHINES = (*GUESTS, UNIKERNEL)  # held against nothing where they are translated, so that they need no turn
 
 
 def sweep_of(profile: Mapping[str, Any], cell: Cell) -> str:

@@ -10,10 +10,10 @@ from bmwg.methodology.answers.data_plane import counts_of
 from bmwg.methodology.cells import chains, parallel
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import Cell
+from bmwg.reports.checker.deployed import every
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
-_NAMED = 3  # deployments without it that a verdict names
 Told = Mapping[str, Any]
 
 
@@ -31,7 +31,7 @@ class _Deployed:
 def _deployments(scope: Scope) -> dict[str, _Deployed]:
     """Return the deployments of a chain, or of chains beside each other, in this scope."""
     cells = {planned.cell.cell_id: planned.cell for planned in scope.evidence.plan}
-    told = (scope.evidence.platform or {}).get("deployments", {})
+    told = scope.evidence.deployments
     found: dict[str, _Deployed] = {}
     for trial in scope.trials:
         cell = cells.get(trial.cell_id)
@@ -52,16 +52,7 @@ def _deployments(scope: Scope) -> dict[str, _Deployed]:
 
 
 def _each(scope: Scope, what: str, check: Callable[[_Deployed], bool]) -> Answer:
-    mine = _deployments(scope)
-    if not mine:
-        return not_applicable("no deployment of a chain")
-    return _held(mine, what, check)
-
-
-def _held(mine: Mapping[str, _Deployed], what: str, check: Callable[[_Deployed], bool]) -> Answer:
-    lacking = sorted(name for name, one in mine.items() if not check(one))
-    found = f"{len(lacking)} of {len(mine)} deployments without: {', '.join(lacking[:_NAMED]) or 'none'}"
-    return held(not lacking, what, found)
+    return every(_deployments(scope), "no deployment of a chain", what, check)
 
 
 def _mappings(found: object) -> list[Told]:
@@ -123,8 +114,6 @@ def attached_by(scope: Scope) -> Answer:
 def served_at_once(scope: Scope) -> Answer:
     """Several services stood on the node, and each valid trial offered and counted frames of every one."""
     mine = {name: one for name, one in _deployments(scope).items() if parallel.of(one.cell)}
-    if not mine:
-        return not_applicable("one service at a time")
     uncounted = {
         trial.deployment_id
         for trial in scope.trials
@@ -134,7 +123,8 @@ def served_at_once(scope: Scope) -> Answer:
     def check(one: _Deployed) -> bool:
         return len(_services(one)) == len(parallel.of(one.cell)) and one.name not in uncounted
 
-    return _held(mine, "each service in the record, and its frames counted in each trial", check)
+    what = "each service in the record, and its frames counted in each trial"
+    return every(mine, "one service at a time", what, check)
 
 
 def _all_counted(trial: Trial, mine: Mapping[str, _Deployed]) -> bool:

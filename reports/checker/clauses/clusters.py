@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from bmwg.methodology.answers.data_plane import frames_of
 from bmwg.methodology.cells.paths import ACCELERATED
 from bmwg.reports.checker.clauses.models import attachments
-from bmwg.reports.checker.deployed import has_part, silent_beside
+from bmwg.reports.checker.deployed import every, has_part, silent_beside
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 KUBERNETES = "kubernetes"
 _EXAMPLES = ("flannel", "calico", "ovs", "ovn", "macvlan", "ipvlan")  # the draft's, of the kernel model
 _MOST_MANAGEMENT = 0.01  # choice: of a trial's frames, what neighbours ask and answer meanwhile is far less
-_NAMED = 3  # deployments without it that a verdict names
 Told = Mapping[str, Any]
 
 
@@ -24,13 +23,9 @@ def _pods(scope: Scope) -> dict[str, Told]:
 
     One of the same hosting form and network that does not tell who made its pods has nothing to show.
     """
-    told = (scope.evidence.platform or {}).get("deployments", {})
-    found = {name: told.get(name) for name in {trial.deployment_id for trial in scope.trials}}
-    mine = {
-        name: one
-        for name, one in found.items()
-        if isinstance(one, Mapping) and isinstance(one.get("pod_runtime"), Mapping)
-    }
+    ran = {trial.deployment_id for trial in scope.trials}
+    has_pods = has_part("pod_runtime")
+    mine = {name: one for name, one in scope.evidence.deployments.items() if name in ran and has_pods(one)}
     return mine | _silent(scope, mine)
 
 
@@ -43,14 +38,6 @@ def _of_clusters(scope: Scope) -> dict[str, Told]:
 
 def _silent(scope: Scope, mine: Mapping[str, Told]) -> dict[str, Told]:
     return {name: {"pod_runtime": {}} for name in silent_beside(scope, mine, has_part("pod_runtime"))}
-
-
-def _held(mine: Mapping[str, Told], none: str, what: str, check: Callable[[Told], bool]) -> Answer:
-    if not mine:
-        return not_applicable(none)
-    lacking = sorted(name for name, one in mine.items() if not check(one))
-    found = f"{len(lacking)} of {len(mine)} deployments without: {', '.join(lacking[:_NAMED]) or 'none'}"
-    return held(not lacking, what, found)
 
 
 def _management(told: Told) -> str:
@@ -82,7 +69,7 @@ def orchestrated(scope: Scope) -> Answer:
         made = told["pod_runtime"]
         return made.get("runtime") == KUBERNETES and _text(made.get("version"))
 
-    return _held(_pods(scope), "no deployment of pods", "pods made by Kubernetes", by_cluster)
+    return every(_pods(scope), "no deployment of pods", "pods made by Kubernetes", by_cluster)
 
 
 _NO_CLUSTER = "no deployment on a cluster"
@@ -92,7 +79,7 @@ _NO_CLUSTER = "no deployment on a cluster"
 def distribution_told(scope: Scope) -> Answer:
     """The distribution of the cluster stands in the record, read or declared."""
     declared = _declared(scope)
-    return _held(
+    return every(
         _of_clusters(scope),
         _NO_CLUSTER,
         "the distribution of the cluster",
@@ -113,7 +100,7 @@ def _declared(scope: Scope) -> bool:
 @clause("CINF08-5.2.1-03")
 def version_told(scope: Scope) -> Answer:
     """The version of the cluster's API server stands in the record."""
-    return _held(
+    return every(
         _of_clusters(scope),
         _NO_CLUSTER,
         "the version of the cluster",
@@ -130,7 +117,7 @@ def configuration_applied(scope: Scope) -> Answer:
         defined = told["pod_runtime"].get("network_attachment_definitions") is True
         return defined and all(_plugins(network.get("conflist")) for network in networks)
 
-    return _held(
+    return every(
         {name: told for name, told in _of_clusters(scope).items() if attachments(told)},
         "no attachment that was applied to a cluster",
         "each attachment's configuration as it was applied",
@@ -154,7 +141,7 @@ def two_networks(scope: Scope) -> Answer:
         return bool(own and data) and all(used and used != own for used in data)
 
     clusters = _of_clusters(scope)
-    return _held(
+    return every(
         {
             name: told
             for name, told in _pods(scope).items()
@@ -185,7 +172,7 @@ def networks_defined(scope: Scope) -> Answer:
         further = [_plugins(attachment.get("conflist")) for attachment in attachments(told)]
         return bool(delegates and named and further) and all(further)
 
-    return _held(
+    return every(
         {name: told for name, told in _of_clusters(scope).items() if _accelerated(told)},
         "no pod of an accelerated model on a cluster",
         "a plugin that delegates, its default network, and a definition of each further one",
@@ -210,7 +197,7 @@ def data_interface_measured(scope: Scope) -> Answer:
                 found.setdefault(trial.deployment_id, []).append(proven)
     if not found:
         return not_applicable("no accelerated pod with an interface beside those for data")
-    return _held(
+    return every(
         {name: {"proven": all(proven)} for name, proven in found.items()},
         "",
         f"in each trial fewer than {_MOST_MANAGEMENT:.0%} of its frames beside the data interfaces",

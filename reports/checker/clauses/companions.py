@@ -10,7 +10,7 @@ from bmwg.methodology.benchmarks.recovery import RESET_METRIC, reset_by_loss_ms,
 from bmwg.methodology.benchmarks.statistics import spread
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import NAMED, close, taken, throughputs
+from bmwg.reports.checker.proof import NAMED, close, each_outcome, taken, throughputs
 from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 LEAST_TRIALS = 2  # choice: of several, as RFC 6201 1.4 recommends
@@ -28,11 +28,7 @@ def _resets(scope: Scope) -> list[Outcome]:
 
 
 def _resets_hold(scope: Scope, expected: str, fits: Callable[[Outcome], bool]) -> Answer:
-    resets = _resets(scope)
-    if not resets:
-        return not_applicable("the run holds no reset")
-    wrong = [reset.outcome_id for reset in resets if not fits(reset)]
-    return held(not wrong, expected, f"{len(wrong)} of {len(resets)} resets otherwise {wrong[:NAMED]}")
+    return each_outcome(_resets(scope), expected, fits, without="the run holds no reset", thing="resets")
 
 
 @clause("SUP-6201-1.4-03")

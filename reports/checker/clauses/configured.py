@@ -64,7 +64,7 @@ def _trials(scope: Scope, *names: str) -> list[Trial]:
 
 
 def _deployment(scope: Scope, name: str) -> Mapping[str, Any]:
-    found = ((scope.evidence.platform or {}).get("deployments") or {}).get(name)
+    found = scope.evidence.deployments.get(name)
     return found if isinstance(found, Mapping) else {}
 
 

@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bmwg.reports.checker.deployed import has_part, silent_beside
-from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
+from bmwg.reports.checker.deployed import every, has_part, silent_beside
+from bmwg.reports.checker.verdicts import Answer, Scope, clause
 
 USER_SPACE, EBPF, SR_IOV = "user-space", "ebpf", "sr-iov"
-_NAMED = 3  # deployments without it that a verdict names
 _IN_PORT = re.compile(r"(?:^|,)in_port=([^,]+)")
 Check = Callable[[Mapping[str, Any]], bool]
 
@@ -25,10 +24,9 @@ def deployments(scope: Scope, model: str, **driven: str | bool) -> dict[str, Map
     `driven` are further words of the network, or settings of the option. A deployment on the same option
     that tells nothing of its network is one of them, with nothing to show.
     """
-    told = (scope.evidence.platform or {}).get("deployments", {})
-    found = {}
+    found: dict[str, Mapping[str, Any]] = {}
     for name in {trial.deployment_id for trial in scope.trials}:
-        evidence = told.get(name)
+        evidence = scope.evidence.deployments.get(name, {})
         network = evidence.get("network") if isinstance(evidence, Mapping) else None
         if isinstance(network, Mapping) and is_driven(network, {"networking_model": model, **driven}):
             found[name] = evidence
@@ -46,11 +44,7 @@ def is_driven(network: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 def _each(scope: Scope, model: str, what: str, check: Check, **driven: str | bool) -> Answer:
     """Whether the evidence of every deployment of a model shows something."""
     mine = deployments(scope, model, **driven)
-    if not mine:
-        return not_applicable(f"no deployment on such a network ({model})")
-    lacking = sorted(name for name, evidence in mine.items() if not check(evidence))
-    found = f"{len(lacking)} of {len(mine)} deployments without: {', '.join(lacking[:_NAMED]) or 'none'}"
-    return held(not lacking, what, found)
+    return every(mine, f"no deployment on such a network ({model})", what, check)
 
 
 def attachments(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -18,8 +18,9 @@ from bmwg.reports.checker.verdicts import (
     clause,
     held,
     not_applicable,
+    not_assessed,
 )
-from bmwg.reports.checker.waits import residual_ns, waited
+from bmwg.reports.checker.waits import NO_LENGTH, lasted_s, residual_ns, sent_to_the_end, untold, waited
 
 LARGEST_STEP = 0.1  # rfc2544-26.3
 BURST_TRIAL_S = 2.0  # rfc2544-26.4
@@ -196,6 +197,8 @@ def overloaded(scope: Scope) -> Answer:
     valid = [t for t in scope.trials if t.trial.valid and t.cell_id in cells and _overloads(t)]
     if not valid:
         return not_applicable("the run holds no valid trial of it")
+    if any(untold(trial) for trial in valid):
+        return not_assessed(NO_LENGTH)
     wrong = []
     for trial in valid:
         spec, bound = trial.trial.result.spec, found.get(trial.cell_id)
@@ -204,7 +207,7 @@ def overloaded(scope: Scope) -> Answer:
             bound is not None
             and spec.load_fps == recovery.recovery_loads(bound.load_fps, medium_fps).overload_fps
         )
-        if not asked or spec.duration_s < recovery.OVERLOAD_S:
+        if not asked or _overload_s(trial) < recovery.OVERLOAD_S:
             wrong.append(trial.trial.seq)
     expected = f"{recovery.OVERLOAD_PERCENT} % of the throughput for {recovery.OVERLOAD_S:g} s"
     return held(not wrong, expected, f"{len(wrong)} of {len(valid)} trials otherwise {wrong[:5]}")
@@ -237,6 +240,17 @@ def reset_statements(scope: Scope) -> Answer:
 def _overloads(trial: Trial) -> bool:
     """Whether a trial has two loads; one of the reduced load alone is a control."""
     return trial.trial.result.spec.then_load_fps is not None
+
+
+def _overload_s(trial: Trial) -> float:
+    """Return how long an overload lasted (s): what was asked for, where all of the trial lasted as long.
+
+    Of a shorter trial that is what the reduced load's whole time leaves.
+    """
+    spec = trial.trial.result.spec
+    if sent_to_the_end(trial):
+        return spec.duration_s
+    return lasted_s(trial) - (spec.then_duration_s or 0.0)
 
 
 def _overloaded(scope: Scope, one: Outcome) -> list[Trial]:

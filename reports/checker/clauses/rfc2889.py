@@ -14,7 +14,6 @@ from bmwg.reports.checker.between_ports import (
     ages_later,
     all_of,
     learned,
-    none_wrong,
     number_of,
     of_metric,
     pattern_of,
@@ -22,7 +21,7 @@ from bmwg.reports.checker.between_ports import (
     throughputs_of_patterns,
 )
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import close, per_interface, taken
+from bmwg.reports.checker.proof import close, none_wrong, per_interface, taken
 from bmwg.reports.checker.verdicts import (
     Answer,
     Scope,

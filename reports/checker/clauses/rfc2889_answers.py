@@ -20,7 +20,6 @@ from bmwg.reports.checker.between_ports import (
     ageing_s,
     all_of,
     measured,
-    none_wrong,
     number_of,
     of_metric,
     pattern_of,
@@ -28,7 +27,7 @@ from bmwg.reports.checker.between_ports import (
 )
 from bmwg.reports.checker.clauses.rfc2889_trials import stated
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import close, taken
+from bmwg.reports.checker.proof import close, none_wrong, taken
 from bmwg.reports.checker.verdicts import (
     Answer,
     Scope,
@@ -131,8 +130,8 @@ def _table_parameters(scope: Scope, metric: str) -> Answer:
     if not mine:
         return not_applicable("no trial of it")
     expected = "an ageing time, a rate of learning frames and a number of addresses of each search"
-    deployments = (scope.evidence.platform or {}).get("deployments", {})
-    known = {one.deployment_id: ageing_s(deployments.get(one.deployment_id)) for one in mine}
+    told = scope.evidence.deployments
+    known = {one.deployment_id: ageing_s(told.get(one.deployment_id)) for one in mine}
     if None in known.values():
         return not_assessed("no ageing time was read of a deployment")
     wrong = [

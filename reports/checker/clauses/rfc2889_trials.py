@@ -16,7 +16,6 @@ from bmwg.reports.checker.between_ports import (
     each_trial,
     learned,
     measured,
-    none_wrong,
     number_of,
     of_metric,
     pattern_of,
@@ -24,7 +23,7 @@ from bmwg.reports.checker.between_ports import (
 )
 from bmwg.reports.checker.clauses.tester import told
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import close, per_interface, taken
+from bmwg.reports.checker.proof import close, none_wrong, per_interface, taken
 from bmwg.reports.checker.verdicts import (
     Answer,
     Scope,

@@ -29,7 +29,7 @@ from bmwg.reports.checker.clauses.benchmarks import LATENCY_DEFINITIONS
 from bmwg.reports.checker.clauses.rfc2544_conditions import conditions
 from bmwg.reports.checker.clauses.tester import told
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import NAMED, close, port_kinds, stated, throughputs
+from bmwg.reports.checker.proof import NAMED, close, none_wrong, port_kinds, stated, throughputs
 from bmwg.reports.checker.verdicts import Answer, Scope, Verdict, clause, held, not_applicable, not_assessed
 from bmwg.reports.checker.waits import NO_LENGTH, shortest_s
 
@@ -126,7 +126,7 @@ def _sent_as(scope: Scope, expected: str, fits: Callable[[TrialSpec], bool]) -> 
     if not trials:
         return not_applicable("the run holds no valid stream")
     wrong = [trial.trial.seq for trial in trials if not fits(trial.trial.result.spec)]
-    return held(not wrong, expected, f"{len(wrong)} of {len(trials)} streams otherwise {wrong[:NAMED]}")
+    return none_wrong(wrong, len(trials), expected, "streams")
 
 
 @clause("RFC8219-5")

@@ -14,6 +14,7 @@ from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import (
     NAMED,
     close,
+    none_wrong,
     of_all_interfaces,
     per_interface,
     proving,
@@ -58,8 +59,7 @@ def _untold_phases(scope: Scope) -> bool:
 def units_stated(scope: Scope) -> Answer:
     """Each number says frames/s, and is the number in frames/s that its trials bear out."""
     wrong = [outcome.outcome_id for outcome in scope.outcomes if not _in_its_unit(outcome)]
-    found = f"{len(wrong)} of {len(scope.outcomes)} results otherwise {wrong[:NAMED]}"
-    return held(not wrong, f"numbers in {UNIT}, as their trials have it", found)
+    return none_wrong(wrong, len(scope.outcomes), f"numbers in {UNIT}, as their trials have it", "results")
 
 
 def _in_its_unit(outcome: Outcome) -> bool:
@@ -260,8 +260,7 @@ def denominator_described(scope: Scope) -> Answer:
         if not any(LOSS_DEFINITION in text for text in outcome.quality)
         or not close(stated(outcome, METRIC), conditional(scope, outcome))
     ]
-    found = f"{len(wrong)} of {len(valued)} results otherwise {wrong[:NAMED]}"
-    return held(not wrong, "the definition, and the number that it gives", found)
+    return none_wrong(wrong, len(valued), "the definition, and the number that it gives", "results")
 
 
 @clause("RFC9971-4.5.8-03")

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 
 from bmwg.methodology.records import Outcome, Validity
 from bmwg.reports.checker.clauses.tester import told
-from bmwg.reports.checker.proof import (
-    NAMED,
-    taken,
-)
+from bmwg.reports.checker.deployed import recorded
+from bmwg.reports.checker.proof import NAMED, none_wrong, taken
 from bmwg.reports.checker.verdicts import (
     Answer,
     Scope,
@@ -69,17 +67,11 @@ def initialized_first(scope: Scope) -> Answer:
         described = bool(trials) and trials[0].deployment_id in platform["deployments"]
         if not (qualified and described and platform["base"]["before"]):
             wrong.append(outcome.outcome_id)
-    found = f"{len(wrong)} of {len(scope.outcomes)} results otherwise {wrong[:NAMED]}"
-    return held(not wrong, "a record, a deployment and a qualified tester before the first trial", found)
+    expected = "a record, a deployment and a qualified tester before the first trial"
+    return none_wrong(wrong, len(scope.outcomes), expected, "results")
 
 
 @clause("RFC9971-4.9.3-02")
 def configuration_held(scope: Scope) -> Answer:
     """A record of the machine, and each deployment that trials ran on."""
-    platform = scope.evidence.platform or {"base": {"before": None}, "deployments": {}}
-    lacking = {trial.deployment_id for trial in scope.trials} - set(platform["deployments"])
-    return held(
-        platform["base"]["before"] is not None and not lacking,
-        "a record, and each deployment's configuration",
-        f"{'a' if platform['base']['before'] else 'no'} record; {len(lacking)} deployments not described",
-    )
+    return recorded(scope, "a record, and each deployment's configuration")

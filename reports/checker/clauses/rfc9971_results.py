@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from bmwg.methodology.mlrsearch.outcome import IRREGULAR, METRIC
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.reports.checker.proof import NAMED, close, stated, taken
+from bmwg.reports.checker.proof import NAMED, close, each_outcome, stated, taken
 from bmwg.reports.checker.recorded_goals import code_of, conditional, goals, result_of
 from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
@@ -21,11 +21,7 @@ def _regular(scope: Scope) -> tuple[Outcome, ...]:
 
 
 def _outcomes_hold(outcomes: Iterable[Outcome], expected: str, fits: Callable[[Outcome], bool]) -> Answer:
-    given = tuple(outcomes)
-    if not given:
-        return not_applicable("no result of that kind in the run")
-    wrong = [outcome.outcome_id for outcome in given if not fits(outcome)]
-    return held(not wrong, expected, f"{len(wrong)} of {len(given)} results otherwise {wrong[:NAMED]}")
+    return each_outcome(outcomes, expected, fits, without="no result of that kind in the run")
 
 
 @clause("RFC9971-4.5.8-02")

@@ -60,9 +60,8 @@ def containerized_no_special_capability(scope: Scope) -> Answer:
 
 def _pods(scope: Scope) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Return the rights of each pod of the deployments of this scope's trials."""
-    deployments = (scope.evidence.platform or {}).get("deployments", {})
     for name in sorted({trial.deployment_id for trial in scope.trials}):
-        for where, rights in _within(deployments.get(name), ()):
+        for where, rights in _within(scope.evidence.deployments.get(name), ()):
             yield "/".join((name, *where)), rights
 
 

@@ -13,6 +13,7 @@ from bmwg.methodology.search.tst009 import METRIC, Tst009Goal, parameters
 from bmwg.methodology.trial.medium import cell_fps
 from bmwg.reports.checker.clauses.rfc2544_conditions import MIN_SIZES, conditions
 from bmwg.reports.checker.clauses.tester import told
+from bmwg.reports.checker.deployed import recorded
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, stated, taken, whole
 from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
@@ -46,11 +47,7 @@ def _all(outcomes: tuple[Outcome, ...], expected: str, wrong: list[str]) -> Answ
 @clause("TST009-6.3")
 def configuration(scope: Scope) -> Answer:
     """The machine and each deployment stand in the platform file."""
-    platform = scope.evidence.platform or {"base": {"before": None}, "deployments": {}}
-    lacking = {trial.deployment_id for trial in scope.trials} - set(platform["deployments"])
-    record = platform["base"]["before"] is not None
-    found = f"{'a' if record else 'no'} record; {len(lacking)} deployments not described"
-    return held(record and not lacking, "a record and each deployment", found)
+    return recorded(scope, "a record and each deployment")
 
 
 @clause("TST009-7")

@@ -39,8 +39,11 @@ HOW_OF_SERVERS = (
     "time limit; by post-copy Nova is told, once it moves, to have it run at the other host, and the rest "
     "follows. The outage is what the frames show: from the first lost one until one came after the last lost "
     "one. Beside it stands the time in which the server ran nowhere, by QEMU's own events at both hosts, and "
-    "libvirt's own figures. A server of the same networks stands at the second host, so that Neutron has "
-    "joined them with its NICs before the move. An answer's own number is of the move to the other host; "
+    "libvirt's own figures. The guest says by which id its kernel's boot is known, before the move and once "
+    "its frames come again. Where a second id is told it has booted anew and did not move, and the execution "
+    "is inconsistent. That the move went on by post-copy is told by QEMU's event. A server of the same "
+    "networks stands at the second host, so that Neutron has joined them with its NICs before the move. An "
+    "answer's own number is of the move to the other host; "
     "that of the move back is told as back."
 )
 OTHER_NODE = "the other node"

@@ -30,7 +30,14 @@ from bmwg.methodology.kinds.acts.kind import (
     since_removal,
     steps_of,
 )
-from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
+from bmwg.methodology.kinds.acts.records import (
+    BEFORE_LOSS,
+    POST_COPY_BEGAN,
+    STOPPED,
+    ActsResult,
+    ActsSpec,
+    Life,
+)
 from bmwg.methodology.records import NOTHING, OutcomeType
 from bmwg.reports.kinds.acts import exchanges, failures, moves
 from bmwg.reports.kinds.acts.medians import median
@@ -76,6 +83,7 @@ _STEPS = {
     "move_completed": "QEMU has sent all of it",
     "move_running": "Nova has its host move it, as seen by asking",
     "post_copy_asked": "Nova is told to switch to post-copy",
+    POST_COPY_BEGAN: "QEMU goes on by post-copy, by its event",
     "size_asked": "the request is taken, by QEMU, the pod's runtime or the server's host",
     "size_reached": "the new size is read back",
     "size_kept": "the resize is confirmed: Nova no longer keeps the server as it was",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bmwg.methodology.kinds.jobs.records import KIND
 from bmwg.reports.kinds.jobs import physics
-from bmwg.reports.kinds.jobs.section import section, summary
+from bmwg.reports.kinds.jobs.section import published, section, summary
 from bmwg.reports.kinds.repeated.answers import has_answers
 from bmwg.reports.rooms import Room
 
@@ -16,4 +16,5 @@ JOBS = Room(
     plots=lambda run: (),
     rules=physics.RULES,
     questions=physics.PHYSICS.questions,
+    published=published,
 )

@@ -79,6 +79,18 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
     return [*lines, *without_numbers(run, answers, JOBS.name), *_limits(run, answers)]
 
 
+def published(run: Run) -> list[Block]:
+    """Return the ratios to native of experiments that a document has a table of, beside its own."""
+    lines: list[Block] = []
+    titles = {entry["id"]: entry.get("title", entry["id"]) for entry in run.profile.get("experiments", [])}
+    for experiment in _PUBLISHED:
+        mine = [answer for answer in answers_of(run, JOBS) if answer.planned.metric == experiment]
+        if any(answer.measured and not _is_native(answer) for answer in mine) and any(map(_is_native, mine)):
+            name = titles.get(experiment, experiment)
+            lines += [*title(name, 2), *_beside_document(run, experiment, mine)]
+    return lines
+
+
 def summary(run: Run) -> str:
     """Say in some words what the run holds of jobs; empty for a run without."""
     if not has_answers(run, JOBS.name):

@@ -10,7 +10,7 @@ from bmwg.reports.kinds.requests import physics
 from bmwg.reports.kinds.requests.answers import at_their_loads
 from bmwg.reports.kinds.requests.beside_alone import marks
 from bmwg.reports.kinds.requests.charts import http_plots
-from bmwg.reports.kinds.requests.section import http_section, http_summary
+from bmwg.reports.kinds.requests.section import http_published, http_section, http_summary
 from bmwg.reports.kinds.requests.sustain_charts import sustain_plots
 from bmwg.reports.rooms import Room
 
@@ -24,4 +24,5 @@ REQUESTS = Room(
     questions=physics.PHYSICS.questions,
     marks=marks,
     loads=at_their_loads,
+    published=http_published,
 )

@@ -29,8 +29,9 @@ from bmwg.reports.kinds.requests.words import (
     shape_words,
     where_words,
 )
-from bmwg.reports.published.figures import tables
+from bmwg.reports.published.figures import NATIVE, tables
 from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.sections.guest import translated
 from bmwg.reports.render.text import NONE, nanoseconds, number_of, percent, sequence
 from bmwg.reports.store import Run
 
@@ -66,7 +67,7 @@ def http_section(run: Run, figure: Callable[[str], list[Block]] = lambda name: [
             lines += paragraph(_conditions(mine[0].spec, entry.get("source", "")))
             lines += _rates(run, mine, words) if mine[0].spec.workload.is_open_loop else _times(mine, words)
             lines += figure(plot_name(experiment))
-            lines += _comparison(mine, words, entry.get("published", ""))
+            lines += _comparison(run, mine, words, entry.get("published", ""))
             if mine[0].spec.workload is not Workload.START and not mine[0].spec.workload.is_open_loop:
                 lines += _details(mine, words)
     lines += transactions_section(run, answers, figure)
@@ -76,6 +77,26 @@ def http_section(run: Run, figure: Callable[[str], list[Block]] = lambda name: [
     lines += order_section(answers, words, titles)
     lines += without_numbers(run, answers, "HTTP experiments")
     return [*lines, *host_table(run.executions, words, several=on_hosts(run))]
+
+
+def http_published(run: Run) -> list[Block]:
+    """Return the ratios to native of experiments that a document has a table of, beside its own.
+
+    Raises ConfigError as `answers_of`.
+    """
+    answers, words = answers_of(run) if has_answers(run, KIND) else (), form_words(run)
+    lines: list[Block] = []
+    for entry in run.profile.get("experiments", []):
+        known = tables().get(entry.get("published", ""))
+        mine = [answer for answer in answers if answer.spec.experiment == entry["id"]]
+        if (
+            known is not None
+            and NATIVE in known.forms
+            and (told := _comparison(run, mine, words, known.table_id))
+        ):
+            said = paragraph(_conditions(mine[0].spec, entry.get("source", "")))
+            lines += [*title(entry.get("title", entry["id"]), 2), *said, *told]
+    return lines
 
 
 def http_summary(run: Run) -> str:
@@ -182,8 +203,13 @@ def _spread(found: Interval, divisor: float) -> str:
     return f"{digits(found.mean / divisor, 4)}{half}"
 
 
-def _comparison(answers: Sequence[Answered], words: Mapping[str, str], published: str) -> list[Block]:
-    """Return each form against native: ratio of means, what the statistics show, and the published ratio."""
+def _comparison(
+    run: Run, answers: Sequence[Answered], words: Mapping[str, str], published: str
+) -> list[Block]:
+    """Return each form against native: ratio of means, what the statistics show, and the published ratio.
+
+    A machine whose instructions were translated is held against nothing.
+    """
     native = {shape(o.spec): o for o in answers if o.spec.form == "native"}
     several = several_proxies(answers)
     rows = []
@@ -191,6 +217,8 @@ def _comparison(answers: Sequence[Answered], words: Mapping[str, str], published
         base = native.get(shape(answer.spec))
         mine, its = time(answer), time(base) if base is not None else None
         if base is None or answer is base or not mine or not its or not its.mean:
+            continue
+        if translated(run, answer.deployment):
             continue
         shown = compared(answer, base)
         rows.append(

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from bmwg.methodology.kinds.streams.records import StreamsResult
-from bmwg.methodology.records import GUEST
+from bmwg.methodology.records import GUESTS
 from bmwg.reports.kinds.streams import turns
 from bmwg.reports.kinds.streams.answers import Answered
 from bmwg.reports.render.blocks import Block, paragraph, table
@@ -37,7 +37,7 @@ def machine(run: Run, one: Answered) -> Mapping[str, Any]:
     told = run.platform.get("deployments", {}).get(one.deployment, {})
     if not isinstance(told, Mapping):
         return {}
-    guests = dict(told.get("machines") or {}) if one.outcome.cell.hosting == GUEST else {}
+    guests = dict(told.get("machines") or {}) if one.outcome.cell.hosting in GUESTS else {}
     each = [told.get("machine"), *guests.values()]
     return next((found for found in each if isinstance(found, Mapping)), {})
 
@@ -109,6 +109,8 @@ def _guest_words(found: Mapping[str, Any]) -> str:
     parts = [f"guest of QEMU {found.get('qemu', '')} under {str(found.get('accelerator', '')).upper()}"]
     parts += [f"{found.get('cpus')} CPUs in it, on any of the host's"]
     parts += [f"memory {found.get('memory_octets', 0) >> 20} MiB", f"vNIC {vnic.get('kind')}"]
+    boot_s = found.get("boot_s")
+    parts += [f"booted in {boot_s:.1f} s (until our agent answered)"] if boot_s is not None else []
     return ", ".join(parts)
 
 

@@ -16,4 +16,5 @@ STREAMS = Room(
     plots=lambda run: (*sweeps.plots(run), *message_curves.plots(run)),
     rules=(*physics.RULES, *turns.RULES),
     questions=physics.PHYSICS.questions,
+    published=sweeps.published,
 )

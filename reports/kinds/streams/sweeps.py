@@ -11,7 +11,7 @@ from bmwg.methodology.kinds.streams.curves import Beside, of_ratios
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import SWEPT
 from bmwg.methodology.kinds.streams.records import StreamsResult, Transport
-from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
+from bmwg.methodology.records import BAREMETAL, GUEST, POD, REDIRECTED, OutcomeType
 from bmwg.reports.kinds.repeated.answers import answers_of
 from bmwg.reports.kinds.streams import places, turns
 from bmwg.reports.kinds.streams.answers import Answered
@@ -24,7 +24,10 @@ from bmwg.reports.store import Run
 _PUBLISHED, _PUBLISHED_OF, _PUBLISHED_SIZE = "chen-tcp-stream", "socket_sizes", 100
 _SIZE = {"window_octets": "socket size asked for", "message_octets": "octets of a datagram"}
 _NAMED_APART = 2.5  # choice: how many times as large the next size is that an axis names
-_OURS = {"osv": "unikernel under KVM", "kvm": "kvm under KVM"}  # by our names, where they differ
+_OURS = {  # by our names, where they differ; the document's guest had redirected ports
+    "osv": ("unikernel under KVM",),
+    "kvm": (f"{REDIRECTED} under KVM", f"{GUEST} under KVM"),
+}
 _SHOWN = {-1: "lower", 0: "no difference shown", 1: "higher"}
 _NOT_SEEN = {
     Transport.TCP: (
@@ -101,7 +104,7 @@ def lines(
     shown = [form for form, by_size in found.items() if any(one.measured for one in by_size.values())]
     sizes = sorted({size for by_size in found.values() for size in by_size})
     spec = answers[0].planned.spec
-    base = shown[0] if shown and shown[0] == "native" else None
+    base = _base(found)
     alone = {
         form for form in shown if any(places.translated(run, answered) for answered in found[form].values())
     }
@@ -143,19 +146,35 @@ def lines(
     ]
 
 
+def published(run: Run) -> list[Block]:
+    """Return the ratios to native of the experiment that a document has a table of, beside its own."""
+    axes_of = ((answer, dict(answer.outcome.cell.axes)) for answer in answers_of(run, STREAMS))
+    found = curves(run, [answer for answer, axes in axes_of if axes["experiment"] == _PUBLISHED_OF])
+    base = _base(found)
+    several = any(one.measured for form in found if form != base for one in found[form].values())
+    return _beside_document(run, found, base) if base and several else []
+
+
+def _base(found: Mapping[str, Mapping[int, Answered]]) -> str | None:
+    """Return the form that others are held against, where it has a number."""
+    return "native" if any(one.measured for one in found.get("native", {}).values()) else None
+
+
 def _beside_document(run: Run, found: Mapping[str, Mapping[int, Answered]], base: str) -> list[Block]:
     """Return the document's one table as ratios to its native, beside ours of the same size."""
     shown = tables()[_PUBLISHED]
     (item,) = shown.items
     native = shown.figures[(item, NATIVE)].mean
+    of_native = found[base].get(_PUBLISHED_SIZE)
     rows = []
     for form in shown.forms:
         if form != NATIVE:
-            mine = found.get(_OURS.get(form, form), {}).get(_PUBLISHED_SIZE)
-            ours = _ratio(run, mine, found[base].get(_PUBLISHED_SIZE)) if mine else NONE
-            rows.append([form, f"{shown.figures[(item, form)].mean / native:.3f}", ours])
+            published = f"{shown.figures[(item, form)].mean / native:.3f}"
+            here = [name for name in _OURS.get(form, (form,)) if _PUBLISHED_SIZE in found.get(name, {})]
+            told = [[name, _ratio(run, found[name][_PUBLISHED_SIZE], of_native)] for name in here]
+            rows += [[form, published, *ours] for ours in told or [[NONE, NONE]]]
     caption = f"Ratios to native at {_PUBLISHED_SIZE} octets beside {documents()[shown.document].authors}"
-    head = ["form", "published, one execution", "here"]
+    head = ["form", "published, one execution", "form here", "here"]
     return table(head, rows, f"{caption}, table {shown.table_id}")
 
 

@@ -77,12 +77,11 @@ def in_random_blocks(evidence: Evidence) -> Iterator[Shortfall]:
         sweep: order.forms(profile, [planned[name].cell for name in planned if name in stood], sweep)
         for sweep in dict.fromkeys(sweeps.values())
     }
-    deployments = (evidence.platform or {}).get("deployments", {})
     apart = {
         one.cell_id
         for one in mine
         if planned[one.cell_id].cell.hosting in order.MACHINES
-        and accelerators(deployments.get(one.deployment_id, {})) - {_KVM}
+        and accelerators(evidence.deployments.get(one.deployment_id, {})) - {_KVM}
     }
     whole = Counter(execution.cell_id for execution in mine)
     yield from in_turns(

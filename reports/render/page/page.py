@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bmwg.reports import rooms
-from bmwg.reports.published import ratios as published
 from bmwg.reports.render.blocks import Block, Contents, Figure, banner, title
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.page import beside, first_page, glance
@@ -77,7 +76,6 @@ def page(
     lines += benchmarks.sections(facts, lambda name: _plot(by_name, name))
     if facts.outcomes:
         lines += rooms.sections(facts.run, lambda name: _plot(by_name, name))
-    lines += published.published_section(facts.run)
     lines += results.missing(facts)
     lines += evidence.validity(facts)
     lines += evidence.tester(facts)

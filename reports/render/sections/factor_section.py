@@ -7,6 +7,7 @@ from typing import Any
 
 from bmwg.methodology.factors import stated
 from bmwg.methodology.factors.effects import Effect, Effects, effects_of
+from bmwg.reports.checker.findings import listed
 from bmwg.reports.render.blocks import Block, items, paragraph, table, title
 from bmwg.reports.render.facts import THROUGHPUT, Facts
 from bmwg.reports.render.plots.drawing import INK, SERIES, Plot, draw_plot, label
@@ -157,11 +158,8 @@ def _limits(found: Effects) -> list[Block]:
         names = "; ".join(design.words(one) for one in found.unmeasured[:_MOST_NAMED])
         lines.append(f"Combinations without any plain number: {names}.")
     if gaps := design.missing():
-        more = f" and {len(gaps) - _MOST_NAMED} more" if len(gaps) > _MOST_NAMED else ""
-        lines.append(
-            f"Combinations that were not planned: "
-            f"{'; '.join(design.words(gap) for gap in gaps[:_MOST_NAMED])}{more}."
-        )
+        named = listed([*map(design.words, gaps)], _MOST_NAMED, "; ")
+        lines.append(f"Combinations that were not planned: {named}.")
     if len(design.factors) > 2:
         lines.append("Interactions of three and more factors are taken as nil.")
     if not lines:

@@ -12,6 +12,8 @@ GUEST = "qemu guest"  # name of the machine among a run's drivers
 MACHINE = "machine"  # name there of what forwarded in cells with hosting `vm`
 OF_PODS = "machine of pods"  # name there of what pods stood in, or programs of jobs
 _KVM = "kvm"
+_FOR = " for "
+_UNTOLD = "an accelerator not recorded"
 _NO_RATE = "function, no rate"
 
 
@@ -29,7 +31,7 @@ def guest_sentence(run: Run) -> str:
     machines = [machine for machine in run.drivers if machine.get("name") == GUEST]
     if not machines:
         return " ".join(filter(None, (_through_machines(run), _in_machines(run))))
-    found = {str(machine.get("accelerator") or "") for machine in machines}
+    found = {_told(machine) for machine in machines}
     kernel = "/".join(sorted({str(machine.get("guest_kernel") or "not told") for machine in machines}))
     if found == {_KVM}:
         return (
@@ -66,7 +68,16 @@ def _in_machines(run: Run) -> str:
 
 
 def _accelerators(drivers: Iterable[Mapping[str, Any]], name: str) -> set[str]:
-    return {str(driver.get("accelerator") or "") for driver in drivers if driver.get("name") == name}
+    return {_told(driver) for driver in drivers if driver.get("name") == name}
+
+
+def _told(machine: Mapping[str, Any]) -> str:
+    """Return what ran a machine, with its architecture where that is not its host's (`tcg for arm64`).
+
+    Empty where nobody told.
+    """
+    accelerator, other = str(machine.get("accelerator") or "").lower(), machine.get("architecture")
+    return f"{accelerator}{_FOR}{other}" if other else accelerator
 
 
 def guest_sentences(runs: Iterable[Run]) -> list[str]:
@@ -92,7 +103,7 @@ def _deployments(run: Run) -> Mapping[str, Any]:
 
 def _of_deployment(told: Mapping[str, Any]) -> set[str]:
     """Return what ran the machines of a deployment, wherever it recorded them; "" of what nobody told."""
-    return {str(machine.get("accelerator") or "").lower() for machine in _machines(told)}
+    return {_told(machine) for machine in _machines(told)}
 
 
 def _machines(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -146,4 +157,6 @@ def of_translated(run: Run, outcome: Outcome) -> bool:
 
 
 def _named(accelerators: set[str]) -> str:
-    return "/".join(sorted(name.upper() for name in accelerators if name)) or "an accelerator not recorded"
+    each = (name.partition(_FOR) for name in accelerators if name)
+    found = ((accelerator.upper() or _UNTOLD) + of + other for accelerator, of, other in each)
+    return "/".join(sorted(found)) or _UNTOLD

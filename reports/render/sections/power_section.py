@@ -15,7 +15,7 @@ from bmwg.methodology.records import FRAMES, OutcomeType, Validity
 from bmwg.reports import rooms
 from bmwg.reports.render.blocks import Block, pairs, paragraph, table, title
 from bmwg.reports.render.facts import Facts, option
-from bmwg.reports.render.text import NONE, number_of, sequence, unit, whole
+from bmwg.reports.render.text import NONE, number_of, percent, sequence, unit, whole
 from bmwg.reports.store import JournalTrial
 
 _HOST = re.compile(rb'"host":(\{[^{}]*\})')
@@ -27,10 +27,16 @@ _WORDS = (
         "sent, so a host that idles at the ends of it shows less power, and each frame more energy",
     ),
     (
+        "share of sending",
+        "of the windows. What each frame took in that time alone lies between this share of its energy and"
+        " all of it, as far as the machine takes no less while frames are sent than at the ends of a window",
+    ),
+    (
         "above idle",
         "less what the idle host took, before anything was deployed, in windows as long",
     ),
 )
+_HEAD = ("cell", "load", "mean power", "energy of each", "of which above idle", "share of sending", "trials")
 _WHOLE = "executions from begin to end"  # what is made, waited for and removed in them is in their windows
 _LACKS = {
     Lack.STOPPED: "the meter told nothing for longer than its period allows",
@@ -42,13 +48,17 @@ _LACKS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
-    """Trials of one cell at one load, what they carried, and what that was."""
+    """Trials of one cell at one load, what they carried, and what that was.
+
+    `sending_s` is how long they sent, in all their windows together; None where that is not told.
+    """
 
     cell: str
     load: str
     used: Used
     noun: str
     trials: Sequence[int]
+    sending_s: float | None = None
 
 
 def section(facts: Facts) -> list[Block]:
@@ -66,8 +76,7 @@ def section(facts: Facts) -> list[Block]:
         )
     lines += paragraph(f"Measured by meter {meter['meter']} of: {meter['of']}. Idle: {at_rest}.")
     rows = [*_of_frames(facts), *_of_others(facts)]
-    head = ["cell", "load", "mean power", "energy of each", "of which above idle", "trials"]
-    lines += table(head, [_told(row, idle) for row in rows], "Power at the load of each answer")
+    lines += table(_HEAD, [_told(row, idle) for row in rows], "Power at the load of each answer")
     lines += _by_load(facts, idle)
     if not rows:
         lines += paragraph("Not assessed at load: no answer of the run has trials whose energy is known.")
@@ -110,6 +119,7 @@ def _told(one: _Row, idle: Used | None) -> list[str]:
         _watts(one.used.power_w),
         _joules(one.used.each_j, one.noun),
         NONE if idle is None else _joules(above, one.noun),
+        NONE if one.sending_s is None else percent(one.sending_s * 1e9 / one.used.window_ns, 0),
         sequence(one.trials),
     ]
 
@@ -141,6 +151,7 @@ def _row(facts: Facts, load_fps: int, trials: Sequence[JournalTrial]) -> _Row | 
         used=found,
         noun="frame",
         trials=[trial.seq for trial, _ in known],
+        sending_s=sum(trial.spec.total_s for trial, _ in known),
     )
 
 
@@ -163,11 +174,10 @@ def _by_load(facts: Facts, idle: Used | None) -> list[Block]:
     if most is None:
         return []
     words = f"{_watts(_mean_power(most))}, {unit(most.spec.load_fps, 'frames/s')}, trial {most.seq}"
-    head = ["cell", "load", "mean power", "energy of each", "of which above idle", "trials"]
     caption = "Power at the lowest and the highest load of each cell"
     return [
         *paragraph(f"The highest mean power in a trial's window: {words}."),
-        *table(head, [_told(one, idle) for one in rows], caption),
+        *table(_HEAD, [_told(one, idle) for one in rows], caption),
     ]
 
 

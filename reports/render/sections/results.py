@@ -11,6 +11,7 @@ from bmwg.methodology.answers.ladder import Rung, ladder, stands_on, traffic_of
 from bmwg.methodology.answers.order_statistics import CONFIDENCE
 from bmwg.methodology.answers.repeated import DEPLOYMENTS, within
 from bmwg.methodology.answers.throughput import interval, is_wide
+from bmwg.methodology.benchmarks import load_profile
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType, Quantity
 from bmwg.methodology.trial.disturbed import hardly_usable
 from bmwg.reports import rooms
@@ -81,11 +82,11 @@ def central_value(outcome: Outcome) -> Central | None:
             number=number, unit=unit_name, half=None, within=where, ends=ends, covers=covers.number
         )
     part = part.removeprefix(".")
-    load = _AT_A_LOAD.fullmatch(name)
+    load = _load_of(outcome, name)
     if half is None or half.unit != value.unit or name != ".mean":
         above = told.get(".unmet") if name == ".met" else None
         unmet = above.number / scale if above is not None else None
-        at = f"at {whole(int(load[1]))} frames/s" if load else ""
+        at = "" if load is None else f"at {whole(load)} frames/s"
         return Central(number=number, unit=unit_name, half=None, within=at, unmet=unmet, part=part)
     return Central(
         number=number,
@@ -94,6 +95,16 @@ def central_value(outcome: Outcome) -> Central | None:
         within=where,
         part=part,
     )
+
+
+def _load_of(outcome: Outcome, name: str) -> int | None:
+    """Return the load in frames/s at which a part of an answer is; None where it is at none of several."""
+    if said := _AT_A_LOAD.fullmatch(name):
+        return int(said[1])
+    if name or outcome.metric not in load_profile.REQUIREMENTS:
+        return None
+    loads = [value.number for value in outcome.values if value.metric.endswith(f".{load_profile.LOAD}")]
+    return int(loads[-1]) if loads else None  # its own number is that of the highest one
 
 
 def marked(outcome: Outcome, marks: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from bmwg.drivers.api.protocols import TrafficDriver, TrafficLimits
+from bmwg.drivers.api.protocols import TrafficLimits, Trials
 from bmwg.drivers.testbed.medium import medium_of
 from bmwg.drivers.watch.liveness import Liveness
 from bmwg.methodology import suites
@@ -164,7 +164,7 @@ class Bench:
         self,
         planned: PlannedAnswer,
         deployment_id: str,
-        traffic: TrafficDriver,
+        traffic: Trials,
         limits: TrafficLimits,
         fault: Callable[..., str | None],
     ) -> None:

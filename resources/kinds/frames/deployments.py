@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 from bmwg.drivers.actuators.acting import acting
 from bmwg.drivers.actuators.place import Place
-from bmwg.drivers.api.protocols import Deployment, JsonValue, TrafficDriver, TrafficLimits
+from bmwg.drivers.api.protocols import Deployment, JsonValue, TrafficDriver, TrafficLimits, Trials
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import host
 from bmwg.drivers.paths.bed_links import taken
@@ -39,7 +39,7 @@ class Deployments:
         self._count = session.continued.run.last_deployment if session.continued else 0
 
     @contextmanager
-    def deployed(self, cell: Cell) -> Iterator[tuple[str, TrafficDriver, TrafficLimits]]:
+    def deployed(self, cell: Cell) -> Iterator[tuple[str, Trials, TrafficLimits]]:
         """Deploy a cell, bind the tester, remove both again; gives deployment id, tester and its limits."""
         session = self._session
         self._count += 1

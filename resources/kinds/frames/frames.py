@@ -16,12 +16,13 @@ from bmwg.methodology.cells import axes
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.factors.design import design_of, in_design
 from bmwg.methodology.plan import budget, planning, turns
-from bmwg.methodology.plan.planned_work import work_of
+from bmwg.methodology.plan.planned_work import answers_needed, work_of
 from bmwg.methodology.plan.shards import Work
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import FRAMES as KIND
 from bmwg.methodology.records import VM, Cell
 from bmwg.methodology.trial.keep_awake import KeepAwake
+from bmwg.reports.render.text import number_of
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.kinds.frames.bench import Bench
 from bmwg.resources.kinds.frames.frames_continued import going_on
@@ -70,6 +71,7 @@ class FramesShare:
             self._plan = turns.in_recorded_order(plan, recorded)
         else:
             self._plan = turns.interleaved(plan, self._seed)
+        self._beside = answers_needed(self.profile, plan)
 
     @property
     def _simulated(self) -> bool:
@@ -83,7 +85,7 @@ class FramesShare:
     @property
     def traffic_s(self) -> float:
         """Estimated seconds of traffic."""
-        return planning.traffic_s(self._plan)
+        return planning.traffic_s((*self._plan, *self._beside))
 
     @property
     def work(self) -> Work:
@@ -93,7 +95,7 @@ class FramesShare:
     @property
     def words(self) -> str:
         """Testbed, profile, cells and traffic."""
-        whole_s = _whole_s(self.testbed, self._plan)
+        whole_s = _whole_s(self.testbed, self._plan, self._beside)
         return (
             f"testbed {self.testbed.name}, profile {self.profile.name}, {len(self._plan)} cells, about "
             f"{clock_text(self.traffic_s)} of traffic, {clock_text(whole_s)} with waits and deployments"
@@ -152,7 +154,11 @@ class FramesShare:
             else ()
         )
         run.display.estimate.expect(
-            {answer.key: answer.traffic_s for answer in self._plan if answer.key not in stands}
+            {
+                answer.key: answer.traffic_s
+                for answer in (*self._plan, *self._beside)
+                if answer.key not in stands
+            }
         )
         return Bench(
             Session(
@@ -189,12 +195,14 @@ class _Frames:
         networks = networks_of(testbed)
         plan = turns.interleaved(planning.cells(profile, networks, test_ids=tests), wanted.seed)
         require_levels(testbed, _tried(plan), wanted.profile)
-        traffic_s, set_up = planning.traffic_s(plan), planning.deployments(plan)
-        whole_s = _whole_s(testbed, plan)
+        beside = answers_needed(profile, plan)
+        traffic_s, set_up = planning.traffic_s((*plan, *beside)), planning.deployments(plan)
+        whole_s = _whole_s(testbed, plan, beside)
+        also = f" and {number_of(len(beside), 'answer')} that they need beside" if beside else ""
         finish = datetime.now().astimezone() + timedelta(seconds=whole_s)
         notes = [
             *_design(plan),
-            f"{len(plan)} cells in {set_up} deployments, about {clock_text(traffic_s)} of traffic and "
+            f"{len(plan)} cells in {set_up} deployments{also}, about {clock_text(traffic_s)} of traffic and "
             f"{clock_text(whole_s)} with waits and deployments; started now it would end about "
             f"{finish:%Y-%m-%d %H:%M %Z}."
             " What the machine lacks takes no time.",
@@ -218,11 +226,14 @@ class _Frames:
         return FramesShare(settings, selected, continued)
 
 
-def _whole_s(testbed: Testbed, plan: Sequence[planning.PlannedAnswer]) -> float:
+def _whole_s(
+    testbed: Testbed, plan: Sequence[planning.PlannedAnswer], beside: Sequence[planning.PlannedAnswer]
+) -> float:
     """Return the estimated seconds of a run, with what is set up where anything is."""
+    sent_s = planning.duration_s((*plan, *beside))
     if testbed.tester.driver == SIMULATED:
-        return planning.duration_s(plan)
-    return planning.duration_s(plan) + planning.ENDS_S + planning.deployments(plan) * planning.DEPLOYMENT_S
+        return sent_s
+    return sent_s + planning.ENDS_S + planning.deployments(plan) * planning.DEPLOYMENT_S
 
 
 def _declared(profile: Profile) -> list[str]:

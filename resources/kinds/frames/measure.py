@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bmwg.drivers.actuators.acting import settle
-from bmwg.drivers.api.protocols import TrafficDriver, TrafficLimits
+from bmwg.drivers.api.protocols import TrafficLimits, Trials
 from bmwg.drivers.watch.isolation import LeakWatch
 from bmwg.methodology.answers.believed import believed
 from bmwg.methodology.answers.throughput import not_assessed
@@ -37,7 +37,7 @@ class CellMeasurement:
         planned: PlannedAnswer,
         metric: str,
         deployment_id: str,
-        traffic: TrafficDriver,
+        traffic: Trials,
         limits: TrafficLimits,
         tester: str,
         store: RunStore,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
-from bmwg.drivers.api.protocols import Deployment, JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.api.protocols import Deployment, TrafficDriver, Trials
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.platform_record import deployment as record_of
-from bmwg.drivers.testbed.file import Testbed
-from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.watch.data_plane import DataPlane
 from bmwg.methodology.records import TRIAL_NUMBER, Cell, TrialResult, TrialSpec
 from bmwg.resources.run.deployment_identity import Records
@@ -29,7 +26,7 @@ def ready(
     deployment: Deployment,
     traffic: TrafficDriver,
     data_plane: DataPlane | None = None,
-) -> Iterator[TrafficDriver]:
+) -> Iterator[Trials]:
     """Watch a deployment on which traffic may begin; gives the tester with samples beside its counts.
 
     A deployment that is not what the first of its kind was makes its cells invalid. With `data_plane`
@@ -46,12 +43,12 @@ def ready(
         yield SampledTraffic(traffic, data_plane, machines)
 
 
-class SampledTraffic(OfFrames):
+class SampledTraffic:
     """A tester whose trials carry what the run's machines did meanwhile, beside the tester's own counts."""
 
     def __init__(
         self,
-        traffic: TrafficDriver,
+        traffic: Trials,
         data_plane: DataPlane | None = None,
         machines: Machines | None = None,
     ) -> None:
@@ -61,32 +58,9 @@ class SampledTraffic(OfFrames):
         self._machines = machines or Machines()
         self._trials = 0
 
-    @classmethod
-    def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver:
-        """A tester is made by its own class and wrapped once it is attached."""
-        raise NotImplementedError(f"{cls.__name__} wraps a tester that was made from {testbed.file}")
-
-    def __enter__(self) -> SampledTraffic:
-        raise NotImplementedError("the tester within is open already")
-
-    def __exit__(self, *exc: object) -> None:
-        raise NotImplementedError("the tester within is closed by who opened it")
-
-    def attach(self, ports: tuple[TesterPort, ...], /) -> TrafficLimits:
-        """Attach as the tester does."""
-        return self._traffic.attach(ports)
-
-    def detach(self) -> None:
-        """Detach as the tester does."""
-        self._traffic.detach()
-
     def learn(self, spec: TrialSpec, /) -> None:
         """Learn as the tester does."""
         self._traffic.learn(spec)
-
-    def describe(self) -> Mapping[str, JsonValue]:
-        """Describe the tester."""
-        return self._traffic.describe()
 
     def run(self, spec: TrialSpec, /) -> TrialResult:
         """Run a trial and number it; sums over the machines' CPUs and interfaces are `host.*` counts.

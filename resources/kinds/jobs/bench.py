@@ -19,7 +19,13 @@ from bmwg.methodology.answers.repeated import of_repetitions
 from bmwg.methodology.cells import neighbours
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.jobs.kind import JOBS
-from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S, first_part
+from bmwg.methodology.kinds.jobs.profile import (
+    EXPERIMENTS,
+    FLOP_PER_S,
+    OCTETS_PER_S,
+    architecture_of,
+    first_part,
+)
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.plan.blocks import next_up
@@ -78,7 +84,11 @@ class JobsBench(BedBench[JobsSpec, JobsResult]):
         forms: dict[str, Executions] = {}
         for planned in group:
             missing = lack or places.lacking(
-                planned.cell.hosting, bed, planned.spec, translated=self._translated
+                planned.cell.hosting,
+                bed,
+                planned.spec,
+                translated=self._translated,
+                architecture=architecture_of(planned.cell),
             )
             if missing is None:
                 forms[planned.cell.hosting] = self.executions(planned)
@@ -143,17 +153,22 @@ class JobsBench(BedBench[JobsSpec, JobsResult]):
         made = {}
         for hosting in list(forms):
             try:
-                room = places.wanted_octets(forms[hosting].planned.spec)
-                made[hosting] = stack.enter_context(places.form(bed, hosting, disk_octets=room))
+                planned = forms[hosting].planned
+                room, other = places.wanted_octets(planned.spec), architecture_of(planned.cell)
+                making = places.form(bed, hosting, disk_octets=room, architecture=other)
+                made[hosting] = stack.enter_context(making)
+                if other and (lack := _asking(workload, made[hosting]).probe()):
+                    self.keep_lacking(planned, replace(lack, mend=f"sh setup/guest.sh {other}"))
+                    del made[hosting], forms[hosting]
             except ToolkitError as error:
                 if not is_of_cell(error):
                     raise
                 self._not_made(forms.pop(hosting), error)
-        told = dict(workload.describe())
         fault = Liveness(bed).fault
         found = {}
         for hosting, form in made.items():
             cell = forms[hosting].planned.cell
+            told = dict(_asking(workload, form).describe())
             deployment_id = self.new_deployment(self.kind.name, cell.path, hosting, str(told["program"]))
             evidence: Evidence = {**form.evidence, "workloads": {str(told["program"]): told}}
             self.run.store.add_deployment(deployment_id, evidence)
@@ -184,6 +199,11 @@ class JobsBench(BedBench[JobsSpec, JobsResult]):
 
 def _experiment(planned: Planned[JobsSpec]) -> str:
     return neighbours.apart(planned.metric, planned.cell)
+
+
+def _asking(workload: JobsWorkload, form: JobPlace) -> JobsWorkload:
+    """Return the workload as it asks for its program: on the nodes, or in a form with its own programs."""
+    return type(workload)([form.place.node]) if form.own_programs else workload
 
 
 def _taking(bed: Bed, cell: Any, evidence: Evidence, told: Mapping[str, Any]) -> Callable[[], Any]:

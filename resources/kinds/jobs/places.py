@@ -40,8 +40,13 @@ _FUNCTION: dict[str, JsonValue] = {
 }
 
 
-def lacking(hosting: str, bed: Bed, spec: JobsSpec, *, translated: bool) -> Missing | None:
-    """Return why no such job runs in a form here; `translated` says that a guest without KVM will do."""
+def lacking(
+    hosting: str, bed: Bed, spec: JobsSpec, *, translated: bool, architecture: str = ""
+) -> Missing | None:
+    """Return why no such job runs in a form here; `translated` says that a guest without KVM will do.
+
+    A guest is of this `architecture` (Debian's word), empty: of its host's.
+    """
     if hosting == BAREMETAL:
         return None
     if hosting == POD:
@@ -49,8 +54,10 @@ def lacking(hosting: str, bed: Bed, spec: JobsSpec, *, translated: bool) -> Miss
     if hosting in ENGINES:
         return bed.engine(hosting).probe(_node(bed))
     if hosting == GUEST:
-        return _no_job_of_guest(_node(bed), spec, translated=translated) or guest_hosts.lacking(
-            bed, _node(bed), VIRTIO
+        node = _node(bed)
+        why = node.call(qemu_place.translated, architecture=architecture)
+        return _no_job_of_guest(why, spec, translated=translated) or guest_hosts.lacking(
+            bed, node, VIRTIO, architecture=architecture
         )
     return Missing(
         what=f"hosting form {hosting} for jobs",
@@ -59,9 +66,11 @@ def lacking(hosting: str, bed: Bed, spec: JobsSpec, *, translated: bool) -> Miss
     )
 
 
-def _no_job_of_guest(node: BedNode, spec: JobsSpec, *, translated: bool) -> Missing | None:
-    """Return why a guest is no place for a job: a translated one takes its time."""
-    why = node.call(qemu_place.translated)
+def _no_job_of_guest(why: str, spec: JobsSpec, *, translated: bool) -> Missing | None:
+    """Return why a guest is no place for a job: one that is translated, for the reason `why`, takes its time.
+
+    `translated` says that the profile measures it all the same.
+    """
     if why and not translated:
         return Missing(
             what=f"hosting form {GUEST} without KVM",
@@ -78,11 +87,11 @@ def _no_job_of_guest(node: BedNode, spec: JobsSpec, *, translated: bool) -> Miss
 
 
 @contextmanager
-def form(bed: Bed, hosting: str, *, disk_octets: int = 0) -> Iterator[JobPlace]:
+def form(bed: Bed, hosting: str, *, disk_octets: int = 0, architecture: str = "") -> Iterator[JobPlace]:
     """Make a form with a folder on the node's disk for its files; remove both on leaving.
 
     A guest has that folder on a disk of its own, of `disk_octets`, which is a file there; without, in its
-    memory.
+    memory. It is of this `architecture`, empty: of its host's.
     Raises DriverError HOST-01, and what a runtime raises.
     """
     node = _node(bed)
@@ -103,7 +112,7 @@ def form(bed: Bed, hosting: str, *, disk_octets: int = 0) -> Iterator[JobPlace]:
     }
     try:
         node.call(programs.write_files, folder=folder, files={})
-        with _made(bed, node, hosting, folder, disk_octets) as made:
+        with _made(bed, node, hosting, folder, disk_octets, architecture) as made:
             yield replace(made, evidence={**told, **made.evidence})
     finally:
         node.call(programs.remove_folder, folder=folder)
@@ -111,7 +120,9 @@ def form(bed: Bed, hosting: str, *, disk_octets: int = 0) -> Iterator[JobPlace]:
 
 
 @contextmanager
-def _made(bed: Bed, node: BedNode, hosting: str, folder: str, disk_octets: int) -> Iterator[JobPlace]:
+def _made(
+    bed: Bed, node: BedNode, hosting: str, folder: str, disk_octets: int, architecture: str
+) -> Iterator[JobPlace]:
     """Make the place of a form."""
     own: Evidence
     disk = f"{folder}/disk" if disk_octets else ""
@@ -122,7 +133,9 @@ def _made(bed: Bed, node: BedNode, hosting: str, folder: str, disk_octets: int) 
     elif hosting == GUEST:
         if disk:
             node.call(guest_disk.make, path=disk, octets=disk_octets)
-        with guest_hosts.guest_host(bed, node, number=0, vnic=VIRTIO, pods=0, own_disk=disk) as guest:
+        with guest_hosts.guest_host(
+            bed, node, number=0, vnic=VIRTIO, pods=0, own_disk=disk, architecture=architecture
+        ) as guest:
             place = guest_place(bed, guest, name="bmwg-job")
             if disk:
                 guest.call(guest_disk.mount, folder=_IN_POD)
@@ -133,7 +146,13 @@ def _made(bed: Bed, node: BedNode, hosting: str, folder: str, disk_octets: int) 
                 "native_programs": {"job": place.limits},
                 "machines": {guest.name: guest_hosts.described(bed, guest, VIRTIO)},
             }
-            yield JobPlace(place=place, folder=_IN_POD, on_node=_IN_POD, evidence=own)
+            yield JobPlace(
+                place=place,
+                folder=_IN_POD,
+                on_node=_IN_POD,
+                evidence=own,
+                own_programs=bool(architecture),
+            )
     else:
         parts = PodParts(binds=((folder, _IN_POD, True),))
         runtime = bed.engine(hosting) if hosting in ENGINES else bed.runtime

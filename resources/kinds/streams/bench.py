@@ -24,7 +24,7 @@ from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import GOODPUT, OPERATION, TRANSLATED
 from bmwg.methodology.kinds.streams.records import StreamsResult, StreamsSpec
-from bmwg.methodology.records import GUEST, NOTHING, Cell, Outcome, OutcomeType
+from bmwg.methodology.records import GUESTS, NOTHING, Cell, Outcome, OutcomeType
 from bmwg.reports.store.redact import redact
 from bmwg.resources.kinds.repeated.bed_bench import BedBench
 from bmwg.resources.kinds.repeated.measure import DeploymentBrokenError, Stand
@@ -140,12 +140,12 @@ class StreamsBench(BedBench[StreamsSpec, StreamsResult]):
 
     def _translated(self, cell: Cell) -> Missing | None:
         """Return why a server in a guest is not measured where its instructions would be translated."""
-        if cell.hosting != GUEST or self._profile.get(TRANSLATED):
+        if cell.hosting not in GUESTS or self._profile.get(TRANSLATED):
             return None
         if not (why := self.why_translated()):
             return None
         return Missing(
-            what=f"hosting form {GUEST} without KVM",
+            what=f"hosting form {cell.hosting} without KVM",
             reason=f"a guest's instructions would be translated here ({why})",
             mend="BMWG_PROFILE=guests for figures that show function, or a machine with /dev/kvm",
         )

@@ -11,10 +11,11 @@ from typing import Any
 from bmwg.cli import as_json
 from bmwg.cli.runs import run_folder, run_folders
 from bmwg.methodology.errors import ConfigError
+from bmwg.reports import rooms
 from bmwg.reports.compare import Comparison, compare, comparison_page, read_side
 from bmwg.reports.compare.fields import UNDER_TEST
 from bmwg.reports.compare.options import by_option
-from bmwg.reports.compare.page import NOT_VERIFIED
+from bmwg.reports.compare.page import NOT_VERIFIED, of_runs
 from bmwg.reports.compare.screen import comparison_screen
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.published.ratios import published_page
@@ -113,7 +114,8 @@ def handle(chosen: argparse.Namespace) -> int:
     if chosen.published:
         if form == "json" or [len(side.runs) for side in sides] != [1]:
             raise ConfigError("CMP-07", "--published", expected="one run, a form of text", found="other")
-        text = form_of([*published_page(sides[0].runs[0]), *told], form, "published")
+        own = rooms.published(sides[0].runs[0])
+        text = form_of([*published_page(own), *told], form, "published")
         code = 0
     else:
         sides = list(by_option(sides, chosen.network)) if chosen.network else sides
@@ -169,6 +171,7 @@ def _refuse_unverified(side: Side) -> None:
 def _json(made: Comparison) -> str:
     data = {
         **({"unverified": True} if made.unverified else {}),
+        **{name: True for name, said in of_runs(made.sides).items() if said},
         "sides": {side.name: [run.run_id for run in side.runs] for side in made.sides},
         "under_test": [asdict(difference) for difference in made.under_test],
         "confounders": [asdict(confounder) for confounder in made.confounders],

@@ -8,7 +8,7 @@ from typing import Any
 from bmwg.cli import as_json, exits
 from bmwg.methodology.errors import TrialInvalid
 from bmwg.reports.fleet.plan import read_fleet
-from bmwg.reports.fleet.union import Union, grades_of, union_of, verdicts_of, verify_union
+from bmwg.reports.fleet.union import Union, grades_of, is_whole, union_of, verdicts_of, verify_union
 
 
 def status(chosen: argparse.Namespace) -> int:
@@ -45,7 +45,7 @@ def verify(chosen: argparse.Namespace) -> int:
         for line in (*map(str, one.findings), *(f"question: {question}" for question in one.questions)):
             print(f"  {line}")
     _say(union)
-    for (document, benchmark), grade in grades_of(made).items():
+    for (document, benchmark), grade in grades_of(made, whole=is_whole(union.fleet, made)).items():
         print(f"{document} {benchmark}: {grade}")
     counted = verdicts_of(made)
     print("clauses: " + (", ".join(f"{n} {name}" for name, n in sorted(counted.items())) or "none"))

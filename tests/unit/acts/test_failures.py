@@ -8,7 +8,7 @@ from math import comb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.acts.test_kind import MS, life
+from tests.unit.acts.lives import MS, life
 
 from bmwg.drivers.workload.failed_starts import failure_of
 from bmwg.methodology.answers.proportion import proportion

@@ -153,11 +153,16 @@ def test_by_post_copy_pages_are_asked_for() -> None:
 SERVERS = profile.PROFILES.load("cloud-moves").plan()
 
 
-def of_a_server(told: dict[str, int]) -> dict[str, int]:
-    """The figures of a server's move: by libvirt, and not by QEMU."""
-    return {
-        name.replace("qemu_", "libvirt_"): value for name, value in told.items() if name != "qemu_setup_ns"
-    }
+def of_a_server(life: Life, mode: str = "pre-copy", **told: int | None) -> Life:
+    """The same move of a server: figures by libvirt and not by QEMU, of one boot, with what proves its mode."""
+    figures = {name.replace("qemu_", "libvirt_"): value for name, value in life.told.items()}
+    changed = {**figures, "guest_boots": 1, **told}
+    began = {"post_copy_began": life.steps["copy_began"]} if mode == "post-copy" else {}
+    return replace(
+        life,
+        steps={**life.steps, **began},
+        told={name: value for name, value in changed.items() if value is not None},
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,8 +177,41 @@ def of_a_server(told: dict[str, int]) -> dict[str, int]:
 )
 def test_a_servers_move_is_held_as_a_guests(changes, validity, said) -> None:
     found = there_and_back(**changes)
-    lives = tuple(replace(life, told=of_a_server(life.told)) for life in found.lives)
+    lives = tuple(of_a_server(life) for life in found.lives)
     found = ACTS.assessed(asked(SERVERS[0]), replace(found, lives=lives))
+    assert (found.validity, said in found.reason) == (validity, True), found.reason
+
+
+@pytest.mark.parametrize(
+    ("boots", "validity", "said"),
+    [
+        (1, Validity.VALID, ""),
+        (2, Validity.INCONSISTENT, "move 1: its guest has booted 2 times"),
+        (0, Validity.INCONSISTENT, "move 1: its guest has booted 0 times"),
+        (None, Validity.INCOMPLETE, "move 1: it is not told how often its guest has booted"),
+    ],
+)
+def test_a_server_that_has_booted_anew_did_not_move(boots, validity, said) -> None:
+    """The frames of both come again, and their moments are alike."""
+    first, second = there_and_back().lives
+    lives = (of_a_server(first, guest_boots=boots), of_a_server(second))
+    found = ACTS.assessed(asked(SERVERS[0]), replace(there_and_back(), lives=lives))
+    assert (found.validity, said in found.reason) == (validity, True), found.reason
+
+
+@pytest.mark.parametrize(
+    ("planned", "went_on_by", "validity", "said"),
+    [
+        (SERVERS[0], "pre-copy", Validity.VALID, ""),
+        (SERVERS[0], "post-copy", Validity.INCONSISTENT, "by pre-copy, and QEMU went on by post-copy"),
+        (SERVERS[1], "post-copy", Validity.VALID, ""),
+        (SERVERS[1], "pre-copy", Validity.INCOMPLETE, "QEMU does not tell that it went on by post-copy"),
+    ],
+)
+def test_a_servers_move_is_of_the_mode_that_qemu_tells(planned, went_on_by, validity, said) -> None:
+    """Nova takes the request for post-copy also where the move then ends without it."""
+    lives = tuple(of_a_server(life, went_on_by) for life in there_and_back().lives)
+    found = ACTS.assessed(asked(planned), replace(there_and_back(), lives=lives))
     assert (found.validity, said in found.reason) == (validity, True), found.reason
 
 

@@ -5,25 +5,18 @@ The last ones are of rules that were read beside those.
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 from unittest.mock import patch
 
 import breaches
-import cases_chains
-import cases_models
 import pytest
 import runs
-from cases_clusters import CLUSTER
-from cases_models import COMBINED, SWITCH
-from cases_others import GOOD, ISOLATED
 from cases_rfc2544 import RESETS, THREE
 from cases_rfc2544_rows import counting
 from cases_rfc9004 import GOOD as GOOD_BURSTS
-from cases_rfc9004 import LONG, SEVEN, listened, quality
+from cases_rfc9004 import LONG, listened, quality
 from cases_rfc9971 import GOOD as RFC9971
-from cases_rights import granted, made
 from cases_tst009 import GOOD as QUALIFIED_TST009
 from cases_tst009 import TIMED
 from foreign import Change, bound, header, outcomes, put, said, spec, trials
@@ -47,24 +40,12 @@ from runs import (
     paths,
     run,
 )
-from testers import Hasty, counted
+from testers import Hasty, Timeless, counted
+from wrongly import renumbered, told
 
 from bmwg.methodology.benchmarks import recovery
 from bmwg.methodology.benchmarks.back_to_back import METRIC as BURST
 from bmwg.methodology.search import bisection
-
-
-def told(make, row: str, benchmark: str = "") -> str:
-    verdict = runs.verdict_of(make(), row, benchmark)
-    return "absent" if verdict is None else verdict.original.value
-
-
-def _plan(*lines: dict[str, Any], **more: Any):
-    """Return a run of these lines of pods, each with its own path, network and sizes."""
-    common = {"path": "pvp", "hosting": "pod", "function": "testpmd", "networks": ["bridge"]}
-    lines = tuple({**common, "frame_octets": [64], **one} for one in lines)
-    return run(TPUT, profile={"suites": {"rfc2544": {"paths": list(lines)}}, **more})
-
 
 BRIDGES = [
     {
@@ -75,126 +56,6 @@ BRIDGES = [
         "frame_octets": [64],
     }
 ]
-TWO = _plan({}, {"function": "kernel-l3"})
-
-
-def first_alone(evidence: dict[str, Any]) -> Change:
-    """Let the first deployment of pods have told this, and the others nothing."""
-
-    def change(data: dict[str, Any], journal: list[dict[str, Any]], platform: dict[str, Any]) -> None:
-        names = dict.fromkeys(one["deployment"] for one in journal if one["cell"].startswith("pvp/"))
-        assert len(names) == 2
-        platform["deployments"][next(iter(names))].update(copy.deepcopy(evidence))
-
-    return change
-
-
-@pytest.mark.parametrize(
-    ("row", "evidence"),
-    [
-        ("CINF08-5.1-02", CLUSTER),
-        ("CINF08-5.2.1-03", CLUSTER),
-        ("CINF08-5.1.2.1-02", SWITCH),
-        ("CINF08-5.1.2.1-03", SWITCH),
-        ("CINF08-5.1.2.1-05", SWITCH),
-        ("CINF08-5.1.2.1-06", SWITCH),
-        ("CINF08-5.2.2-03", SWITCH),
-        ("CINF08-5.2.4-05", SWITCH),
-        ("CINF08-5.2.4-06", SWITCH),
-        ("CINF08-5.1.2.4-01", COMBINED),
-    ],
-)
-def test_what_one_deployment_tells_is_not_told_of_the_other(row, evidence) -> None:
-    assert told(said(TWO, cases_models.deployed(evidence)), row) == "met"
-    assert told(said(TWO, first_alone(evidence)), row) == "not_met"
-
-
-def test_a_word_is_no_version() -> None:
-    words = ["ovs-vswitchd-dpdk (Open vSwitch) 3.1.0", "DPDK not built in"]
-    changed = cases_models.deployed(SWITCH, "network", "vswitch", "supported_versions", value=words)
-    assert told(said(cases_models.POD, changed), "CINF08-5.1.2.1-03") == "not_met"
-
-
-def test_a_port_without_a_name_is_none_of_the_switchs() -> None:
-    evidence = copy.deepcopy(SWITCH)
-    evidence["attachments"][1]["mapping"]["vswitch_port"] = None
-    evidence["attachments"][1]["vswitch"]["pollers"][0]["queues"][0]["port"] = None
-    changed = cases_models.deployed(evidence)
-    assert told(said(cases_models.POD, changed), "CINF08-5.1.2.1-05") == "not_met"
-
-
-def test_each_receive_queue_of_a_nic_has_a_core() -> None:
-    queues = [*SWITCH["attachments"][1]["vswitch"]["pollers"][0]["queues"]]
-    lost = {"cpu": None, "numa_node": 0, "queues": [{"port": "nic1", "queue": 1, "enabled": True}]}
-    pollers = [lost, {"cpu": 1, "numa_node": 0, "queues": queues}]
-    changed = cases_models.deployed(SWITCH, "attachments", 1, "vswitch", "pollers", value=pollers)
-    assert told(said(cases_models.POD, changed), "CINF08-5.2.4-06") == "not_met"
-
-
-def test_a_deployment_without_interfaces_combines_nothing() -> None:
-    def first_bare(data, journal, platform):
-        names = dict.fromkeys(one["deployment"] for one in journal if one["cell"].startswith("pvp/"))
-        platform["deployments"][next(iter(names))]["attachments"] = []
-
-    changed = said(TWO, cases_models.deployed(COMBINED), first_bare)
-    assert told(changed, "CINF08-5.1.2.4-01") == "not_met"
-
-
-def renumbered(data: dict[str, Any], journal: list[dict[str, Any]]) -> None:
-    """Number the lines of a journal by their places, and so the trials that outcomes name."""
-    number = {one["seq"]: place for place, one in enumerate(journal, start=1)}
-    for one in journal:
-        one["seq"] = number[one["seq"]]
-    for one in data["outcomes"]:
-        one["trials"] = [number[seq] for seq in one["trials"]]
-        for end in filter(None, one["bounds"].values()):
-            end["trials"] = [number[seq] for seq in end["trials"]]
-
-
-def without_cell(cell: str) -> Change:
-    """Leave out what a cell was asked and answered."""
-
-    def change(data, journal, platform):
-        data["outcomes"] = [one for one in data["outcomes"] if one["cell"]["cell_id"] != cell]
-        journal[:] = [one for one in journal if one["cell"] != cell]
-        renumbered(data, journal)
-
-    return change
-
-
-def test_the_directions_of_other_networks_are_not_those_of_a_combination() -> None:
-    ways = _plan({"networks": ["bridge", "ptp"]}, traffic={"directions": ["forward", "both"]})
-
-    def combined(data, journal, platform):
-        for name, told_of in platform["deployments"].items():
-            told_of.update(
-                copy.deepcopy(COMBINED if "-bridge-" in name else {"network": {"networking_model": "kernel"}})
-            )
-
-    one_way = without_cell("pvp/pod/testpmd/bridge/64/both")
-    assert told(said(ways, one_way, combined), "CINF08-5.1.2.4-03") == "met"
-    assert told(said(ways, combined), "CINF08-5.1.2.4-03") == "not_met"
-
-
-def test_a_chain_is_attached_by_the_option_of_its_cell() -> None:
-    other = cases_chains.deployed()
-
-    def change(data, journal, platform):
-        other(data, journal, platform)
-        for one in platform["deployments"].values():
-            one["network"] = {"network": "ptp", "driver": "cni"}
-            one["attachments"] = [{**each, "network": "ptp"} for each in one["attachments"]]
-
-    assert told(said(cases_chains.CHAIN, change), "CINF08-5.2.6-04") == "not_met"
-
-
-@pytest.mark.parametrize("row", [*ISOLATED])
-def test_a_node_that_the_run_made_leads_on_by_its_other_cables(row) -> None:
-    def further(data):
-        data["testbed"]["nodes"]["host"] = {"kind": "ssh"}
-        data["testbed"]["links"].append({"a": "dut1/out0", "b": "host/in0"})
-
-    assert told(said(GOOD, header(further)), row) == "not_met"
 
 
 MANAGED = run(TPUT, MANAGEMENT)
@@ -370,6 +231,13 @@ def test_more_than_a_tenth_above_the_throughput_is_not_what_recovery_asks_for() 
     assert told(more, "RFC2544-26.5-01", "system recovery") == "not_met"
 
 
+def test_an_overload_is_as_long_as_it_was_sent() -> None:
+    row, benchmark = "RFC2544-26.5-01", "system recovery"
+    assert told(run(RECOVERY, profile=THREE), row, benchmark) == "met"
+    assert told(run(RECOVERY, profile=THREE, tester=Hasty), row, benchmark) == "not_met"
+    assert told(run(RECOVERY, profile=THREE, tester=Timeless), row, benchmark) == "not_assessed"
+
+
 def test_a_tester_that_looks_into_no_frame_verifies_none() -> None:
     assert told(run(TPUT, device={"verifies": ["length"]}), "RFC2544-6-02", "throughput") == "not_met"
 
@@ -462,33 +330,3 @@ def test_broadcast_frames_through_one_bridge_are_none_through_another() -> None:
         renumbered(data, journal)
 
     assert told(said(both, one_alone), "RFC2544-11.1-03", "throughput") == "not_met"
-
-
-def test_the_throughput_of_one_chain_is_not_known_of_another() -> None:
-    line = {"path": "chain", "hosting": "pod", "function": "kernel-l3", "networks": ["bridge"]}
-    few = {"back_to_back": {"repetitions": 1, "max_burst_s": 0.1, "step_frames": 50, "frame_octets": [64]}}
-    lines = [
-        {**line, "frame_octets": list(SEVEN), "axes": {"chain": ["a"]}},
-        {**line, "frame_octets": [64], "axes": {"chain": ["a>b"]}},
-    ]
-
-    def bursts(*paths):
-        return run(TPUT, BURSTS, profile={"suites": {"rfc2544": {"paths": list(paths)}}, "benchmarks": few})
-
-    each = {**line, "frame_octets": list(SEVEN), "axes": {"chain": ["a", "a>b"]}}
-    assert told(bursts(each), "RFC9004-5-04") == "met"  # that of one chain came after the other's bursts
-    assert told(bursts(*lines), "RFC9004-5-04") == "not_met"
-
-
-def test_a_pod_without_a_data_interface_has_no_second_network() -> None:
-    bare = copy.deepcopy(CLUSTER)
-    bare["pod"] = {"management": {"option": "bridge"}}
-    assert told(said(cases_models.POD, cases_models.deployed(bare)), "CINF08-5.1.2-01") == "met"
-    bare["attachments"] = []
-    assert told(said(cases_models.POD, cases_models.deployed(bare)), "CINF08-5.1.2-01") == "not_met"
-
-
-def test_the_rights_of_one_deployment_are_not_those_of_another() -> None:
-    rights = granted()
-    assert told(said(TWO, made, cases_models.deployed(rights)), "CINF08-7-03") == "met"
-    assert told(said(TWO, made, first_alone(rights)), "CINF08-7-03") == "not_met"

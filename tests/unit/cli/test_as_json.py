@@ -73,6 +73,7 @@ def test_each_verb_prints_one_document_of_its_form(runs, capsys):
         capsys, "compare", first, second, "--json", statuses=(0, 1)
     )  # 1 where the machine changed
     assert compared["sides"] == {"A": [runs[0].name], "B": [runs[1].name]}
+    assert (compared["simulated"], compared["indicative"]) == (True, True)
     (made,) = told(capsys, "trend", first, second, "--json")["trends"]
     assert len(made["runs"]) == 2
     assert told(capsys, "doctor", "--testbed", SIMULATED, "--json", statuses=(0, 1))["stalls"] is None

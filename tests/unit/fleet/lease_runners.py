@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.unit.fleet import made
+from tests.waiting import eventually
 
 from bmwg.cli import exits
 from bmwg.drivers.kubernetes.lease import Lease, Leases
@@ -62,10 +62,7 @@ class Runners:
 
 
 def wait_for(what: Callable[[], object], said: Callable[[], str]) -> None:
-    ends_s = time.monotonic() + 120
-    while not what():
-        assert time.monotonic() < ends_s, said()
-        time.sleep(0.02)
+    assert eventually(what, 120), said()
 
 
 def each_has_a_number_and_gives_it_back(runners: Runners) -> None:

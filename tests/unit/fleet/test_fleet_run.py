@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.unit.fleet import made
+from tests.waiting import eventually
 
 from bmwg.cli import exits
 from bmwg.reports.fleet.attempts import attempts_in
@@ -181,10 +182,7 @@ def test_a_shard_without_an_end_is_ended_by_its_deadline_and_named(other) -> Non
 
 
 def wait_for(what: Any) -> None:
-    ends_s = time.monotonic() + 120
-    while not what():
-        assert time.monotonic() < ends_s, "nothing came within its deadline"
-        time.sleep(0.02)
+    assert eventually(what, 120), "nothing came within its deadline"
 
 
 def kill(pid: int) -> None:

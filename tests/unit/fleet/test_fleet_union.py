@@ -66,6 +66,8 @@ def test_a_whole_fleet_is_told_verified_and_reported(whole, results) -> None:
     page = fleet("report", whole, results, "--format", "md").strip()
     text = Path(page).read_text("utf-8")
     assert "Simulated: no frame was sent" in text
+    assert "Indicative: profile unwaiting" in text
+    assert "no grade is better" not in text
     for told in made.runs(results):
         assert told["run_id"] in text
         assert told["testbed"]["name"] in text
@@ -103,12 +105,12 @@ def test_the_union_has_the_answers_and_grades_of_one_run(whole, results, tmp_pat
     }
     assert found == wanted
     assert {kind for kind, _ in found.values()} == {OutcomeType.MEASURED}
-    assert grades_of(made_of) == grades_of({1: alone})
+    assert grades_of(made_of, whole=True) == grades_of({1: alone}, whole=True)
     assert verdicts_of(made_of) == verdicts_of({1: alone})
     judged = judge(verify_folder(folder).evidence)  # what the run's own report says
     own = {(one.document, one.benchmark): one.grade.value for one in judged.grades}
-    assert grades_of(made_of) == {key: own[key] for key in grades_of(made_of)}
-    assert grades_of(made_of)
+    assert grades_of(made_of, whole=True) == {key: own[key] for key in grades_of(made_of, whole=True)}
+    assert grades_of(made_of, whole=True)
     said = {(one.benchmark, one.requirement): one.verdict.value for one in judged.verdicts}
     assert verdicts_of(made_of) == Counter(said.values())
 
@@ -120,9 +122,9 @@ def test_a_missing_shard_is_named(whole, results) -> None:
     assert "FLT-01" in said
     assert "1 of 2 shards are complete" in said
     assert "FLT-01" in fleet("verify", whole, results, status=1)
-    assert "FLT-01" in Path(fleet("report", whole, results, "--format", "text", status=1).strip()).read_text(
-        "utf-8"
-    )
+    text = Path(fleet("report", whole, results, "--format", "text", status=1).strip()).read_text("utf-8")
+    assert "FLT-01" in text
+    assert "no grade is better than incomplete" in " ".join(text.split())
 
 
 def test_two_complete_attempts_are_named_and_the_first_counts(whole, results) -> None:
@@ -267,8 +269,10 @@ def test_the_worst_of_the_shards_is_the_grade_and_the_verdict() -> None:
         grades=(("RFC2544", "throughput", "not compliant"),),
         verdicts=(("throughput", "X", "not_met"), ("throughput", "Y", "met")),
     )
-    assert grades_of({1: one, 2: other}) == {("RFC2544", "throughput"): "not compliant"}
+    assert grades_of({1: one, 2: other}, whole=True) == {("RFC2544", "throughput"): "not compliant"}
     assert verdicts_of({1: one, 2: other}) == {"not_met": 1, "met": 1}
+    assert grades_of({1: one}, whole=False) == {("RFC2544", "throughput"): "incomplete"}
+    assert grades_of({2: other}, whole=False) == {("RFC2544", "throughput"): "not compliant"}
 
 
 def test_the_keep_is_a_folder_of_the_user(monkeypatch, tmp_path) -> None:

@@ -1,7 +1,8 @@
-"""Sustain phases of made functions: what a client would have counted of them."""
+"""Sustain phases of made functions, and the search over them: what a client would have counted."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.unit.http import made as cells
@@ -9,8 +10,9 @@ from tests.unit.http import made as cells
 from bmwg.methodology.answers.repeated import Tried
 from bmwg.methodology.kinds.requests import rate_search
 from bmwg.methodology.kinds.requests.kind import REQUESTS
-from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec
+from bmwg.methodology.kinds.requests.records import RequestsResult, RequestsSpec, Workload
 from bmwg.methodology.kinds.requests.sustained import Sustained
+from bmwg.methodology.records import OutcomeType
 
 SECOND_NS = 1_000_000_000
 
@@ -81,3 +83,37 @@ def modelled(
 
     rate_search.search(measure, of.spec)
     return recorded
+
+
+SETTINGS = {
+    "min_rps": 100,
+    "max_rps": 1000,
+    "duration_s": 3,
+    "relative_width": 0.02,
+    "max_latency_ms": 2000,
+    "max_repeats": 1,
+    "ramp_s": 1.0,
+    "sustain_s": 10,
+}
+
+
+def planned(**settings: Any) -> Any:
+    """Return a planned cell of connections per second."""
+    search = {**SETTINGS, **settings}
+    spec = cells.spec(
+        experiment="connections_per_second",
+        workload=Workload.TRANSACTIONS,
+        function="nginx",
+        late_ms=2000,
+        ramp_s=search["ramp_s"],
+        search=search,
+    )
+    metric = "concurrent_connections" if settings.get("holds") else "connection_rate"
+    return replace(cells.planned(spec), metric=metric)
+
+
+def values(of: Any, recorded: list[Tried[RequestsResult]]) -> dict[str, float]:
+    """Return the numbers of the answer, by the last part of their names."""
+    found = REQUESTS.answered(of, recorded)
+    assert found.type is OutcomeType.MEASURED, found.reason
+    return {one.metric.removeprefix(f"{of.metric}."): one.number for one in found.values}

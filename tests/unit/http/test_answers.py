@@ -23,9 +23,12 @@ from bmwg.methodology.kinds.requests.records import (
     Workload,
 )
 from bmwg.methodology.records import OutcomeType
+from bmwg.reports import rooms
 from bmwg.reports.kinds.requests import charts, words
 from bmwg.reports.kinds.requests.answers import answers_of
 from bmwg.reports.kinds.requests.host_table import host_table
+from bmwg.reports.kinds.requests.section import http_section
+from bmwg.reports.published.ratios import published_page
 from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.render.page.report import write_report
 from bmwg.reports.store import RunStore, read_run
@@ -140,6 +143,33 @@ def test_the_page_shows_all_forms_in_one_table_and_no_number_without_one(run: Pa
     assert "slower than native" in page
     assert "1.072" in page  # the published one beside it
     assert "apt-get install qemu" in page
+
+
+@pytest.mark.parametrize(("accelerator", "ratio"), [("tcg", False), ("kvm", True), (None, False)])
+def test_a_translated_machine_is_held_against_nothing(
+    tmp_path: Path, accelerator: str | None, ratio: bool
+) -> None:
+    two = made.shortened(profile.load("quick"), repetitions=2, least_repetitions=2)
+    plan = [made.planned(made.spec(form)) for form in ("native", "vm_full")]
+    with RunStore.create(tmp_path, "vm", made.header(two, plan)) as store:
+        machine = {"machine": {"kind": "qemu", "accelerator": accelerator}} if accelerator else {}
+        store.add_deployment("vm_full-1", {"hosting": {"form": "vm_full", **machine}})
+        for entry, base, name in zip(plan, (1_000_000, 9_000_000), ("native-1", "vm_full-1"), strict=True):
+            results = [made.result(entry.spec, base + more) for more in (0, 10_000)]
+            made.answer(store, entry, results, name)
+        store.close(None, "complete")
+    page = restructured(http_section(read_run(store.folder))).replace("\\", "")
+    assert "9.005 ± 0.0635 ms" in page
+    assert ("slower than native" in page) is ratio
+    assert ("8.960" in page) is ratio
+
+
+def test_the_published_page_has_the_runs_own_ratios(run: Path) -> None:
+    told = restructured(published_page(rooms.published(read_run(run)))).replace("\\", "")
+    own = told[told.index("This run beside them") : told.index("All published figures")]
+    assert "1.498" in own  # Docker's ratio to native
+    assert "1.072" in own  # the document's
+    assert "1 client" in own
 
 
 def test_profiles_keep_to_their_schema_and_forms() -> None:

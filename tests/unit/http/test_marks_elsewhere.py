@@ -27,7 +27,8 @@ from bmwg.reports.fleet.union import Union
 from bmwg.reports.registry import Entry, Examined
 from bmwg.reports.registry.pages import entry_page
 from bmwg.reports.registry.site import compare_page
-from bmwg.reports.render.blocks import Grid, flat
+from bmwg.reports.render.blocks import Banner, Grid, flat
+from bmwg.reports.render.sections.guest import GUEST
 from bmwg.reports.store import Run, RunStore, read_run
 from bmwg.reports.submissions.reproduction import candidate
 
@@ -35,7 +36,7 @@ BOUND = "tester limited"
 METRIC = "connection_rate.met"
 
 
-def bounded(folder: Path, name: str, limit: int = 900) -> Run:
+def bounded(folder: Path, name: str, limit: int = 900, **changes: Any) -> Run:
     """Make a run in which a function carries `limit` connections/s, clients and origin alone 1,900."""
     of = planned("https_connections_per_second")
     alone = next(
@@ -43,7 +44,7 @@ def bounded(folder: Path, name: str, limit: int = 900) -> Run:
         for one in USED.plan()
         if (one.spec.experiment, one.spec.function) == (of.spec.experiment, profile.DIRECT)
     )
-    with RunStore.create(folder, name, cells.header(USED, [of, alone])) as store:
+    with RunStore.create(folder, name, cells.header(USED, [of, alone], **changes)) as store:
         for one, carried in ((of, limit), (alone, 1900)):
             told = [
                 cells.record(store, replace(one, spec=tried.spec), number, tried.result, "d-1")
@@ -117,8 +118,9 @@ def test_of_a_profile_that_nobody_can_plan_by_nothing_is_marked(tmp_path: Path) 
     assert rooms.marks_in(replace(evidence, run=None)) == {}
 
 
-def test_the_page_of_a_fleet_shows_it(tmp_path: Path) -> None:
-    run = bounded(tmp_path, "a")
+@pytest.mark.parametrize("guest", [False, True])
+def test_the_page_of_a_fleet_shows_it(tmp_path: Path, guest: bool) -> None:
+    run = bounded(tmp_path, "a", drivers=({"name": GUEST, "accelerator": "tcg"},) if guest else ())
     tests = tuple({outcome.outcome_id.partition(":")[0] for outcome in run.outcomes})
     shard = Shard(
         number=1, tests=tests, calibration=(), plan_sha256="", cells=2, needed_cells=2, estimate_s=1,
@@ -136,5 +138,8 @@ def test_the_page_of_a_fleet_shows_it(tmp_path: Path) -> None:
         fleet=fleet, found=Found(attempts=(attempt,), others=()), counting={1: attempt}, problems=(), alone=()
     )
     verified = Verified(run_id="a", findings=(), questions=(), trials=0, state=(), grades=(), verdicts=())
-    values = [row[4] for row in rows(page_of(union, {1: verified}), "value")]
-    assert sorted(value.startswith(f"{BOUND}: ") for value in values) == [False, True]
+    page = page_of(union, {1: verified})
+    values = [row[4] for row in rows(page, "value")]
+    assert sorted(value.startswith(BOUND) for value in values) == [False, True]
+    assert all(("run in a guest under TCG: function, no rate" in value) is guest for value in values)
+    assert any(isinstance(block, Banner) and "TCG" in block.text for block in page) is guest

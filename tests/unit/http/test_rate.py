@@ -187,6 +187,14 @@ def test_a_requests_time_has_its_connection_once() -> None:
     assert "timings.connecting" not in open_loop._SCRIPT
 
 
+def test_what_the_node_s_user_has_set_for_k6_changes_no_load_and_goes_round_no_proxy() -> None:
+    of_node = {"PATH": "/bin", "K6_VUS": "1", "K6_NO_CONNECTION_REUSE": "false", "HTTP_PROXY": "x"}
+    by_addresses = {"NO_PROXY": "*", "no_proxy": "198.18.0.0/15"}
+    found = open_loop.environment(of_node | by_addresses, "198.18.0.2:3128")
+    proxy = "http://198.18.0.2:3128"
+    assert found == {"PATH": "/bin", "HTTP_PROXY": proxy, "http_proxy": proxy}
+
+
 MISLEADING = {one.name: one for one in rates.PROXIES}
 # of 200 searches, what trials of a profile cannot tell: a state that lasts as long as all of them, loss that
 # is rarer than their requests, pauses that are rarer than all of them last

@@ -8,14 +8,16 @@ from types import SimpleNamespace
 import pytest
 from tests.unit.jobs.made import planned, result
 
+from bmwg.drivers import registry
 from bmwg.drivers.nodes import job_files
+from bmwg.drivers.workload.of_jobs import JobPlace
 from bmwg.methodology.kinds.jobs.kind import JOBS
-from bmwg.methodology.kinds.jobs.profile import PROFILES
+from bmwg.methodology.kinds.jobs.profile import PROFILES, architecture_of
 from bmwg.methodology.records import BAREMETAL, GUEST
 from bmwg.reports.kinds.jobs import section
 from bmwg.reports.kinds.repeated.answers import Answered
 from bmwg.reports.render.forms.rst import restructured
-from bmwg.resources.kinds.jobs import places
+from bmwg.resources.kinds.jobs import bench, places
 
 
 def answered(hosting: str, factor: float) -> Answered:
@@ -46,7 +48,7 @@ def test_a_translated_guest_is_held_against_nothing(accelerator, held):
 
 def test_a_guest_without_kvm_has_jobs_that_end_by_time_where_the_profile_says_so():
     told = {name: planned(name).spec for name in ("sysbench_cpu", "linpack", "dd_write")}
-    slow, fast = (SimpleNamespace(call=lambda function, why=why: why) for why in ("no vmx", ""))
+    slow, fast = "no vmx", ""
     assert places._no_job_of_guest(slow, told["sysbench_cpu"], translated=True) is None
     assert "guests" in places._no_job_of_guest(slow, told["sysbench_cpu"], translated=False).mend
     assert "fixed size" in places._no_job_of_guest(slow, told["linpack"], translated=True).what
@@ -63,6 +65,77 @@ def test_the_profile_of_guests_has_native_first_and_jobs_that_end_by_time_or_wor
     assert list(dict.fromkeys(one.cell.hosting for one in guests.plan())) == [BAREMETAL, "pod", GUEST]
     assert all(one.spec.duration_s or one.spec.size_octets for one in guests.plan())
     assert "translated_guests" not in PROFILES.load("quick").data
+
+
+def test_a_guest_of_another_architecture_is_named_in_cell_and_report():
+    plan = PROFILES.load("arm64").plan()
+    (native,) = {one.cell.axes for one in plan if (one.metric, one.cell.hosting) == ("bonnie", BAREMETAL)}
+    (guest,) = [one.cell for one in plan if (one.metric, one.cell.hosting) == ("bonnie", GUEST)]
+    assert set(guest.axes) - set(native) == {("architecture", "arm64")}
+    assert guest.cell_id.endswith("/direct/arm64")
+    assert (architecture_of(guest), architecture_of(planned("bonnie", GUEST).cell)) == ("arm64", "")
+    axes = {name: getattr(guest, name) for name in ("path", "hosting", "function", "network")}
+    assert JOBS.cell({**axes, "axes": dict(guest.axes)}) == guest
+    with pytest.raises(ValueError, match="expected in form kvm alone, found in pod"):
+        JOBS.cell({**axes, "hosting": "pod", "axes": dict(guest.axes)})
+    machines = {"machines": {"vm0": {"accelerator": "tcg", "architecture": "arm64"}}}
+    run = SimpleNamespace(platform={"deployments": {BAREMETAL: {}, GUEST: machines}})
+    text = restructured(section._answers(run, [answered(BAREMETAL, 1.0), answered(GUEST, 0.5)]))
+    assert "kvm (TCG for arm64)" in text.replace("\\", "")
+    assert "0.500" not in text, "held against nothing"
+
+
+def test_the_profile_of_arm64_has_jobs_that_a_translated_guest_can_do():
+    arm64 = PROFILES.load("arm64")
+    assert arm64.data["translated_guests"] is True
+    assert list(dict.fromkeys(one.cell.hosting for one in arm64.plan())) == [BAREMETAL, GUEST]
+    assert all(one.spec.duration_s or one.spec.size_octets for one in arm64.plan())
+    assert "guest_architecture" in PROFILES.wrong({**arm64.data, "guest_architecture": "riscv64"})
+
+
+class Asked:
+    """A node or a guest that answers by the name of a function, and keeps what it was asked."""
+
+    def __init__(self, name, answers):
+        self.name, self.answers, self.asked = name, answers, []
+
+    def call(self, function, **arguments):
+        self.asked.append((function.__name__, arguments))
+        return self.answers[function.__name__]
+
+
+def test_what_guests_of_another_architecture_lack_is_told_by_name():
+    lack = {"what": "QEMU", "reason": "no qemu-system-aarch64 in PATH", "mend": "sh setup/guest.sh arm64"}
+    node = Asked("dut1", {"translated": "the guest is aarch64, this host x86_64", "probe": lack})
+    bed = SimpleNamespace(
+        node=lambda _: node,
+        machines_driver="",
+        token="t",
+        owner="o",
+        state_dir="/x",
+        undo=None,
+        testbed=SimpleNamespace(nodes=[node]),
+    )
+    spec = planned("sysbench_cpu").spec
+    missing = places.lacking(GUEST, bed, spec, translated=True, architecture="arm64")
+    assert (missing.reason, missing.mend) == (lack["reason"], lack["mend"])
+    assert node.asked == [(name, {"architecture": "arm64"}) for name in ("translated", "probe")]
+    without = places.lacking(GUEST, bed, spec, translated=False, architecture="arm64")
+    assert "this host x86_64" in without.reason
+    elsewhere = SimpleNamespace(**vars(bed) | {"machines_driver": "libvirt"})
+    refused = places.lacking(GUEST, elsewhere, spec, translated=True, architecture="arm64")
+    assert "libvirt" in refused.what
+
+
+def test_a_program_is_looked_for_where_it_is_to_run():
+    node, guest = Asked("dut1", {"missing": False}), Asked("vm0", {"missing": True})
+    form = JobPlace(
+        place=SimpleNamespace(node=guest), folder="/f", on_node="/f", evidence={}, own_programs=True
+    )
+    of_node = registry.workload("fio", kind=JOBS.name)([node])
+    assert of_node.probe() is None
+    assert bench._asking(of_node, form).probe().reason == "not on node vm0"
+    assert bench._asking(of_node, replace(form, own_programs=False)) is of_node
 
 
 @pytest.mark.parametrize(("kind", "what"), [("tmpfs", "a disk for a job's file"), ("ext4", "")])

@@ -90,8 +90,9 @@ def test_cells_are_read_back_from_a_runs_files() -> None:
 def test_each_profile_plans_each_experiment_in_each_form() -> None:
     for name in ("quick", "full"):
         profile = PROFILES.load(name)
-        assert {one.metric for one in profile.plan()} == set(EXPERIMENTS)
-        assert {one.test_id for one in profile.plan()} == set(every_id())
+        left_out = {"bonnie_whole": "HB-BONNIE-2"} if name == "quick" else {}  # it takes a minute
+        assert {one.metric for one in profile.plan()} == set(EXPERIMENTS) - set(left_out)
+        assert {one.test_id for one in profile.plan()} == set(every_id()) - set(left_out.values())
         assert next(iter(profile.plan())).cell.hosting == BAREMETAL
     full = PROFILES.load("full")
     assert {one.asked.wanted for one in full.plan()} == {15}  # as document 002

@@ -14,6 +14,7 @@ from tests.unit.jobs.made import planned
 from bmwg.drivers.workload import bonnie, dd, fio, hpcc, mariadb, nbench, sysbench
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.jobs.kind import JOBS
+from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS
 from bmwg.methodology.records import Validity
 
 DATA = Path(__file__).parents[2] / "data" / "workloads"
@@ -38,6 +39,7 @@ FILEIO = of("sysbench_fileio")
 WRITE, READ = of("fio_write"), of("fio_read")
 DD = of("dd_write", size_octets=64 * MIB)
 BONNIE = of("bonnie", size_octets=1 << 30)
+WHOLE = of("bonnie", size_octets=64 * MIB, job="whole", problem=16, direct=False)
 OLTP = of("mariadb", duration_s=2.0)
 NBENCH = of("nbench")
 HPL, STREAM = of("linpack", problem=1500), of("stream", problem=1500)
@@ -51,6 +53,7 @@ READERS = {
     "fio randread": (fio.read, READ, ran(text("fio-3.33-randread.json"))),
     "dd": (dd.read, DD, ran(errors=text("dd-9.1-write.txt"))),
     "bonnie": (bonnie.read, BONNIE, ran(text("bonnie-2.00a.txt"))),
+    "bonnie whole": (bonnie.read, WHOLE, ran(text("bonnie-2.00a-whole.txt"))),
     "nbench": (nbench.read, NBENCH, ran(text("nbench-2.2.3.txt"))),
     "hpl": (lambda a, b: hpcc.read(a, text("hpcc-1.5.0.txt"), b), HPL, ran()),
     "stream": (lambda a, b: hpcc.read(a, text("hpcc-1.5.0.txt"), b), STREAM, ran()),
@@ -169,6 +172,22 @@ def test_bonnie_tells_kibibytes_a_second() -> None:
     assert found.told["rewritten"] < found.told["written"]
 
 
+def test_bonnie_tells_characters_in_octets_and_what_it_counted_as_it_stands() -> None:
+    """As version 2.00a printed it on a machine with much other work."""
+    found = bonnie.read(ran(text("bonnie-2.00a-whole.txt")), WHOLE)
+    assert found.told == {
+        "characters_written": 60 * 1024,
+        "characters_read": 64 * 1024,
+        "seeks": 14857,
+        "created": 1284,
+        "deleted": 2583,
+        "created_at_random": 166,
+        "deleted_at_random": 2104,
+    }
+    assert "-n 16 -f20m" in " ".join(bonnie.command(WHOLE))
+    assert set(found.told) == set(EXPERIMENTS["bonnie_whole"].figures)
+
+
 def test_what_bonnie_took_too_short_a_time_for_is_no_figure() -> None:
     fields = text("bonnie-2.00a.txt").split(",")
     fields[17] = "+++++"
@@ -197,6 +216,8 @@ CHANGED = [
     ("fio", '"rw" : "write"', '"rw" : "read"', DriverError, "FIO-02"),
     ("bonnie", "1.98,2.00a", "1.97,1.98", TestbedError, "BONN-01"),
     ("bonnie", ",1G,", ",64M,", DriverError, "BONN-02"),
+    ("bonnie whole", ",32768,", ",8192,", DriverError, "BONN-02"),
+    ("bonnie whole", ",16,,,,,", ",128,,,,,", DriverError, "BONN-02"),
 ]
 
 
@@ -254,6 +275,12 @@ def test_a_job_that_a_program_does_not_do_is_refused(made) -> None:
         made([]).run(replace(CPU, job="nethack"))
 
 
+def test_characters_round_the_page_cache_are_refused() -> None:
+    with pytest.raises(ConfigError, match="LOAD-03") as caught:
+        bonnie.Bonnie([]).run(replace(WHOLE, direct=True))
+    assert "direct" in str(caught.value)
+
+
 def test_a_part_of_a_second_is_refused() -> None:
     with pytest.raises(ConfigError, match="LOAD-03"):
         sysbench.Sysbench([]).run(replace(CPU, duration_s=0.5))
@@ -270,6 +297,14 @@ def test_nbench_is_believed_in_its_indexes_for_linux_alone() -> None:
     found = nbench.read(ran(text("nbench-2.2.3.txt")), NBENCH)
     assert found.told == {"memory_index": 19.745, "integer_index": 24.637, "floating_point_index": 39.418}
     assert found.effective["version"] == "BYTEmark 2"
+
+
+def test_what_nbench_doubts_itself_is_told_beside_its_indexes() -> None:
+    """As NBench 2.2.3 printed it on a busy machine, whose bit fields are beyond 10^9 a second."""
+    found = nbench.read(ran(text("nbench-2.2.3-uncertain.txt")), NBENCH)
+    assert found.told == {"memory_index": 73.269, "integer_index": 57.75, "floating_point_index": 159.157}
+    assert found.effective["doubted_by_nbench"] == "STRING SORT, HUFFMAN"
+    assert "doubted_by_nbench" not in nbench.read(ran(text("nbench-2.2.3.txt")), NBENCH).effective
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ import pytest
 from bmwg.drivers import registry
 from bmwg.drivers.api.meters import Place
 from bmwg.drivers.meters import file as file_meter
+from bmwg.drivers.meters import rapl
 from bmwg.drivers.meters.file import FileMeter
 from bmwg.drivers.meters.rapl import RaplMeter
-from bmwg.methodology.answers.power import Lack
+from bmwg.methodology.answers.power import Lack, used
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.resources.run.machines import Machines
 from bmwg.resources.run.metering import NAME, idle, meter_of
@@ -163,11 +164,32 @@ def test_packages_and_memory_are_summed_and_what_holds_them_is_not(tmp_path) -> 
     (package / "energy_uj").write_text("671149\n")  # it began anew
     (memory / "energy_uj").write_text("1500\n")
     (whole / "energy_uj").write_text("99999999\n")
-    found = made.since((begun[0] - S, begun[1]))
+    found = made.since({name: {**one, "at_ns": one["at_ns"] - S} for name, one in begun.items()})
     assert (found.energy_uj, found.wraps, found.lack) == (1_000_000 + 500, 1, None)
     assert made.describe()["zones"] == ["intel-rapl:0/package-0", "intel-rapl:0:1/dram"]
     (package / "energy_uj").write_text("no number")
     assert made.since(begun).lack is Lack.STOPPED
+
+
+def test_a_window_lies_between_the_readings_of_the_counters_themselves(tmp_path, monkeypatch) -> None:
+    """Asking a far machine takes time before and after it reads: none of it is in the window."""
+    clock = Clock()
+    monkeypatch.setattr(rapl, "time", clock)
+    package = zone(tmp_path, "0", "package-0", 0)
+
+    def far(function, /, **arguments):
+        clock.sleep(0.2)
+        told = function(**arguments)
+        clock.sleep(0.3)
+        return told
+
+    made = RaplMeter({}, Place(call=far, root=str(tmp_path)))
+    begun = made.begin()
+    clock.sleep(1.0)
+    (package / "energy_uj").write_text("75000000\n")  # 50 W from reading to reading
+    found = made.since(begun)
+    assert found.window_ns == round(1.5 * S)
+    assert used([(found.counts(), 0)]).power_w == 50.0
 
 
 def test_a_machine_without_counters_is_refused_before_anything_is_made(tmp_path) -> None:

@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass, field
 
-from bmwg.methodology.records import StreamCounts, TrialResult
+from bmwg.methodology.records import Cell, StreamCounts, TrialResult
 from bmwg.methodology.trial.cpu_watch import HostDisturbance
 from bmwg.methodology.trial.frame_times import LatencyHistogram
 from bmwg.methodology.trial.judging import JudgedTrial, RecordedTrial, TrialPolicy, judge
@@ -65,3 +65,10 @@ def histogram(frames):
     if not frames:
         return LatencyHistogram()
     return LatencyHistogram(buckets=((1000, 1015, frames),), sum_ns=1007 * frames, min_ns=1001, max_ns=1012)
+
+
+def by_name(outcome):
+    return {value.metric: value.number for value in outcome.values}
+
+
+CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)

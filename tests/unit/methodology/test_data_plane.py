@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from bmwg.drivers.nodes import cycles
+from bmwg.drivers.watch import data_plane
 from bmwg.drivers.watch.data_plane import between
 from bmwg.methodology.answers.data_plane import use_of
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
@@ -102,3 +106,17 @@ def test_upcalls_between_two_readings_are_their_difference_and_none_of_a_new_swi
 
     assert dict(between(read(1, 5), read(2, 9)))["host.dut.vswitch.upcalls"] == 4
     assert "host.dut.vswitch.upcalls" not in dict(between(read(1, 5), read(2, 0)))
+
+
+def test_a_part_whose_event_did_not_count_all_the_time_has_no_cycles(monkeypatch):
+    """The kernel ends what it tells of such an event at once, as a pipe does that nobody writes to."""
+    reading, writing = os.pipe()
+    os.close(writing)
+    event = cycles.Event(descriptor=reading)
+    monkeypatch.setattr(data_plane, "_events", {"pod0": [event]})
+    with pytest.raises(OSError, match="others have all counters"):
+        event.read()
+    found = data_plane.kernel(queues=[], cpus=[0])
+    event.close()
+    assert "pod0" not in found
+    assert "softirq_ns" in found["cpus"]

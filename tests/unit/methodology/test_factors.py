@@ -200,6 +200,21 @@ def test_an_effect_is_held_against_what_the_draft_says() -> None:
     assert (said[0].requirement, said[1]) == ("CINF08-5.2.4-03", True)
 
 
+@pytest.mark.parametrize(("fps", "holds"), [(2000, False), (500, None)])  # by two cores, 1,000 by one
+def test_that_more_cores_bring_nothing_is_contradicted_by_a_gain_alone(fps: int, holds: bool | None) -> None:
+    found = [
+        outcome(cell("ovs-dpdk", 64, replicate, **{"networks.ovs-dpdk.options.pmd_cpus": cores}), here)
+        for replicate in (1, 2, 3)
+        for cores, here in (("[1]", 1000 + replicate), ("[1, 2]", fps))
+    ]
+    told = effects_of(found)
+    assert told is not None
+    assert told.main[0].moved
+    said = against(told.design, told.main[0])
+    assert said is not None
+    assert (said[0].requirement, said[1]) == ("CINF08-5.2.4-05", holds)
+
+
 def test_each_replicate_is_a_block_in_which_every_combination_has_its_own_turn() -> None:
     cells = [cell(network, size, replicate) for replicate, network, size in product((1, 2), NETWORKS, SIZES)]
     plan = [

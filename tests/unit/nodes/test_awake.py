@@ -9,11 +9,11 @@ import signal
 import struct
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.waiting import eventually
 
 from bmwg.drivers.watch import awake
 from bmwg.drivers.watch.awake import Awake, current, hold, kept_awake, limit_us, release
@@ -34,15 +34,6 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(awake, "maybe_translated", lambda source: False)
     yield
     assert current() is None
-
-
-def eventually(condition: Callable[[], bool], within_s: float = 10.0) -> bool:
-    end_s = time.monotonic() + within_s
-    while not condition():
-        if time.monotonic() > end_s:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def runs(pid: int) -> bool:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bmwg.drivers.api.machines import Redirected
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.machines import guest_initramfs, guest_kernel, qemu
 from bmwg.drivers.machines.guest_kernel import GuestKernel
@@ -61,6 +62,7 @@ def test_no_kernel_is_missing_with_the_line_that_supplies_one(tmp_path: Path) ->
 def packed_kernel(payload: bytes) -> bytes:
     head = bytearray(1024)
     head[0x1F1] = 1  # one setup sector, so that the payload begins at 1024
+    head[0x202:0x206] = b"HdrS"
     struct.pack_into("<II", head, 0x248, 0, len(payload))
     return bytes(head) + payload
 
@@ -124,6 +126,18 @@ def test_the_nic_is_the_one_that_was_asked_for(model: NicModel, vhost: bool) -> 
     assert f"{model},netdev=net0,mac=02:00:00:00:00:01" in words
     assert f"ifname=t0,script=no,downscript=no,vhost={'on' if vhost else 'off'}" in words
     assert "bmwg.net=eth0,198.18.18.2/30,g" in words
+
+
+def test_a_nic_behind_redirected_ports_has_no_tap_and_each_port_twice() -> None:
+    ways = Redirected(address="198.18.0.3", ports=(5201, 12865))
+    nic = Nic(tap="", mac="02:00:00:00:00:01", redirected=ways)
+    words = a_command(nics=(nic,))
+    (backend,) = [word for word in words if word.startswith("user,")]
+    for end in ("198.18.0.3:5201", "198.18.0.3:12865"):
+        for way in ("tcp", "udp"):
+            assert f"hostfwd={way}:{end}-{end}" in backend.split(",")
+    assert backend.endswith(",id=net0")
+    assert not [word for word in words if word.startswith("tap,")]
 
 
 def test_kvm_is_never_chosen_where_the_cpu_has_no_virtualization() -> None:

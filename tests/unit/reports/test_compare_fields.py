@@ -93,6 +93,35 @@ def test_two_runs_of_one_configuration_compare_without_a_waiver_on_one_screen(tm
     assert screen.isascii()
     assert next(number for number, line in enumerate(lines) if "100,000" in line) < 10  # numbers first
     assert "no field of configuration differs" in screen
+    assert "complete, indicative" in lines[0]
+    assert "complete, indicative" in page_of(made)
+
+
+def test_a_long_value_is_held_to_its_end(tmp_path: Path) -> None:
+    """Two command lines of a kernel that differ behind what is shown of them."""
+    long = "BOOT_IMAGE=/vmlinuz " + "quiet " * 40
+    pair = [
+        Side(name=name, runs=(run_of(tmp_path, name, 1000, platform=record(boot_parameters=long + last)),))
+        for name, last in (("A", "isolcpus=1"), ("B", "isolcpus=2"))
+    ]
+    (found,) = compare(pair).open_confounders
+    assert found.path == "platform/kernel/boot_parameters"
+    shown = {text for texts in found.values.values() for text in texts}
+    assert len(shown) == 2
+    assert not any("isolcpus" in text for text in shown)
+
+
+def test_drivers_of_one_name_are_held_each(tmp_path: Path) -> None:
+    first = {"name": "embedded", "version": "1", "declared": [], "probed": []}
+    pair = [
+        Side(name=name, runs=(run_of(tmp_path, name, 1000, drivers=drivers),))
+        for name, drivers in (
+            ("A", (first, {**first, "version": "2"})),
+            ("B", ({**first, "version": "2"}, {**first, "version": "0"})),
+        )
+    ]
+    found = {one.path: one.values for one in compare(pair).open_confounders}
+    assert found == {"driver/embedded/version": {"A": ("1",), "B": ("0",)}}
 
 
 @pytest.mark.parametrize(

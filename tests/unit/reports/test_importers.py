@@ -163,6 +163,18 @@ def test_without_a_passing_validation_there_is_no_number(tmp_path: Path) -> None
     assert (figure.load_fps, figure.irregular) == (None, "no validation trial passed")
 
 
+@pytest.mark.parametrize("received", [190_000_000, 230_000_000])
+def test_a_passing_validation_that_lost_more_than_its_limit_is_no_number(
+    tmp_path: Path, received: int
+) -> None:
+    def change(data: Any) -> None:
+        data["trials"][-1]["stats"]["directional"]["->"]["rx_packets"] = received
+
+    (figure,) = read_foreign(changed(tmp_path, "bench-trafficgen.json", change)).figures
+    assert figure.load_fps is None
+    assert "not within the limit of 0.00200%" in figure.irregular
+
+
 @pytest.mark.parametrize(
     ("content", "error_id"),
     [

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bmwg.reports.render.sections.guest import guest_sentence, guest_words
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.render.sections.guest import guest_sentence, guest_words, marks_of
 
 
 def run_with(*drivers):
@@ -40,3 +41,15 @@ def test_one_machine_of_two_that_is_translated_is_enough():
 def test_a_run_inside_a_guest_is_called_that():
     inside = {"name": "qemu guest", "accelerator": "tcg"}
     assert guest_words(run_with(inside, machine("tcg"))) == "guest under TCG"
+
+
+def test_a_machine_of_another_architecture_than_its_hosts_is_named_by_it():
+    other = {"name": "machine of pods", "provider": "qemu", "accelerator": "tcg", "architecture": "arm64"}
+    assert "are in virtual machines under TCG for arm64." in guest_sentence(run_with(other))
+    assert "never a rate" in guest_sentence(run_with(other))
+    machines = {"machines": {"vm0": other}}
+    answer = SimpleNamespace(type=OutcomeType.MEASURED, outcome_id="a")
+    (marked,) = marks_of({"d": machines}, [answer], lambda _: ["d"]).values()
+    assert marked == "machine under TCG for arm64: function, no rate"
+    untold = {**other, "accelerator": ""}
+    assert "under an accelerator not recorded for arm64" in guest_sentence(run_with(untold))

@@ -59,6 +59,7 @@ def test_power_at_load_energy_of_a_frame_and_above_idle(tmp_path: Path) -> None:
     # each trial lasts 1 s at that load and stands in a window of 2 s
     assert row[3] == f"{200 / frames * 1e6:.3g}\u00a0µJ a frame"
     assert row[4] == f"{40 / frames * 1e6:.3g}\u00a0µJ a frame"
+    assert row[5] == "50\u00a0%"
     by_load = grid(found, "Power at the lowest and the highest load of each cell").rows
     assert [one[2] for one in by_load] == ["100.0\u00a0W", "140.0\u00a0W"]
     assert "highest mean power in a trial's window: 140.0\u00a0W, 2,000,000\u00a0frames/s, trial " in text(

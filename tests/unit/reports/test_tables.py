@@ -19,13 +19,14 @@ import pytest
 from made_parts import LATENCY, Clock, Maker, cell, header, result
 
 from bmwg.cli.main import main
-from bmwg.methodology.records import OutcomeType, Quantity
+from bmwg.methodology.records import FRAMES, OutcomeType, Quantity
 from bmwg.reports.exported import as_csv, as_data, as_junit
 from bmwg.reports.opened import open_run
 from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.folder import run_folders_in
 from bmwg.reports.tables import parquet
 from bmwg.reports.tables.columns import TABLES
+from bmwg.reports.tables.rows import _STREAM, _of_line
 
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: setup/install.sh --tests")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: setup/install.sh --tests")
@@ -63,6 +64,21 @@ def tables(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("export") / "tables"
     assert written(results, place).left_out == ()
     return place
+
+
+def test_streams_of_a_pattern_have_no_direction() -> None:
+    """They are of the ports that receive; one way or the other is of two ports."""
+    counts: dict[str, Any] = dict.fromkeys(_STREAM, 0)
+    stream = counts | {"latency": {"buckets": [], "sum_ns": 0, "min_ns": None, "max_ns": None}}
+    line = {"kind": FRAMES, "test": "t", "metric": "m", "cell": "c", "deployment": "d", "phase": "search"}
+    line |= {"assessment": {"validity": "valid", "reason": ""}, "at": "2026-01-31T08:00:00.000000Z"}
+    line |= {"result": {"streams": [stream] * 3}}
+    spec = {"load_fps": 1, "duration_s": 1.0, "frame_octets": 64, "direction": "forward"}
+    told = {
+        name: dict(_of_line(line | {"spec": one}))["streams"]["direction"]
+        for name, one in (("two", spec | {"direction": "both"}), ("mesh", spec | {"pattern": {"to": []}}))
+    }
+    assert told == {"two": ["forward", "reverse", ""], "mesh": ["", "", ""]}
 
 
 def ask(tables: Path, query: str) -> list[tuple[Any, ...]]:

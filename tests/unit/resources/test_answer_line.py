@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from bmwg.methodology.answers.throughput import ENVELOPE_METRIC, unqualified
+from bmwg.methodology.benchmarks import load_profile
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Quantity
 from bmwg.resources.run.outcomes import answer_line
 
@@ -70,3 +73,38 @@ def test_a_metric_of_a_document_is_told_in_words_with_its_section():
     one = replace(NARROW, metric=metric, values=(value,), lower=None, upper=None)
     said = answer_line(one).replace("\u00a0", " ")
     assert said == "pvp bridge 64: burst interval 16 (RFC 2544 21) 30.73 µs"
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("throughput_worst_of_n.ltd_3_2_2_1_13", "throughput worst of n (LTD 3.2.2.1.13)"),
+        (
+            "throughput_coupled.ltd_3_2_2_5_1.8_entries.100_changes",
+            "throughput coupled 8 entries, 100 changes (LTD 3.2.2.5.1)",
+        ),
+    ],
+)
+def test_a_metric_of_vsperf_is_told_in_words_with_its_section(metric, words):
+    value = Quantity(metric=metric, number=117_657, unit="frames/s")
+    one = replace(NARROW, metric=metric, values=(value,), lower=None, upper=None)
+    said = answer_line(one).replace("\u00a0", " ")
+    assert said == f"pvp bridge 64: {words} 117,657 frames/s"
+
+
+def test_the_loss_of_a_load_profile_is_told_with_its_load():
+    """LTD 3.2.2.1.3: of the loads tried it is the highest."""
+    metric = load_profile.METRIC
+    told = {"at_0": (400_000, 0.0), "plus_50": (700_000, 0.3325)}
+    parts = [
+        (f".{name}.{part}", number, unit)
+        for name, (load, ratio) in told.items()
+        for part, number, unit in ((load_profile.LOAD, load, "frames/s"), (load_profile.LOSS, ratio, "1"))
+    ]
+    values = tuple(
+        Quantity(metric=f"{metric}{name}", number=number, unit=unit)
+        for name, number, unit in [("", 0.3325, "1"), *parts]
+    )
+    one = replace(NARROW, metric=metric, values=values, lower=None, upper=None)
+    said = answer_line(one).replace("\u00a0", " ")
+    assert said == "pvp bridge 64: load profile (LTD 3.2.2.1.3) 33.25 % at 700,000 frames/s"

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from robot.errors import ExecutionFailed
 
 from bmwg.drivers.traffic.embedded.result import faulty
 from bmwg.drivers.traffic.simulated import SimulatedTraffic
@@ -74,6 +75,25 @@ def test_an_error_of_a_cell_is_told_without_addresses_and_the_run_goes_on() -> N
         raise DriverError("HOST-01", f"the pod at {ADDRESS}", found="nothing")
     assert told == ["HOST-01 the pod at <address>; found nothing"]
     assert run.stopped is None
+
+
+def _removed_in_vain(signal: BaseException) -> None:
+    try:
+        raise signal
+    finally:
+        raise DriverError("NODE-03", "node vm1 is broken", found="a call was interrupted")
+
+
+@pytest.mark.parametrize("signal", [KeyboardInterrupt(), ExecutionFailed("by a signal", exit=True)])
+def test_a_signal_ends_the_run_also_where_what_was_made_cannot_be_removed_after_it(signal) -> None:
+    """No cell is invalid by Ctrl-C: it has no answer, and the run can go on."""
+    run = Opened()
+    told: list[str] = []
+    answers = Answers(run, FRAMES, str)
+    with pytest.raises(type(signal)), answers.measuring(told.append):
+        _removed_in_vain(signal)
+    assert told == []
+    assert run.stopped is signal
 
 
 @pytest.mark.parametrize(

@@ -141,12 +141,19 @@ def test_another_version_is_refused_by_name() -> None:
         spec(load_bps=1),
         spec(omit_s=1),
         spec(duration_s=0.5),
-        spec(exchange=Exchange.PING_PONG, transport=Transport.UDP),
     ],
 )
 def test_what_it_does_not_do_is_refused_before_anything_is_sent(asked) -> None:
     with pytest.raises(ConfigError, match="LOAD-03"):
         Netperf([]).run(asked)
+
+
+def test_requests_over_udp_may_take_a_route_and_have_the_answers_size() -> None:
+    command = client(replace(TRIPS, transport=Transport.UDP), "198.18.0.2", "198.18.0.3")
+    assert command[command.index("-T") + 1] == "UDP"
+    assert command[command.index("-R") + 1] == "1"
+    assert command[command.index("-r") + 1] == "64,64"
+    assert "-R" not in client(TRIPS, "a", "b")
 
 
 def test_the_command_asks_for_the_sockets_size_alone_of_the_sender() -> None:

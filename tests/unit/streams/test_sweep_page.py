@@ -14,7 +14,7 @@ from bmwg.methodology.kinds.streams.curves import Beside
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import PROFILES
 from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult
-from bmwg.methodology.records import BAREMETAL, GUEST, UNIKERNEL
+from bmwg.methodology.records import BAREMETAL, GUEST, GUESTS, REDIRECTED, UNIKERNEL
 from bmwg.reports.kinds.repeated.answers import Answered
 from bmwg.reports.kinds.streams import places, sweeps, turns
 from bmwg.reports.render.blocks import paragraph
@@ -23,8 +23,9 @@ from bmwg.reports.render.plots.drawing import draw_plot
 from bmwg.reports.render.text import percent
 
 PLAN = [one for one in PROFILES.load("quick").plan() if one.test_id == "SK-TCP-4"]
+IN_STEPS = [one for one in PROFILES.load("chen").plan() if one.test_id == "SK-TCP-4"]
 FASTER = {BAREMETAL: 1.0, "docker": 0.9, "podman": 0.8}
-CPU_PERMILLE = {BAREMETAL: 200, GUEST: 100, "docker": 100, "podman": 160, UNIKERNEL: 100}
+CPU_PERMILLE = {BAREMETAL: 200, GUEST: 100, REDIRECTED: 100, "docker": 100, "podman": 160, UNIKERNEL: 100}
 MACHINE = {
     "accelerator": "tcg",
     "qemu": "7.2.22",
@@ -93,6 +94,19 @@ def test_the_page_holds_the_documents_table_beside_ours() -> None:
     assert any("docker" in row and "0.889" in row and "0.900" in row for row in table), table
     assert any("kvm" in row and "0.691" in row for row in table), table
     assert any("osv" in row and "1.120" in row for row in table), table
+
+
+def test_the_published_page_has_the_table_where_native_has_a_number(monkeypatch) -> None:
+    def published(*forms: str) -> list:
+        answers = [answered(one) for one in PLAN if one.cell.hosting in forms]
+        monkeypatch.setattr(sweeps, "answers_of", lambda run, kind: answers)
+        run = SimpleNamespace(platform={"deployments": dict.fromkeys(forms, DEPLOYMENT)}, profile={})
+        return sweeps.published(run)
+
+    table = rows(restructured(published(BAREMETAL, "docker")).replace("\\", ""))
+    assert any("docker" in row and "0.889" in row and "0.900" in row for row in table), table
+    assert published("docker") == []
+    assert published(BAREMETAL) == []
 
 
 def drawn_words(svg: str) -> list[str]:
@@ -203,32 +217,36 @@ def test_whole_percents_keep_their_zeros(ratio, said) -> None:
     assert percent(ratio, 0) == f"{said}\u00a0%"
 
 
-def guest_page(accelerator: str) -> str:
+def guest_page(accelerator: str, form: str = GUEST) -> str:
     """Native beside a server in a guest."""
-    faster = {BAREMETAL: 1.0, GUEST: 0.5}
-    vm = {"accelerator": accelerator, "qemu": "7.2.22", "cpus": 2, "memory_octets": 1 << 30}
+    faster = {BAREMETAL: 1.0, form: 0.5}
+    vm = {"accelerator": accelerator, "qemu": "7.2.22", "cpus": 2, "memory_octets": 1 << 30, "boot_s": 8.04}
     inside = {"native_programs": {"client": LIMITS, "server": {**LIMITS, "cpuset_cpus": "1"}}}
     guest = {**inside, "machines": {"vm1": {**vm, "vnic": {"kind": "virtio"}}}}
     run = SimpleNamespace(
-        platform={"deployments": {BAREMETAL: DEPLOYMENT, GUEST: guest}}, profile=PROFILES.load("guests").data
+        platform={"deployments": {BAREMETAL: DEPLOYMENT, form: guest}}, profile=PROFILES.load("guests").data
     )
-    answers = [answered(one, faster) for one in PLAN if one.cell.hosting in faster]
+    answers = [answered(one, faster) for one in IN_STEPS if one.cell.hosting in faster]
     lines = sweeps.lines(run, "socket_sizes", answers, lambda name: paragraph(f"figure {name}"))
     return " ".join(restructured(lines).replace("\\", "").split())
 
 
-def test_a_guest_under_tcg_stands_beside_native_in_no_ratio_and_no_plot() -> None:
-    text = guest_page("tcg")
-    assert "kvm under TCG, Mbit/s" in text
-    assert "kvm under TCG : native" not in text
+@pytest.mark.parametrize("form", GUESTS)
+def test_a_guest_under_tcg_stands_beside_native_in_no_ratio_and_no_plot(form) -> None:
+    text = guest_page("tcg", form)
+    assert f"{form} under TCG, Mbit/s" in text
+    assert f"{form} under TCG : native" not in text
     assert "ran under TCG, which translates its instructions" in text
     assert "guest of QEMU 7.2.22 under TCG, 2 CPUs in it" in text
+    assert "booted in 8.0 s" in text
     assert "Signed area" not in text
     assert "figure" not in text.replace("place in the figure", "").replace("its figures", "")
 
 
-def test_a_guest_under_kvm_is_held_against_native_of_the_same_block() -> None:
-    text = guest_page("kvm")
-    assert "kvm under KVM : native" in text
+@pytest.mark.parametrize("form", GUESTS)
+def test_a_guest_under_kvm_is_held_against_native_of_the_same_block_and_the_document(form) -> None:
+    text = guest_page("kvm", form)
+    assert f"{form} under KVM : native" in text
+    assert f"* - kvm - 0.691 - {form} under KVM - 0.500" in text
     assert "0.500 (0.500 to 0.500, 5 blocks; lower)" in text
     assert "figure streams-socket-sizes" in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -22,6 +22,7 @@ from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.codec import plan_sha256
 from bmwg.reports.submissions.announcements import append
 from bmwg.reports.submissions.challenge import challenge_of, write_challenge
+from bmwg.reports.submissions.countersign import countersigned
 from bmwg.reports.submissions.documents import moment
 from bmwg.reports.submissions.keyring import Role, key_entry, write_keys
 from bmwg.reports.submissions.standing import lines
@@ -214,3 +215,25 @@ class Case:
         )
         standing = lines(verified.standing) if verified.standing else []
         return "\n".join([*map(str, verified.findings), *standing, *self.said])
+
+
+Make = Callable[[World], Case]
+LATE = {"from": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z"}  # a window before made runs
+
+
+def case_of(name: str, asked: Mapping[str, Any] | None = None, **handed_in: Any) -> Make:
+    """Return what makes a case under a name: a run of a challenge that asks for this, and its bundle."""
+
+    def make(world: World) -> Case:
+        challenge = None if asked is None else world.challenge(**asked)
+        return Case(world, world.bundle(world.run(name, challenge), **handed_in))
+
+    make.__name__ = name
+    return make
+
+
+def signed_by(world: World, bundle: Path, name: str) -> Path:
+    """Return the bundle with a signature more."""
+    path = bundle.with_name(f"{bundle.stem}+{name}.tar")
+    countersigned(bundle, path, load_private(world.key(name)))
+    return path

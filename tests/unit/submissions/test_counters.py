@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import mutations
@@ -15,11 +16,13 @@ import pytest
 from parties import Case, World
 
 from bmwg.cli.main import main
-from bmwg.methodology.records import Direction
+from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.trial.pattern import Pattern
 from bmwg.reports.bundle.archive import COUNTERS_PART, Archive
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.store.canonical import canonical
+from bmwg.reports.submissions.counters import contradictions
 from bmwg.reports.submissions.documents import moment
 from bmwg.reports.submissions.standing import Level
 from bmwg.reports.submissions.trust import trust_of
@@ -143,6 +146,23 @@ def test_counters_that_contradict_the_run_are_asked_about(scene: Scene, changed,
     told = ["--trust", str(scene.world.trust), "--at", parties.WITHIN, "--require", "no-questions"]
     assert main(["verify", str(bundle), *told]) == 7
     assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("names", [("p1", "p2", "p10"), ("west", "east", "mid")])
+def test_ports_of_a_pattern_are_those_of_the_testbed_file(names: tuple[str, ...]) -> None:
+    """The second port sends 40 frames, whatever the ports are called."""
+    counts = {f"{name}.sent_frames": sent for name, sent in zip(names, (100, 40, 7), strict=True)}
+    spec = TrialSpec(frame_octets=64, load_fps=100, duration_s=1.0, pattern=Pattern(to=((1, 2), (2,), (1,))))
+    streams = (StreamCounts(intended_frames=0, sent_frames=0, received_frames=0),) * 3
+    result = TrialResult(spec=spec, streams=streams, wall_time_ns=10**9, auxiliary=tuple(counts.items()))
+    one = SimpleNamespace(trial=SimpleNamespace(result=result), at="2026-02-01T00:00:00Z", fault=False)
+    testbed = {"tester": {"ports": [f"tester/{name}" for name in names]}}
+    evidence: Any = SimpleNamespace(run={"simulated": False, "testbed": testbed}, trials=(one,))
+    reading = {"port": "1/2", "tester_port": 2, "from": LONG[0], "until": LONG[1]}
+    reading |= {name: {"before": 0, "after": 39} for name in ("received_frames", "sent_frames")}
+    (said,) = contradictions({"switch": "lab-sw1", "readings": [reading]}, evidence)
+    assert "it received 39 frames" in said
+    assert "the trials in it sent 40 at the tester's port 2" in said
 
 
 def test_trials_at_the_edge_of_a_reading_are_not_held_against_it(scene: Scene) -> None:

@@ -6,6 +6,9 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import replayable
@@ -21,7 +24,12 @@ from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.trial.judging import JudgedTrial, assess
 from bmwg.reports.compare.reproduce import Agreement, Stated, reproduce, stated_by
-from bmwg.reports.registry import site
+from bmwg.reports.registry import Entry, Examined, site
+from bmwg.reports.registry.check import beside_each_other
+from bmwg.reports.submissions.challenge import Kept
+from bmwg.reports.submissions.keyring import Role
+from bmwg.reports.submissions.reproduction import Candidate
+from bmwg.reports.submissions.standing import Level, Standing, lines
 
 PAIRS = 100
 CELL = Cell(path="pvp", hosting="container", function="kernel-l3", network="bridge", frame_octets=64)
@@ -175,6 +183,43 @@ def test_intervals_of_one_deployment_do_not_know_others(other: Stated, expected:
     found = reproduce({KEY: first}, {KEY: other})
     assert found.agreement is expected
     assert ("too few deployments" in found.held[0].why) == (expected is Agreement.CANNOT_TELL)
+
+
+def entry(name: str, low: float, high: float) -> Entry:
+    """Return a lab's submission of a product with one figure, whose own run is challenged."""
+    lab: Any = SimpleNamespace(known=SimpleNamespace(role=Role.LAB), of_owner=lambda owner: owner == name)
+    mine = Candidate(
+        organization=name,
+        product=("Forwarder", "1"),
+        key_ids=frozenset({name}),
+        trials=frozenset({name}),
+        stated={KEY: stated(low, high)},
+        standing=Standing(kept=Kept.WITHIN, kept_why="", owner=name, parties=(lab,), unwitnessed="none"),
+    )
+    seen = Examined(findings=(), trusted=True, candidate=mine)
+    return Entry(folder=Path(name), toolkit_version="1", organization=name, name="x", examined=seen)
+
+
+@pytest.mark.parametrize(
+    ("others", "level", "said"),
+    [
+        ([(1, 2)], Level.REPRODUCED, ""),
+        ([(1, 2), (5, 6)], Level.REPRODUCED, "measured otherwise by lab 1: differs"),
+        ([(5, 6), (1, 2)], Level.REPRODUCED, "measured otherwise by lab 0: differs"),
+        ([(5, 6)], Level.CHALLENGED, "not reproduced: lab 0: differs"),
+        ([(5, 6)] * 5, Level.CHALLENGED, "; and 2 more"),
+    ],
+)
+def test_who_measured_it_otherwise_is_named(
+    others: list[tuple[float, float]], level: Level, said: str
+) -> None:
+    entries = [entry("vendor", 1, 2), *(entry(f"lab {n}", *ends) for n, ends in enumerate(others))]
+    standing = beside_each_other(entries, entries)[0].examined.standing  # type: ignore[union-attr]
+    assert standing is not None
+    assert standing.level is level
+    assert said in standing.why_not
+    assert bool(standing.why_not) is bool(said)
+    assert said in "\n".join(lines(standing))
 
 
 def of_deployments(mean: float, seed: int, count: int, spread: float = 0.02) -> Outcome:

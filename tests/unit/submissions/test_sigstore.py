@@ -241,9 +241,7 @@ def test_without_the_extra_bundles_are_named_and_count_for_nothing(scene: Scene,
     assert "level: challenged" in said
     scene.knows(organization=parties.VENDOR, role="vendor")
     scene.world.lists(scene.world.entry("witness"))
-    from test_submissions import signed_by
-
-    said = scene.said(signed_by(scene.world, signed, "witness"))
+    said = scene.said(parties.signed_by(scene.world, signed, "witness"))
     assert "SIG-06" not in said
     assert "level: self-declared" in said
 

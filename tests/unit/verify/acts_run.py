@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from repeated_run import Clock, closed, deployed, header, recorded
-from tests.unit.acts.test_kind import spec
+from tests.unit.acts.lives import spec
 
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec

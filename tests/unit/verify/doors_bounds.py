@@ -1,4 +1,4 @@
-"""Lies around a registry's own files, files that ask for more than a reader has, and a list of all doors."""
+"""Lies that ask for more than a reader has or go around the files of a registry, and a list of all doors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import doors
+import doors_registry
 import honest
 import liar
 import replayable
@@ -30,7 +31,7 @@ def _committed(root: Path) -> None:
 
 def hidden_by_attributes(where: Where) -> str:
     """Leave what is changed out of archives by attributes of the tree, then replace a key and a bundle."""
-    place = doors._registry(where, organization="Example Networks", signer=where.key)
+    place = doors_registry.handed_in(where, organization="Example Networks", signer=where.key)
     root = where.to / "registry"
     (root / ".gitattributes").write_text("published/** export-ignore\nkeys/** export-ignore\n")
     _committed(root)
@@ -44,7 +45,7 @@ def hidden_by_attributes(where: Where) -> str:
 def key_of_a_numbered_name(where: Where) -> str:
     """Sign for an organization by the key of one that is called like it with a number behind."""
     make_key(where.to / "other")
-    doors._registry(where, organization="Example Networks", signer=where.to / "other")
+    doors_registry.handed_in(where, organization="Example Networks", signer=where.to / "other")
     keys = where.to / "registry" / "keys"
     (keys / "example-networks.pem").rename(keys / f"{slug(f'Example Networks.{1 + where.seed}')}.pem")
     shutil.copy(where.key.with_name(f"{where.key.name}.pub"), keys / "example-networks.pem")
@@ -109,18 +110,36 @@ def foreign_giant(where: Where) -> str:
     return told("import", path)
 
 
-DOORS: tuple[Door, ...] = (
-    *doors.DOORS,
-    *(
-        Door(name=attack.__name__, attack=attack, answer=answer)
-        for attack, answer in (
-            (hidden_by_attributes, "REG-14 REG-15 REG-16"),
-            (key_of_a_numbered_name, "REG-08"),
-            (added_through_a_link, "REG-09"),
-            (pipe_for_a_file, "STORE-02"),
-            (millions_of_cells, "PRF-10"),
-            (numbers_without_end, "question: deployments: number"),
-            (foreign_giant, "IMP-03"),
-        )
-    ),
+DOORS: tuple[Door, ...] = tuple(
+    Door(name=attack.__name__, attack=attack, answer=answer)
+    for attack, answer in (
+        (doors.compared_with_edited_outcomes, "CMP-08"),
+        (doors.compared_with_a_model, "CMP-04"),
+        (doors.compared_unverified, "Not verified"),
+        (doors.imported, "IMP-01"),
+        (doors.unsigned, "consistent, signer unknown"),
+        (doors.bundled_with_later_deviations, "BND-09"),
+        (doors.checked_out_by_somebody_else, "the commit of this checkout"),
+        (doors_registry.copycat, "REG-07"),
+        (doors_registry.key_swapped, "REG-16"),
+        (doors_registry.entry_replaced, "REG-14"),
+        (doors_registry.order_changed, "REG-14"),
+        (doors_registry.confusable, "REG-11"),
+        (doors_registry.chinese, "listed"),
+        (doors_registry.earlier_key, "listed"),
+        (doors_registry.script_of_a_name, "cyrillic"),
+        (doors.no_report, "required and not there: checked-report"),
+        (doors_registry.unredacted, "REG-12"),
+        (doors_registry.manifest_of_another_product, "REG-04"),
+        (doors.readable_names, "hidden"),
+        (doors_registry.page_of_the_registry, "REG-17"),
+        (doors_registry.seven_entries, "REG-07"),
+        (hidden_by_attributes, "REG-14 REG-15 REG-16"),
+        (key_of_a_numbered_name, "REG-08"),
+        (added_through_a_link, "REG-09"),
+        (pipe_for_a_file, "STORE-02"),
+        (millions_of_cells, "PRF-10"),
+        (numbers_without_end, "question: deployments: number"),
+        (foreign_giant, "IMP-03"),
+    )
 )

@@ -20,12 +20,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "checker"))
 
+import http_run
 import liar
 import liar_source
 import loads_run
 import replayable
 import runs
-import test_http_run
 
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
@@ -231,7 +231,7 @@ _MAKERS: Mapping[str, Callable[[Path], Path]] = {
     "resumed": _resumed,
     "simulated": lambda to: _frames(to, *_PACKETS, tester=runs.Tester, device={"stall_ratio": 0.1}),
     "loads": _loads,
-    "http": lambda to: test_http_run.make_run(to.parent / "of-http", report=False).rename(to),
+    "http": lambda to: http_run.make_run(to.parent / "of-http", report=False).rename(to),
     "made": lambda to: replayable.make_run(
         to.parent / "of-made", simulated=False, sizes=(64, 512, 1518)
     ).rename(to),

@@ -13,13 +13,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import http_run
 import liar
 import mutations
 import replayable
-import test_http_run
 from acts_run import executed
 from repeated_run import Clock, deployed, header, recorded
-from tests.unit.acts.test_kind import result as lived
+from tests.unit.acts.lives import result as lived
 from tests.unit.streams.test_kind import result as streamed
 
 from bmwg.methodology.kinds.acts import profile as acts
@@ -131,7 +131,7 @@ def _stamp(moment: datetime) -> str:
 
 
 def _requests(to: Path, seed: int) -> Path:
-    folder = Path(test_http_run.make_run(to, report=False))
+    folder = Path(http_run.make_run(to, report=False))
     files = liar.read(folder)
     for described in files.platform["deployments"].values():
         described["start_ns"] = [164_517_568]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from acts_run import executed, header_by
 from repeated_run import Clock, closed, deployed, forged, require_whole, times_first_answer
+from tests.unit.acts.lives import both_ways, pair, result
 from tests.unit.acts.test_exchanges import LOAD
-from tests.unit.acts.test_kind import both_ways, pair, result
 
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS

@@ -33,8 +33,8 @@ def run_of(*counts: dict[str, int], table: bool = True, fault: bool = False, sim
         for seq, told in enumerate(counts, start=1)
     ]
     function = {"name": "firewall", "table": "bmwg_function"} if table else "kernel-l3"
-    platform = {"deployments": {"d": {"function": function}}}
-    return SimpleNamespace(run={"simulated": simulated}, of_frames=True, platform=platform, trials=trials)
+    told = {"d": {"function": function}}
+    return SimpleNamespace(run={"simulated": simulated}, of_frames=True, deployments=told, trials=trials)
 
 
 def test_counts_that_agree_are_not_asked_about() -> None:

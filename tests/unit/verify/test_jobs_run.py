@@ -10,6 +10,7 @@ from jobs_run import SEED, made_run
 from repeated_run import forged, require_whole, times_first_answer
 from tests.unit.jobs.made import QUICK, S
 
+from bmwg.cli.main import main
 from bmwg.reports.verify.repetitions import Line, room_ns
 
 
@@ -40,6 +41,15 @@ def test_the_page_shows_forms_against_native_and_the_document_beside(made) -> No
     assert "no kvm here" in page
     assert "these are figures of caches, not of memory" in page
     assert f"The seed is {SEED}" in page
+
+
+def test_the_published_page_has_the_runs_own_ratios(made, capsys) -> None:
+    assert main(["compare", "--published", str(made), "--format", "md"]) == 0
+    told = capsys.readouterr().out.replace("\\", "")
+    own = told[told.index("This run beside them") : told.index("All published figures")]
+    assert "copy" in own
+    assert "0.997" in own  # STREAM's copy in Docker, by the document
+    assert "0.900 (0.900 to 0.900), 4 blocks" in own
 
 
 def test_a_better_answer_does_not_follow_from_the_executions(run) -> None:

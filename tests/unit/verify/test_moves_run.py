@@ -92,15 +92,20 @@ def test_a_shorter_outage_does_not_follow_from_the_executions(run) -> None:
     assert "VER-16" in forged(run, times_first_answer(0.5))
 
 
-def test_a_run_of_servers_verifies_and_its_page_tells_libvirts_figures(tmp_path) -> None:
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
     def by_nova(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
         for one in islice(executions(number, planned), planned.asked.wanted):
-            lives = tuple(replace(life, told=of_a_server(life.told)) for life in one.lives)
+            lives = tuple(of_a_server(life, planned.spec.mode) for life in one.lives)
             yield replace(one, lives=lives)
 
-    made = acts_run(tmp_path, profile.PROFILES.load("cloud-moves"), by_nova, {"accelerator": "tcg"})
-    assert verify_folder(made).findings == ()
-    page = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "").replace("\u00a0", " ")
+    folder = tmp_path_factory.mktemp("servers")
+    return acts_run(folder, profile.PROFILES.load("cloud-moves"), by_nova, {"accelerator": "tcg"})
+
+
+def test_a_run_of_servers_verifies_and_its_page_tells_libvirts_figures(servers) -> None:
+    assert verify_folder(servers).findings == ()
+    page = (servers / "report.rst").read_text(encoding="utf-8").replace("\\", "").replace("\u00a0", " ")
     for said in (
         "pvp-vm-moving, kernel-l3, none, post-copy, half-load",
         "Metric server_move",
@@ -109,3 +114,8 @@ def test_a_run_of_servers_verifies_and_its_page_tells_libvirts_figures(tmp_path)
     ):
         assert said in page, said
     assert "QEMU's downtime" not in page
+
+
+def test_an_outage_of_a_server_that_has_booted_anew_is_found(servers, tmp_path) -> None:
+    run = Path(shutil.copytree(servers, tmp_path / "m"))
+    assert {"VER-03", "VER-34"} <= forged(run, each_life(lambda life: life["told"].update(guest_boots=2)))

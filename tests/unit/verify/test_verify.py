@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
+import forged
 import pytest
 import replayable
 
@@ -16,6 +17,7 @@ from bmwg.methodology.answers import former, procedures, throughput
 from bmwg.methodology.answers.former import FormerRule
 from bmwg.methodology.measurements.measurement import Answered
 from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.search import tst009
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_private, load_public
 from bmwg.reports.verify.trust import SIGNER_UNKNOWN
@@ -28,10 +30,6 @@ def rules(verification):
 
 def read(folder):
     return json.loads((folder / "run.json").read_text("ascii")), replayable.bodies(folder)
-
-
-def outcome(run, metric, path="node"):
-    return next(o for o in run["outcomes"] if o["metric"] == metric and o["cell"]["path"] == path)
 
 
 def test_the_made_run_has_what_the_tests_are_about(run_folder):
@@ -82,160 +80,34 @@ def test_a_forger_who_changes_nothing_is_not_told_apart(run_copy):
     assert verify_folder(run_copy).findings == ()
 
 
-def higher_value(run, trials):
-    found = outcome(run, "throughput.rfc2544_26_1")
-    found["values"][0]["number"] += 1000
-
-
-def higher_bound(run, trials):
-    found = outcome(run, "throughput.rfc2544_26_1")
-    found["bounds"]["lower"]["load_fps"] += 1
-    found["values"][0]["number"] += 1
-
-
-def lower_latency(run, trials):
-    outcome(run, "latency.all_frames")["values"][0]["number"] -= 1
-
-
-def lower_mean(run, trials):
-    outcome(run, "latency.all_frames")["values"][5]["number"] *= 0.999
-
-
-def other_type(run, trials):
-    found = outcome(run, "throughput.rfc2544_26_1")
-    found["type"], found["values"] = "at_ceiling", []
-
-
-def no_remark(run, trials):
-    for entry in run["outcomes"]:
-        entry["quality"] = [text for text in entry["quality"] if "set aside" not in text]
-
-
-def borrowed_trial(run, trials):
-    found = outcome(run, "throughput.rfc2544_26_1")
-    found["trials"][0] = outcome(run, "tester.envelope", "wire")["trials"][0]
-
-
-def hidden_trial(run, trials):
-    outcome(run, "throughput.rfc2544_26_1")["trials"].pop(0)
-
-
-def dropped_outcome(run, trials):
-    run["outcomes"].remove(outcome(run, "latency.all_frames"))
-
-
-def doubled_outcome(run, trials):
-    copy = json.loads(json.dumps(outcome(run, "throughput.rfc2544_26_1")))
-    run["outcomes"].append(copy | {"id": copy["id"] + "x"})
-
-
-def lost_frames_gone(run, trials):
-    body = next(
-        b
-        for b in trials
-        if b["metric"] == "throughput.rfc2544_26_1"
-        and b["assessment"]["validity"] == "valid"
-        and b["result"]["streams"][0]["received_frames"] < b["result"]["streams"][0]["sent_frames"]
-    )
-    stream = body["result"]["streams"][0]
-    stream["latency"]["buckets"][2] += stream["sent_frames"] - stream["received_frames"]
-    stream["latency"]["sum_ns"] += stream["latency"]["buckets"][0] * (
-        stream["sent_frames"] - stream["received_frames"]
-    )
-    stream["received_frames"] = stream["sent_frames"]
-
-
-def invalid_made_valid(run, trials):
-    body = next(b for b in trials if b["assessment"]["validity"] == "tester_stalled")
-    body["assessment"] = {"validity": "valid", "reason": ""}
-
-
-def other_load(run, trials):
-    body = next(b for b in trials if b["metric"] == "throughput.rfc2544_26_1")
-    body["spec"]["load_fps"] -= 1
-
-
-def foreign_trial(run, trials):
-    copy = json.loads(json.dumps(trials[-1]))
-    copy["cell"] = "pvp/pod/kernel-l3/none/64/forward"
-    trials.append(copy | {"test": "CN-LAT-1.3"})
-
-
-def wrong_test(run, trials):
-    for body in trials:
-        body["test"] = "CN-TPUT-1.9"
-
-
-def foreign_deployment(run, trials):
-    trials[0]["deployment"] = "elsewhere"
-
-
-def not_simulated(run, trials):
-    run["simulated"] = False
-
-
-def another_procedure(run, trials):
-    run["procedures"]["throughput.rfc2544_26_1"] += 1
-
-
-def lower_qualification(run, trials):
-    run["qualification_max_fps"] -= 1
-
-
-def other_algorithm(run, trials):
-    run["profile"]["search"]["relative_width"] = 0.1
-
-
-def milder_policy(run, trials):
-    run["profile"]["trial"]["max_stall_ns"] = 10_000_000_000
-
-
-def plan_more(run, trials):
-    copy = json.loads(json.dumps(run["plan"][0]))
-    copy["cell"] |= {"frame_octets": 512, "cell_id": copy["cell"]["cell_id"].replace("/64/", "/512/")}
-    run["plan"].append(copy)
-
-
-def other_metric(run, trials):
-    found = outcome(run, "latency.all_frames")
-    found["metric"] = "latency.better"
-    for body in trials:
-        if body["cell"] == found["cell"]["cell_id"] and body["metric"] == "latency.all_frames":
-            body["metric"] = "latency.better"
-
-
-def cell_lies(run, trials):
-    run["outcomes"][0]["cell"]["frame_octets"] = 128
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (higher_value, "VER-08"),
-        (higher_bound, "VER-08"),
-        (lower_latency, "VER-08"),
-        (lower_mean, "VER-08"),
-        (other_type, "VER-08"),
-        (no_remark, "VER-08"),
-        (borrowed_trial, "VER-08"),
-        (hidden_trial, "VER-08"),
-        (lost_frames_gone, "VER-08"),
-        (other_load, "VER-08"),
-        (other_algorithm, "VER-08"),
-        (other_metric, "VER-08"),
-        (invalid_made_valid, "VER-03"),
-        (milder_policy, "VER-03"),
-        (dropped_outcome, "VER-06"),
-        (dropped_outcome, "VER-09"),
-        (foreign_trial, "VER-06"),
-        (doubled_outcome, "VER-05"),
-        (wrong_test, "VER-07"),
-        (foreign_deployment, "VER-10"),
-        (plan_more, "VER-09"),
-        (not_simulated, "VER-12"),
-        (another_procedure, "VER-13"),
-        (lower_qualification, "VER-08"),
-        (cell_lies, "VER-01"),
+        (forged.higher_value, "VER-08"),
+        (forged.higher_bound, "VER-08"),
+        (forged.lower_latency, "VER-08"),
+        (forged.lower_mean, "VER-08"),
+        (forged.other_type, "VER-08"),
+        (forged.no_remark, "VER-08"),
+        (forged.borrowed_trial, "VER-08"),
+        (forged.hidden_trial, "VER-08"),
+        (forged.lost_frames_gone, "VER-08"),
+        (forged.other_load, "VER-08"),
+        (forged.other_algorithm, "VER-08"),
+        (forged.other_metric, "VER-08"),
+        (forged.invalid_made_valid, "VER-03"),
+        (forged.milder_policy, "VER-03"),
+        (forged.dropped_outcome, "VER-06"),
+        (forged.dropped_outcome, "VER-09"),
+        (forged.foreign_trial, "VER-06"),
+        (forged.doubled_outcome, "VER-05"),
+        (forged.wrong_test, "VER-07"),
+        (forged.foreign_deployment, "VER-10"),
+        (forged.plan_more, "VER-09"),
+        (forged.not_simulated, "VER-12"),
+        (forged.another_procedure, "VER-13"),
+        (forged.lower_qualification, "VER-08"),
+        (forged.cell_lies, "VER-01"),
     ],
 )
 def test_a_forged_run_is_caught_by_its_rule(run_copy, change, expected):
@@ -278,10 +150,19 @@ def test_another_runs_platform_is_refused(run_copy):
 
 def test_a_number_above_the_envelope_is_refused(run_copy):
     run, trials = read(run_copy)
-    envelope = outcome(run, "tester.envelope", "wire")["bounds"]["lower"]["load_fps"]
-    outcome(run, "throughput.rfc2544_26_1")["values"][0]["number"] = envelope
+    envelope = forged.outcome(run, "tester.envelope", "wire")["bounds"]["lower"]["load_fps"]
+    forged.outcome(run, "throughput.rfc2544_26_1")["values"][0]["number"] = envelope
     replayable.forge(run_copy, run, trials)
     assert "VER-11" in rules(verify_folder(run_copy))
+
+
+def test_a_number_of_tst009_above_the_envelope_is_refused(copy_of):
+    folder = copy_of("packets")
+    run, trials = read(folder)
+    searched = next(one for one in run["outcomes"] if one["metric"] == tst009.METRIC and one["values"])
+    searched["values"][0]["number"] = 10**9
+    replayable.forge(folder, run, trials)
+    assert "VER-11" in rules(verify_folder(folder))
 
 
 def test_the_command_says_rejected_and_returns_the_code(bundle, keys, tmp_path, capsys):
@@ -323,7 +204,7 @@ def test_the_command_sorts_what_was_proven_from_what_was_only_stated(bundle, run
 
 def test_nothing_is_proven_of_files_that_contradict_each_other(run_copy, capsys):
     run, trials = read(run_copy)
-    higher_value(run, trials)
+    forged.higher_value(run, trials)
     replayable.forge(run_copy, run, trials)
     assert main(["verify", str(run_copy)]) != 0
     said = capsys.readouterr().out
@@ -334,7 +215,7 @@ def test_nothing_is_proven_of_files_that_contradict_each_other(run_copy, capsys)
 
 def test_a_run_that_contradicts_itself_is_not_bundled(run_copy, tmp_path, capsys):
     run, trials = read(run_copy)
-    higher_value(run, trials)
+    forged.higher_value(run, trials)
     replayable.forge(run_copy, run, trials)
     assert main(["bundle", str(run_copy), "--output", str(tmp_path / "b.tar")]) == 2
     assert "BND-05" in capsys.readouterr().err
@@ -344,7 +225,7 @@ def test_a_run_that_contradicts_itself_is_not_bundled(run_copy, tmp_path, capsys
 @pytest.mark.parametrize("said", [True, False])
 def test_a_run_that_was_continued_says_so_beside_the_number(run_copy, said):
     run, trials = read(run_copy)
-    found = outcome(run, "throughput.rfc2544_26_1")
+    found = forged.outcome(run, "throughput.rfc2544_26_1")
     for body in trials:
         if body["seq"] in found["trials"][3:]:
             body["deployment"] = "again"

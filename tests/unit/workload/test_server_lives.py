@@ -6,7 +6,7 @@ import ipaddress
 
 from bmwg.drivers.paths.addresses import OUTER, host, of_router
 from bmwg.drivers.paths.sides import Side
-from bmwg.drivers.workload.server_lives import ServerLives, _script
+from bmwg.drivers.workload.server_lives import ServerLives, router_script
 from bmwg.methodology.kinds.acts.experiments import hostings
 
 SIDES = tuple(
@@ -31,7 +31,7 @@ def test_each_server_has_an_address_of_its_own_in_each_segment() -> None:
 
 
 def test_the_script_is_one_that_the_image_runs_and_forwards_last() -> None:
-    lines = _script(SIDES, 1).splitlines()
+    lines = router_script(SIDES, 1).splitlines()
     assert lines[0] == "#!/bin/sh"
     assert f"ip addr add {of_router(0, 1)} dev eth1" in lines  # eth0 is the management network's
     assert f"ip addr add {of_router(1, 1)} dev eth2" in lines
