@@ -67,8 +67,10 @@ class HostPlace:
 class MovingServer:
     """The server, and where it is. Whoever has made it deletes it."""
 
-    def __init__(self, workshop: Workshop, server: Server, places: Sequence[HostPlace]) -> None:
-        self._workshop, self._server = workshop, server
+    def __init__(
+        self, workshop: Workshop, server: Server, places: Sequence[HostPlace], *, memory_octets: int
+    ) -> None:
+        self._workshop, self._server, self._memory_octets = workshop, server, memory_octets
         self.here, self.there = places
         self.macs = (server.ports[0].mac, server.ports[1].mac)
         self._came = 0  # where its events at the host begin, to which it has come
@@ -291,6 +293,7 @@ class MovingServer:
             "cpu_model": self.here.node.call(cloud_node.cpu_model, server_id=server_id),
             "compute_host": self.here.name,
             "cpus": 1,
+            "memory_octets": self._memory_octets,
             "ports": [{"network": one.network, "port_security": one.guarded} for one in self._server.ports],
         }
 

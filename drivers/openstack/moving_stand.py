@@ -88,7 +88,7 @@ def standing(
             )
             stack.callback(workshop.delete_server, server.server_id)
             made.append(server)
-        server = MovingServer(workshop, made[1], (first, second))
+        server = MovingServer(workshop, made[1], (first, second), memory_octets=intent.memory_octets)
         server.require_model()
         yield server
 

@@ -18,7 +18,9 @@ from bmwg.drivers.openstack import moving_server, settings
 from bmwg.drivers.openstack import node as cloud_node
 from bmwg.drivers.openstack.moving_server import HostPlace, MovingServer
 from bmwg.drivers.openstack.servers import Server, ServerPort
+from bmwg.drivers.platform_record import deployment
 from bmwg.methodology.errors import DriverError, TestbedError
+from bmwg.methodology.records import VM, Cell
 
 pytestmark = pytest.mark.hand_written
 SERVER = "s1"
@@ -92,7 +94,8 @@ def stands(hosts: tuple[Host, Host], acts: Callable[[Nova], None]) -> tuple[Movi
     )
     server = Server(server_id=SERVER, name="moving", ports=ports, phases_s={}, steps_ns={})
     nova = Nova(acts)
-    return MovingServer(nova, server, [one.place for one in hosts]), nova  # type: ignore[arg-type]
+    places = [one.place for one in hosts]
+    return MovingServer(nova, server, places, memory_octets=128 << 20), nova  # type: ignore[arg-type]
 
 
 def comes(hosts: tuple[Host, Host], *statuses: str) -> Callable[[Nova], None]:
@@ -123,6 +126,14 @@ def test_a_move_is_told_by_qemus_events_and_its_server_is_at_the_other_host(host
     assert "post_copy_began" not in move.steps
     assert server.shown() == {"guest_boots": 1}
     server.leave()
+
+
+def test_what_it_tells_of_itself_is_what_a_record_takes_of_a_machine(hosts) -> None:
+    told = stands(hosts, comes(hosts))[0].describe()
+    cell = Cell(path="pvp-vm-moving", hosting=VM, function="kernel-l3", network="none", frame_octets=64)
+    taken = deployment._machine(cell, {**told, "interfaces": ["eth0", "eth1"], "image": None})
+    assert taken["resource_request"] == {"cpus": 1, "memory_octets": 128 << 20}
+    assert (told["cpu_model"], told["compute_host"]) == (settings.MOVING_MODEL, "cloud2")
 
 
 def test_post_copy_is_what_qemu_tells_and_not_what_was_asked_for(hosts) -> None:
