@@ -3,7 +3,7 @@
 QEMU's events are written down at both hosts. The server says on its console by which id its kernel's boot is
 known: it is the same at both hosts, for a guest that has moved. Ids: MOVE-01 the other host did not take it,
 MOVE-03 it did not end in time or tells no moments, MOVE-06 it ended or was reset once it had moved, MOVE-07
-its CPU is of another model than the one that all hosts name.
+its CPU is of another model than the one that all hosts name, VM-05 it does not boot.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from bmwg.methodology.kinds.acts.records import GUEST_BOOTS, POST_COPY_BEGAN
 _LOOK_S = 0.1  # choice: a move takes seconds
 _CANCEL_S = 30.0
 _SAYS_S = 10.0  # choice: events are written down at once
+_ROUTES = f"{SAY} routes"
+_BOOT_S = 240.0  # choice: a translated guest took 40 s on a busy host
 _BOOT_SAYS_S = 30.0  # choice: the guest says it each second, and may be translated on a busy host
 _BOOTED = re.compile(rf"{SAY} {BOOT} ([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
 _FIGURES = {  # of libvirt's account of the move: its name, ours, and what one of it is of ours
@@ -75,6 +77,19 @@ class MovingServer:
         self.macs = (server.ports[0].mac, server.ports[1].mac)
         self._came = 0  # where its events at the host begin, to which it has come
         self._boots: set[str] | None = set()  # that it has told; None: it was silent, and they are not known
+
+    def begin(self) -> None:
+        """Wait until it routes, as it says itself. Raises TestbedError VM-05."""
+        end_s = time.monotonic() + _BOOT_S
+        while not any(_ROUTES in line for line in (said := self._console())):
+            if time.monotonic() > end_s:
+                raise TestbedError(
+                    "VM-05",
+                    f"server {self._server.name} did not boot",
+                    expected=f"that it routes within {_BOOT_S:g} s",
+                    found=" | ".join(said[-5:]) or "silence",
+                )
+            time.sleep(_LOOK_S)
 
     def moved(self, *, post_copy: bool, within_s: float) -> Move:
         """Have Nova move it to the other host, where it then is; with `post_copy` Nova is told to do it so.

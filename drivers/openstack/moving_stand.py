@@ -42,7 +42,7 @@ def standing(
     """Have the server boot at the host on node `home`, and another of its networks at the next one.
 
     The tester is cabled to `home`: its NICs there are in the switches meanwhile. `networks` are the addresses that Neutron gives the ports of each side, which frames do not use;
-    `kernel_line` stands before the words of the intent. Raises VM-04, MOVE-07.
+    `kernel_line` stands before the words of the intent. Raises VM-04, VM-05, MOVE-07.
     """
     places = [HostPlace(node=node, work=work, name=cloud.hosts[node.name]) for node, work in cloud.places]
     first = next(place for place in places if place.node is home)
@@ -90,6 +90,7 @@ def standing(
             made.append(server)
         server = MovingServer(workshop, made[1], (first, second), memory_octets=intent.memory_octets)
         server.require_model()
+        server.begin()
         yield server
 
 

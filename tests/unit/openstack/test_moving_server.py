@@ -128,6 +128,17 @@ def test_a_move_is_told_by_qemus_events_and_its_server_is_at_the_other_host(host
     server.leave()
 
 
+def test_a_server_that_never_routes_is_named_with_its_last_words(hosts, monkeypatch) -> None:
+    monkeypatch.setattr(moving_server, "_BOOT_S", 0.2)
+    server, _ = stands(hosts, comes(hosts))
+    hosts[0].lines = ["Kernel panic - not syncing: no init"]
+    with pytest.raises(TestbedError) as ended:
+        server.begin()
+    assert (ended.value.error_id, "no init" in ended.value.found) == ("VM-05", True)
+    hosts[0].lines.append("bmwg-router: routes")
+    server.begin()
+
+
 def test_what_it_tells_of_itself_is_what_a_record_takes_of_a_machine(hosts) -> None:
     told = stands(hosts, comes(hosts))[0].describe()
     cell = Cell(path="pvp-vm-moving", hosting=VM, function="kernel-l3", network="none", frame_octets=64)
