@@ -249,7 +249,7 @@ class MovingGuest:
         return int(counters["rx_packets"])  # of a tap: what its guest has sent
 
     def shown(self) -> dict[str, int]:
-        """Nothing further shows that it is the guest that moved: a guest that boots anew ends (-no-reboot)."""
+        """Nothing further shows that it is the same guest: one that boots anew ends (-no-reboot)."""
         return {}
 
     def leave(self) -> None:

@@ -240,7 +240,7 @@ class MovingServer:
             )
 
     def shown(self) -> dict[str, int]:
-        """Wait until it says once more how its boot is known; tell how many boots it has said since it stands.
+        """Wait until it says once more how its boot is known; tell how many boots it has said in all.
 
         It is one, if it is the guest that has moved. Nothing is told where it was ever silent.
         """

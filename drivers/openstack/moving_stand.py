@@ -1,4 +1,4 @@
-"""Has a server stand that Nova is to move: at the host that the tester is cabled to, with what it needs there.
+"""Has a server stand that Nova is to move: at the host that the tester is cabled to, with what that needs.
 
 It is an archive in memory, as the guests are that QEMU alone moves, with an empty disk that Nova makes at
 both hosts; no disk is shared. Another server of the same networks stands at the second host, so that Neutron
@@ -41,7 +41,8 @@ def standing(
 ) -> Iterator[MovingServer]:
     """Have the server boot at the host on node `home`, and another of its networks at the next one.
 
-    The tester is cabled to `home`: its NICs there are in the switches meanwhile. `networks` are the addresses that Neutron gives the ports of each side, which frames do not use;
+    The tester is cabled to `home`: its NICs there are in the switches meanwhile. `networks` are the addresses
+    that Neutron gives the ports of each side, which frames do not use;
     `kernel_line` stands before the words of the intent. Raises VM-04, VM-05, MOVE-07.
     """
     places = [HostPlace(node=node, work=work, name=cloud.hosts[node.name]) for node, work in cloud.places]

@@ -20,7 +20,8 @@ def why(workshop: Workshop, server_id: str, action: str) -> str:
     end_s = time.monotonic() + _REASON_S
     while time.monotonic() < end_s:
         with contextlib.suppress(ToolkitError):
-            said = workshop.client.call(f"why a {action} was undone", lambda sdk: _said(sdk, server_id, action))
+            what = f"why a {action} was undone"
+            said = workshop.client.call(what, lambda sdk: _said(sdk, server_id, action))
             if said:
                 return said[:MOST_SAID]
         time.sleep(_LOOK_S)

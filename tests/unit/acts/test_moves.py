@@ -154,7 +154,7 @@ SERVERS = profile.PROFILES.load("cloud-moves").plan()
 
 
 def of_a_server(life: Life, mode: str = "pre-copy", **told: int | None) -> Life:
-    """The same move of a server: figures by libvirt and not by QEMU, of one boot, with what proves its mode."""
+    """The same move of a server: figures by libvirt and not by QEMU, one boot, what proves its mode."""
     figures = {name.replace("qemu_", "libvirt_"): value for name, value in life.told.items()}
     changed = {**figures, "guest_boots": 1, **told}
     began = {"post_copy_began": life.steps["copy_began"]} if mode == "post-copy" else {}
