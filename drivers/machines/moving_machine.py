@@ -122,15 +122,17 @@ def ask(*, name: str, command: str, arguments: dict[str, JsonValue] | None = Non
 def moments(*, name: str) -> dict[str, int]:
     """Node function: when QEMU last said each of its events, in ns of this machine's monotonic clock.
 
-    QEMU stamps them by the wall clock in microseconds; both clocks are read together here.
+    An event that tells a status stands with that behind its name as well (`MIGRATION postcopy-active`). QEMU
+    stamps them by the wall clock in microseconds; both clocks are read together here.
     """
     said = _machine(name).monitor.events()
     ahead_ns = wall_clock.ahead_ns()
-    return {
-        str(one["event"]): (one["timestamp"]["seconds"] * 1_000_000 + one["timestamp"]["microseconds"]) * 1000
-        - ahead_ns
-        for one in said
-    }
+    found: dict[str, int] = {}
+    for one in said:
+        stamp, event = one["timestamp"], str(one["event"])
+        at_ns = (stamp["seconds"] * 1_000_000 + stamp["microseconds"]) * 1000 - ahead_ns
+        found |= dict.fromkeys((event, f"{event} {(one.get('data') or {}).get('status', '')}".strip()), at_ns)
+    return found
 
 
 def fault(*, name: str) -> str | None:

@@ -267,10 +267,8 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             found.append(f"{spec.noun} {number} was not removed")
         if spec.workload in OUTAGES:
             found += _unclear_outage(f"{spec.noun} {number}", life)
-        if spec.workload in MOVES and not {GUEST_STOPPED, GUEST_RESUMED} <= set(life.steps):
-            found.append(f"{spec.noun} {number}: it is not told when the guest stopped and ran again")
-        if spec.workload == SERVER_MOVES:
-            found += _unclear_server(spec, f"{spec.noun} {number}", life)
+        if spec.workload in MOVES:
+            found += _unclear_move(spec, f"{spec.noun} {number}", life)
         found += _unclear_load(f"{spec.noun} {number}", life)
         if spec.counts_failures:
             continue  # whether it came to forward is the answer, and no time
@@ -302,11 +300,15 @@ def _unclear_exchange(spec: ActsSpec, which: str, life: Life) -> list[str]:
     return found
 
 
-def _unclear_server(spec: ActsSpec, which: str, life: Life) -> list[str]:
-    """Say what is not told of a server's move: that it is the same guest, and how it was moved."""
-    found = [] if GUEST_BOOTS in life.told else [f"{which}: it is not told how often its guest has booted"]
+def _unclear_move(spec: ActsSpec, which: str, life: Life) -> list[str]:
+    """Say what is not told of a move: when its guest stood, by what it went on, that it is the same guest."""
+    found = []
+    if not {GUEST_STOPPED, GUEST_RESUMED} <= set(life.steps):
+        found.append(f"{which}: it is not told when the guest stopped and ran again")
     if spec.mode == POST_COPY and POST_COPY_BEGAN not in life.steps:
         found.append(f"{which}: QEMU does not tell that it went on by {POST_COPY}")
+    if spec.workload == SERVER_MOVES and GUEST_BOOTS not in life.told:
+        found.append(f"{which}: it is not told how often its guest has booted")
     return found
 
 

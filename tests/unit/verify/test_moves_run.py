@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from acts_run import acts_run
 from repeated_run import each_life, forged, times_first_answer
-from tests.unit.acts.test_moves import LOAD, figures, of_a_server, started, there_and_back
+from tests.unit.acts.test_moves import LOAD, by_post_copy, figures, of_a_server, started, there_and_back
 
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
@@ -28,11 +28,11 @@ def executions(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
     if planned.spec.beside == "half-load":
         told = {"told": LOAD} if planned.metric == "guest_start" else figures(**LOAD)
     for seq in range(5):
-        yield (
-            started(**told, removed_ns=3200 * MS + 10 * number + seq)
-            if planned.metric == "guest_start"
-            else there_and_back(100 * number + seq, **told)
-        )
+        if planned.metric == "guest_start":
+            yield started(**told, removed_ns=3200 * MS + 10 * number + seq)
+            continue
+        moved = there_and_back(100 * number + seq, **told)
+        yield by_post_copy(moved) if planned.spec.mode == "post-copy" else moved
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_a_shorter_outage_does_not_follow_from_the_executions(run) -> None:
 def servers(tmp_path_factory):
     def by_nova(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
         for one in islice(executions(number, planned), planned.asked.wanted):
-            lives = tuple(of_a_server(life, planned.spec.mode) for life in one.lives)
+            lives = tuple(of_a_server(life) for life in one.lives)
             yield replace(one, lives=lives)
 
     folder = tmp_path_factory.mktemp("servers")

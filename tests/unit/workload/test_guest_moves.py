@@ -84,7 +84,8 @@ STOPPED = {"STOP": 200, "MIGRATION": 250}
 
 @pytest.mark.parametrize("post_copy", [False, True])
 def test_a_move_is_asked_for_told_and_ends_at_the_other_place(post_copy) -> None:
-    here = Qemu({}, {"status": "setup"}, {"status": "active"}, {"status": "active"}, DONE, said=STOPPED)
+    said = STOPPED | ({"MIGRATION postcopy-active": 190} if post_copy else {})
+    here = Qemu({}, {"status": "setup"}, {"status": "active"}, {"status": "active"}, DONE, said=said)
     there = there_it_runs()
     made = guest(here, there)
     move = made.moved(post_copy=post_copy, within_s=60.0)
@@ -101,6 +102,7 @@ def test_a_move_is_asked_for_told_and_ends_at_the_other_place(post_copy) -> None
     assert move.steps["guest_stopped"] == 200
     assert move.steps["guest_resumed"] == 230
     assert move.steps["move_completed"] == 250
+    assert move.steps.get("post_copy_began") == (190 if post_copy else None)
     assert move.told == {
         "qemu_downtime_ns": 30 * MS,
         "qemu_total_ns": 900 * MS,
