@@ -96,7 +96,8 @@ class NetworkDriver(Protocol):
     (process `pod_pid`), until the attachment carries frames, and returns evidence of what is then so.
 
     `uses` tells, by name, what each of the network's own processes on a node has used since it began: `pid`,
-    `at_ns` (monotonic), `cpu_ns`, `memory_octets` and, where threads poll, their `polling_cpu_ns`.
+    `at_ns` (monotonic), `cpu_ns`, `memory_octets` and, where threads poll, their `polling_cpu_ns` and numbers
+    (`pollers`).
 
     What follows is for networks with programs of their own; `NetworkDefaults` has it for all others.
     `own_router`: these programs are the router of its pods, with no part of the node's kernel. `ipv4_alone`:

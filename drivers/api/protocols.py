@@ -52,6 +52,11 @@ class Missing:
     reason: str
     mend: str
 
+    @classmethod
+    def told(cls, found: Mapping[str, str] | None) -> Missing | None:
+        """Return what a node function tells, by the names of these fields; None where nothing is missing."""
+        return cls(**found) if found else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TesterPort:
@@ -238,6 +243,7 @@ class Evidence(TypedDict, total=False):
     cpus: Mapping[str, str]
     one_network_namespace: bool
     files: str
+    beside: list[str]  # hosting forms that stand on the same nodes meanwhile, and take turns with it
     # how it is joined
     network: JsonValue
     attachments: Sequence[Mapping[str, JsonValue]]

@@ -5,9 +5,9 @@ Ids: LOAD-01 a number of endpoints that a driver does not take.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from bmwg.methodology.errors import ConfigError
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bmwg.drivers.api.protocols import Missing
 
 JsonValue = Any  # as in drivers.api
+EndT = TypeVar("EndT")
 EndsT = TypeVar("EndsT", contravariant=True)
 SpecT = TypeVar("SpecT", contravariant=True)
 ResultT = TypeVar("ResultT", covariant=True)
@@ -70,3 +71,30 @@ class WorkloadDriver(Protocol[EndsT, SpecT, ResultT]):
     def learn(self, spec: SpecT, /) -> None: ...
     def run(self, spec: SpecT, /) -> ResultT: ...
     def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+class Attaches(Generic[EndT]):
+    """A driver that has nothing up over attachments: it keeps its endpoints while they are attached."""
+
+    takes: ClassVar[Takes]
+    ends: tuple[EndT, ...] = ()
+
+    @property
+    def named(self) -> str:
+        """What errors call it."""
+        return type(self).__name__
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.detach()
+
+    def attach(self, endpoints: Sequence[EndT], /) -> None:
+        """Use these from now on. Raises ConfigError LOAD-01."""
+        self.takes.refuse(self.named, endpoints)
+        self.ends = tuple(endpoints)
+
+    def detach(self) -> None:
+        """Forget them: between executions nothing runs."""
+        self.ends = ()

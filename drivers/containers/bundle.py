@@ -41,7 +41,8 @@ class PodSpec:
     `pod_id` must be unique on the machine and become part of a cgroup's name. `binds` are `(source,
     destination, writable)`; everything else of the host's root is there, read-only. `capabilities` are
     the fewest by which its program runs, as user 0 where `root`; crun adds CAPABILITIES unless it is `least`.
-    `told_at_start`: it has no `arguments` yet. `endpoint`: it only holds its interfaces. `sysctls` are of
+    `told_at_start`: it has no `arguments` yet. `endpoint`: its own program sleeps, and it holds its
+    interfaces; `programs`: those of a workload are started in it, on its `cpus`. `sysctls` are of
     the pod's own namespaces (`net.*`). `cpu_limit` is CPU time per time on all of its CPUs together, 0:
     no quota. `netns` is the path of a network namespace that it joins as that is; without one it gets a
     new one.
@@ -64,6 +65,7 @@ class PodSpec:
     root: bool = True
     least: bool = False
     endpoint: bool = False
+    programs: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no runtime could run."""

@@ -102,8 +102,7 @@ class CrunRuntime(PlainRuntime):
 
     def probe(self, node: Node) -> Missing | None:
         """Return what the node lacks for pods: crun, cgroups."""
-        found = node.call(oci.probe)
-        return Missing(**found) if found else None
+        return Missing.told(node.call(oci.probe))
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Its name; each pod tells the version."""

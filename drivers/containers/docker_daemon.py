@@ -12,9 +12,7 @@ DOCK-04 image missing, DOCK-05 not removed, DOCK-06 a port is taken.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -49,13 +47,7 @@ def probe(*, engine: str = DOCKER) -> dict[str, str] | None:
         import docker  # noqa: F401 - an optional extra
     except ImportError as error:
         return {"what": "Docker SDK", "reason": str(error), "mend": "pip install 'bmwg-toolkit[docker]'"}
-    if cgroups.version() == 0:
-        return {
-            "what": "cgroups",
-            "reason": "no cgroup hierarchy with controllers below /sys/fs/cgroup",
-            "mend": "mount -t cgroup2 cgroup2 /sys/fs/cgroup",
-        }
-    return None
+    return cgroups.lacking()
 
 
 def cgroup_of(token: str) -> str:
@@ -146,13 +138,8 @@ def _wait_for_api(token: str, started: dict[str, int], folder: Path, within_s: f
 
 def _components(version: dict[str, Any]) -> dict[str, str]:
     parts = version.get("Components") or []
-    shown = (
-        "containerd",
-        "runc",
-        "Podman Engine",
-        "Conmon",
-        "OCI Runtime (runc)",
-    )  # podman's say several lines
+    # podman's say several lines
+    shown = ("containerd", "runc", "Podman Engine", "Conmon", "OCI Runtime (runc)")
     return {part["Name"]: part["Version"].partition("\n")[0] for part in parts if part["Name"] in shown}
 
 
@@ -173,9 +160,7 @@ def stop(*, token: str, data_root: str, pid: int, start_ticks: int, within_s: fl
     members: list[int] = []
     if process.same(pid, start_ticks):
         members = programs.session(pid)
-        for member in members:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(member, 9)
+        process.kill(*members)
     programs.stop(pid=pid, start_ticks=start_ticks, folder=str(Path(socket_of(token)).parent))
     for member in set(members) - {pid}:
         process.reap(member, deadline_s=1.0)  # its parent has ended before it: it is the agent's now
@@ -190,30 +175,13 @@ def remove(*, token: str, data_root: str, within_s: float = 10.0) -> bool:
     end_s = time.monotonic() + within_s
     there = Path(data_root).exists()
     parent = cgroup_of(token)
-    for folder in cgroups.folders(parent):
-        for procs in folder.rglob("cgroup.procs"):
-            with contextlib.suppress(OSError):
-                for text in procs.read_text().split():
-                    process.terminate(pid=int(text), start_ticks=process.start_ticks(int(text)), within_s=1.0)
+    for pid in cgroups.members(parent):
+        process.terminate(pid=pid, start_ticks=process.start_ticks(pid), within_s=1.0)
     left = cgroups.remove(parent, deadline_s=max(0.5, end_s - time.monotonic()))
-    _unmount_below(data_root)
-    while Path(data_root).exists():
-        shutil.rmtree(data_root, ignore_errors=True)
-        if time.monotonic() > end_s:
-            left.append(data_root)
-            break
-        time.sleep(0.01)
+    left += programs.remove_tree(data_root, end_s)
     if left:
         raise DriverError("DOCK-05", "Docker's files and cgroups", expected="removed", found=", ".join(left))
     return there
-
-
-def _unmount_below(folder: str) -> None:
-    """Detach mounts of the data root: rmtree must never walk into one."""
-    with open("/proc/self/mountinfo") as lines:
-        points = [line.split()[4] for line in lines]
-    for point in sorted((p for p in points if p.startswith(f"{folder}/")), reverse=True):
-        subprocess.run(["umount", "--lazy", point], check=False, capture_output=True, timeout=10)
 
 
 def add_network(*, token: str, name: str, subnet: str, gateway: str, masquerade: bool) -> None:

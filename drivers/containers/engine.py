@@ -98,8 +98,7 @@ class EngineRuntime(SleepingRuntime):
 
     def probe(self, node: Node) -> Missing | None:
         """Return what the node lacks for the engine."""
-        found = node.call(docker_daemon.probe, engine=self.name)
-        return Missing(**found) if found else None
+        return Missing.told(node.call(docker_daemon.probe, engine=self.name))
 
     @contextmanager
     def ready(self, node: PlacedNode) -> Iterator[None]:

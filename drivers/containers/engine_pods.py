@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import signal
 import tarfile
 import time
 from pathlib import Path
@@ -139,7 +138,7 @@ def _owner_of(docker: Any, token: str, pod: PodSpec) -> str:
     """Return the container of this daemon whose network namespace the pod is to join."""
     wanted = os.stat(pod.netns).st_ino
     for container in docker.api.containers():
-        if wanted in {_network_of(pid) for pid in members(cgroup=_cgroup(token, container["Id"]))}:
+        if wanted in {_network_of(pid) for pid in cgroups.members(_cgroup(token, container["Id"]))}:
             return str(container["Id"])
     raise DriverError(
         "POD-05", f"pod {pod.pod_id}", expected=f"a container with network {pod.netns}", found="none"
@@ -172,23 +171,13 @@ def _cgroup(token: str, container: str) -> str:
     )
 
 
-def members(*, cgroup: str) -> list[int]:
-    """Node function: the processes of a container as the node numbers them, whatever the daemon sees."""
-    found: set[int] = set()
-    for folder in cgroups.folders(cgroup):
-        with contextlib.suppress(OSError):  # it may end meanwhile
-            for procs in folder.rglob("cgroup.procs"):
-                found |= {int(text) for text in procs.read_text().split()}
-    return sorted(found)
-
-
 def _first(token: str, container: str, within_s: float) -> int:
     """Wait for the first process of a container: number 1 in its own namespace."""
     end_s = time.monotonic() + within_s
     ended = None
     while ended is None and time.monotonic() < end_s:
         with contextlib.suppress(DriverError):
-            for pid in members(cgroup=_cgroup(token, container)):
+            for pid in cgroups.members(_cgroup(token, container)):
                 if _number_inside(pid) == 1:
                     return pid
         time.sleep(_POLL_S)
@@ -209,11 +198,16 @@ def _ended(token: str, container: str) -> str | None:
 
 
 def _number_inside(pid: int) -> int:
+    return int((_status(pid, "NSpid") or ["0"])[-1])
+
+
+def _status(pid: int, name: str) -> list[str]:
+    """Return what stands behind a name in a process's status; empty where nothing does."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("NSpid:"):
-                return int(line.split()[-1])
-    return 0
+            if line.startswith(f"{name}:"):
+                return line.split()[1:]
+    return []
 
 
 def end_programs(*, cgroup: str, pid: int) -> None:
@@ -221,11 +215,11 @@ def end_programs(*, cgroup: str, pid: int) -> None:
 
     A client that started a program by the API may end and leave the program. Idempotent.
     """
-    for member in members(cgroup=cgroup):
+    for member in cgroups.members(cgroup):
         with contextlib.suppress(ProcessLookupError, OSError, IndexError):
             parent = int(Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()[1])
             if member != pid and parent != pid:
-                os.kill(member, signal.SIGKILL)
+                process.kill(member)
                 process.reap(member, deadline_s=0.5)  # one that a client of ours left is the agent's
 
 
@@ -234,7 +228,7 @@ def fault(*, token: str, container: str, pid: int = 0, start_ticks: int = 0, cgr
 
     Where that process is not known, the container runs as long as there is one in its `cgroup`.
     """
-    if members(cgroup=cgroup) if cgroup else process.same(pid, start_ticks):
+    if cgroups.members(cgroup) if cgroup else process.same(pid, start_ticks):
         return None
     try:
         ended = _ended(token, container)
@@ -245,7 +239,7 @@ def fault(*, token: str, container: str, pid: int = 0, start_ticks: int = 0, cgr
 
 def sample(*, cgroup: str) -> dict[str, JsonValue]:
     """Node function: what all processes of the pod use; fields of `instance.Sample`."""
-    return programs.use_of(members(cgroup=cgroup))
+    return programs.use_of(cgroups.members(cgroup), folders=cgroups.folders(cgroup))
 
 
 def describe(*, token: str, container: str, pid: int, cgroup: str) -> dict[str, JsonValue]:
@@ -266,11 +260,8 @@ def describe(*, token: str, container: str, pid: int, cgroup: str) -> dict[str, 
 def system_call_filter(pid: int) -> str:
     """Say under which filter of system calls a process runs."""
     modes = {"0": "none", "1": "strict", "2": "filter (seccomp)"}
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("Seccomp:"):
-                return modes.get(line.split()[1], line.split()[1])
-    return "unknown"
+    mode = next(iter(_status(pid, "Seccomp")), "unknown")
+    return modes.get(mode, mode)
 
 
 def delete(*, token: str, container: str) -> None:

@@ -102,8 +102,7 @@ class KubernetesRuntime:
             )
         if not self.owns_cluster:
             return None
-        found = node.call(programs.missing, version=self._version)
-        return Missing(**found) if found else None
+        return Missing.told(node.call(programs.missing, version=self._version))
 
     def refuses(self, network: NetworkDriver) -> Missing | None:
         """A kubelet attaches by CNI alone, and frames reach pods of the run's own cluster alone."""

@@ -70,8 +70,7 @@ class LxcRuntime(SleepingRuntime):
 
     def probe(self, node: Node) -> Missing | None:
         """Return what the node lacks for LXC."""
-        found = node.call(lxc_pods.probe)
-        return Missing(**found) if found else None
+        return Missing.told(node.call(lxc_pods.probe))
 
     @contextmanager
     def made(self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()) -> Iterator[Pod]:

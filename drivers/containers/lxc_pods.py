@@ -18,7 +18,7 @@ from pathlib import Path
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.containers import bundle, engine_pods, lxc_config, oci
 from bmwg.drivers.containers.bundle import PodSpec
-from bmwg.drivers.nodes import bounded, cgroups, mounts, process, programs
+from bmwg.drivers.nodes import bounded, cgroups, mounts, process
 from bmwg.methodology.errors import DriverError, TestbedError
 
 MEND = "apt-get install --no-install-recommends lxc"
@@ -37,12 +37,8 @@ def probe() -> dict[str, str] | None:
             return {"what": "LXC", "reason": f"no `{name}` in PATH", "mend": MEND}
     if not _filter_file().is_file():
         return {"what": "LXC's filter of system calls", "reason": f"no {_filter_file()}", "mend": MEND}
-    if cgroups.version() == 0:
-        return {
-            "what": "cgroups",
-            "reason": "no cgroup hierarchy with controllers below /sys/fs/cgroup",
-            "mend": "mount -t cgroup2 cgroup2 /sys/fs/cgroup",
-        }
+    if lack := cgroups.lacking():
+        return lack
     if below := _below(Path("/proc/1/cgroup").read_text()):
         return {
             "what": "LXC's cgroups",
@@ -103,19 +99,8 @@ def start(*, spec: dict[str, JsonValue], within_s: float = 20.0) -> dict[str, Js
     if lack := probe():
         raise TestbedError("POD-02", f"pods need {lack['what']}", found=lack["reason"], hint=lack["mend"])
     pod = PodSpec.from_builtins(spec)
-    hugetlb = cgroups.has_controller("hugetlb")
-    if (pod.hugepages_2mi or pod.hugepages_1gi) and not hugetlb:
-        raise TestbedError(
-            "POD-03", f"pod {pod.pod_id}: hugepages", expected="a hugetlb cgroup controller", found="none"
-        )
-    process.adopt_orphans()
     folder = _PODS / pod.pod_id
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError as error:
-        raise TestbedError(
-            "POD-03", f"pod {pod.pod_id}", expected="a new name", found="one is there"
-        ) from error
+    oci.begin(pod, folder)
     try:
         for name in ("root", "mount", "lxc"):
             (folder / name).mkdir()
@@ -133,7 +118,7 @@ def start(*, spec: dict[str, JsonValue], within_s: float = 20.0) -> dict[str, Js
             system_call_filter=str(_filter_file()),
             folders=frozenset(source for source, _, _ in pod.binds if os.path.isdir(source)),
             version=cgroups.version(),
-            hugetlb=hugetlb,
+            hugetlb=cgroups.has_controller("hugetlb"),
         )
         (folder / "config").write_text(lxc_config.text(pod, around))
         log = folder / "log"
@@ -180,15 +165,12 @@ def said(*, pod_id: str) -> list[str]:
 
 def fault(*, pod_id: str, pid: int, start_ticks: int) -> str | None:
     """Node function: why the pod's first process no longer runs, with its last words; None while it does."""
-    if process.same(pid, start_ticks):
-        return None
-    words = " | ".join(oci.tail(_PODS / pod_id / "output")[-3:])
-    return f"its first process has ended: {words or 'no output'}"
+    return oci.ended(_PODS / pod_id / "output", pid, start_ticks)
 
 
 def sample(*, pod_id: str) -> dict[str, JsonValue]:
     """Node function: what all processes of the pod use; fields of `instance.Sample`."""
-    return programs.use_of(engine_pods.members(cgroup=oci.cgroup_of(pod_id)))
+    return engine_pods.sample(cgroup=oci.cgroup_of(pod_id))
 
 
 def describe(*, pod_id: str, pid: int) -> dict[str, JsonValue]:

@@ -7,10 +7,7 @@ shares its CPU with all else on the machine. Node functions. Ids: HOST-01 the ke
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import time
-from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.containers import bundle
@@ -82,9 +79,8 @@ def remove(*, cgroup: str, within_s: float = 5.0) -> bool:
         with contextlib.suppress(OSError):
             (folder / "pids.max").write_text("0")  # or a member forks between its listing and its end
     while True:  # a program that was started a moment ago may join only now
-        for pid in {pid for folder in cgroups.folders(cgroup) for pid in _members(folder)}:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        for pid in cgroups.members(cgroup):
+            process.kill(pid)
             process.reap(pid, deadline_s=0.1)
         left = cgroups.remove(cgroup, deadline_s=0.1)
         if not left or time.monotonic() > end_s:
@@ -92,10 +88,3 @@ def remove(*, cgroup: str, within_s: float = 5.0) -> bool:
     if left:
         raise DriverError("HOST-01", f"cgroup {cgroup}", expected="nothing left", found=", ".join(left))
     return there
-
-
-def _members(folder: Path) -> list[int]:
-    try:
-        return [int(text) for text in (folder / "cgroup.procs").read_text().split()]
-    except OSError:
-        return []

@@ -16,7 +16,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from bmwg.drivers.api.protocols import JsonValue, Missing
+from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.containers import bundle
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.nodes import bounded, cgroups, mounts, process, programs
@@ -32,16 +32,9 @@ _SAID_OCTETS, _SAID_LINES = 65536, 400  # choice: all that a function says until
 
 def probe() -> dict[str, str] | None:
     """Node function: what is missing to run pods here (fields of `drivers.api.Missing`), or `None`."""
-    missing = None
     if shutil.which("crun") is None:
-        missing = Missing(what="crun", reason="no `crun` in PATH", mend="apt-get install crun")
-    elif cgroups.version() == 0:
-        missing = Missing(
-            what="cgroups",
-            reason="no cgroup hierarchy with controllers below /sys/fs/cgroup",
-            mend="mount -t cgroup2 cgroup2 /sys/fs/cgroup",
-        )
-    return {"what": missing.what, "reason": missing.reason, "mend": missing.mend} if missing else None
+        return {"what": "crun", "reason": "no `crun` in PATH", "mend": "apt-get install crun"}
+    return cgroups.lacking()
 
 
 def cgroup_of(pod_id: str) -> str:
@@ -58,24 +51,12 @@ def create(*, spec: dict[str, JsonValue], state_dir: str, within_s: float = 10.0
     if lack:
         raise TestbedError("POD-02", f"pods need {lack['what']}", found=lack["reason"], hint=lack["mend"])
     pod = PodSpec.from_builtins(spec)
-    if (pod.hugepages_2mi or pod.hugepages_1gi) and not cgroups.has_controller("hugetlb"):
-        raise TestbedError(
-            "POD-03", f"pod {pod.pod_id}: hugepages", expected="a hugetlb cgroup controller", found="none"
-        )
-    process.adopt_orphans()
     folder = _BUNDLES / pod.pod_id
     rootfs = folder / "rootfs"
-    try:
-        rootfs.mkdir(parents=True)
-    except FileExistsError as error:
-        raise TestbedError(
-            "POD-03", f"pod {pod.pod_id}", expected="a new name", found="one is there"
-        ) from error
+    begin(pod, rootfs)
     try:
         mounts.bind_read_only(source="/", target=str(rootfs))
-        mounts.unmount(
-            target=f"{rootfs}/run"
-        )  # roots of other pods lie there; this pod gets a /run of its own
+        mounts.unmount(target=f"{rootfs}/run")  # roots of other pods lie there; this one gets its own
         document = bundle.config(
             pod,
             rootfs=str(rootfs),
@@ -85,17 +66,7 @@ def create(*, spec: dict[str, JsonValue], state_dir: str, within_s: float = 10.0
         )
         (folder / "config.json").write_text(json.dumps(document, indent=1))
         Path(state_dir).mkdir(parents=True, exist_ok=True)
-        _crun(
-            state_dir,
-            "create",
-            "--bundle",
-            str(folder),
-            "--pid-file",
-            str(folder / _PID_FILE),
-            pod.pod_id,
-            deadline_s=within_s,
-            log=folder / "log",
-        )
+        _make(pod.pod_id, state_dir, within_s)
         pid = int(state(pod_id=pod.pod_id, state_dir=state_dir, within_s=within_s)["pid"])
     except BaseException:
         with contextlib.suppress(DriverError):
@@ -108,6 +79,27 @@ def create(*, spec: dict[str, JsonValue], state_dir: str, within_s: float = 10.0
         "netns_path": f"/proc/{pid}/ns/net",
         "cgroup": cgroup_of(pod.pod_id),
     }
+
+
+def begin(pod: PodSpec, folder: Path) -> None:
+    """Make a pod's first folder. TestbedError POD-03: its name is taken, or hugepages have no limit."""
+    if (pod.hugepages_2mi or pod.hugepages_1gi) and not cgroups.has_controller("hugetlb"):
+        raise TestbedError(
+            "POD-03", f"pod {pod.pod_id}: hugepages", expected="a hugetlb cgroup controller", found="none"
+        )
+    process.adopt_orphans()
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError as error:
+        raise TestbedError(
+            "POD-03", f"pod {pod.pod_id}", expected="a new name", found="one is there"
+        ) from error
+
+
+def _make(pod_id: str, state_dir: str, within_s: float) -> None:
+    folder = _BUNDLES / pod_id
+    files = ("--bundle", str(folder), "--pid-file", str(folder / _PID_FILE))
+    _crun(state_dir, "create", *files, pod_id, deadline_s=within_s, log=folder / "log")
 
 
 def start(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> None:
@@ -133,8 +125,7 @@ def restart(*, pod_id: str, state_dir: str, pid: int, within_s: float = 10.0) ->
         began_ns = time.monotonic_ns()
         _crun(state_dir, "delete", "--force", pod_id, deadline_s=within_s)
         process.reap(pid, deadline_s=1.0)
-        files = ("--bundle", str(folder), "--pid-file", str(folder / _PID_FILE))
-        _crun(state_dir, "create", *files, pod_id, deadline_s=within_s, log=folder / "log")
+        _make(pod_id, state_dir, within_s)
         _crun(state_dir, "start", pod_id, deadline_s=within_s)
         ended_ns = time.monotonic_ns()
     finally:
@@ -185,9 +176,14 @@ def require_running(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> N
 
 def fault(*, pod_id: str, pid: int, start_ticks: int) -> str | None:
     """Node function: why the pod's first process no longer runs, with its last words; None while it does."""
+    return ended(_BUNDLES / pod_id / "log", pid, start_ticks)
+
+
+def ended(log: Path, pid: int, start_ticks: int) -> str | None:
+    """Say why a pod's first process no longer runs, with its last words; None while it does."""
     if process.same(pid, start_ticks):
         return None
-    words = " | ".join(tail(_BUNDLES / pod_id / "log")[-_FAULT_LINES:])
+    words = " | ".join(tail(log)[-_FAULT_LINES:])
     return f"its first process has ended: {words or 'no output'}"
 
 
@@ -198,11 +194,8 @@ def said(*, pod_id: str) -> list[str]:
 
 def sample(*, pod_id: str) -> dict[str, JsonValue]:
     """Node function: what all processes of the pod use; fields of `instance.Sample`."""
-    pids: set[int] = set()
-    for folder in cgroups.folders(cgroup_of(pod_id)):
-        with contextlib.suppress(OSError):
-            pids |= {int(text) for text in (folder / "cgroup.procs").read_text().split()}
-    return programs.use_of(sorted(pids))
+    cgroup = cgroup_of(pod_id)
+    return programs.use_of(cgroups.members(cgroup), folders=cgroups.folders(cgroup))
 
 
 def delete(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> bool:
@@ -252,16 +245,10 @@ def _version(within_s: float) -> str:
 
 def kill_members(cgroup: str, end_s: float) -> None:
     """End what is still in a pod's cgroup (its runtime's state was lost, say): all of it is the pod's."""
-    for folder in cgroups.folders(cgroup):
-        members = ""
-        with contextlib.suppress(OSError):  # the runtime may remove it meanwhile
-            members = (folder / "cgroup.procs").read_text()
-        for text in members.split():
-            pid = int(text)
-            process.terminate(
-                pid=pid, start_ticks=process.start_ticks(pid), within_s=max(0.2, end_s - time.monotonic())
-            )
-            process.reap(pid, deadline_s=0.0)
+    for pid in cgroups.members(cgroup):
+        left_s = max(0.2, end_s - time.monotonic())
+        process.terminate(pid=pid, start_ticks=process.start_ticks(pid), within_s=left_s)
+        process.reap(pid, deadline_s=0.0)
 
 
 def _crun(state_dir: str, *arguments: str, deadline_s: float, log: Path | None = None) -> str:

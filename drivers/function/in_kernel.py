@@ -49,8 +49,7 @@ class InKernel(KernelL3, ABC):
 
     def probe(self, node: Node) -> Missing | None:
         """Return that nft is missing."""
-        found = node.call(tables.missing)
-        return Missing(**found) if found else None
+        return Missing.told(node.call(tables.missing))
 
     def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> tuple[str, ...]:
         """Load the table into the pod's network namespace, with which it goes, and give it its routes."""

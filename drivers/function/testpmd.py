@@ -63,7 +63,7 @@ class Testpmd:
         found = node.call(
             lacking, pages=self._pages, large_pages=self._large_pages, by_crun=self._runtime == CRUN
         )
-        return Missing(**found) if found else None
+        return Missing.told(found)
 
     def _memory(self) -> tuple[int, str]:
         """Return how many hugepages its pod gets, and of which size."""

@@ -201,12 +201,9 @@ def _of_batch(made: Mapping[str, Any], batch: str) -> dict[str, Any]:
     No limit: the runtime's own program runs within it while it makes the pod, and a quota would be timed.
     """
     labels = {**made["metadata"]["labels"], LABEL: batch}
-    container = dict(made["spec"]["containers"][0])
-    part = {**container["resources"]["requests"], "cpu": _PART_OF_CPU}
-    limits = {key: value for key, value in container["resources"]["limits"].items() if key != "cpu"}
-    container["resources"] = {"requests": part, "limits": limits}
+    containers = [manifest.without_cpu_limit(made["spec"]["containers"][0], _PART_OF_CPU)]
     return {
         **made,
         "metadata": {**made["metadata"], "labels": labels},
-        "spec": {**made["spec"], "containers": [container]},
+        "spec": {**made["spec"], "containers": containers},
     }

@@ -27,6 +27,14 @@ _MOST_PAUSE_S = 5.0
 _FIRST_PAUSE_S = 0.1
 
 
+def resource(
+    kind: str, name: str, namespace: str, owner: str, *, version: str = "v1", labels: Any = None, **parts: Any
+) -> dict[str, Any]:
+    """Return an object of a run in its namespace: what every one has, and the parts of its kind."""
+    metadata = {"name": name, "namespace": namespace, "labels": {OWNER_LABEL: owner, **(labels or {})}}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **parts}
+
+
 class Cluster:
     """The API of one cluster. `within_s` is how long one act may be tried, past refusals and silence."""
 

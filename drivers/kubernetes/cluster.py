@@ -20,7 +20,7 @@ from pathlib import Path
 import yaml
 
 from bmwg.drivers.api.protocols import JsonValue, PlacedNode, UndoLog, undone
-from bmwg.drivers.kubernetes import attachments, flannel, joined, policies, settings
+from bmwg.drivers.kubernetes import attachments, flannel, joined, pods, policies, settings
 from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.certificates import Authority, signing_key
@@ -121,29 +121,27 @@ def embedded(
             image=image,
         )
         made.took_s["prepared"] = round(time.monotonic() - began_s, 3)
-        started: dict[str, Mapping[str, JsonValue]] = {}
+        starting = _Starting(nodes=nodes, layouts=layouts, end_s=began_s + within_s)
         for name, node in nodes.items():
             _address(node, layouts, name, interface)
-            stack.enter_context(_node(node, undo, layouts[name], started, control_plane=node is first))
-        end_s = began_s + within_s
-        _wait_for_runtime(nodes, layouts, started, end_s)
+            begun = _node(node, undo, layouts[name], starting.begun, control_plane=node is first)
+            stack.enter_context(begun)
+        starting.wait_for_runtime()
         made.took_s["runtime"] = round(time.monotonic() - began_s, 3)
-        with _cluster(made.access, end_s) as api:
-            _wait_for_api(api, first, layouts, started, end_s)
+        with Cluster(made.access, within_s=max(5.0, starting.end_s - time.monotonic())) as api:
+            starting.wait_for_api(api, next(iter(nodes)))
             made.took_s["api"] = round(time.monotonic() - began_s, 3)
             _furnish(api)
-            _wait_for_nodes(api, nodes, layouts, started, end_s)
+            starting.wait_for_nodes(api)
             if network is not None:
-                _wait_for_way(api, nodes, layouts, started, end_s)
+                starting.wait_for_way(api)
             made.took_s["ready"] = round(time.monotonic() - began_s, 3)
         first.call(
-            kubernetes_node.yield_cpus, pid=started[first.place["name"]]["pid"], names=list(CONTROL_PLANE)
+            kubernetes_node.yield_cpus,
+            pid=starting.begun[first.place["name"]]["pid"],
+            names=list(CONTROL_PLANE),
         )
         yield made
-
-
-def _cluster(access: Access, end_s: float) -> Cluster:
-    return Cluster(access, within_s=max(5.0, end_s - time.monotonic()))
 
 
 @contextmanager
@@ -235,95 +233,78 @@ def _address(node: PlacedNode, layouts: Mapping[str, Layout], name: str, interfa
             node.call(routing.add_route, **route)
 
 
-def _wait_for_runtime(
-    nodes: Mapping[str, PlacedNode],
-    layouts: Mapping[str, Layout],
-    started: Mapping[str, Mapping[str, JsonValue]],
-    end_s: float,
-) -> None:
-    """Wait until containerd answers on each node, and give it the image."""
-    for name, node in nodes.items():
-        folder = layouts[name].folder
-        while not node.call(kubernetes_node.runtime_answers, folder=folder):
-            _still(node, layouts[name], started[name], end_s, "containerd that answers")
-        archive = f"{layouts[name].shared}/image.tar"
-        node.call_within(90.0, kubernetes_node.import_image, folder=folder, archive=archive)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Starting:
+    """A cluster that is awaited until a time (s, monotonic); `begun` are the nodes' programs."""
 
+    nodes: Mapping[str, PlacedNode]
+    layouts: Mapping[str, Layout]
+    end_s: float
+    begun: dict[str, Mapping[str, JsonValue]] = field(default_factory=dict)
 
-def _wait_for_api(
-    api: Cluster,
-    node: PlacedNode,
-    layouts: Mapping[str, Layout],
-    started: Mapping[str, Mapping[str, JsonValue]],
-    end_s: float,
-) -> None:
-    first = next(iter(layouts.values()))
-    while True:
-        with contextlib.suppress(ToolkitError):
-            if api.get("/api/v1/namespaces/default", within_s=1.0) is not None:
+    def wait_for_runtime(self) -> None:
+        """Wait until containerd answers on each node, and give it the image."""
+        for name, node in self.nodes.items():
+            folder = self.layouts[name].folder
+            while not node.call(kubernetes_node.runtime_answers, folder=folder):
+                self._still(name, "containerd that answers")
+            archive = f"{self.layouts[name].shared}/image.tar"
+            node.call_within(90.0, kubernetes_node.import_image, folder=folder, archive=archive)
+
+    def wait_for_api(self, api: Cluster, first: str) -> None:
+        """Wait until the first node's API server answers."""
+        while True:
+            with contextlib.suppress(ToolkitError):
+                if api.get("/api/v1/namespaces/default", within_s=1.0) is not None:
+                    return
+            self._still(first, "an API server that answers")
+
+    def wait_for_nodes(self, api: Cluster) -> None:
+        """Wait until each node is ready and pods may be made (the namespace's service account is there)."""
+        account = "/api/v1/namespaces/default/serviceaccounts/default"
+        while True:
+            listed = api.get("/api/v1/nodes") or {}
+            ready = {item["metadata"]["name"] for item in listed.get("items", []) if is_ready(item)}
+            if ready >= set(self.nodes) and api.get(account) is not None:
                 return
-        _still(node, first, started[first.name], end_s, "an API server that answers")
+            late = next((name for name in self.nodes if name not in ready), next(iter(self.nodes)))
+            self._still(late, f"node {late} ready")
 
+    def wait_for_way(self, api: Cluster) -> None:
+        """Wait until what joins the nodes' pods has made its way on each."""
+        joined.begin(api, self.layouts)
+        for name, node in self.nodes.items():
+            while awaited := joined.awaited(node, name, self.layouts):
+                self._still(name, awaited)
 
-def _wait_for_nodes(
-    api: Cluster,
-    nodes: Mapping[str, PlacedNode],
-    layouts: Mapping[str, Layout],
-    started: Mapping[str, Mapping[str, JsonValue]],
-    end_s: float,
-) -> None:
-    """Wait until each node is ready and pods may be made (the namespace's service account is there)."""
-    account = "/api/v1/namespaces/default/serviceaccounts/default"
-    while True:
-        listed = api.get("/api/v1/nodes") or {}
-        ready = {item["metadata"]["name"] for item in listed.get("items", []) if is_ready(item)}
-        if ready >= set(nodes) and api.get(account) is not None:
-            return
-        late = next((name for name in nodes if name not in ready), next(iter(nodes)))
-        _still(nodes[late], layouts[late], started[late], end_s, f"node {late} ready")
+    def _still(self, name: str, expected: str) -> None:
+        """Wait a moment; DriverError KUBE-02 past the deadline or when the node's programs have ended."""
 
+        def state() -> dict[str, JsonValue]:
+            folder = self.layouts[name].folder
+            return self.nodes[name].call(kubernetes_node.state, folder=folder, **self.begun[name])
 
-def _wait_for_way(
-    api: Cluster,
-    nodes: Mapping[str, PlacedNode],
-    layouts: Mapping[str, Layout],
-    started: Mapping[str, Mapping[str, JsonValue]],
-    end_s: float,
-) -> None:
-    """Wait until what joins the nodes' pods has made its way on each."""
-    joined.begin(api, layouts)
-    for name, node in nodes.items():
-        while awaited := joined.awaited(node, name, layouts):
-            _still(node, layouts[name], started[name], end_s, awaited)
+        if time.monotonic() < self.end_s:
+            time.sleep(0.1)
+            if state()["runs"]:
+                return
+        told = state()
+        words = "; ".join(f"{name}: {text}" for name, text in told["said"].items() if text)
+        if kept := os.environ.get("BMWG_KEEP_CLUSTER_LOGS"):
+            Path(kept).write_text(json.dumps(told, indent=1))
+        raise DriverError(
+            "KUBE-02",
+            f"the embedded cluster, node {name}",
+            expected=f"{expected} within its deadline",
+            found=f"{'its programs run' if told['runs'] else 'its programs ended'}; {words}"[:3000],
+        )
 
 
 def is_ready(node: Mapping[str, JsonValue]) -> bool:
     """Whether a node says that it is ready and takes pods."""
-    conditions = (node.get("status") or {}).get("conditions") or []
-    ready = any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
+    ready = pods.condition(node.get("status") or {}, "Ready").get("status") == "True"
     taints = (node.get("spec") or {}).get("taints") or []
     return ready and not any(taint["key"].startswith("node.kubernetes.io/not-ready") for taint in taints)
-
-
-def _still(
-    node: PlacedNode, layout: Layout, begun: Mapping[str, JsonValue], end_s: float, expected: str
-) -> None:
-    """Wait a moment; DriverError KUBE-02 past the deadline or when the node's programs have ended."""
-    if time.monotonic() < end_s:
-        time.sleep(0.1)
-        told = node.call(kubernetes_node.state, folder=layout.folder, **begun)
-        if told["runs"]:
-            return
-    told = node.call(kubernetes_node.state, folder=layout.folder, **begun)
-    words = "; ".join(f"{name}: {text}" for name, text in told["said"].items() if text)
-    if kept := os.environ.get("BMWG_KEEP_CLUSTER_LOGS"):
-        Path(kept).write_text(json.dumps(told, indent=1))
-    raise DriverError(
-        "KUBE-02",
-        f"the embedded cluster, node {layout.name}",
-        expected=f"{expected} within its deadline",
-        found=f"{'its programs run' if told['runs'] else 'its programs ended'}; {words}"[:3000],
-    )
 
 
 def _furnish(api: Cluster) -> None:

@@ -1,6 +1,7 @@
 """The manifest of a pod: a pure function of what is wanted. Guaranteed QoS, and the fewest rights that serve.
 
-Resources are requests and limits alike. A pod that only holds its interfaces asks for a tenth of a CPU.
+Resources are requests and limits alike. A pod that only holds its interfaces asks for a tenth of a CPU. One
+in which programs of a workload run asks for no more, and has no limit of CPU time: pods share a node's CPUs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ CONTAINER = "function"
 COMMAND = "bmwg.ietf.org/command"  # annotation: what a program that is told at its start is to run
 _MOUNT = "/run/bmwg"
 _NOBODY = 65534
-_ENDPOINT_CPU = "100m"  # choice: its program sleeps
+_ENDPOINT_CPU = "100m"  # choice: its own program sleeps
 _WAITS = f"until [ -s {_MOUNT}/command ]; do sleep 0.05; done; . {_MOUNT}/command"
 GRACE_S = 2  # choice: between SIGTERM and SIGKILL; a function has nothing to save
 
@@ -57,7 +58,7 @@ def pod(
         "image": image,
         "imagePullPolicy": "IfNotPresent",
         "command": ["/bin/sh", "-c", _WAITS] if spec.told_at_start else list(spec.arguments),
-        "resources": {"requests": _resources(spec), "limits": _resources(spec)},
+        "resources": _resources(spec),
         "securityContext": container_security(spec),
         "volumeMounts": [{"name": "told", "mountPath": _MOUNT, "readOnly": True}, *_mounts(spec)],
         "env": [_variable(text) for text in spec.environment],
@@ -90,6 +91,13 @@ def pod(
         },
         "spec": body,
     }
+
+
+def without_cpu_limit(container: Mapping[str, Any], cpu: str) -> dict[str, Any]:
+    """Return a container that asks for a part of a CPU and has no limit of it, whose quota would be timed."""
+    wanted = container["resources"]
+    limits = {key: value for key, value in wanted["limits"].items() if key != "cpu"}
+    return {**container, "resources": {"requests": {**wanted["requests"], "cpu": cpu}, "limits": limits}}
 
 
 def pod_security(spec: PodSpec) -> dict[str, Any]:
@@ -132,12 +140,13 @@ def forwarding_sysctls(spec: PodSpec) -> dict[str, str]:
     return {**settings, **dict(spec.sysctls)}
 
 
-def _resources(spec: PodSpec) -> dict[str, str]:
+def _resources(spec: PodSpec) -> dict[str, dict[str, str]]:
     cpu = _ENDPOINT_CPU if spec.endpoint else str(len(cpu_list(spec.cpus)))
     wanted = {"cpu": cpu, "memory": str(spec.memory_octets)}
     if spec.hugepages_2mi:
         wanted["hugepages-2Mi"] = str(spec.hugepages_2mi * HUGEPAGE_OCTETS)
-    return wanted
+    limits = {name: value for name, value in wanted.items() if name != "cpu" or not spec.programs}
+    return {"requests": wanted, "limits": limits}
 
 
 def _mounts(spec: PodSpec) -> list[JsonValue]:

@@ -45,12 +45,7 @@ def relay(port: int, address: str, to_port: int) -> tuple[str, ...]:
 def deployment(body: Mapping[str, Any], *, name: str, places: Sequence[str]) -> dict[str, Any]:
     """Return a Deployment of one pod by its manifest: on one of `places`, rather on the first."""
     pod = body["spec"]
-    container = dict(pod["containers"][0])
-    resources = container["resources"]
-    container["resources"] = {
-        "requests": {**resources["requests"], "cpu": _PART_OF_CPU},
-        "limits": {key: value for key, value in resources["limits"].items() if key != "cpu"},
-    }
+    container = manifest.without_cpu_limit(pod["containers"][0], _PART_OF_CPU)
 
     def on(*hosts: str) -> dict[str, Any]:
         return {"matchExpressions": [{"key": _HOST, "operator": "In", "values": list(hosts)}]}
@@ -203,10 +198,8 @@ class Moving:
 
 
 def _ready(found: Mapping[str, Any]) -> bool:
-    if found["metadata"].get("deletionTimestamp"):
-        return False
-    told = (found.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in told)
+    ready = pods.condition(found.get("status") or {}, "Ready").get("status") == "True"
+    return ready and not found["metadata"].get("deletionTimestamp")
 
 
 def missing(cluster: Mapping[str, Any], *, owns_cluster: bool) -> Missing | None:

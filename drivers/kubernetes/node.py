@@ -12,7 +12,6 @@ import filecmp
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import time
@@ -235,33 +234,31 @@ def left(*, folder: str, within_s: float = 10.0) -> list[str]:
 
 def sample(*, cgroup: str, pod_uid: str) -> dict[str, JsonValue]:
     """Node function: what all processes of a pod use; fields of `instance.Sample`."""
-    pids: set[int] = set()
-    for folder in cgroups.folders(cgroup):
-        for procs in folder.rglob(f"pod{pod_uid}/**/cgroup.procs"):
-            with contextlib.suppress(OSError):
-                pids |= {int(text) for text in procs.read_text().split()}
-    return running.use_of(sorted(pids))
+    mine = [own for folder in cgroups.folders(cgroup) for own in folder.rglob(f"pod{pod_uid}")]
+    pids = set[int]()
+    for procs in (procs for own in mine for procs in own.rglob("cgroup.procs")):
+        with contextlib.suppress(OSError):
+            pids |= {int(text) for text in procs.read_text().split()}
+    return running.use_of(sorted(pids), folders=mine)
 
 
 def sample_containers(*, cgroup: str, containers: list[str]) -> dict[str, JsonValue]:
     """Node function: what the processes of these containers use together; fields of `instance.Sample`."""
-    wanted, pids = set(containers), set[int]()
+    wanted, pids, mine = set(containers), set[int](), []
     for folder in cgroups.folders(cgroup):
         for procs in folder.rglob("cgroup.procs"):
             if procs.parent.name in wanted:
+                mine.append(procs.parent)
                 with contextlib.suppress(OSError):
                     pids |= {int(text) for text in procs.read_text().split()}
-        if pids:  # every hierarchy has the same
-            break
-    return running.use_of(sorted(pids))
+    return running.use_of(sorted(pids), folders=mine)
 
 
 def kill(*, pid: int, start_ticks: int) -> dict[str, JsonValue]:
     """Node function: kill one process; returns when, in nanoseconds of the node's monotonic clock."""
     began_ns = time.monotonic_ns()
     if process.same(pid, start_ticks):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, 9)
+        process.kill(pid)
     return {"began_ns": began_ns}
 
 
@@ -302,9 +299,7 @@ def stop(*, folder: str, cgroup: str, pid: int, start_ticks: int) -> None:
     Idempotent.
     """
     if process.same(pid, start_ticks):
-        for member in running.session(pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(member, 9)
+        process.kill(*running.session(pid))
     end_s = time.monotonic() + 5.0
     while process.same(pid, start_ticks) and time.monotonic() < end_s:
         time.sleep(0.01)
@@ -321,30 +316,13 @@ def remove(*, folder: str, cgroup: str, within_s: float = 60.0) -> bool:
     """
     end_s = time.monotonic() + within_s
     there = Path(folder).exists() or bool(cgroups.folders(cgroup))
-    while (members := cpu_placement.members(cgroup)) and time.monotonic() < end_s:
-        for pid in members:  # all of it is the node's; on a busy machine even the killed take their time
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, 9)
-        time.sleep(0.02)
+    # all of it is the node's; on a busy machine even the killed take their time
+    process.kill_all(lambda: cgroups.members(cgroup), within_s=within_s)
     left = cgroups.remove(cgroup, deadline_s=max(0.5, end_s - time.monotonic()))
-    _unmount_below(folder)
-    while Path(folder).exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        if time.monotonic() > end_s:
-            left.append(folder)
-            break
-        time.sleep(0.01)
+    left += running.remove_tree(folder, end_s)
     if left:
         raise DriverError("KUBE-03", "a Kubernetes node's files and cgroups", found=", ".join(left))
     return there
-
-
-def _unmount_below(folder: str) -> None:
-    """Detach mounts below a folder: rmtree must never walk into one."""
-    with open("/proc/self/mountinfo") as lines:
-        points = [line.split()[4] for line in lines]
-    for point in sorted((p for p in points if p.startswith(f"{folder}/")), reverse=True):
-        mounts.unmount(target=point)
 
 
 def build_image(*, archive: str) -> dict[str, JsonValue]:

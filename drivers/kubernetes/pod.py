@@ -77,9 +77,13 @@ class KubernetesPod(OfPods):
 
     @property
     def entry(self) -> dict[str, JsonValue]:
-        """Programs enter it as its container does, but for the root, for they are the node's."""
+        """Programs enter it as its container does, but for the root, for they are the node's.
+
+        They keep to the CPUs that are wanted: a container without any of its own may run on others, too.
+        """
         ours = {name: self._container[name] for name in ("pid", "start_ticks")}
-        return {**ours, "programs_of_node": True}
+        own = {"cpus": self._spec.cpus} if self._spec.programs else {}
+        return {**ours, **own, "programs_of_node": True}
 
     def start(self, arguments: Sequence[str] = ()) -> None:
         """Tell the pod's shell its program, where it waits for one; else the kubelet has started it."""

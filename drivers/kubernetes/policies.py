@@ -17,7 +17,7 @@ from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue, Missing, NetworkDriver, Node, PlacedNode
 from bmwg.drivers.kubernetes import pods
-from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
+from bmwg.drivers.kubernetes.client import Cluster, resource
 from bmwg.drivers.kubernetes.policy_rules import END, INGRESS, TABLE
 from bmwg.drivers.kubernetes.settings import Layout
 from bmwg.drivers.nodes import bounded, programs
@@ -74,19 +74,9 @@ class Policies:
 
     def apply(self, name: str, spec: Mapping[str, Any]) -> str:
         """Make a policy; returns its resource version."""
-        made = self._api.apply(
-            f"{self._path}/{name}",
-            {
-                "apiVersion": "networking.k8s.io/v1",
-                "kind": "NetworkPolicy",
-                "metadata": {
-                    "name": name,
-                    "namespace": self._namespace,
-                    "labels": {OWNER_LABEL: self._owner},
-                },
-                "spec": dict(spec),
-            },
-        )
+        place = (name, self._namespace, self._owner)
+        body = resource("NetworkPolicy", *place, version="networking.k8s.io/v1", spec=dict(spec))
+        made = self._api.apply(f"{self._path}/{name}", body)
         return str(made["metadata"]["resourceVersion"])
 
     def delete(self, name: str) -> None:

@@ -6,14 +6,13 @@ each other must find room on one node, and what the limits allow is theirs all t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.api.instance import Limits, Program
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest
 from bmwg.drivers.kubernetes.batch import LABEL
-from bmwg.drivers.kubernetes.client import OWNER_LABEL
+from bmwg.drivers.kubernetes.client import OWNER_LABEL, resource
 
 FOLDER = "/run/bmwg-program"  # in the pod: its files, and what it writes
 ANYWHERE = "0.0.0.0"  # a pod's address is drawn when it is made
@@ -78,28 +77,13 @@ def pod(
 
 def files(group: str, program: Program, *, namespace: str, owner: str) -> dict[str, Any]:
     """Return the ConfigMap with the program's files."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": _metadata(group, namespace, {OWNER_LABEL: owner}),
-        "data": dict(program.at(FOLDER, ANYWHERE, program.port).files),
-    }
+    data = dict(program.at(FOLDER, ANYWHERE, program.port).files)
+    return resource("ConfigMap", group, namespace, owner, data=data)
 
 
 def service(group: str, port: int, *, namespace: str, owner: str) -> dict[str, Any]:
     """Return the ClusterIP Service of a group: the cluster itself says which of its pods are behind it."""
     selector = {OWNER_LABEL: owner, LABEL: group}
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": _metadata(group, namespace, {OWNER_LABEL: owner}),
-        "spec": {
-            "type": "ClusterIP",
-            "selector": selector,
-            "ports": [{"name": "program", "protocol": PROTOCOL, "port": port, "targetPort": port}],
-        },
-    }
-
-
-def _metadata(name: str, namespace: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    return {"name": name, "namespace": namespace, "labels": dict(labels)}
+    ports = [{"name": "program", "protocol": PROTOCOL, "port": port, "targetPort": port}]
+    spec = {"type": "ClusterIP", "selector": selector, "ports": ports}
+    return resource("Service", group, namespace, owner, spec=spec)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue, Missing, PlacedNode
-from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
+from bmwg.drivers.kubernetes.client import Cluster, resource
 from bmwg.drivers.nodes import bounded
 from bmwg.drivers.ports import connections
 from bmwg.methodology.errors import DriverError, TestbedError
@@ -127,32 +127,14 @@ def _standing(
     behind: dict[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Make a Service and, where no selector does, say what is behind it; remove both on leaving."""
-    labels = {OWNER_LABEL: owner}
-    metadata = {"name": name, "namespace": namespace}
+    place = (name, namespace, owner)
+    told = {"kubernetes.io/service-name": name, "endpointslice.kubernetes.io/managed-by": "bmwg"}
     try:
-        made = api.apply(
-            _SERVICES.format(namespace, name),
-            {
-                "apiVersion": "v1",
-                "kind": "Service",
-                "metadata": {**metadata, "labels": labels},
-                "spec": spec,
-            },
-        )
+        made = api.apply(_SERVICES.format(namespace, name), resource("Service", *place, spec=spec))
         if behind is not None:
-            told = {
-                "kubernetes.io/service-name": name,
-                "endpointslice.kubernetes.io/managed-by": "bmwg",
-            }
-            api.apply(
-                _SLICES.format(namespace, name),
-                {
-                    "apiVersion": "discovery.k8s.io/v1",
-                    "kind": "EndpointSlice",
-                    "metadata": {**metadata, "labels": {**labels, **told}},
-                    **behind,
-                },
-            )
+            version = "discovery.k8s.io/v1"
+            slices = resource("EndpointSlice", *place, version=version, labels=told, **behind)
+            api.apply(_SLICES.format(namespace, name), slices)
         yield made
     finally:
         for path in (_SLICES, _SERVICES) if behind is not None else (_SERVICES,):

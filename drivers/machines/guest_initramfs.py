@@ -12,13 +12,12 @@ import hashlib
 import shlex
 import shutil
 import stat
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.machines.architecture import Architecture, own
-from bmwg.drivers.machines.guest_kernel import CACHE, GuestKernel
+from bmwg.drivers.machines.guest_kernel import CACHE, GuestKernel, write_once
 from bmwg.drivers.machines.guest_root import NOTE
 from bmwg.methodology.errors import TestbedError
 
@@ -152,25 +151,8 @@ def build(
     entering += f"{_BUSYBOX} chroot {TOOLKIT} " if from_disk else ""
     agent = _AGENT.format(say=SAY, channel=CHANNEL, python=entering + shlex.quote(python))
     shell = static_shell(architecture)
-    entries: dict[str, tuple[int, bytes]] = {
-        "bin": (stat.S_IFDIR | 0o755, b""),
-        "modules": (stat.S_IFDIR | 0o755, b""),
-        "dev": (stat.S_IFDIR | 0o755, b""),
-        "bin/busybox": (stat.S_IFREG | 0o755, shell.read_bytes()),
-        "init": (stat.S_IFREG | 0o755, script.encode()),
-        "agent": (stat.S_IFREG | 0o644, agent.encode()),
-    }
-    entries |= {f"modules/{path.name}": (stat.S_IFREG | 0o644, path.read_bytes()) for path in modules}
-    archive = to_newc(entries)
-    target = cache / "initramfs" / f"{hashlib.sha256(archive).hexdigest()[:24]}.cpio"
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-            file.write(archive)
-        Path(file.name).rename(target)
-        for old in sorted(target.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)[:-16]:
-            old.unlink(missing_ok=True)  # choice: each set of shares makes one; sixteen are 64 MiB
-    return target
+    entries = {**first_root(script, modules, shell), "agent": (stat.S_IFREG | 0o644, agent.encode())}
+    return kept(entries, cache / "initramfs", most=16)  # choice: each set of shares makes one; 64 MiB
 
 
 def _mounted(tag: str, path: str, options: str) -> str:
@@ -207,6 +189,28 @@ def _shell(architecture: Architecture) -> Path | None:
         return Path(found) if found else None
     below = architecture.root / "usr" / "bin" / "busybox"
     return below if below.is_file() else None
+
+
+def first_root(script: str, modules: Iterable[Path], shell: Path) -> dict[str, tuple[int, bytes]]:
+    """Return what every first root holds: a static shell, the script that it runs first, modules."""
+    folder, program = (stat.S_IFDIR | 0o755, b""), stat.S_IFREG | 0o755
+    return {
+        **dict.fromkeys(("bin", "modules", "dev"), folder),
+        "bin/busybox": (program, shell.read_bytes()),
+        "init": (program, script.encode()),
+        **{f"modules/{path.name}": (stat.S_IFREG | 0o644, path.read_bytes()) for path in modules},
+    }
+
+
+def kept(entries: Mapping[str, tuple[int, bytes]], folder: Path, *, most: int) -> Path:
+    """Pack an archive into a folder, once, and return it; of those that are there the newest stay."""
+    archive = to_newc(entries)
+    target = folder / f"{hashlib.sha256(archive).hexdigest()[:24]}.cpio"
+    if not target.exists():
+        write_once(target, archive)
+        for old in sorted(folder.glob("*.cpio"), key=lambda path: path.stat().st_mtime)[:-most]:
+            old.unlink(missing_ok=True)
+    return target
 
 
 def to_newc(entries: Mapping[str, tuple[int, bytes]]) -> bytes:

@@ -62,10 +62,7 @@ class GuestKernel:
             return self.image
         if not program.startswith(b"\x7fELF"):
             return self.image
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-            file.write(program)
-        Path(file.name).rename(target)
+        write_once(target, program)
         return target
 
     def modules_for(self, wanted: tuple[str, ...]) -> tuple[Path, ...]:
@@ -96,6 +93,14 @@ class GuestKernel:
         for name in wanted:
             add(_plain(name))
         return tuple(ordered.values())
+
+
+def write_once(target: Path, octets: bytes) -> None:
+    """Write a file of the cache, its folder too; nobody sees it half written."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
+        file.write(octets)
+    Path(file.name).rename(target)
 
 
 def of(architecture: Architecture) -> GuestKernel | Missing:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bmwg.drivers.api.protocols import JsonValue, Node
-from bmwg.drivers.machines import moving_machine
+from bmwg.drivers.machines import hosted, moving_machine
 from bmwg.drivers.ports import interfaces
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 from bmwg.methodology.kinds.acts.records import POST_COPY_BEGAN
@@ -86,7 +86,7 @@ class MovingGuest:
         self.start()
         end_s = time.monotonic() + _BOOT_S
         while not any(_ROUTES in line for line in self.console()):
-            fault = self.here.node.call(moving_machine.fault, name=self.intent.name)
+            fault = self.here.node.call(hosted.fault, name=self.intent.name)
             if fault is not None or time.monotonic() > end_s:
                 raise TestbedError(
                     "VM-05",
@@ -98,7 +98,7 @@ class MovingGuest:
 
     def console(self) -> list[str]:
         """Return the last lines that it wrote where it is."""
-        return self.here.node.call(moving_machine.console, name=self.intent.name)
+        return self.here.node.call(hosted.console, name=self.intent.name)
 
     def _start(self, place: MovePlace, *, incoming: bool) -> Mapping[str, JsonValue]:
         return place.node.call_within(
@@ -137,7 +137,7 @@ class MovingGuest:
             move.told = self._watched(post_copy, within_s)
             move.steps |= self._moments(move)
         except BaseException as error:
-            self.there.node.call(moving_machine.stop, name=self.intent.name)
+            self.there.node.call(hosted.stop, name=self.intent.name)
             if isinstance(error, ToolkitError):
                 self._goes_on(error)
             raise
@@ -221,7 +221,7 @@ class MovingGuest:
         status = self._ask(self.here, "query-status")["status"]
         if status in ("paused", "postmigrate") and not self._follows:
             self._ask(self.here, "cont")
-        fault = self.here.node.call(moving_machine.fault, name=self.intent.name)
+        fault = self.here.node.call(hosted.fault, name=self.intent.name)
         if fault is not None:
             raise DriverError(
                 error.error_id,
@@ -232,7 +232,7 @@ class MovingGuest:
 
     def require_running(self) -> None:
         """Raise TestbedError MOVE-06 where it has moved and no longer runs, with what was its last word."""
-        fault = self.here.node.call(moving_machine.fault, name=self.intent.name)
+        fault = self.here.node.call(hosted.fault, name=self.intent.name)
         if fault is not None:
             raise TestbedError(
                 "MOVE-06",
@@ -257,12 +257,12 @@ class MovingGuest:
 
     def leave(self) -> None:
         """End what is left of it at the place that it has left."""
-        self.there.node.call(moving_machine.stop, name=self.intent.name)
+        self.there.node.call(hosted.stop, name=self.intent.name)
 
     def end(self) -> None:
         """End it wherever it is. Idempotent."""
         for place in (self.here, self.there):
-            place.node.call(moving_machine.stop, name=self.intent.name)
+            place.node.call(hosted.stop, name=self.intent.name)
 
 
 def _figures(found: Mapping[str, JsonValue]) -> dict[str, int]:

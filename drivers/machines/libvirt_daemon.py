@@ -21,7 +21,7 @@ from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.machines import qemu_place
 from bmwg.drivers.machines.guest_kernel import CACHE
 from bmwg.drivers.machines.libvirt_connection import Connection, probe_binding
-from bmwg.drivers.nodes import process
+from bmwg.drivers.nodes import process, programs
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 PROGRAM = "libvirtd"
@@ -122,13 +122,12 @@ def start(*, token: str, image: str = "", within_s: float = 30.0) -> dict[str, J
 
 def _wait(token: str, daemon: subprocess.Popen[bytes], within_s: float) -> str:
     end_s = time.monotonic() + within_s
-    last = "nothing"
+    last, folder = "nothing", folder_of(token)
     while time.monotonic() < end_s:
         status = daemon.poll()
         if status is not None:
-            raise TestbedError(
-                "VM-11", "libvirtd", expected="a running daemon", found=f"status {status}: {said(token)}"
-            )
+            found = f"status {status}: {programs.said(folder)}"
+            raise TestbedError("VM-11", "libvirtd", expected="a running daemon", found=found)
         try:
             with Connection(uri_of(token)) as connection:
                 return connection.version()
@@ -139,17 +138,8 @@ def _wait(token: str, daemon: subprocess.Popen[bytes], within_s: float) -> str:
         "VM-11",
         "libvirtd",
         expected=f"an answer within {within_s:g} s",
-        found=f"{last}; it said: {said(token)}",
+        found=f"{last}; it said: {programs.said(folder)}",
     )
-
-
-def said(token: str) -> str:
-    """Return the last lines of the daemon's output."""
-    try:
-        lines = Path(folder_of(token), "output").read_text(errors="replace").strip().splitlines()
-    except OSError:
-        return "no output"
-    return " | ".join(lines[-5:]) or "no output"
 
 
 def stop(*, token: str) -> None:
@@ -167,16 +157,9 @@ def remove(*, token: str, within_s: float = 5.0) -> bool:
     Right whether it was started or not, and after its starter has died. Idempotent; raises VM-14.
     """
     folder = folder_of(token)
-    there = os.path.exists(folder)
-    end_s = time.monotonic() + within_s
-    while (pids := _members(folder)) and time.monotonic() < end_s:
-        there = True
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, 9)
-        time.sleep(0.01)
-    if pids:
-        raise DriverError("VM-14", f"libvirtd of {folder}", expected="ended", found=f"processes {pids}")
+    there = os.path.exists(folder) or bool(_members(folder))
+    if left := process.kill_all(lambda: _members(folder), within_s=within_s):
+        raise DriverError("VM-14", f"libvirtd of {folder}", expected="ended", found=f"processes {left}")
     shutil.rmtree(folder, ignore_errors=True)
     return there
 

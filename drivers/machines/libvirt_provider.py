@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 from bmwg.drivers.api.instance import Place
@@ -83,9 +82,7 @@ class LibvirtProvider(QemuProvider):
             self._version = started["version"]
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         """End the run's own libvirtd with what it still runs."""
         self._close()
 

@@ -1,25 +1,22 @@
 """A guest that routes and moves: QEMU at one node begins it, QEMU at another takes it over while it runs.
 
 Both have the same machine type, CPUs and NICs, and no disk. Node functions, run on the node that hosts the
-guest; machines belong to the node's agent and die with it. Ids: VM-04 QEMU did not start, VM-07 its monitor
-refuses, VM-08 no such machine, MOVE-03 QEMU cannot tell when the guest stopped.
+guest. Ids: VM-04 QEMU did not start, VM-07 its monitor refuses, MOVE-03 QEMU cannot tell when the guest
+stopped.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
-from bmwg.drivers.machines import guest_kernel, qemu, router_initramfs
+from bmwg.drivers.machines import guest_kernel, hosted, qemu, router_initramfs
 from bmwg.drivers.machines.qemu import MachineSpec, Nic
 from bmwg.drivers.machines.qemu_machine import Machine
-from bmwg.drivers.ports import interfaces, routing, sysctl
 from bmwg.drivers.watch import wall_clock
-from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+from bmwg.methodology.errors import TestbedError
 
 MOST_CPUS = 2  # choice: one that it begins with, and one that it may be given while it runs
-_machines: dict[str, MovingMachine] = {}
 
 
 class MovingMachine(Machine):
@@ -100,23 +97,13 @@ def start(
         nics=tuple(Nic(tap=tap, mac=mac) for tap, mac in zip(taps, macs, strict=True)),
     )
     machine = MovingMachine(spec, words=words, incoming=incoming)
-    machine.__enter__()
-    try:
-        for tap, bridge in zip(taps, bridges, strict=True):
-            sysctl.quiet_ipv6(interface=tap)
-            sysctl.write(key=f"net/ipv6/conf/{tap}/disable_ipv6", value="1")
-            routing.set_controller(interface=tap, controller=bridge)
-            interfaces.up(interface=tap)
-    except BaseException:
-        machine.stop()
-        raise
-    _machines[name] = machine
+    hosted.begin(machine, bridges, ipv6=False)
     return dict(machine.describe())
 
 
 def ask(*, name: str, command: str, arguments: dict[str, JsonValue] | None = None) -> JsonValue:
     """Node function: run a command of QEMU's monitor. Raises DriverError VM-07, VM-08."""
-    return _machine(name).monitor.execute(command, arguments)
+    return hosted.named(name).monitor.execute(command, arguments)
 
 
 def moments(*, name: str) -> dict[str, int]:
@@ -125,7 +112,7 @@ def moments(*, name: str) -> dict[str, int]:
     An event that tells a status stands with that behind its name as well (`MIGRATION postcopy-active`). QEMU
     stamps them by the wall clock in microseconds; both clocks are read together here.
     """
-    said = _machine(name).monitor.events()
+    said = hosted.named(name).monitor.events()
     ahead_ns = wall_clock.ahead_ns()
     found: dict[str, int] = {}
     for one in said:
@@ -133,30 +120,3 @@ def moments(*, name: str) -> dict[str, int]:
         at_ns = (stamp["seconds"] * 1_000_000 + stamp["microseconds"]) * 1000 - ahead_ns
         found |= dict.fromkeys((event, f"{event} {(one.get('data') or {}).get('status', '')}".strip()), at_ns)
     return found
-
-
-def fault(*, name: str) -> str | None:
-    """Node function: why the guest no longer runs here; None while it does."""
-    try:
-        return _machine(name).fault()
-    except ToolkitError as error:
-        return str(error)
-
-
-def console(*, name: str) -> list[str]:
-    """Node function: the last lines that the guest wrote on its console here."""
-    return _machine(name).console()
-
-
-def stop(*, name: str) -> None:
-    """Node function: end a machine. Idempotent."""
-    machine = _machines.pop(name, None)
-    if machine is not None:
-        with contextlib.suppress(ToolkitError):
-            machine.stop()
-
-
-def _machine(name: str) -> MovingMachine:
-    if name not in _machines:
-        raise DriverError("VM-08", f"machine {name}", expected="one of this node", found=str(list(_machines)))
-    return _machines[name]

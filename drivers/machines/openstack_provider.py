@@ -19,7 +19,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar
 
 from bmwg.drivers.api.instance import Place, Sample
@@ -157,7 +156,7 @@ class OpenStackProvider:
             more = side_switches.SIDES if len(self.place.hosts) > 1 else ()
             found.append(embedded.Host(node=node, physical=(*physical, *more)))
         if len(found) > 1:
-            side_switches.build(self.node, [one.node for one in found])
+            side_switches.build(found[0].node, [one.node for one in found])
         return found[0].node, found[0].physical, found[1:]
 
     def _unplug(self) -> None:
@@ -184,9 +183,7 @@ class OpenStackProvider:
             "management", gateway, gateway=None, first=first, physical=embedded.MANAGEMENT
         )
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         """End the cloud with all that is in it."""
         self._workshop = None
         self._stack.close()

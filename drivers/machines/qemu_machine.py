@@ -26,7 +26,7 @@ from bmwg.drivers.machines.guest import GuestNode
 from bmwg.drivers.machines.guest_kernel import GuestKernel
 from bmwg.drivers.machines.qemu import MachineSpec
 from bmwg.drivers.machines.qemu_monitor import Monitor
-from bmwg.drivers.nodes import process
+from bmwg.drivers.nodes import cpu_time, process
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 BOOT_DEADLINE_S = 120.0  # choice: under TCG a guest takes about 8 s on an idle machine
@@ -36,7 +36,6 @@ _OTHER_ROOT = "packages of its architecture, unpacked and never set up, over 9p"
 _DISK_ROOT = "a disk image by virtio-blk (the agent's own programs: the host's over 9p)"
 _CONSOLE_LINES = 15
 _TAIL_OCTETS = 16384
-_TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 class Machine:
@@ -124,22 +123,21 @@ class Machine:
 
     def _launch(self, kernel: GuestKernel, initramfs: Path) -> socket.socket:
         """Start QEMU; returns our end of the channel to the guest's agent."""
-        self._console_file = self._stack.enter_context(nameless_file())
-        self._log_file = self._stack.enter_context(nameless_file())
-        channel, channel_far = socket.socketpair()
-        monitor, monitor_far = socket.socketpair()
+        channel, far = socket.socketpair()
         self._stack.callback(channel.close)
-        self._stack.callback(monitor.close)
-        with channel_far, monitor_far:
-            argv = qemu.command(
+
+        def argv(monitor_fd: int) -> list[str]:
+            return qemu.command(
                 self.spec,
                 kernel=kernel.unpacked_image(),
                 modules=kernel.modules,
                 initramfs=initramfs,
-                channel_fd=channel_far.fileno(),
-                monitor_fd=monitor_far.fileno(),
+                channel_fd=far.fileno(),
+                monitor_fd=monitor_fd,
             )
-            self._process = self._spawn(argv, (channel_far.fileno(), monitor_far.fileno()))
+
+        with far:
+            monitor = self._spawned(argv, far.fileno())
         try:
             self._monitor = Monitor(self.spec.name, monitor)
         except DriverError as error:
@@ -150,6 +148,16 @@ class Machine:
                 found=self.ended() or str(error),
             ) from error
         return channel
+
+    def _spawned(self, argv: Callable[[int], list[str]], *descriptors: int) -> socket.socket:
+        """Start QEMU's process; return our end of its monitor, whose other end `argv` is told."""
+        self._console_file = self._stack.enter_context(nameless_file())
+        self._log_file = self._stack.enter_context(nameless_file())
+        monitor, far = socket.socketpair()
+        self._stack.callback(monitor.close)
+        with far:
+            self._process = self._spawn(argv(far.fileno()), (*descriptors, far.fileno()))
+        return monitor
 
     def _spawn(self, argv: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
         if threading.current_thread() is threading.main_thread():
@@ -172,18 +180,14 @@ class Machine:
 
         Raises TestbedError VM-04.
         """
-        self._console_file = self._stack.enter_context(nameless_file())
-        self._log_file = self._stack.enter_context(nameless_file())
-        monitor, far = socket.socketpair()
-        self._stack.callback(monitor.close)
-        with far:
-            self._process = self._spawn(argv(far.fileno()), (far.fileno(),))
+        monitor = self._spawned(argv)
         try:
             self._monitor = Monitor(self.spec.name, monitor)
             self._running = self._observe()
         except DriverError as error:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(0.5)  # its socket closes before it can be waited for
+            if self._process is not None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(0.5)  # its socket closes before it can be waited for
             raise TestbedError(
                 "VM-04",
                 f"machine {self.spec.name}: QEMU did not start",
@@ -339,12 +343,11 @@ def use_of(pid: int) -> dict[str, JsonValue]:
     The kernel's threads that carry its frames (vhost) are in its time. Raises OSError, KeyError when it has
     ended.
     """
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     resident, peak = (int(status[key].split()[0]) << 10 for key in ("VmRSS", "VmHWM"))
     return {
         "at_ns": time.monotonic_ns(),
-        "cpu_ns": (int(fields[11]) + int(fields[12])) * _TICK_NS + _vhost_ns(pid),
+        "cpu_ns": cpu_time.of_process(pid) + _vhost_ns(pid),
         "memory_octets": resident,
         "memory_peak_octets": peak,
     }
@@ -353,7 +356,8 @@ def use_of(pid: int) -> dict[str, JsonValue]:
 def _vhost_ns(pid: int) -> int:
     """CPU time of the kernel's threads that carry frames for a process, where they are processes themselves.
 
-    They are before Linux 6.4, and have its number in their name; later ones are threads of the process.
+    They are before Linux 6.4, have its number in their name, and last as long as its NIC; later ones are
+    threads of the process.
     """
     found_ns = 0
     for other in os.listdir("/proc"):

@@ -6,9 +6,7 @@ is no such guest.
 
 from __future__ import annotations
 
-import errno
 import os
-import socket
 
 from bmwg.drivers.api.machines import Redirected
 from bmwg.drivers.api.protocols import JsonValue, Missing
@@ -16,7 +14,7 @@ from bmwg.drivers.machines import architecture as architectures
 from bmwg.drivers.machines import guest_image, guest_initramfs, guest_kernel, guest_views, qemu
 from bmwg.drivers.machines.qemu import Accelerator, Disk, MachineSpec, Nic, NicModel
 from bmwg.drivers.machines.qemu_machine import BOOT_DEADLINE_S, Machine
-from bmwg.drivers.nodes import bounded
+from bmwg.drivers.nodes import bounded, half_open
 from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
@@ -152,18 +150,13 @@ def _made(spec: MachineSpec, boot_deadline_s: float, libvirt: dict[str, JsonValu
 
 def require_answer(*, name: str, address: str, within_s: float = 10.0) -> None:
     """Raise TestbedError VM-06 unless the guest's kernel answers at its address, by refusing a connection."""
-    try:
-        with socket.create_connection((address, 9), timeout=within_s):  # the discard port: nobody listens
-            return
-    except OSError as error:
-        if error.errno == errno.ECONNREFUSED:
-            return
+    if why := half_open.refuses(address=address, within_s=within_s):
         raise TestbedError(
             "VM-06",
             f"guest {name} has no network",
             expected=f"an answer from {address} within {within_s:g} s",
-            found=str(error),
-        ) from error
+            found=why,
+        )
 
 
 def call(*, name: str, function: str, arguments: dict[str, JsonValue], within_s: float) -> JsonValue:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import asdict
-from types import TracebackType
 from typing import Any, ClassVar
 
 from bmwg.drivers.api.instance import Place, Sample
@@ -90,9 +89,7 @@ class QemuProvider:
         """Nothing is made: each guest, its tap and its channels die with the node's agent."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         return None
 
     @property
@@ -115,28 +112,14 @@ class QemuProvider:
             if reason is not None:
                 mend = "put the image back that the run was begun with"
                 return Missing(what=f"disk image {image.file}", reason=reason, mend=mend)
-        return Missing(**lack) if lack else None
+        return Missing.told(lack)
 
     def made(self, intent: MachineIntent) -> Machine:
         """Boot a guest, which is routed to by the node, on a network of four addresses of its own."""
         network = ipaddress.IPv4Network(intent.network)
         host, guest = list(list(network.subnets(new_prefix=30))[intent.number].hosts())
-        mac = mac_of(intent.name, "eth0")
-        machine = self._machine(intent.name, MachineEndpoint(address=str(guest), interface="eth0", mac=mac))
-        try:
-            machine.boot(
-                cpus=intent.cpus,
-                memory_octets=intent.memory_octets,
-                model=intent.nic_model,
-                tap=intent.name,
-                mac=mac,
-                guest_address=f"{guest}/30",
-                host_address=f"{host}/30",
-            )
-        except BaseException:
-            machine.stop()
-            raise
-        return machine
+        own = {"guest_address": f"{guest}/30", "host_address": f"{host}/30"}
+        return self._booted(intent, str(guest), **own)
 
     def unjoined(
         self,
@@ -148,8 +131,18 @@ class QemuProvider:
         architecture: str = "",
     ) -> Machine:
         """Boot a guest whose tap, named as the machine, is left to whoever asked, or without one."""
+        return self._booted(
+            intent,
+            "",
+            vhost=vhost,
+            own_disk=own_disk,
+            redirected=asdict(redirected) if redirected else None,
+            architecture=architecture,
+        )
+
+    def _booted(self, intent: MachineIntent, address: str, **further: Any) -> Machine:
         mac = mac_of(intent.name, "eth0")
-        machine = self._machine(intent.name, MachineEndpoint(address="", interface="eth0", mac=mac))
+        machine = self._machine(intent.name, MachineEndpoint(address=address, interface="eth0", mac=mac))
         try:
             machine.boot(
                 cpus=intent.cpus,
@@ -157,10 +150,7 @@ class QemuProvider:
                 model=intent.nic_model,
                 tap=intent.name,
                 mac=mac,
-                vhost=vhost,
-                own_disk=own_disk,
-                redirected=asdict(redirected) if redirected else None,
-                architecture=architecture,
+                **further,
             )
         except BaseException:
             machine.stop()

@@ -6,14 +6,11 @@ memory. Ids: VM-01 the kernel lacks a module, VM-03 no static shell.
 
 from __future__ import annotations
 
-import hashlib
-import stat
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bmwg.drivers.machines.guest_initramfs import static_shell, to_newc
+from bmwg.drivers.machines.guest_initramfs import first_root, kept, static_shell
 from bmwg.drivers.machines.guest_kernel import CACHE, GuestKernel
 
 MODULES = ("virtio_pci", "virtio_net", "virtio_balloon")
@@ -121,20 +118,4 @@ def build(kernel: GuestKernel, *, cache: Path = CACHE) -> Path:
     """Write the archive for this kernel, once, and return it. Raises TestbedError VM-01, VM-03."""
     modules = kernel.modules_for(MODULES)
     script = _INIT.format(say=SAY, has=HAS_CPUS, boot=BOOT, modules=" ".join(path.name for path in modules))
-    folder, program = stat.S_IFDIR | 0o755, stat.S_IFREG | 0o755
-    entries = dict.fromkeys(("bin", "modules", "dev"), (folder, b""))
-    entries |= {
-        "bin/busybox": (program, static_shell().read_bytes()),
-        "init": (program, script.encode()),
-    }
-    entries |= {f"modules/{path.name}": (stat.S_IFREG | 0o644, path.read_bytes()) for path in modules}
-    archive = to_newc(entries)
-    target = cache / "router" / f"{hashlib.sha256(archive).hexdigest()[:24]}.cpio"
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-            file.write(archive)
-        Path(file.name).rename(target)
-        for old in sorted(target.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)[:-_KEPT]:
-            old.unlink(missing_ok=True)
-    return target
+    return kept(first_root(script, modules, static_shell()), cache / "router", most=_KEPT)

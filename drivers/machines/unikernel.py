@@ -1,7 +1,7 @@
 """A machine without an agent: QEMU boots what the user made, and it is spoken to over the network alone.
 
 Node functions, run on the node that hosts it. Nothing enters the machine; what it serves is in its image.
-What it writes goes into a layer that is gone with it. Ids: VM-04 QEMU did not start, VM-08 no such machine.
+What it writes goes into a layer that is gone with it. Ids: VM-04 QEMU did not start.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue, Missing
-from bmwg.drivers.machines import guest_image, qemu
+from bmwg.drivers.machines import guest_image, hosted, qemu
 from bmwg.drivers.machines.qemu import Accelerator, MachineSpec, Nic
 from bmwg.drivers.machines.qemu_machine import Machine
 from bmwg.drivers.nodes import half_open
-from bmwg.drivers.ports import interfaces, routing, sysctl
-from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+from bmwg.drivers.ports import routing
+from bmwg.methodology.errors import TestbedError
 
 _STEP_S = 0.05
 _ANSWER_S = 0.2
-_machines: dict[str, AgentlessMachine] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,15 +146,7 @@ def start(
         nics=(Nic(tap=tap, mac=mac, vhost=vhost),),
     )
     machine = AgentlessMachine(spec, Boot(**boot))
-    machine.__enter__()
-    try:
-        sysctl.quiet_ipv6(interface=tap)
-        routing.set_controller(interface=tap, controller=bridge)
-        interfaces.up(interface=tap)
-    except BaseException:
-        machine.stop()
-        raise
-    _machines[name] = machine
+    hosted.begin(machine, [bridge], ipv6=True)
     return {"told": dict(machine.describe()), "pid": machine.pid, "start_ticks": machine.start_ticks}
 
 
@@ -173,35 +164,3 @@ def await_answer(*, address: str, port: int, within_s: float) -> bool:
         routing.forget_neighbours()
         time.sleep(_STEP_S)
     return False
-
-
-def fault(*, name: str) -> str | None:
-    """Node function: why the machine no longer serves, with its console's last lines; None while it runs."""
-    try:
-        return _machine(name).fault()
-    except ToolkitError as error:
-        return str(error)
-
-
-def console(*, name: str) -> list[str]:
-    """Node function: the last lines that the machine wrote on its console."""
-    return _machine(name).console()
-
-
-def sample(*, name: str) -> JsonValue:
-    """Node function: CPU time and memory of the machine's QEMU; fields of `instance.Sample`."""
-    return _machine(name).sample()
-
-
-def stop(*, name: str) -> None:
-    """Node function: end a machine. Idempotent."""
-    machine = _machines.pop(name, None)
-    if machine is not None:
-        with contextlib.suppress(ToolkitError):
-            machine.stop()
-
-
-def _machine(name: str) -> AgentlessMachine:
-    if name not in _machines:
-        raise DriverError("VM-08", f"machine {name}", expected="one of this node", found=str(list(_machines)))
-    return _machines[name]

@@ -7,11 +7,11 @@ DPDK's AF_XDP device there loads the program and opens the socket.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from bmwg.drivers.api.protocols import (
     Attached,
@@ -24,20 +24,13 @@ from bmwg.drivers.api.protocols import (
     UndoLog,
 )
 from bmwg.drivers.network import xsk
-from bmwg.drivers.network.cni_network import CniNetwork
+from bmwg.drivers.network.cni_network import CniNetwork, by_host_device
 from bmwg.drivers.network.handover import AF_XDP
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.ports import nic_rings
 from bmwg.drivers.testbed.file import NetworkSpec
 
 BUSY_BUDGET_FRAMES = 64  # the DPDK device's own, when it busy-polls
-_CONFLIST: Mapping[str, Any] = {
-    "cniVersion": "1.0.0",
-    "name": "bmwg-af-xdp-${side}",
-    "plugins": [
-        {"type": "host-device", "device": "${nic}", "ipam": {"type": "static", "addresses": "${addresses}"}}
-    ],
-}
 _CAPABILITIES = ("CAP_BPF", "CAP_PERFMON", "CAP_SYS_ADMIN")  # to load and attach a program
 
 
@@ -50,8 +43,7 @@ class AfXdpNetwork(CniNetwork):
         options = Options(spec)
         self._busy_poll = options.switch("busy_poll", default=False)
         options.finish()
-        plugged = replace(spec, conflist=_CONFLIST, plugin_dir=spec.plugin_dir or "/usr/lib/cni")
-        super().__init__(plugged, run_dir=run_dir, undo=undo)
+        super().__init__(by_host_device(spec, "af-xdp"), run_dir=run_dir, undo=undo)
 
     def describe(self, node: Node) -> dict[str, JsonValue]:
         """Return the plugin and the option's settings."""

@@ -6,6 +6,7 @@ import contextlib
 import ipaddress
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,14 @@ from bmwg.methodology.errors import ConfigError, ToolkitError
 
 UNDO_KIND = "cni"
 PLUGIN_DEADLINE_S = 20.0  # choice: as in cni.py; a call on the node lasts at most two of them a plugin
+
+
+def by_host_device(spec: NetworkSpec, name: str) -> NetworkSpec:
+    """Return the option with the plugin that hands the node's NIC itself over to the pod."""
+    addressed = {"type": "static", "addresses": "${addresses}"}
+    plugin = {"type": "host-device", "device": "${nic}", "ipam": addressed}
+    conflist = {"cniVersion": "1.0.0", "name": f"bmwg-{name}-${{side}}", "plugins": [plugin]}
+    return replace(spec, conflist=conflist, plugin_dir=spec.plugin_dir or "/usr/lib/cni")
 
 
 class CniNetwork(NetdevHandover):
@@ -87,7 +96,7 @@ class CniNetwork(NetdevHandover):
             conflist=self.conflist(scratch, bridge="bmwg-probe"),
             nic="nic0",
         )
-        return Missing(**found) if found else None
+        return Missing.told(found)
 
     def attached_by_plugin(self, node: Node, attached: Attached, *, bridge: str) -> dict[str, JsonValue]:
         """Nothing: the plugins' result has all of it."""
@@ -109,10 +118,7 @@ class CniNetwork(NetdevHandover):
         scratch = Attachment(network=self.spec.name, interface="net0", side=0, addresses=(), uplink="nic0")
         binaries = parse(self.conflist(scratch, bridge="bmwg")).binaries
         return {
-            "driver": "cni",
-            "network": self.spec.name,
-            "networking_model": self.spec.model,
-            "uplink": self.spec.uplink,
+            **self.named("cni"),
             "plugin_dir": self.plugin_dir,
             "plugins": node.call_within(
                 60.0, network_plugins.evidence, plugin_dir=self.plugin_dir, binaries=list(binaries)

@@ -82,10 +82,7 @@ class CombinedNetwork(NetworkDefaults):
     def describe(self, node: Node) -> dict[str, JsonValue]:
         """Return both halves by their axes."""
         return {
-            "driver": "combination",
-            "network": self.spec.name,
-            "networking_model": self.spec.model,
-            "uplink": self.spec.uplink,
+            **self.named("combination"),
             "halves": {axis: half.describe(node) for axis, half in self._halves.items()},
         }
 

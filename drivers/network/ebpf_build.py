@@ -7,7 +7,6 @@ clang or headers, TST-02 it failed.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from pathlib import Path
 
@@ -24,16 +23,12 @@ def ensure_built() -> Path:
     """Return the object file of the present source, built now if it never was."""
     compiler = next((name for name in build.CLANG_NAMES if shutil.which(name)), "clang")
     digest = hashlib.sha256(build.clang_version().encode() + SOURCE.read_bytes() + " ".join(_FLAGS).encode())
-    folder = build.cache_folder() / digest.hexdigest()[:32]
-    built = folder / OBJECT_NAME
-    if built.exists():
-        return built
-    folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f".{OBJECT_NAME}.{os.getpid()}"
-    include = f"-I/usr/include/{build.run('cc', '-print-multiarch').strip()}"
-    build.run(compiler, *_FLAGS, include, "-c", str(SOURCE), "-o", str(draft))
-    draft.replace(built)
-    return built
+
+    def make(draft: Path) -> None:
+        include = f"-I/usr/include/{build.run('cc', '-print-multiarch').strip()}"
+        build.run(compiler, *_FLAGS, include, "-c", str(SOURCE), "-o", str(draft))
+
+    return build.once(OBJECT_NAME, digest.hexdigest(), make)
 
 
 def missing() -> Missing | None:

@@ -68,8 +68,7 @@ class TcRedirectNetwork(NetdevHandover):
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: clang at set-up, libbpf, a kernel that takes the program."""
-        found = node.call_within(60.0, ebpf_node.probe)
-        return Missing(**found) if found else None
+        return Missing.told(node.call_within(60.0, ebpf_node.probe))
 
     def transit(self) -> Missing | None:
         """Every frame passes: the program forwards by interface alone."""
@@ -78,10 +77,7 @@ class TcRedirectNetwork(NetdevHandover):
     def describe(self, node: Node) -> dict[str, JsonValue]:
         """Return the program's source and the option's settings."""
         return {
-            "driver": "ebpf-tc",
-            "network": self.spec.name,
-            "networking_model": self.spec.model,
-            "uplink": self.spec.uplink,
+            **self.named("ebpf-tc"),
             "hook": "tc ingress",
             "program": {
                 "source": ebpf_build.SOURCE.name,

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api.protocols import Attached, JsonValue, Missing, NetworkDriver, Node, PlacedNode, PodParts
+
+if TYPE_CHECKING:  # agents need no reader of testbed files
+    from bmwg.drivers.testbed.file import NetworkSpec
 
 NETDEV, VHOST_USER, AF_XDP, VFIO = "netdev", "vhost-user", "af-xdp", "vfio"
 COMBINED = "combined"  # of several kinds, an interface of the pod each
@@ -23,6 +26,17 @@ class NetworkDefaults:
     ipv4_alone: ClassVar[bool] = False
     enforces_policies: ClassVar[bool] = False
     on_one_node: ClassVar[str] = ""
+
+    spec: NetworkSpec
+
+    def named(self, driver: str) -> dict[str, JsonValue]:
+        """Return what every option tells of itself: driver, name, model, how a node leads to it."""
+        return {
+            "driver": driver,
+            "network": self.spec.name,
+            "networking_model": self.spec.model,
+            "uplink": self.spec.uplink,
+        }
 
     def probe_uplink(self, node: Node, nic: str) -> Missing | None:
         """Nothing: that the NIC is there is enough."""

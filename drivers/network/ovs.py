@@ -69,8 +69,7 @@ class OvsNetwork(NetdevHandover):
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: the programs."""
-        found = node.call(ovs_parts.probe)
-        return Missing(**found) if found else None
+        return Missing.told(node.call(ovs_parts.probe))
 
     def transit(self) -> Missing | None:
         """It joins pods; a node's NIC towards the tester has no part in it."""
@@ -83,10 +82,7 @@ class OvsNetwork(NetdevHandover):
     def describe(self, node: Node) -> dict[str, JsonValue]:
         """Return the switch's program and versions, and the option's settings."""
         return {
-            "driver": "ovs",
-            "network": self.spec.name,
-            "networking_model": self.spec.model,
-            "uplink": self.spec.uplink,
+            **self.named("ovs"),
             "vswitch": node.call(ovs_parts.describe),
             "datapath": "netdev, ports by packet sockets",
             "settings": {"join": self.join, "vlan": self._tag, "vni": self._vni},

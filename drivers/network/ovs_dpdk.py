@@ -95,7 +95,7 @@ class OvsDpdkNetwork(NetworkDefaults):
             hugepages_1gi=self._config["hugepages_1gi"],
             owner=self._owner,
         )
-        return Missing(**found) if found else None
+        return Missing.told(found)
 
     def transit(self) -> Missing | None:
         """Every frame passes: the bridges forward by port alone."""
@@ -104,10 +104,7 @@ class OvsDpdkNetwork(NetworkDefaults):
     def describe(self, node: Node) -> dict[str, JsonValue]:
         """Return the switch's program and versions, and the option's settings."""
         return {
-            "driver": "ovs-dpdk",
-            "network": self.spec.name,
-            "networking_model": self.spec.model,
-            "uplink": self.spec.uplink,
+            **self.named("ovs-dpdk"),
             "vswitch": node.call(ovs_parts.describe),
             "settings": dict(self._config),
         }

@@ -346,7 +346,8 @@ def uses() -> dict[str, JsonValue]:
         return {}
     pid = state["switch"]["pid"]
     counted = _counted(frames="counted" in state)
-    return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=ovs_obstacle.POLLER), **counted}}
+    polling = programs.polling_of(pid, ovs_obstacle.POLLER)
+    return {"vswitch": {"pid": pid, **polling, **programs.use_of([pid]), **counted}}
 
 
 def _counted(*, frames: bool) -> dict[str, JsonValue]:

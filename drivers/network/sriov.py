@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from bmwg.drivers.api.protocols import (
     Attached,
@@ -26,7 +25,7 @@ from bmwg.drivers.api.protocols import (
     UndoLog,
     undone,
 )
-from bmwg.drivers.network.cni_network import CniNetwork
+from bmwg.drivers.network.cni_network import CniNetwork, by_host_device
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.ports import interfaces, virtual_functions
 from bmwg.drivers.testbed.file import NetworkSpec
@@ -34,13 +33,6 @@ from bmwg.drivers.testbed.file import NetworkSpec
 UNDO_KIND = "virtual_functions"
 LINK_KIND = "virtual function"
 _MOST = 256  # choice: more functions has no NIC that was read of
-_CONFLIST: Mapping[str, Any] = {
-    "cniVersion": "1.0.0",
-    "name": "bmwg-sr-iov-${side}",
-    "plugins": [
-        {"type": "host-device", "device": "${nic}", "ipam": {"type": "static", "addresses": "${addresses}"}}
-    ],
-}
 
 
 class SriovNetwork(CniNetwork):
@@ -48,8 +40,7 @@ class SriovNetwork(CniNetwork):
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
         self._count = count_of(spec)
-        plugged = replace(spec, conflist=_CONFLIST, plugin_dir=spec.plugin_dir or "/usr/lib/cni")
-        super().__init__(plugged, run_dir=run_dir, undo=undo)
+        super().__init__(by_host_device(spec, "sr-iov"), run_dir=run_dir, undo=undo)
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: NICs with as many virtual functions, the plugin."""

@@ -49,8 +49,7 @@ class SriovVfioNetwork(NetworkDefaults):
         """Return what is missing: NICs with as many virtual functions, vfio-pci, an IOMMU."""
         if lack := no_nic(node, self._count):
             return lack
-        found = node.call(vfio.no_vfio)
-        return Missing(**found) if found else None
+        return Missing.told(node.call(vfio.no_vfio))
 
     def probe_uplink(self, node: Node, nic: str) -> Missing | None:
         """Return what is missing where this NIC cannot have as many virtual functions."""
@@ -63,10 +62,7 @@ class SriovVfioNetwork(NetworkDefaults):
     def describe(self, node: Node) -> dict[str, JsonValue]:
         """Return the option's settings; there is no plugin."""
         return {
-            "driver": "sriov-vfio",
-            "network": self.spec.name,
-            "networking_model": self.spec.model,
-            "uplink": self.spec.uplink,
+            **self.named("sriov-vfio"),
             "settings": {"virtual_functions": self._count},
         }
 

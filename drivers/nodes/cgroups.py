@@ -46,8 +46,24 @@ def folders(cgroup: str) -> list[Path]:
 
 
 def members(cgroup: str) -> set[int]:
-    """List the processes in a cgroup."""
-    return {int(text) for folder in folders(cgroup) for text in (folder / "cgroup.procs").read_text().split()}
+    """List the processes in a cgroup and in those below it, in whichever hierarchy they are."""
+    found: set[int] = set()
+    for folder in folders(cgroup):
+        for procs in folder.rglob("cgroup.procs"):
+            with contextlib.suppress(OSError):  # it may go meanwhile
+                found |= {int(text) for text in procs.read_text().split()}
+    return found - {0}  # 0: one that this process cannot see
+
+
+def lacking() -> dict[str, str] | None:
+    """Say what a pod's limits lack here (fields of `drivers.api.Missing`), or `None`."""
+    if version() != 0:
+        return None
+    return {
+        "what": "cgroups",
+        "reason": "no cgroup hierarchy with controllers below /sys/fs/cgroup",
+        "mend": "mount -t cgroup2 cgroup2 /sys/fs/cgroup",
+    }
 
 
 def default_mems() -> str:

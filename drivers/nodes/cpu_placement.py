@@ -20,7 +20,7 @@ from bmwg.methodology.errors import DriverError
 def threads(*, cgroup: str) -> list[dict[str, JsonValue]]:
     """Node function: the threads of a cgroup and of those below it: `name`, `cpus`, how many are alike."""
     found: dict[tuple[str, tuple[int, ...]], int] = {}
-    for pid in members(cgroup):
+    for pid in cgroups.members(cgroup):
         with contextlib.suppress(OSError):
             for task in os.listdir(f"/proc/{pid}/task"):
                 with contextlib.suppress(OSError):  # a thread may end meanwhile
@@ -31,16 +31,6 @@ def threads(*, cgroup: str) -> list[dict[str, JsonValue]]:
         {"name": name, "cpus": list(cpus), "threads": number}
         for (name, cpus), number in sorted(found.items())
     ]
-
-
-def members(cgroup: str) -> list[int]:
-    """Return the processes of a cgroup and of those below it, in whichever hierarchy they are."""
-    found: set[int] = set()
-    for folder in cgroups.folders(cgroup):
-        for procs in (folder / "cgroup.procs", *folder.glob("**/cgroup.procs")):
-            with contextlib.suppress(OSError):
-                found |= {int(text) for text in procs.read_text().split()}
-    return sorted(found - {0})  # 0: one that this process cannot see
 
 
 def require_on(what: str, found: Sequence[Mapping[str, JsonValue]], cpus: Collection[int]) -> None:

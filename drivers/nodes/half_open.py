@@ -6,11 +6,13 @@ resets it. No accept at the other end ever sees it.
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 import time
 
 _SYN, _SYN_ACK = 0x02, 0x12
+_DISCARD = 9  # nobody listens at this port
 _HEADER = struct.Struct("!HHIIBBHHH")
 _WINDOW = 1024
 _SEQUENCE = 0x42574D47
@@ -37,6 +39,15 @@ def listens(*, address: str, port: int, within_s: float) -> bool:
             if found[:2] == (port, mine) and found[3] == _SEQUENCE + 1:
                 return bool(found[5] & _SYN_ACK == _SYN_ACK)
     return False
+
+
+def refuses(*, address: str, within_s: float) -> str:
+    """Why nothing answers at an address, by refusing a connection, within this time; empty where it does."""
+    try:
+        with socket.create_connection((address, _DISCARD), timeout=within_s):
+            return ""
+    except OSError as error:
+        return "" if error.errno == errno.ECONNREFUSED else str(error)
 
 
 def _syn(source: str, source_port: int, address: str, port: int) -> bytes:

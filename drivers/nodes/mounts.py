@@ -99,6 +99,14 @@ def unmount(*, target: str) -> bool:
     return True
 
 
+def unmount_below(folder: str) -> None:
+    """Detach the mounts below a folder, the deepest first: whoever removes it must never walk into one."""
+    with open("/proc/self/mountinfo") as lines:
+        points = [line.split()[4] for line in lines]
+    for point in sorted((one for one in points if one.startswith(f"{folder}/")), reverse=True):
+        unmount(target=point)
+
+
 def fresh_sys() -> None:
     """Give the calling process a mount namespace with the /sys of its present network namespace."""
     if _libc.unshare(_CLONE_NEWNS) != 0:

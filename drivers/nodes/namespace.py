@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.nodes import mounts, process
@@ -69,9 +68,7 @@ class NamespaceNode(AgentNode):
         self.start_ticks = held["start_ticks"]
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
     def _interrupt(self, function: str) -> None:

@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from bmwg.methodology.errors import DriverError
@@ -77,6 +77,22 @@ def terminate(*, pid: int, start_ticks: int, within_s: float = 5.0) -> bool:
                 return True
             time.sleep(0.005)
     raise DriverError("NODE-12", f"process {pid}", expected="gone after SIGKILL", found="still there")
+
+
+def kill(*pids: int) -> None:
+    """End these processes at once; those that have gone are passed over."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def kill_all(found: Callable[[], Collection[int]], *, within_s: float) -> list[int]:
+    """End what is found at once, and look again until nothing is; return what is left past the deadline."""
+    end_s = time.monotonic() + within_s
+    while (pids := found()) and time.monotonic() < end_s:
+        kill(*pids)
+        time.sleep(0.02)
+    return sorted(pids)
 
 
 def interrupt(*, pid: int, start_ticks: int) -> bool:

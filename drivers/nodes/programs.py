@@ -9,7 +9,6 @@ import contextlib
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -17,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.nodes import process
+from bmwg.drivers.nodes import cpu_time, mounts, process
 from bmwg.methodology.errors import DriverError, TestbedError
 
 _TAIL_LINES = 5
@@ -102,9 +101,7 @@ def stop(*, pid: int, start_ticks: int, folder: str, within_s: float = 5.0) -> N
     members = [member for member in session(pid) if process.start_ticks(member)]
     if process.same(pid, start_ticks):
         process.terminate(pid=pid, start_ticks=start_ticks, within_s=within_s)
-    for member in members:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(member, signal.SIGKILL)
+    process.kill(*members)
     child = _children.pop(pid, None)
     if child is not None:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -117,6 +114,17 @@ def stop(*, pid: int, start_ticks: int, folder: str, within_s: float = 5.0) -> N
 def remove_folder(*, folder: str) -> None:
     """Node function: remove a program's folder. Idempotent."""
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_tree(folder: str, end_s: float) -> list[str]:
+    """Remove a folder that an ending program may still write to; return it where it stays."""
+    mounts.unmount_below(folder)
+    while Path(folder).exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        if time.monotonic() > end_s:
+            return [folder]
+        time.sleep(0.01)
+    return []
 
 
 def session(leader: int) -> list[int]:
@@ -135,29 +143,39 @@ def sample(*, pid: int) -> dict[str, JsonValue]:
     return use_of(session(pid))
 
 
-def use_of(pids: Iterable[int], *, pollers: re.Pattern[str] | None = None) -> dict[str, JsonValue]:
+def use_of(pids: Iterable[int], *, folders: Iterable[Path] = ()) -> dict[str, JsonValue]:
     """CPU time (ns, user and system) and memory (proportional share, octets) of processes, now.
 
-    `polling_cpu_ns` is that of threads whose names `pollers` matches, out of the same readings: two passes
-    could give the pollers more time than all threads together.
+    CPU time is that of the cgroups in `folders`, which hold these processes, where one of them counts it:
+    there it has processes that ended too. Else it is `cpu_time.of_processes`.
     """
-    cpu_ns = polling_ns = memory_octets = 0
     pids = list(pids)
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            for task in os.listdir(f"/proc/{pid}/task"):
-                thread = Path(f"/proc/{pid}/task/{task}")
-                with contextlib.suppress(OSError):  # a thread may end meanwhile
-                    ran_ns = int((thread / "schedstat").read_text().split()[0])
-                    cpu_ns += ran_ns
-                    if pollers is not None and pollers.match((thread / "comm").read_text()):
-                        polling_ns += ran_ns
+    cpu_ns = cpu_time.of_cgroups(folders)
+    if cpu_ns is None:
+        cpu_ns = cpu_time.of_processes(pids)
     at_ns = time.monotonic_ns()  # before memory, which takes longer to read
+    memory_octets = 0
     for pid in pids:
         with contextlib.suppress(OSError):
             memory_octets += _share_octets(pid)
-    polling = {} if pollers is None else {"polling_cpu_ns": polling_ns}
-    return {"at_ns": at_ns, "cpu_ns": cpu_ns, "memory_octets": memory_octets, **polling}
+    return {"at_ns": at_ns, "cpu_ns": cpu_ns, "memory_octets": memory_octets}
+
+
+def polling_of(pid: int, pollers: re.Pattern[str]) -> dict[str, JsonValue]:
+    """CPU time (ns) of the threads of a process whose names match, and which these are.
+
+    To be asked before `use_of`: pollers never have more time than all threads together then. The time of one
+    that ended is lost, so two readings with other threads say nothing of the time in between.
+    """
+    polling_ns, threads = 0, []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            thread = Path(f"/proc/{pid}/task/{task}")
+            with contextlib.suppress(OSError):  # a thread may end meanwhile
+                if pollers.match((thread / "comm").read_text()):
+                    polling_ns += int((thread / "schedstat").read_text().split()[0])
+                    threads.append(int(task))
+    return {"polling_cpu_ns": polling_ns, "pollers": sorted(threads)}
 
 
 def _share_octets(pid: int) -> int:

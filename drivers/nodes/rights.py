@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from bmwg.drivers.api.protocols import JsonValue
-from bmwg.drivers.nodes import cpu_placement
+from bmwg.drivers.nodes import cgroups
 
 # By their numbers in linux/capability.h.
 NAMES = (
@@ -28,7 +28,7 @@ def granted(*, cgroup: str) -> dict[str, JsonValue]:
     effective user ids; `no_new_privileges` and `seccomp` hold for every one of them. `processes` counts them.
     """
     masks, users, confined, filtered, count = 0, set[int](), True, True, 0
-    for pid in cpu_placement.members(cgroup):
+    for pid in cgroups.members(cgroup):
         with contextlib.suppress(OSError):  # one may end meanwhile
             told = _status(Path(f"/proc/{pid}/status").read_text())
             for name in _SETS:

@@ -15,7 +15,6 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from bmwg.drivers.api.protocols import JsonValue, Node
@@ -112,9 +111,7 @@ class SshNode(AgentNode):
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
         self._stack.close()
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ from pathlib import Path
 
 from bmwg.drivers.api.protocols import Missing
 from bmwg.drivers.machines import guest_kernel
-from bmwg.drivers.machines.guest_initramfs import probe_shell, static_shell, to_newc
+from bmwg.drivers.machines.guest_initramfs import first_root, probe_shell, static_shell, to_newc
 from bmwg.drivers.openstack.template import CACHE, SETUP_LINE
 from bmwg.methodology.errors import TestbedError
 
@@ -172,11 +171,7 @@ def _tree(tree: Path) -> None:
 def _initramfs(kernel: guest_kernel.GuestKernel) -> bytes:
     modules = kernel.modules_for(_MODULES_ALL)
     script = _INITRAMFS.format(modules=" ".join(path.name for path in modules))
-    entries = dict.fromkeys(("bin", "modules", "dev"), (stat.S_IFDIR | 0o755, b""))
-    entries["bin/busybox"] = (stat.S_IFREG | 0o755, static_shell().read_bytes())
-    entries["init"] = (stat.S_IFREG | 0o755, script.encode())
-    entries |= {f"modules/{path.name}": (stat.S_IFREG | 0o644, path.read_bytes()) for path in modules}
-    return to_newc(entries)
+    return to_newc(first_root(script, modules, static_shell()))
 
 
 def _of(root: Path, program: str) -> list[str]:

@@ -81,7 +81,10 @@ class MovingServer:
     def begin(self) -> None:
         """Wait until it routes, as it says itself. Raises TestbedError VM-05."""
         end_s = time.monotonic() + _BOOT_S
-        while not any(_ROUTES in line for line in (said := self._console())):
+        while True:
+            said = self._console()
+            if any(_ROUTES in line for line in said):
+                return
             if time.monotonic() > end_s:
                 raise TestbedError(
                     "VM-05",

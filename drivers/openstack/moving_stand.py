@@ -89,10 +89,10 @@ def standing(
             )
             stack.callback(workshop.delete_server, server.server_id)
             made.append(server)
-        server = MovingServer(workshop, made[1], (first, second), memory_octets=intent.memory_octets)
-        server.require_model()
-        server.begin()
-        yield server
+        moving = MovingServer(workshop, made[1], (first, second), memory_octets=intent.memory_octets)
+        moving.require_model()
+        moving.begin()
+        yield moving
 
 
 def _uploaded(

@@ -26,17 +26,8 @@ from bmwg.drivers.openstack import settings
 from bmwg.methodology.errors import DriverError, TestbedError
 
 _INSIDE = "bmwg.drivers.openstack.inside"
-_UNSHARE = [
-    "unshare",
-    "--pid",
-    "--fork",
-    "--mount",
-    "--uts",
-    "--ipc",
-    "--kill-child=SIGKILL",
-    "--propagation",
-    "private",
-]
+_UNSHARE = ["unshare", "--pid", "--fork", "--mount", "--uts", "--ipc", "--kill-child=SIGKILL"]
+_UNSHARE += ["--propagation", "private"]
 START_DEADLINE_S = 600.0  # choice: more than the services themselves are given
 _started: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -185,16 +176,9 @@ def remove(*, work: str, within_s: float = 20.0) -> bool:
 
     Right whether it was started or not, and after its starter has died. Idempotent; raises CLOUD-03.
     """
-    there = os.path.exists(work)
-    end_s = time.monotonic() + within_s
-    while (pids := _members(work)) and time.monotonic() < end_s:
-        there = True
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, 9)
-        time.sleep(0.05)
-    if pids:
-        raise DriverError("CLOUD-03", f"OpenStack of {work}", expected="ended", found=f"processes {pids}")
+    there = os.path.exists(work) or bool(_members(work))
+    if left := process.kill_all(lambda: _members(work), within_s=within_s):
+        raise DriverError("CLOUD-03", f"OpenStack of {work}", expected="ended", found=f"processes {left}")
     shutil.rmtree(f"{work}/layers", ignore_errors=True)
     return there
 

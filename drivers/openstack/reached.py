@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import errno
-import socket
 import time
 
+from bmwg.drivers.nodes import half_open
 from bmwg.methodology.errors import TestbedError
 
 
@@ -17,13 +16,9 @@ def wait_answer(*, address: str, within_s: float) -> float:
     began_s = time.monotonic()
     last = "silence"
     while time.monotonic() - began_s < within_s:
-        try:
-            with socket.create_connection((address, 9), timeout=1.0):  # the discard port: nobody listens
-                return time.monotonic() - began_s
-        except OSError as error:
-            if error.errno == errno.ECONNREFUSED:
-                return time.monotonic() - began_s
-            last = str(error)
+        last = half_open.refuses(address=address, within_s=1.0)
+        if not last:
+            return time.monotonic() - began_s
         time.sleep(0.1)
     raise TestbedError(
         "CLOUD-20",

@@ -240,11 +240,10 @@ def endpoint(
         routes=routes,
     )
     wanted = PodNetwork(driver=network, attachment=attachment, bridge=BRIDGE)
-    with created_pod(
-        bed, node, name=f"bmwg-{bed.next_id()}-{number}", networks=[wanted], runtime=runtime
-    ) as pod:
+    by_tester = speaker == TESTER
+    name = f"bmwg-{bed.next_id()}-{number}"
+    with created_pod(bed, node, name=name, networks=[wanted], runtime=runtime, programs=not by_tester) as pod:
         (attached,), (check,) = pod.attached, pod.checks
-        by_tester = speaker == TESTER
         keep = not by_tester or attached.link_kind == "ipvlan"  # it is told apart by its addresses only
         for address in () if keep else _given(attached):
             pod.inside(interfaces.remove_address, interface=INTERFACE, address=address)

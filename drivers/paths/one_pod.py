@@ -22,9 +22,9 @@ from bmwg.drivers.api.protocols import (
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.paths.programs import ProgramsPath
 from bmwg.drivers.ports import interfaces
-from bmwg.methodology.cells.paths import PathKind
+from bmwg.methodology.cells.paths import PathKind, between_pods
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.records import NOTHING, POD
+from bmwg.methodology.records import NOTHING
 
 _LOOPBACK, _ADDRESS = "lo", "127.0.0.1"
 
@@ -32,15 +32,7 @@ _LOOPBACK, _ADDRESS = "lo", "127.0.0.1"
 class OnePodPath(ProgramsPath):
     """Two containers of one pod."""
 
-    kind: ClassVar[PathKind] = PathKind(
-        name="c2c",
-        hostings=(POD,),
-        functions=(NOTHING,),
-        networked=False,
-        scenario="container to container in one pod",
-        apart=True,
-        ends_in_pods=True,
-    )
+    kind: ClassVar[PathKind] = between_pods("c2c", "container to container in one pod", networked=False)
     no_frames = "nothing but a loopback interface lies between its ends"
     suite = "testcases/pod_to_pod"
     words: ClassVar[Evidence] = {

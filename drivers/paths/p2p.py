@@ -10,22 +10,13 @@ from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import destinations, endpoints, policed, routers, uplinks
 from bmwg.drivers.paths.frames import too_large
 from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods
-from bmwg.methodology.cells.paths import PathKind
-from bmwg.methodology.records import NOTHING, POD
+from bmwg.methodology.cells.paths import PathKind, between_pods
 
 
 class PodToPodPath(OpenPairPath):
     """The plugin's own switching or routing between two pods of a node."""
 
-    kind: ClassVar[PathKind] = PathKind(
-        name="p2p",
-        hostings=(POD,),
-        functions=(NOTHING,),
-        networked=True,
-        scenario="pod to pod on one node",
-        apart=True,
-        ends_in_pods=True,
-    )
+    kind: ClassVar[PathKind] = between_pods("p2p", "pod to pod on one node")
 
     def probe_frames(self) -> Missing | None:
         """Return what is missing: the frame's room, the network option on the node."""

@@ -19,22 +19,16 @@ from bmwg.drivers.paths.frames import too_large
 from bmwg.drivers.paths.p2p_underlay import FORWARDING
 from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods, over_underlay
 from bmwg.drivers.ports import routing
-from bmwg.methodology.cells.paths import PathKind
-from bmwg.methodology.records import NOTHING, POD
+from bmwg.methodology.cells.paths import PathKind, between_pods
 
 
 class ClusterPath(OpenPairPath):
     """Two pods on two nodes; no part of the way between them is made by the toolkit."""
 
-    kind: ClassVar[PathKind] = PathKind(
-        name="p2p-cluster",
-        hostings=(POD,),
-        functions=(NOTHING,),
-        networked=True,
-        scenario="pod to pod on two nodes, by the cluster's network",
-        between_nodes="the network's own: overlay or routes",
-        apart=True,
-        ends_in_pods=True,
+    kind: ClassVar[PathKind] = between_pods(
+        "p2p-cluster",
+        "pod to pod on two nodes, by the cluster's network",
+        "the network's own: overlay or routes",
     )
 
     def probe_frames(self) -> Missing | None:

@@ -10,8 +10,8 @@ from bmwg.drivers.paths import destinations, endpoints, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import too_large
 from bmwg.drivers.paths.pair import Join, Nodes, OpenPairPath, Pods, over_underlay
-from bmwg.methodology.cells.paths import PathKind
-from bmwg.methodology.records import NOTHING, POD, Cell
+from bmwg.methodology.cells.paths import PathKind, between_pods
+from bmwg.methodology.records import Cell
 
 FORWARDING = "both nodes' kernels, in the threads of the pods' device queues if any"
 
@@ -37,15 +37,8 @@ def option_missing(cell: Cell, bed: Bed) -> Missing | None:
 class UnderlayPath(OpenPairPath):
     """Two nodes, the underlay NIC of each a port of its CNI bridge."""
 
-    kind: ClassVar[PathKind] = PathKind(
-        name="p2p-underlay",
-        hostings=(POD,),
-        functions=(NOTHING,),
-        networked=True,
-        scenario="pod to pod on two nodes, one L2 segment",
-        between_nodes="L2 underlay",
-        apart=True,
-        ends_in_pods=True,
+    kind: ClassVar[PathKind] = between_pods(
+        "p2p-underlay", "pod to pod on two nodes, one L2 segment", "L2 underlay"
     )
 
     def probe_frames(self) -> Missing | None:

@@ -8,7 +8,6 @@ from bmwg.drivers.api.protocols import Attached, JsonValue, NetworkDriver, Pod, 
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.network.sriov import LINK_KIND
 from bmwg.drivers.paths import queues, uplinks
-from bmwg.drivers.paths.addresses import OUTER
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import LINK_MTU_OCTETS
 from bmwg.drivers.paths.node import routed_port
@@ -51,17 +50,9 @@ def port(
     bed: Bed, cell: Cell, network: NetworkDriver, side: Side, attached: Attached, *, answers: bool
 ) -> TesterPort:
     """Return the tester's port of a side; `answers` is whether the pod's function answers neighbours."""
-    # the router's interface has the tag, so its address is asked for with the tag, too
-    routed = replace(routed_port(bed, side), vlan_id=cell.vlan_id)
+    routed = routed_port(bed, side)
     if answers or network.spec.uplink == uplinks.ROUTED:
-        return routed
-    return bed.port(
-        side.number,
-        name=routed.name,
-        device=routed.device,
-        netns=str(routed.netns),
-        mac=side.tester_mac,
-        ipv4=OUTER[side.number].far_ipv4,
-        ipv6=OUTER[side.number].far_ipv6,
-        peer_mac=attached.mac,
-    )
+        # the router's interface has the tag, so its address is asked for with the tag, too
+        return replace(routed, vlan_id=cell.vlan_id)
+    bare = replace(routed, gateway_ipv4=None, gateway_ipv6=None, networks_ipv4=None, networks_ipv6=None)
+    return replace(bare, peer_mac=attached.mac)

@@ -38,11 +38,12 @@ def created_pod(
     parts: PodParts = _SLEEPS,
     runtime: PodRuntime | None = None,
     netns: str = "",
+    programs: bool = False,
 ) -> Iterator[Pod]:
     """Make a pod of the testbed's size with these networks, its program not started; remove it on leaving.
 
     It is made by the testbed's runtime, or by another that is given. `netns` is a network namespace that it
-    joins as that is: it is then a further container of a pod.
+    joins as that is: it is then a further container of a pod. `programs` of a workload will run in it.
     """
     limits = bed.testbed.pods
     spec = PodSpec(
@@ -60,6 +61,7 @@ def created_pod(
         least=True,
         endpoint=parts is _SLEEPS,
         netns=netns,
+        programs=programs,
     )
     with (runtime or bed.runtime).made(node, spec, networks) as pod, _managed(bed, pod, networks):
         bed.pods[name] = pod

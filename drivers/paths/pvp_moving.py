@@ -84,8 +84,7 @@ class MovingPath:
                 + ("names hosts of others" if joined else "names no such link"),
                 mend="BMWG_TESTBED=testbeds/embedded.yaml, which has one",
             )
-        lack = self._bed.node(self._bed.sides()[0].node).call(qemu_place.probe)
-        return Missing(**lack) if lack else None
+        return Missing.told(self._bed.node(self._bed.sides()[0].node).call(qemu_place.probe))
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:

@@ -102,7 +102,7 @@ class MovingServerPath:
             server = stack.enter_context(provider.moving(intent))
             device_queues = [queues.isolate(bed, node, side.nic, side.number) for side in sides]
             told = server.describe()
-            evidence: dict[str, JsonValue] = {
+            evidence: Evidence = {
                 "path": self.kind.name,
                 "hosting": VM,
                 "host": node.name,
@@ -123,9 +123,7 @@ class MovingServerPath:
             )
 
 
-def _words(
-    sides: tuple[Side, Side], at: int, *, writes: bool = False, tells_boot: bool = False
-) -> str:
+def _words(sides: tuple[Side, Side], at: int, *, writes: bool = False, tells_boot: bool = False) -> str:
     legs = [
         Leg(
             address=of_router(side.number, at),

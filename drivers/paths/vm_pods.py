@@ -22,8 +22,8 @@ from bmwg.drivers.places import guest_hosts
 from bmwg.drivers.places.guest_hosts import GuestHost
 from bmwg.drivers.ports import interfaces, routing
 from bmwg.methodology.cells import vnics
-from bmwg.methodology.cells.paths import PathKind
-from bmwg.methodology.records import NOTHING, POD, Cell
+from bmwg.methodology.cells.paths import PathKind, between_pods
+from bmwg.methodology.records import Cell
 
 SEGMENT = "bmwg-vm0"  # the node's bridge between the taps of two guests
 _RUNTIME = "crun"
@@ -238,14 +238,8 @@ def _routed(node: HostNode, interface: str, number: int) -> Iterator[None]:
 class HostToGuestPath(VmPodsPath):
     """One pod on the node, the other in a guest of that node."""
 
-    kind: ClassVar[PathKind] = PathKind(
-        name="bmp2vmp",
-        hostings=(POD,),
-        functions=(NOTHING,),
-        networked=True,
-        scenario="BMP2VMP: pod on a host to pod in a virtual machine of that host",
-        apart=True,
-        ends_in_pods=True,
+    kind: ClassVar[PathKind] = between_pods(
+        "bmp2vmp", "BMP2VMP: pod on a host to pod in a virtual machine of that host"
     )
     guests: ClassVar[int] = 1
 
@@ -263,14 +257,8 @@ class HostToGuestPath(VmPodsPath):
 class GuestToGuestPath(VmPodsPath):
     """A pod in each of two guests of one node."""
 
-    kind: ClassVar[PathKind] = PathKind(
-        name="vmp2vmp",
-        hostings=(POD,),
-        functions=(NOTHING,),
-        networked=True,
-        scenario="VMP2VMP: pod to pod in two virtual machines of one host",
-        apart=True,
-        ends_in_pods=True,
+    kind: ClassVar[PathKind] = between_pods(
+        "vmp2vmp", "VMP2VMP: pod to pod in two virtual machines of one host"
     )
     guests: ClassVar[int] = 2
 

@@ -17,8 +17,7 @@ from bmwg.drivers.paths.p2p_vxlan import TOLD, TUNNEL, tunnelled
 from bmwg.drivers.paths.pair import Join, Nodes, Pods, over_underlay
 from bmwg.drivers.paths.vm_pods import SEGMENT, VmPodsPath, bridging
 from bmwg.drivers.places.guest_hosts import GuestHost
-from bmwg.methodology.cells.paths import PathKind
-from bmwg.methodology.records import NOTHING, POD
+from bmwg.methodology.cells.paths import PathKind, between_pods
 
 _PLAIN, _VXLAN = "L2 underlay", "overlay: VXLAN"
 
@@ -120,19 +119,6 @@ class _Remote(VmPodsPath):
         return [{"at": node.name, "what": self.switching()}, *tunnel]
 
 
-def _kind(name: str, scenario: str, between: str) -> PathKind:
-    return PathKind(
-        name=name,
-        hostings=(POD,),
-        functions=(NOTHING,),
-        networked=True,
-        scenario=scenario,
-        between_nodes=between,
-        apart=True,
-        ends_in_pods=True,
-    )
-
-
 _ONE = "pod on a host to pod in a virtual machine of another host"
 _TWO = "pod to pod in virtual machines of two hosts"
 
@@ -140,28 +126,28 @@ _TWO = "pod to pod in virtual machines of two hosts"
 class RemoteHostToGuestPath(_Remote):
     """One pod on a node, the other in a guest of the other node."""
 
-    kind: ClassVar[PathKind] = _kind("bmp2vmp-remote", f"BMP2VMP: {_ONE}", _PLAIN)
+    kind: ClassVar[PathKind] = between_pods("bmp2vmp-remote", f"BMP2VMP: {_ONE}", _PLAIN)
     guests: ClassVar[int] = 1
 
 
 class RemoteGuestToGuestPath(_Remote):
     """A pod in a guest of each of two nodes."""
 
-    kind: ClassVar[PathKind] = _kind("vmp2vmp-remote", f"VMP2VMP: {_TWO}", _PLAIN)
+    kind: ClassVar[PathKind] = between_pods("vmp2vmp-remote", f"VMP2VMP: {_TWO}", _PLAIN)
     guests: ClassVar[int] = 2
 
 
 class TunnelHostToGuestPath(RemoteHostToGuestPath):
     """The same as the first, by a tunnel from the node to the guest."""
 
-    kind: ClassVar[PathKind] = _kind("bmp2vmp-vxlan", f"BMP2VMP: {_ONE}, by VXLAN", _VXLAN)
+    kind: ClassVar[PathKind] = between_pods("bmp2vmp-vxlan", f"BMP2VMP: {_ONE}, by VXLAN", _VXLAN)
     tunnel: ClassVar[bool] = True
 
 
 class TunnelGuestToGuestPath(RemoteGuestToGuestPath):
     """The same as the second, by a tunnel from guest to guest."""
 
-    kind: ClassVar[PathKind] = _kind("vmp2vmp-vxlan", f"VMP2VMP: {_TWO}, by VXLAN", _VXLAN)
+    kind: ClassVar[PathKind] = between_pods("vmp2vmp-vxlan", f"VMP2VMP: {_TWO}, by VXLAN", _VXLAN)
     tunnel: ClassVar[bool] = True
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bmwg.drivers.api.calls import WITHIN_S, CallsInside
 from bmwg.drivers.api.protocols import JsonValue, Missing, PlacedNode
-from bmwg.drivers.machines import unikernel
+from bmwg.drivers.machines import hosted, unikernel
 from bmwg.drivers.nodes.hosts import BedNode
 from bmwg.drivers.nodes.links import mac_of
 from bmwg.drivers.paths import uplinks
@@ -74,8 +74,7 @@ def missing(bed: Bed, node: BedNode) -> Missing | None:
             reason="the testbed file names no image or kernel of one",
             mend="`unikernel:` in the testbed file (docs/sockets.md)",
         )
-    lack = node.call(unikernel.probe, boot=told.boot)
-    return Missing(**lack) if lack else None
+    return Missing.told(node.call(unikernel.probe, boot=told.boot))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +113,7 @@ def standing(
     assert told is not None  # `missing` was asked
     name = f"unikernel-{bed.next_id()}"
     with uplinks.own_bridge(node, bed.undo, bridge=BRIDGE, nic=nic), ExitStack() as stack:
-        stack.callback(node.call, unikernel.stop, name=name)
+        stack.callback(node.call, hosted.stop, name=name)
         began_s = time.monotonic()
         made = node.call_within(
             _CALL_S,
@@ -129,7 +128,7 @@ def standing(
         )
         _await_answer(asking, node, name, told, began_s)
         boot_s = time.monotonic() - began_s
-        used = node.call(unikernel.sample, name=name)
+        used = node.call(hosted.sample, name=name)
         place = AgentlessPlace(
             pod_id="unikernel",
             node=node,
@@ -155,9 +154,9 @@ def _await_answer(asking: BedNode, node: BedNode, name: str, told: Settings, beg
     while (left_s := told.boot_within_s - (time.monotonic() - began_s)) > 0:
         if asking.call(unikernel.await_answer, address=ADDRESS, port=port, within_s=min(_STEP_S, left_s)):
             return
-        if ended := node.call(unikernel.fault, name=name):
+        if ended := node.call(hosted.fault, name=name):
             raise _silent(port, told, ended)
-    said = " | ".join(node.call(unikernel.console, name=name)[-5:])
+    said = " | ".join(node.call(hosted.console, name=name)[-5:])
     raise _silent(port, told, f"none; its console's last words: {said or 'none'}")
 
 

@@ -62,8 +62,7 @@ class DockerHosting:
 
     def probe(self) -> Missing | None:
         """Tell what the node lacks for a daemon."""
-        lack = self._node.call(docker_daemon.probe)
-        return Missing(**lack) if lack else None
+        return Missing.told(self._node.call(docker_daemon.probe))
 
     def __enter__(self) -> DockerHosting:
         """Start the daemon and make the network."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bmwg.drivers import registry
@@ -48,15 +48,9 @@ def take_between(
     bed: Bed, cell: Cell, between: BetweenPods, programs: Mapping[str, JsonValue]
 ) -> dict[str, dict[str, JsonValue]]:
     """The same for programs in pods, which are the tester; `programs` are their descriptions by name."""
-    told: dict[str, JsonValue] = {
-        "kind": "programs in the pods at the ends of the path",
-        "name": ", ".join(programs),
-        "version": dict(programs),
-        "configuration": {},
-        "cpus": list(bed.testbed.pods.cpus),
-        "ports": [],
-        "qualification": {"not_applicable": "the pods and their kernels are what is measured"},
-    }
+    kind = "programs in the pods at the ends of the path"
+    why = "the pods and their kernels are what is measured"
+    told = _of_programs(kind, ", ".join(programs), programs, bed.testbed.pods.cpus, why)
     return _taken(bed, cell, between.evidence, told)
 
 
@@ -64,15 +58,8 @@ def take_ground(
     bed: Bed, cell: Cell, evidence: Evidence, offered_by: Mapping[str, JsonValue]
 ) -> dict[str, dict[str, JsonValue]]:
     """The same of nodes on which nothing stands: pods are made and removed there, and must leave nothing."""
-    told: dict[str, JsonValue] = {
-        "kind": "frames offered one by one while pods are made and removed",
-        "name": str(offered_by["program"]),
-        "version": dict(offered_by),
-        "configuration": {},
-        "cpus": list(bed.testbed.tester.cpus),
-        "ports": [],
-        "qualification": {"not_applicable": "times are measured, and no rate"},
-    }
+    kind, why = "frames offered one by one while pods are made and removed", "times are measured, and no rate"
+    told = _of_programs(kind, str(offered_by["program"]), offered_by, bed.testbed.tester.cpus, why)
     return _taken(bed, cell, evidence, told)
 
 
@@ -80,16 +67,24 @@ def take_place(
     bed: Bed, cell: Cell, evidence: Evidence, program: Mapping[str, JsonValue]
 ) -> dict[str, dict[str, JsonValue]]:
     """The same of a place where a program measures the host itself; `program` is its description."""
-    told: dict[str, JsonValue] = {
-        "kind": "a program that measures the host on which it runs",
-        "name": str(program["program"]),
-        "version": dict(program),
-        "configuration": {},
-        "cpus": list(bed.testbed.pods.cpus),
-        "ports": [],
-        "qualification": {"not_applicable": "the host is what is measured"},
-    }
+    kind, why = "a program that measures the host on which it runs", "the host is what is measured"
+    told = _of_programs(kind, str(program["program"]), program, bed.testbed.pods.cpus, why)
     return _taken(bed, cell, evidence, told)
+
+
+def _of_programs(
+    kind: str, name: str, version: Mapping[str, JsonValue], cpus: Sequence[int], unqualified: str
+) -> dict[str, JsonValue]:
+    """What the record says of programs that are the tester: they have no ports, and nothing to qualify."""
+    return {
+        "kind": kind,
+        "name": name,
+        "version": dict(version),
+        "configuration": {},
+        "cpus": list(cpus),
+        "ports": [],
+        "qualification": {"not_applicable": unqualified},
+    }
 
 
 def _taken(

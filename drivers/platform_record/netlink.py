@@ -15,7 +15,7 @@ _XDP_MODES = {  # the keys are pyroute2's words
     "xdpoffload": "offload",
     "xdpmulti": "several",
 }
-_IFF_UP, _IFF_PROMISC = 0x1, 0x100
+_IFF_UP = 0x1
 _ROUTE_SCOPES = {0: "universe", 200: "site", 253: "link", 254: "host", 255: "nowhere"}
 
 
@@ -49,7 +49,7 @@ def _link(message: Any) -> dict[str, Any]:
         "mac": message.get_attr("IFLA_ADDRESS"),
         "mtu": message.get_attr("IFLA_MTU"),
         "up": bool(message["flags"] & _IFF_UP),
-        "promiscuous": bool(message["flags"] & _IFF_PROMISC),
+        "promiscuous": bool(message.get_attr("IFLA_PROMISCUITY")),  # the flag tells of `ip link` alone
         "master": message.get_attr("IFLA_MASTER"),
         "lower": message.get_attr("IFLA_LINK"),
         "lower_netns": message.get_attr("IFLA_LINK_NETNSID"),

@@ -171,3 +171,13 @@ def text_or_none(source: Source, path: str) -> str | None:
         return source.read_file(path).strip()
     except (OSError, Unread, ValueError):
         return None
+
+
+def processes(group: Group) -> dict[str, str]:
+    """Process id to name, of the processes that this one may see."""
+    names = {
+        pid: text_or_none(group.source, f"/proc/{pid}/comm")
+        for pid in entries(group.source, "/proc")
+        if pid.isdigit()
+    }
+    return {pid: name for pid, name in names.items() if name}

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bmwg.drivers.nodes import process
 from bmwg.methodology.errors import TestbedError
 
 VFIO_DRIVER = "vfio-pci"
@@ -86,9 +86,7 @@ def release(groups: Sequence[int]) -> None:
                 expected=f"nobody who has them open within {_RELEASE_S:g} s",
                 found=f"processes {', '.join(map(str, pids))}",
             )
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        process.kill(*pids)
         time.sleep(_LOOK_S)
 
 

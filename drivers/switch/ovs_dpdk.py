@@ -28,7 +28,7 @@ class OvsDpdk(OvsNetdev):
         taken = node.call(
             ovs_obstacle.obstacle, cpus=self._config["pmd_cpus"], hugepages_2mi=0, owner=self._owner
         )
-        return Missing(**taken) if taken else None
+        return Missing.told(taken)
 
     def _settings_of(self, bed: Bed) -> dict[str, Any]:
         cpus = list(bed.testbed.dut.cpus)

@@ -40,8 +40,7 @@ class OvsNetdev:
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: the programs."""
-        found = node.call(ovs_parts.probe)
-        return Missing(**found) if found else None
+        return Missing.told(node.call(ovs_parts.probe))
 
     @contextmanager
     def joined(self, node: PlacedNode, nics: Sequence[str]) -> Iterator[Mapping[str, JsonValue]]:

@@ -187,14 +187,15 @@ class SimulatedTraffic(OfFrames):
         )
         if spec.destination_networks > 1:
             counts += ((SEED, self._random.getrandbits(62)),)
+        took_s = spec.total_s + listened_s
         if self.config.takes_time:
-            time.sleep(spec.total_s + listened_s)
+            time.sleep(took_s)
         return TrialResult(
             spec=spec,
             streams=streams,
-            wall_time_ns=round((spec.total_s + listened_s) * 1e9),
+            wall_time_ns=round(took_s * 1e9),
             disturbance=HostDisturbance(watches=(self._watch(stalled=stalled),)),
-            auxiliary=tuple(sorted((*counts, *shown(spec, streams[0].sent_frames)))),
+            auxiliary=tuple(sorted((*counts, *shown(spec, streams[0].sent_frames, took_s)))),
         )
 
     def _watch(self, *, stalled: bool) -> CpuWatch:

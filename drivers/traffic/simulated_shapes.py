@@ -98,8 +98,8 @@ def loss_times(spec: TrialSpec, sent: int, lost: int) -> LossTimes | None:
     )
 
 
-def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
-    """Return the counts that a modifier or an act leaves beside the frames."""
+def shown(spec: TrialSpec, sent: int, took_s: float) -> tuple[tuple[str, int], ...]:
+    """Return the counts that a modifier or an act leaves beside the frames, in all the time of a trial."""
     counts: list[tuple[str, int]] = []
     if spec.act_at_s is not None:
         began_ns = round(spec.act_at_s * _NS)
@@ -122,7 +122,7 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
         if spec.modifier == "route-updates":
             counts.append(("modifier.learnt_routes", _LEARNT_ROUTES))
     elif spec.modifier is not None and (coupling := flow_changes.coupling(spec.modifier)):
-        counts.append((flow_changes.CHANGES, int(coupling.changes_per_s * spec.total_s)))
+        counts.append((flow_changes.CHANGES, int(coupling.changes_per_s * took_s)))
     elif spec.modifier is not None and first_frames.flows_of(spec.modifier):
         counts += [(first_frames.UPCALLS, spec.flows), (first_frames.FAILED, 0)]
     elif spec.modifier is not None and (one := match_action.of_modifier(spec.modifier)):

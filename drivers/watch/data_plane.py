@@ -43,10 +43,11 @@ _EVENTS = (  # counted without a window of their own
     *data_plane_functions.COUNTED,
 )
 _AT = "at_ns"
+_POLLERS = "pollers"  # which threads poll
 _PROC = Path("/proc")
 _STAT_SOFTIRQ = 7  # column of /proc/stat behind the CPU's name
 _DEV_HEAD, _DEV_RECEIVED, _DEV_SENT = 2, 1, 9  # of /proc/net/dev: lines of headings, columns of frames
-Reading = dict[str, dict[str, int]]  # by part: its counts, and when they were read (`at_ns`)
+Reading = dict[str, dict[str, Any]]  # by part: its counts, when they were read (`at_ns`), which threads poll
 
 _events: dict[str, list[cycles.Event]] = {}  # of the deployment that stands, by part
 
@@ -162,7 +163,7 @@ def between(before: Reading, after: Reading) -> list[tuple[str, int]]:
     """Return what was used between two readings, by name; pure.
 
     A part that is in one reading only, or whose counts ran backwards (its program was started anew), is left
-    out.
+    out. So is the share of threads that poll where they are others now: the time of those that ended is lost.
     """
     counts: list[tuple[str, int]] = []
     for part in sorted(before.keys() & after.keys()):
@@ -170,7 +171,8 @@ def between(before: Reading, after: Reading) -> list[tuple[str, int]]:
         for what in _EVENTS:
             if what in old and new.get(what, -1) >= old[what]:
                 counts.append((f"{names.PREFIX}{part}.{what}", new[what] - old[what]))
-        sums = [what for what in _SUMS if what in old and what in new]
+        lost = [names.POLLING] if old.get(_POLLERS) != new.get(_POLLERS) else []
+        sums = [what for what in _SUMS if what in old and what in new and what not in lost]
         if _AT not in old or _AT not in new or any(new[what] < old[what] for what in sums):
             continue
         told = {names.WINDOW: new[_AT] - old[_AT], **{what: new[what] - old[what] for what in sums}}

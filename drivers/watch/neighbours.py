@@ -48,8 +48,7 @@ def lacking(bed: Bed, name: str) -> Missing | None:
             reason="the tester's CPUs are of another machine than the one that is measured",
             mend="a neighbour on the CPUs of pods or dut",
         )
-    found = _node(bed).call(neighbour.probe)
-    return Missing(**found) if found else None
+    return Missing.told(_node(bed).call(neighbour.probe))
 
 
 @contextmanager

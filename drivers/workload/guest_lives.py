@@ -16,7 +16,7 @@ from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import host, of_router
 from bmwg.drivers.workload.beside_frames import HalfLoad, half_load
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
-from bmwg.drivers.workload.offered_frames import OfferedFrames
+from bmwg.drivers.workload.offered_frames import OfferedFrames, frames_of
 from bmwg.methodology.kinds.acts.experiments import MOVING_PATH
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
@@ -28,6 +28,7 @@ class GuestLives(OfActs):
     """Makes guests beside one that stands, and ends them, with frames on their way all the time."""
 
     paths: ClassVar[tuple[str, ...]] = (MOVING_PATH,)
+    with_pods: ClassVar[bool] = False
 
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         path: Any = path_driver(ground.cell, ground.bed)
@@ -35,20 +36,12 @@ class GuestLives(OfActs):
             stands = stack.enter_context(path.standing())
             beside = stack.enter_context(half_load(stands.ports, spec, routers=_ROUTERS))
             first, second = stands.ports
-            frames = OfferedFrames(
-                (replace(first, gateway_ipv4=host(of_router(0, _SECOND))), second),
-                frame_octets=spec.frame_octets,
-                interval_us=spec.interval_us,
-                routers=_ROUTERS,
-            )
-            stack.enter_context(frames.offering())
+            first = replace(first, gateway_ipv4=host(of_router(0, _SECOND)))
+            frames = stack.enter_context(frames_of(spec, (first, second), _ROUTERS).offering())
             while len(lives) < spec.cycles:
                 lives.append(_life(stands.another, frames, beside, spec, began_ns))
                 if lives[-1].first_frame_ns is None:
                     return
-
-    def _left_behind(self, ground: Ground) -> tuple[str, ...]:
-        return ()  # no pod has lived here
 
 
 def _life(

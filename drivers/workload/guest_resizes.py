@@ -104,6 +104,7 @@ class GuestResizes(Resizes):
     """Resizes a guest."""
 
     paths: ClassVar[tuple[str, ...]] = (MOVING_PATH,)
+    with_pods: ClassVar[bool] = False
 
     @contextmanager
     def standing(self, ground: Ground, spec: ActsSpec) -> Iterator[Standing]:
@@ -112,9 +113,6 @@ class GuestResizes(Resizes):
         with path.standing(tells_cpus=spec.mode == CPUS) as stands:
             made = GuestCpus if spec.mode == CPUS else GuestMemory
             yield Standing(ports=stands.ports, routers=_ROUTERS, resizable=made(stands.guest))
-
-    def _left_behind(self, ground: Ground) -> tuple[str, ...]:
-        return ()  # no pod has lived here
 
 
 _: type[ActsWorkload] = cast("type[ActsWorkload]", GuestResizes)

@@ -39,6 +39,7 @@ class Migrations(OfActs):
     """Moves a guest that stands, there and back, with frames on their way all the time."""
 
     paths: ClassVar[tuple[str, ...]] = (MOVING_PATH,)
+    with_pods: ClassVar[bool] = False
 
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         path: Any = path_driver(ground.cell, ground.bed)
@@ -52,9 +53,6 @@ class Migrations(OfActs):
             frames, beside = ways
             while len(lives) < spec.cycles and steady(frames, spec):
                 lives.append(_Moved(guest, frames, heard, beside, spec, began_ns).life())
-
-    def _left_behind(self, ground: Ground) -> tuple[str, ...]:
-        return ()  # no pod has lived here
 
 
 class _Moved:

@@ -72,8 +72,7 @@ def modifiers(place: Place, asked: str = "") -> dict[str, Callable[[], AbstractC
 
 def missing(node: Node, name: str) -> Missing | None:
     """Return what a node's machine lacks for a modifier."""
-    found = node.call(programs_missing, name=name)
-    return Missing(**found) if found else None
+    return Missing.told(node.call(programs_missing, name=name))
 
 
 def programs_missing(*, name: str) -> dict[str, str] | None:

@@ -7,7 +7,6 @@ compiler, TST-02 it failed.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from pathlib import Path
 
@@ -30,15 +29,11 @@ def ensure_built() -> Path:
         raise TestbedError("TST-01", "no MPI program can be built", found=f"no `{_COMPILER}`", hint=MEND)
     compiler = build.run(_COMPILER, "--showme:version") + build.run(_COMPILER, "--version").partition("\n")[0]
     digest = hashlib.sha256(compiler.encode() + SOURCE.read_bytes() + " ".join(_FLAGS).encode())
-    folder = build.cache_folder() / digest.hexdigest()[:32]
-    built = folder / NAME
-    if built.exists():
-        return built
-    folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f".{NAME}.{os.getpid()}"
-    build.run(_COMPILER, *_FLAGS, str(SOURCE), "-o", str(draft))
-    draft.replace(built)
-    return built
+
+    def make(draft: Path) -> None:
+        build.run(_COMPILER, *_FLAGS, str(SOURCE), "-o", str(draft))
+
+    return build.once(NAME, digest.hexdigest(), make)
 
 
 def lack() -> dict[str, str] | None:

@@ -20,7 +20,7 @@ from bmwg.drivers.nodes import job_files
 from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed
 from bmwg.drivers.workload.printed import rate
 from bmwg.methodology.errors import DriverError, TestbedError
-from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
+from bmwg.methodology.kinds.jobs.records import DOUBTED, JobsResult, JobsSpec
 
 VARIABLE = "BMWG_NBENCH"
 _DATA = "NNET.DAT"
@@ -140,7 +140,7 @@ def _indexes(output: str) -> dict[str, float]:
 
 def _doubts(output: str) -> dict[str, str]:
     named = [name for name, doubt, _ in _TEST.findall(output) if doubt]
-    return {"doubted_by_nbench": ", ".join(named)} if named else {}
+    return {DOUBTED: ", ".join(named)} if named else {}
 
 
 _: type[JobsWorkload] = Nbench

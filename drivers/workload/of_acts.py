@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol
 
 from bmwg.drivers.api.protocols import ClusterRuntime, JsonValue, Missing, TesterPort, WorkloadDriver
-from bmwg.drivers.api.workload import ONE, Takes
+from bmwg.drivers.api.workload import ONE, Attaches, Takes
 from bmwg.drivers.paths import path_driver, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.node import routed_port
@@ -100,24 +100,18 @@ class ActsWorkload(WorkloadDriver[Sequence[Ground], ActsSpec, ActsResult], Proto
     def __init__(self, ground: Ground) -> None: ...
 
 
-class OfActs:
-    """A driver that is made of the ground of its cell."""
+class OfActs(Attaches[Ground]):
+    """A driver that is made of the ground of its cell. `with_pods`: pods live and end there."""
 
     kind: ClassVar[str] = KIND
     paths: ClassVar[tuple[str, ...]] = (PATH,)
     function: ClassVar[str] = "kernel-l3"
     tells: ClassVar[str] = "how many routers its frames pass, by which they are known to have passed it"
     takes: ClassVar[Takes] = ONE
+    with_pods: ClassVar[bool] = True
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._attached: tuple[Ground, ...] = ()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.detach()
 
     def probe(self) -> Missing | None:
         """Return what is missing: the path, or ports that are interfaces of this machine."""
@@ -134,15 +128,6 @@ class OfActs:
                 mend=f"path: {' or '.join(self.paths)} and function: {self.function} in the profile",
             )
         return path_driver(self._ground.cell, self._ground.bed).probe()
-
-    def attach(self, endpoints: Sequence[Ground], /) -> None:
-        """Use this ground from now on. Raises ConfigError LOAD-01."""
-        self.takes.refuse(type(self).__name__, endpoints)
-        self._attached = tuple(endpoints)
-
-    def detach(self) -> None:
-        """Forget the ground: between executions nothing stands on it."""
-        self._attached = ()
 
     def learn(self, spec: ActsSpec, /) -> None:
         """Nothing: what a start must learn is part of it."""
@@ -170,7 +155,7 @@ class OfActs:
     def _left_behind(self, ground: Ground) -> tuple[str, ...]:
         """Say what pods have left that their runtime knows of; none where it cannot tell."""
         runtime = ground.bed.runtime
-        found = runtime.left() if isinstance(runtime, ClusterRuntime) else []
+        found = runtime.left() if self.with_pods and isinstance(runtime, ClusterRuntime) else []
         return (f"left behind: {', '.join(found[:20])}",) if found else ()
 
     def describe(self) -> Mapping[str, JsonValue]:
@@ -180,6 +165,6 @@ class OfActs:
     @property
     def attached(self) -> Ground:
         """The ground. Raises DriverError LOAD-02."""
-        if not self._attached:
+        if not self.ends:
             raise DriverError("LOAD-02", "no path is attached; nothing was made", hint="attach() comes first")
-        return self._attached[0]
+        return self.ends[0]

@@ -6,33 +6,29 @@ They are made of the nodes. Between executions no program of theirs runs. Ids: L
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar
 
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node, ProgramPlace
-from bmwg.drivers.api.workload import Takes
+from bmwg.drivers.api.workload import Attaches, EndT
 from bmwg.drivers.containers import pod_programs
 from bmwg.methodology.errors import DriverError
 
 MEND = "sh setup/install.sh workloads"
-EndT = TypeVar("EndT")
 _CALL_MARGIN_S = 20.0
 
 
-class OfPrograms(Generic[EndT]):
+class OfPrograms(Attaches[EndT]):
     """A driver of one program, which runs at the ends that are attached."""
 
-    takes: ClassVar[Takes]
     program: ClassVar[str]
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = tuple(dict.fromkeys(nodes))
-        self._ends: tuple[EndT, ...] = ()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.detach()
+    @property
+    def named(self) -> str:
+        """The program."""
+        return self.program
 
     def probe(self) -> Missing | None:
         """Tell whether the program is on all nodes."""
@@ -41,15 +37,6 @@ class OfPrograms(Generic[EndT]):
                 return Missing(what=self.program, reason=f"not on node {node.name}", mend=MEND)
         return None
 
-    def attach(self, ends: Sequence[EndT], /) -> None:
-        """Use these from now on. Raises ConfigError LOAD-01."""
-        self.takes.refuse(self.program, ends)
-        self._ends = tuple(ends)
-
-    def detach(self) -> None:
-        """Forget them: between executions no program runs."""
-        self._ends = ()
-
     def describe(self) -> Mapping[str, JsonValue]:
         """The program, as the nodes tell its version."""
         told = {node.name: node.call(pod_programs.version, program=self.program) for node in self._nodes}
@@ -57,13 +44,13 @@ class OfPrograms(Generic[EndT]):
 
     def all_attached(self, nothing: str) -> tuple[EndT, ...]:
         """Return what is attached. Raises DriverError LOAD-02, which says in `nothing` what was not done."""
-        if not self._ends:
+        if not self.ends:
             raise DriverError(
                 "LOAD-02",
                 f"workload {self.program}: nothing is attached; {nothing}",
                 hint="attach() comes first",
             )
-        return self._ends
+        return self.ends
 
     def ran_in(self, place: ProgramPlace, command: Sequence[str], within_s: float) -> dict[str, Any]:
         """Run a program in a place to its end; what `pod_programs.run` returns."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from bmwg.drivers.api.protocols import JsonValue, WorkloadDriver
-from bmwg.drivers.api.workload import ONE, Takes
+from bmwg.drivers.api.workload import ONE, Attaches, Takes
 from bmwg.drivers.workload.tls_client import Trust
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.requests.records import KIND, RequestsResult, RequestsSpec
@@ -50,7 +50,7 @@ class RequestsWorkload(WorkloadDriver[Sequence[Served], RequestsSpec, RequestsRe
     def __init__(self, row: Row, run_dir: Path) -> None: ...
 
 
-class OfRequests:
+class OfRequests(Attaches[Served]):
     """A driver that starts a program on the clients' node for each load, and nothing that stays."""
 
     kind: ClassVar[str] = KIND
@@ -61,22 +61,6 @@ class OfRequests:
     def __init__(self, row: Row, run_dir: Path) -> None:
         self._row = row
         self._run_dir = run_dir
-        self._endpoints: tuple[Served, ...] = ()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.detach()
-
-    def attach(self, endpoints: Sequence[Served], /) -> None:
-        """Ask these from now on. Raises ConfigError LOAD-01."""
-        self.takes.refuse(type(self).__name__, endpoints)
-        self._endpoints = tuple(endpoints)
-
-    def detach(self) -> None:
-        """Forget whom to ask."""
-        self._endpoints = ()
 
     def learn(self, spec: RequestsSpec, /) -> None:
         """Nothing: warming up is a repetition of its own, or part of each."""
@@ -102,10 +86,10 @@ class OfRequests:
     @property
     def attached(self) -> tuple[Served, ...]:
         """Whom to ask. Raises DriverError LOAD-02."""
-        if not self._endpoints:
+        if not self.ends:
             raise DriverError(
                 "LOAD-02",
-                f"workload {type(self).__name__}: no endpoint is attached; nothing was sent",
+                f"workload {self.named}: no endpoint is attached; nothing was sent",
                 hint="attach() comes first",
             )
-        return self._endpoints
+        return self.ends

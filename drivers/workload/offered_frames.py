@@ -23,6 +23,7 @@ from typing import ClassVar
 from bmwg.drivers.api.protocols import TesterPort
 from bmwg.drivers.nodes import netns
 from bmwg.drivers.paths.probe_frame import checksum
+from bmwg.methodology.kinds.acts.records import ActsSpec
 
 _ETH_P_ALL = 3
 _OUTGOING = 4  # PACKET_OUTGOING
@@ -324,6 +325,19 @@ class OfferedFrames:
         head = head[:10] + struct.pack("!H", checksum(head)) + head[12:]
         udp = struct.pack("!HHHH", *_UDP_PORTS, 8 + len(payload), 0)  # 0: no checksum, as IPv4 allows
         return (self._peer or b"") + _octets(port.mac) + _IPV4 + head + udp + payload
+
+
+def frames_of(
+    spec: ActsSpec, ports: tuple[TesterPort, TesterPort], routers: int, *, answers: bool = False
+) -> OfferedFrames:
+    """Return frames as acts ask for them, past so many routers."""
+    return OfferedFrames(
+        ports,
+        frame_octets=spec.frame_octets,
+        interval_us=spec.interval_us,
+        routers=routers,
+        answers=answers,
+    )
 
 
 def _octets(mac: str | None) -> bytes:

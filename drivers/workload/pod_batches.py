@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 
 from bmwg.drivers.api.pods import of_cluster
@@ -30,7 +30,7 @@ from bmwg.drivers.workload.of_acts import (
     life_of,
     without_frame,
 )
-from bmwg.drivers.workload.offered_frames import OfferedFrames
+from bmwg.drivers.workload.offered_frames import OfferedFrames, frames_of
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
 _FIRST_BESIDE = 16  # the last octet of the second pod's addresses; the first has the router's own
@@ -91,18 +91,9 @@ def joined(bed: Bed, sides: tuple[Side, Side]) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def frames_to(ground: Ground, spec: ActsSpec, at: int) -> Iterator[OfferedFrames]:
+def frames_to(ground: Ground, spec: ActsSpec, at: int) -> AbstractContextManager[OfferedFrames]:
     """Frames that are offered to the pod of that number; the first among them answers for the port."""
-    made = OfferedFrames(
-        ports_to(ground, at),
-        frame_octets=spec.frame_octets,
-        interval_us=spec.interval_us,
-        routers=ground.routers,
-        answers=at == 0,
-    )
-    with made.offering() as offered:
-        yield offered
+    return frames_of(spec, ports_to(ground, at), ground.routers, answers=at == 0).offering()
 
 
 def ports_to(ground: Ground, at: int) -> tuple[TesterPort, TesterPort]:

@@ -16,7 +16,7 @@ from bmwg.drivers.workload.of_acts import (
     life_of,
     without_frame,
 )
-from bmwg.drivers.workload.offered_frames import OfferedFrames
+from bmwg.drivers.workload.offered_frames import OfferedFrames, frames_of
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
@@ -25,10 +25,7 @@ class PodLives(OfActs):
     """Makes and removes the path of its ground, with frames on its way all the time."""
 
     def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
-        frames = OfferedFrames(
-            ground.ports, frame_octets=spec.frame_octets, interval_us=spec.interval_us, routers=ground.routers
-        )
-        with frames.offering():
+        with frames_of(spec, ground.ports, ground.routers).offering() as frames:
             while len(lives) < spec.cycles:
                 lives.append(_life(ground, frames, spec, began_ns))
                 if lives[-1].first_frame_ns is None and not lives[-1].failed:

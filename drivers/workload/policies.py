@@ -15,7 +15,7 @@ from bmwg.drivers.api.protocols import ClusterRuntime, Missing
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload.lost_frames import until
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
-from bmwg.drivers.workload.offered_frames import OfferedFrames, Seen
+from bmwg.drivers.workload.offered_frames import OfferedFrames, Seen, frames_of
 from bmwg.methodology.kinds.acts.experiments import POLICY_PATH
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 from bmwg.methodology.records import NOTHING
@@ -58,12 +58,7 @@ class Policies(OfActs):
             others = {
                 f"other-{number}": one for number, one in enumerate(texts.further(_CLIENT, spec.policies))
             }
-            frames = OfferedFrames(
-                (deployment.ports[0], deployment.ports[1]),
-                frame_octets=spec.frame_octets,
-                interval_us=spec.interval_us,
-                routers=ground.routers,
-            )
+            frames = frames_of(spec, (deployment.ports[0], deployment.ports[1]), ground.routers)
             with made.standing(others), frames.offering():
                 frames.begin()
                 if not frames.wait(spec.first_frame_s):

@@ -21,7 +21,7 @@ from bmwg.drivers.paths.addresses import OUTER, host, of_router
 from bmwg.drivers.paths.pvp_vm import MEMORY_OCTETS
 from bmwg.drivers.paths.sides import Side
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
-from bmwg.drivers.workload.offered_frames import OfferedFrames
+from bmwg.drivers.workload.offered_frames import OfferedFrames, frames_of
 from bmwg.methodology.kinds.acts.experiments import SERVER_PATH
 from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
@@ -32,6 +32,7 @@ class ServerLives(OfActs):
     """Makes servers between the tester's ports and deletes them, with frames on their way all the time."""
 
     paths: ClassVar[tuple[str, ...]] = (SERVER_PATH,)
+    with_pods: ClassVar[bool] = False
 
     def probe(self) -> Missing | None:
         """Return what is missing: machines that forward, one whose maker tells the steps of a start."""
@@ -57,17 +58,12 @@ class ServerLives(OfActs):
                 if any(live.first_frame_ns is None for live in lives):
                     return
 
-    def _left_behind(self, ground: Ground) -> tuple[str, ...]:
-        return ()  # no pod has lived here
-
 
 def _frames(ground: Ground, spec: ActsSpec, at: int) -> OfferedFrames:
     """Frames that are offered to the server of that number among those at once."""
     first, second = ground.ports
     first = replace(first, gateway_ipv4=host(of_router(0, at)))
-    return OfferedFrames(
-        (first, second), frame_octets=spec.frame_octets, interval_us=spec.interval_us, routers=ground.routers
-    )
+    return frames_of(spec, (first, second), ground.routers)
 
 
 _TELLS_SIZE = (
@@ -94,6 +90,20 @@ def router_script(sides: Sequence[Side], at: int, *, tells_size: bool = False) -
         ]
     lines += ["echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter", "echo 1 > /proc/sys/net/ipv4/ip_forward"]
     return "\n".join([*lines, *(_TELLS_SIZE if tells_size else ()), ""])
+
+
+def server_intent(name: str, sides: Sequence[Side], at: int, *, tells_size: bool = False) -> MachineIntent:
+    """Return what is asked for as the server of that number, which becomes a router by itself."""
+    return MachineIntent(
+        number=at,
+        name=name,
+        cpus=1,
+        memory_octets=MEMORY_OCTETS,
+        nic_model=NicModel.VIRTIO.value,
+        network="",
+        links=tuple(side.nic for side in sides),
+        script=router_script(sides, at, tells_size=tells_size),
+    )
 
 
 class _Group:
@@ -140,16 +150,7 @@ class _Group:
 
     def _made(self, at: int) -> Machine:
         bed = self._ground.bed
-        intent = MachineIntent(
-            number=at,
-            name=f"life-{bed.next_id()}",
-            cpus=1,
-            memory_octets=MEMORY_OCTETS,
-            nic_model=NicModel.VIRTIO.value,
-            network="",
-            links=tuple(side.nic for side in self._sides),
-            script=router_script(self._sides, at),
-        )
+        intent = server_intent(f"life-{bed.next_id()}", self._sides, at)
         self._asked_ns[at] = self._offered[at].begin()
         machine = bed.machines.made(intent)
         self._ready_ns[at] = time.monotonic_ns()

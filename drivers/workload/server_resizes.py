@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, cast
 
-from bmwg.drivers.api.machines import LinkedMachineProvider, MachineIntent, MachineSize, ResizableMachine
+from bmwg.drivers.api.machines import LinkedMachineProvider, MachineSize, ResizableMachine
 from bmwg.drivers.api.protocols import Missing, Node
-from bmwg.drivers.machines.qemu import NicModel
 from bmwg.drivers.paths import machine_ends, queues
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pvp_vm import MEMORY_OCTETS
@@ -24,7 +23,7 @@ from bmwg.drivers.workload.beside_frames import BesideFrames
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground
 from bmwg.drivers.workload.resizes import Resizes, Standing
-from bmwg.drivers.workload.server_lives import HAS, router_script
+from bmwg.drivers.workload.server_lives import HAS, server_intent
 from bmwg.methodology.kinds.acts.experiments import SERVER_PATH
 from bmwg.methodology.kinds.acts.records import CPUS, SIZE_KEPT, ActsSpec
 
@@ -111,6 +110,7 @@ class ServerResizes(Resizes):
     """Resizes a server."""
 
     paths: ClassVar[tuple[str, ...]] = (SERVER_PATH,)
+    with_pods: ClassVar[bool] = False
 
     def probe(self) -> Missing | None:
         """Return what is missing: servers between networks that stand, one host for all, its CPUs."""
@@ -138,16 +138,7 @@ class ServerResizes(Resizes):
         bed, sides = ground.bed, ground.bed.sides()
         node, nics = bed.node(sides[0].node), [side.nic for side in sides]
         provider = cast("LinkedMachineProvider", bed.machines)
-        intent = MachineIntent(
-            number=0,
-            name=f"resized-{bed.next_id()}",
-            cpus=1,
-            memory_octets=MEMORY_OCTETS,
-            nic_model=NicModel.VIRTIO.value,
-            network="",
-            links=tuple(nics),
-            script=router_script(sides, 0, tells_size=True),
-        )
+        intent = server_intent(f"resized-{bed.next_id()}", sides, 0, tells_size=True)
         with provider.laid(tuple(nics)), queues.released(bed, node, nics):
             machine = provider.made(intent)
             try:
@@ -159,9 +150,6 @@ class ServerResizes(Resizes):
                 yield Standing(ports=ground.ports, routers=ground.routers, resizable=what)
             finally:
                 machine.stop()
-
-    def _left_behind(self, ground: Ground) -> tuple[str, ...]:
-        return ()  # no pod has lived here
 
 
 def _lacking_cpus(bed: Bed) -> Missing | None:

@@ -22,8 +22,7 @@ class TransactionClients(OfRequests):
 
     def probe(self) -> Missing | None:
         """A compiler, OpenSSL's and nghttp2's development files, unless it was built before."""
-        told = self._row.client.call_within(BUILD_DEADLINE_S + _CALL_MARGIN_S, transacting.lack)
-        return Missing(**told) if told else None
+        return Missing.told(self._row.client.call_within(BUILD_DEADLINE_S + _CALL_MARGIN_S, transacting.lack))
 
     def run(self, spec: RequestsSpec, /) -> RequestsResult:
         """Offer the endpoint a rate or held connections, in phases."""

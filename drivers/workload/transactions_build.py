@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
-import subprocess
 from pathlib import Path
 
-from bmwg.drivers.traffic.embedded.build import cache_folder
+from bmwg.drivers.traffic.embedded import build
 from bmwg.methodology.errors import TestbedError
 
 SOURCE_FOLDER = Path(__file__).resolve().parent / "src" / "transactions"
@@ -27,20 +25,13 @@ def ensure_built() -> Path:
     digest = hashlib.sha256(" ".join((platform.machine(), *_FLAGS)).encode())
     for path in sorted(SOURCE_FOLDER.iterdir()):
         digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
-    folder = cache_folder() / digest.hexdigest()[:32]
-    built = folder / NAME
-    if built.exists():
-        return built
-    folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f".{NAME}.{os.getpid()}"
+    return build.once(NAME, digest.hexdigest(), _make)
+
+
+def _make(draft: Path) -> None:
     sources = [str(path) for path in sorted(SOURCE_FOLDER.glob("*.c"))]
     argv = ["cc", *_FLAGS, "-o", str(draft), *sources, *_LIBRARIES]
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=BUILD_DEADLINE_S, check=False)
-        found = (done.stderr.strip()[-2000:] or f"exit status {done.returncode}") if done.returncode else ""
-    except (OSError, subprocess.TimeoutExpired) as error:
-        found = str(error)
-    if found:
+    if found := build.complaint(argv, BUILD_DEADLINE_S):
         raise TestbedError(
             "TRANS-02",
             "the client of transactions cannot be built; nothing was sent",
@@ -48,8 +39,6 @@ def ensure_built() -> Path:
             found=found,
             hint=f"apt-get install -y {PACKAGES}",
         )
-    draft.replace(built)
-    return built
 
 
 if __name__ == "__main__":

@@ -64,7 +64,8 @@ def device_metric(outcomes: Iterable[Outcome]) -> str:
     RFC 2544's throughput where the run has it, else the first conditional throughput without loss (RFC 9971).
     """
     metrics = [o.metric for o in outcomes if not o.cell.qualifies_tester]
-    claims = ((metric, goal_outcomes.claim(metric)) for metric in metrics)
+    conditional = filter(goal_outcomes.is_conditional, metrics)
+    claims = ((metric, goal_outcomes.claim(metric)) for metric in conditional)
     lossless = (metric for metric, claim in claims if claim is not None and not claim.loss_ratio)
     return METRIC if METRIC in metrics else next(lossless, METRIC)
 

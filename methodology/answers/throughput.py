@@ -7,7 +7,8 @@ from bmwg.methodology.search.goal import SearchResult
 
 METRIC = "throughput.rfc2544_26_1"  # RFC2544-26.1-01
 ENVELOPE_METRIC = "tester.envelope"  # the tester's own limit on the wire, docs/adr/0002
-SUSTAINED = "sustained_load.rfc9971"  # the goal's code follows, here and in the next
+# the goal's code follows, here and in the next; of what is beside something else its own metric goes before
+SUSTAINED = "sustained_load.rfc9971"
 UPPER_END = "upper_end.rfc9971"
 UNIT = "frames/s"  # RFC2544-26.1-08
 REQUIREMENTS = ("RFC2544-26.1-01", "RFC2544-26.1-02", "RFC2544-26.1-08")
@@ -59,8 +60,11 @@ def unqualified(cell: Cell, envelope: Outcome | None, *, outcome_id: str, metric
 
 
 def _stated(outcome: Outcome, metric: str) -> int | None:
-    numbers = [value.number for value in outcome.values if value.metric.startswith(f"{metric}.")]
-    return int(numbers[0]) if numbers else None
+    beside = f"{outcome.metric}.{metric.partition('.')[0]}"
+    for value in outcome.values:
+        if value.metric == beside or value.metric.startswith(f"{metric}."):
+            return int(value.number)
+    return None
 
 
 def interval(outcome: Outcome) -> tuple[int, int] | None:

@@ -120,7 +120,11 @@ def outcome(
 ) -> Outcome:
     """Return the loss ratio over all intervals; `unstable` where the load was not confirmed."""
     return _concluded(ended, goal, remarks).outcome(
-        ended, outcome_id=outcome_id, metric=goal.metric, cell=cell, requirements=REQUIREMENTS[goal.metric]
+        ended.trials,
+        outcome_id=outcome_id,
+        metric=goal.metric,
+        cell=cell,
+        requirements=REQUIREMENTS[goal.metric],
     )
 
 

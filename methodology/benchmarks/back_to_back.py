@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bmwg.methodology.benchmarks.concluded import quantities
+from bmwg.methodology.benchmarks.concluded import Concluded, quantities, repeated
 from bmwg.methodology.benchmarks.statistics import Spread, spread
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run
@@ -134,7 +134,6 @@ def procedure(goal: BurstGoal) -> Procedure[tuple[Neighbours, ...]]:
 
 def outcome(ended: Run[tuple[Neighbours, ...]], goal: BurstGoal, *, outcome_id: str) -> Outcome:
     """Return the average burst with its spread, each repetition, and the buffer times."""
-    sequence = tuple(trial.seq for trial in ended.trials)
     kind, reason, found = OutcomeType.MEASURED, "", ended.found or ()
     bursts = [goal.frames(one.best) for one in found if one.best is not None]
     if not goal.applicable:
@@ -149,31 +148,16 @@ def outcome(ended: Run[tuple[Neighbours, ...]], goal: BurstGoal, *, outcome_id: 
     elif max(bursts) == goal.max_burst_frames:
         kind = OutcomeType.AT_CEILING
         reason = f"no loss in the longest burst, {goal.max_burst_frames} frames; raise max_burst_s"
-    statement = "" if kind in (OutcomeType.MEASURED, OutcomeType.NOT_ASSESSED) else reason
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=METRIC,
-        cell=goal.cell,
-        type=kind,
-        values=_values(spread(bursts), goal) if kind is OutcomeType.MEASURED else (),
-        trials=sequence,
-        statement="" if kind is OutcomeType.INVALID else statement,
-        reason=reason,
-        requirements=REQUIREMENTS,
-        quality=_remarks(bursts, goal),
+    values = _values(spread(bursts), goal) if kind is OutcomeType.MEASURED else ()
+    return Concluded(type=kind, reason=reason, values=values, quality=_remarks(bursts, goal)).outcome(
+        ended.trials, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
     )
 
 
 def _values(bursts: Spread, goal: BurstGoal) -> tuple[Quantity, ...]:
     times = buffer_times(bursts.mean, goal.max_rate_fps, goal.throughput_fps)
-    return quantities(
-        (METRIC, bursts.mean, UNIT),
-        (f"{METRIC}.min", bursts.minimum, UNIT),
-        (f"{METRIC}.max", bursts.maximum, UNIT),
-        (f"{METRIC}.deviation", bursts.deviation, UNIT),
-        ("buffer_time.rfc9004.implied", times.implied_s, "s"),
-        (_CORRECTED, times.corrected_s, "s"),
-    )
+    own = (("buffer_time.rfc9004.implied", times.implied_s, "s"), (_CORRECTED, times.corrected_s, "s"))
+    return (*repeated(METRIC, bursts, UNIT), *quantities(*own))
 
 
 def without_correction(outcome: Outcome) -> Outcome:

@@ -79,7 +79,7 @@ def outcome(ended: Run[Sequence[JudgedTrial]], goal: BroadcastLatencyGoal, *, ou
     """
     concluded = Concluded.without(ended) if ended.found is None else _concluded(ended.found)
     return concluded.outcome(
-        ended, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
+        ended.trials, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
     )
 
 

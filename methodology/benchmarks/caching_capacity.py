@@ -74,7 +74,7 @@ def procedure(goal: CapacityGoal) -> Generator[Step, JudgedTrial, Capacity]:
 def outcome(ended: Run[Capacity], goal: CapacityGoal, *, outcome_id: str) -> Outcome:
     """Return the capacity, exact to one address; `at_ceiling` where all that were tried are known."""
     return _concluded(ended, goal).outcome(
-        ended, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
+        ended.trials, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
     )
 
 

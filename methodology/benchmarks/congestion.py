@@ -115,7 +115,7 @@ def outcome(ended: Run[Congested], goal: CongestionGoal, *, outcome_id: str) -> 
     """Return what each kind of port lost and forwarded, over all trials; and whether there is blocking."""
     concluded = Concluded.without(ended) if ended.found is None else _concluded(ended.found, goal)
     return concluded.outcome(
-        ended, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
+        ended.trials, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
     )
 
 

@@ -14,9 +14,10 @@ from fractions import Fraction
 from itertools import pairwise
 
 from bmwg.methodology.answers.latency import percentile_ns
+from bmwg.methodology.benchmarks.concluded import Concluded
 from bmwg.methodology.benchmarks.statistics import median, percentile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, StreamCounts, TrialSpec
-from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
+from bmwg.methodology.search.stepwise import Procedure, Run, repetitions
 from bmwg.methodology.trial import directions
 from bmwg.methodology.trial.frame_times import LatencyHistogram
 from bmwg.methodology.trial.judging import JudgedTrial
@@ -113,18 +114,8 @@ def over_repetitions(values_ns: Sequence[float]) -> OverRepetitions:
 
 def procedure(goal: StreamsGoal) -> Procedure[tuple[JudgedTrial, ...]]:
     """Send the streams; each is repeated while it is not valid."""
-    streams = []
-    for number in range(goal.streams):
-        trial = yield from valid_trial(
-            goal.spec,
-            f"stream {number + 1}",
-            max_repeats=goal.max_repeats,
-            short_limit=1 + goal.max_repeats,
-        )
-        if trial is None:
-            raise TesterShortError(f"the tester could not send {goal.spec.load_fps} frames/s")
-        streams.append(trial)
-    return tuple(streams)
+    short = f"the tester could not send {goal.spec.load_fps} frames/s"
+    return repetitions(goal.spec, goal.streams, "stream", max_repeats=goal.max_repeats, short=short)
 
 
 def pdv_outcome(
@@ -161,17 +152,10 @@ def pdv_outcome(
         quality += _shortened(goal, streams_clause="RFC8219-7.3.1-05", length_clause="RFC8219-7.3.1-02")
         if lost := sum(trial.result.lost_frames for trial in ended.found or ()):
             quality += (f"{lost} frames were lost and have no delay",)
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=PDV_METRIC,
-        cell=cell,
-        type=kind,
-        values=values,
-        trials=tuple(trial.seq for trial in ended.trials),
-        statement=f"at {goal.spec.load_fps} frames/s per port and direction" if values else ended.statement,
-        reason=reason,
-        requirements=PDV_REQUIREMENTS,
-        quality=(*quality, *remarks),
+    at = f"at {goal.spec.load_fps} frames/s per port and direction" if values else ""
+    quality += remarks
+    return Concluded(type=kind, reason=reason, values=values, quality=quality, statement=at).outcome(
+        ended.trials, outcome_id=outcome_id, metric=PDV_METRIC, cell=cell, requirements=PDV_REQUIREMENTS
     )
 
 
@@ -243,15 +227,8 @@ def ipdv_outcome(
             " not all frames (RFC8219-7.3.2-02)",
         )
         quality += _shortened(goal, streams_clause="RFC8219-7.3.2-04", length_clause="RFC8219-7.3.2-01")
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=SAMPLE_METRIC,
-        cell=cell,
-        type=kind,
-        values=values,
-        trials=tuple(trial.seq for trial in ended.trials),
-        statement=f"at {goal.spec.load_fps} frames/s per port and direction" if values else ended.statement,
-        reason=reason,
-        requirements=SAMPLE_REQUIREMENTS,
-        quality=(*quality, *remarks),
+    at = f"at {goal.spec.load_fps} frames/s per port and direction" if values else ""
+    quality += remarks
+    return Concluded(type=kind, reason=reason, values=values, quality=quality, statement=at).outcome(
+        ended.trials, outcome_id=outcome_id, metric=SAMPLE_METRIC, cell=cell, requirements=SAMPLE_REQUIREMENTS
     )

@@ -12,8 +12,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from bmwg.methodology.benchmarks.concluded import Concluded, quantities
 from bmwg.methodology.benchmarks.statistics import spread
-from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run, repetitions
 from bmwg.methodology.trial.judging import JudgedTrial
 from bmwg.methodology.trial.traffic import Traffic
@@ -98,31 +99,24 @@ def outcome(ended: Run[Sequence[JudgedTrial]], goal: FirstFramesGoal, *, outcome
     One in which a frame was lost, or in which not each flow had its upcall, says nothing and is left out;
     with half of them or more left out there is no number.
     """
-    made = Outcome(
-        outcome_id=outcome_id,
-        metric=METRIC,
-        cell=goal.cell,
-        type=OutcomeType.INVALID,
-        trials=tuple(trial.seq for trial in ended.trials),
-        requirements=REQUIREMENTS,
+    concluded = Concluded.without(ended) if ended.found is None else _concluded(ended.found, goal)
+    return concluded.outcome(
+        ended.trials, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
     )
-    if ended.found is None:
-        return replace(made, type=ended.type, statement=ended.statement, reason=ended.reason)
-    said = {trial.seq: contradiction(trial) for trial in ended.found}
-    whole = [trial for trial in ended.found if not said[trial.seq]]
+
+
+def _concluded(found: Sequence[JudgedTrial], goal: FirstFramesGoal) -> Concluded:
+    said = {trial.seq: contradiction(trial) for trial in found}
+    whole = [trial for trial in found if not said[trial.seq]]
     left_out = tuple(f"left out: trial {seq}, {why}" for seq, why in said.items() if why)
-    if 2 * len(whole) <= len(ended.found):
-        reason = f"{len(left_out)} of {len(ended.found)} repetitions tell nothing: {'; '.join(left_out)}"
-        return replace(made, type=OutcomeType.UNSTABLE, reason=reason, statement=reason)
+    if 2 * len(whole) <= len(found):
+        reason = f"{len(left_out)} of {len(found)} repetitions tell nothing: {'; '.join(left_out)}"
+        return Concluded(type=OutcomeType.UNSTABLE, reason=reason)
     means = [means_ns(trial) for trial in whole]
     first, later = spread([one for one, _ in means]).mean, spread([one for _, one in means]).mean
-    return replace(
-        made,
+    return Concluded(
         type=OutcomeType.MEASURED,
-        values=(
-            Quantity(metric=METRIC, number=first, unit="ns"),
-            Quantity(metric=LATER, number=later, unit="ns"),
-        ),
+        values=quantities((METRIC, first, "ns"), (LATER, later, "ns")),
         quality=(
             f"mean of {len(whole)} repetitions at {goal.load_fps} frames/s, each with two frames of"
             f" {goal.spec().flows} of the {goal.cell.flows} flows that have an entry",

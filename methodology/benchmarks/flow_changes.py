@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bmwg.methodology.mlrsearch.goal import apart
+
 METRIC = "throughput_coupled.ltd_3_2_2_5_1"
 # ltd-3.2.2.5.1 has 10,000,000 as well, "or the maximum": a choice, since a machine has no memory for it
 ENTRIES = (8, 1_000, 100_000)
@@ -49,6 +51,6 @@ def coupling(modifier: str) -> Coupling | None:
 
 
 def of_metric(metric: str) -> Coupling | None:
-    """Return what a metric says; None where it is another one."""
-    found = _METRIC.fullmatch(metric)
+    """Return what a metric says, with the code of a goal or without; None where it is another one."""
+    found = _METRIC.fullmatch(apart(metric)[0])
     return Coupling(entries=int(found[1]), changes_per_s=int(found[2])) if found else None

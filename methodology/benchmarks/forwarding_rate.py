@@ -123,7 +123,7 @@ def procedure(goal: RateGoal) -> Procedure[Rates]:
 def outcome(ended: Run[Rates], goal: RateGoal, *, outcome_id: str) -> Outcome:
     """Return the highest forwarding rate with its load, and the one at the highest load that was offered."""
     return _concluded(ended, goal).outcome(
-        ended, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
+        ended.trials, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from bmwg.methodology.benchmarks.concluded import Concluded
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search.stepwise import NoValidTrialError, Procedure, Run, valid_trial
 from bmwg.methodology.trial.traffic import Traffic
@@ -129,15 +130,7 @@ def outcome(ended: Run[tuple[LossPoint, ...]], goal: LossGoal, *, outcome_id: st
     quality = [f"100 % is {goal.max_load_fps} frames/s, steps of {float(goal.step):.0%}"]
     if missed:
         quality.append(f"no valid trial, so no value: {', '.join(map(str, missed))} frames/s")
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=METRIC,
-        cell=goal.cell,
-        type=kind,
-        values=values if kind is OutcomeType.MEASURED else (),
-        trials=tuple(trial.seq for trial in ended.trials),
-        statement="" if kind in (OutcomeType.MEASURED, OutcomeType.INVALID) else reason,
-        reason=reason,
-        requirements=REQUIREMENTS,
-        quality=tuple(quality),
+    values = values if kind is OutcomeType.MEASURED else ()
+    return Concluded(type=kind, reason=reason, values=values, quality=quality).outcome(
+        ended.trials, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
     )

@@ -142,7 +142,7 @@ def outcome(ended: Run[tuple[AtLoad, ...]], goal: IllegalGoal, *, outcome_id: st
     concluded = Concluded.without(ended) if ended.found is None else _concluded(ended.found, goal)
     kind = patterns.kind_of(goal.cell.axes)
     return concluded.outcome(
-        ended,
+        ended.trials,
         outcome_id=outcome_id,
         metric=METRIC,
         cell=goal.cell,

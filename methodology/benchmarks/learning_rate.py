@@ -86,7 +86,7 @@ def _learned(goal: LearningGoal, rate: int) -> Generator[Step, JudgedTrial, bool
 def outcome(ended: Run[Learning], goal: LearningGoal, *, outcome_id: str) -> Outcome:
     """Return the rate; `tester_limited` where all is learned at the highest that the tester sends."""
     return _concluded(ended, goal).outcome(
-        ended, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
+        ended.trials, outcome_id=outcome_id, metric=METRIC, cell=goal.cell, requirements=REQUIREMENTS
     )
 
 

@@ -132,7 +132,7 @@ def outcome(
 ) -> Outcome:
     """Return load, loss, rate and latency at each delta that has a valid trial."""
     return _concluded(ended, goal, remarks).outcome(
-        ended,
+        ended.trials,
         outcome_id=outcome_id,
         metric=goal.metric,
         cell=goal.cell,

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from bmwg.methodology.mlrsearch.goal import apart
+
 METRIC = "throughput_match_action.ltd_3_2_2_1_15"
 FRAMES = "modifier.matched_frames"  # count of a trial
 REQUIREMENTS = ("LTD-3.2.2.1.15",)
@@ -101,6 +103,6 @@ def of_modifier(name: str) -> MatchAction | None:
 
 
 def of_metric(metric: str) -> MatchAction | None:
-    """Return what a metric says; None where it is another one."""
-    prefix, _, code = metric.rpartition(".")
+    """Return what a metric says, with the code of a goal or without; None where it is another one."""
+    prefix, _, code = apart(metric)[0].rpartition(".")
     return KNOWN.get(code) if prefix == METRIC else None

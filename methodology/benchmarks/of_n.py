@@ -117,7 +117,7 @@ def _holds(goal: OfNGoal, tries: Tries) -> bool:
 def outcome(ended: Run[OfN], goal: OfNGoal, *, outcome_id: str) -> Outcome:
     """Return the load, `tester_limited` where no load failed but for the tester's sake."""
     return _concluded(ended, goal).outcome(
-        ended, outcome_id=outcome_id, metric=goal.metric, cell=goal.cell, requirements=REQUIREMENTS
+        ended.trials, outcome_id=outcome_id, metric=goal.metric, cell=goal.cell, requirements=REQUIREMENTS
     )
 
 

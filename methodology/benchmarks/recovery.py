@@ -7,10 +7,11 @@ as records of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from bmwg.methodology.benchmarks.concluded import Concluded, repeated
 from bmwg.methodology.benchmarks.statistics import Spread, spread
-from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, StreamCounts, TrialSpec
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, StreamCounts, TrialSpec
 from bmwg.methodology.trial.frame_times import LossTimes
 from bmwg.methodology.trial.judging import JudgedTrial
 
@@ -246,7 +247,17 @@ def recovery_outcome(
     """
     method = RFC2544 if overload is None else overload.method
     metric, requirements = method.metric, method.requirements
-    sequence = [trial.seq for trial in trials]
+    return _recovered(trials, method, overload, controls).outcome(
+        trials, outcome_id=outcome_id, metric=metric, cell=cell, requirements=requirements
+    )
+
+
+def _recovered(
+    trials: Sequence[RecoveryTrial],
+    method: RecoveryMethod,
+    overload: Overload | None,
+    controls: Sequence[JudgedTrial],
+) -> Concluded:
     calm = [trial.seq for trial in trials if trial.overload_lost_frames == 0]
     limited = overload is not None and not overload.full
     if calm:
@@ -258,22 +269,19 @@ def recovery_outcome(
         if overload is not None:
             load += f" ({overload.text})"
         reason = f"no overload: {load} lost no frame in trials {calm}"
-        return _none(metric, cell, outcome_id, sequence, (kind, reason), requirements)
+        return Concluded(type=kind, reason=reason)
     if not trials:
-        broken = (OutcomeType.INVALID, "no trial")
-        return _none(metric, cell, outcome_id, sequence, broken, requirements)
+        return Concluded(type=OutcomeType.INVALID, reason="no trial")
     if lasting := [trial.seq for trial in trials if not trial.recovered]:
         reason = f"frames were lost to the end of trials {lasting}: recovery takes longer than they do"
-        broken = (OutcomeType.INVALID, reason)
-        return _none(metric, cell, outcome_id, sequence, broken, requirements)
+        return Concluded(type=OutcomeType.INVALID, reason=reason)
     if lossy := [trial for trial in controls if trial.lost]:
         lost, sent = sum(trial.lost for trial in controls), sum(trial.sent for trial in controls)
         reason = (
             f"{controls[0].load} frames/s lose {lost} of {sent} frames without an overload (trials"
             f" {[trial.seq for trial in lossy]}): the last lost frame need not be the overload's"
         )
-        why = (OutcomeType.UNSTABLE, reason)
-        return _none(metric, cell, outcome_id, sequence, why, requirements)
+        return Concluded(type=OutcomeType.UNSTABLE, reason=reason)
     found = spread([recovery_ms(trial) for trial in trials])
     quality = [f"average of {found.count}"]
     if overload is not None:
@@ -286,10 +294,8 @@ def recovery_outcome(
             f" {method.overload_percent} %; from there recovery took {found.mean:.3f} ms on average"
             f" of {found.count}, {found.minimum:.3f} to {found.maximum:.3f} ms"
         )
-        why = (OutcomeType.TESTER_LIMITED, reason)
-        short_of = _none(metric, cell, outcome_id, sequence, why, requirements)
-        return replace(short_of, quality=tuple(quality))
-    return _measured(metric, cell, outcome_id, sequence, found, requirements, quality)
+        return Concluded(type=OutcomeType.TESTER_LIMITED, reason=reason, quality=quality)
+    return _measured(method.metric, found, quality)
 
 
 def reset_outcome(trials: Sequence[ResetTrial], cell: Cell, *, kind: str, outcome_id: str) -> Outcome:
@@ -299,21 +305,24 @@ def reset_outcome(trials: Sequence[ResetTrial], cell: Cell, *, kind: str, outcom
     lie within its traffic says nothing and is left out, whatever was lost; with none left it is `unstable`.
     """
     metric = f"{RESET_METRIC}.{kind}"
-    sequence = [trial.seq for trial in trials]
+    return _reset(trials, metric).outcome(
+        trials, outcome_id=outcome_id, metric=metric, cell=cell, requirements=RESET_REQUIREMENTS
+    )
+
+
+def _reset(trials: Sequence[ResetTrial], metric: str) -> Concluded:
     late = [trial.seq for trial in trials if not trial.within]
     trials = [trial for trial in trials if trial.within]
     if late and not trials:
-        why = (OutcomeType.UNSTABLE, f"the reset did not lie within the traffic of trials {late}")
-        return _none(metric, cell, outcome_id, sequence, why, RESET_REQUIREMENTS)
+        reason = f"the reset did not lie within the traffic of trials {late}"
+        return Concluded(type=OutcomeType.UNSTABLE, reason=reason)
     still = [trial.seq for trial in trials if trial.lost_frames == 0]
     if not trials or still:
         reason = f"no frame was lost in trials {still}: was anything reset?" if still else "no trial"
-        broken = (OutcomeType.INVALID, reason)
-        return _none(metric, cell, outcome_id, sequence, broken, RESET_REQUIREMENTS)
+        return Concluded(type=OutcomeType.INVALID, reason=reason)
     if lasting := [trial.seq for trial in trials if not trial.ended]:
         reason = f"no frame came any more in trials {lasting}: the outage is longer than they are"
-        broken = (OutcomeType.INVALID, reason)
-        return _none(metric, cell, outcome_id, sequence, broken, RESET_REQUIREMENTS)
+        return Concluded(type=OutcomeType.INVALID, reason=reason)
     found = spread([reset_by_loss_ms(trial) for trial in trials])
     stamps = [time for time in map(reset_by_time_ms, trials) if time is not None]
     quality = [f"average of {found.count} by frame loss (RFC 6201 1.3)"]
@@ -321,52 +330,8 @@ def reset_outcome(trials: Sequence[ResetTrial], cell: Cell, *, kind: str, outcom
         quality.append(f"left out: trials {late}, within whose traffic the reset did not lie")
     if stamps:
         quality.append(f"by time stamps: {spread(stamps).mean:.3f} ms on average of {len(stamps)}")
-    return _measured(metric, cell, outcome_id, sequence, found, RESET_REQUIREMENTS, quality)
+    return _measured(metric, found, quality)
 
 
-def _measured(
-    metric: str,
-    cell: Cell,
-    outcome_id: str,
-    sequence: list[int],
-    found: Spread,
-    requirements: tuple[str, ...],
-    quality: list[str],
-) -> Outcome:
-    numbers = (
-        (metric, found.mean),
-        (f"{metric}.min", found.minimum),
-        (f"{metric}.max", found.maximum),
-        (f"{metric}.deviation", found.deviation),
-    )
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=metric,
-        cell=cell,
-        type=OutcomeType.MEASURED,
-        values=tuple(Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers),
-        trials=tuple(sequence),
-        requirements=requirements,
-        quality=tuple(quality),
-    )
-
-
-def _none(
-    metric: str,
-    cell: Cell,
-    outcome_id: str,
-    sequence: list[int],
-    why: tuple[OutcomeType, str],
-    requirements: tuple[str, ...],
-) -> Outcome:
-    kind, reason = why
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=metric,
-        cell=cell,
-        type=kind,
-        trials=tuple(sequence),
-        statement="" if kind is OutcomeType.INVALID else reason,
-        reason=reason,
-        requirements=requirements,
-    )
+def _measured(metric: str, found: Spread, quality: Sequence[str]) -> Concluded:
+    return Concluded(type=OutcomeType.MEASURED, values=repeated(metric, found, UNIT), quality=quality)

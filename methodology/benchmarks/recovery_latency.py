@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from bmwg.methodology.benchmarks.concluded import repeated
 from bmwg.methodology.benchmarks.recovery import UNIT, RecoveryMethod, recovery_ms, recovery_trial
 from bmwg.methodology.benchmarks.statistics import spread
 from bmwg.methodology.records import Outcome, OutcomeType, Quantity, StreamCounts, TrialSpec
@@ -135,15 +136,9 @@ def with_latency(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
     means = [
         mean for _, control in pairs for mean in map(_mean_ns, control.result.streams) if mean is not None
     ]
-    numbers = (
-        (LATENCY, found.mean),
-        (f"{LATENCY}.min", found.minimum),
-        (f"{LATENCY}.max", found.maximum),
-        (f"{LATENCY}.deviation", found.deviation),
-    )
     values = (
         *outcome.values,
-        *(Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers),
+        *repeated(LATENCY, found, UNIT),
         Quantity(metric=BEFORE, number=sum(means) / len(means), unit="ns"),
     )
     return replace(outcome, values=values, quality=tuple(quality))

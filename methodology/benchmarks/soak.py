@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bmwg.methodology.benchmarks.concluded import quantities
+from bmwg.methodology.benchmarks.concluded import Concluded, quantities
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search.stepwise import DisturbedError, Procedure, Run, StopError, valid_trial
 from bmwg.methodology.trial.judging import JudgedTrial
@@ -115,21 +115,13 @@ def outcome(
     ended: Run[Soak], goal: SoakGoal, cell: Cell, *, outcome_id: str, remarks: tuple[str, ...] = ()
 ) -> Outcome:
     """Return the loss ratio over the whole series, with where it fell and how far latency drifted."""
-    found = ended.found
-    kind = ended.type if found is None else OutcomeType.MEASURED
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=METRIC,
-        cell=cell,
-        type=kind,
-        values=() if found is None else _values(found),
-        trials=tuple(trial.seq for trial in ended.trials),
-        statement=ended.statement
-        if found is None
-        else f"at {goal.spec.load_fps} frames/s per port and direction",
-        reason=ended.reason,
-        requirements=REQUIREMENTS,
-        quality=(f"{goal.intervals} intervals of {goal.spec.duration_s:g} s, none repeated", *remarks),
+    quality = (f"{goal.intervals} intervals of {goal.spec.duration_s:g} s, none repeated", *remarks)
+    concluded = Concluded.without(ended, quality)
+    if ended.found is not None:
+        at, values = f"at {goal.spec.load_fps} frames/s per port and direction", _values(ended.found)
+        concluded = Concluded(type=OutcomeType.MEASURED, values=values, quality=quality, statement=at)
+    return concluded.outcome(
+        ended.trials, outcome_id=outcome_id, metric=METRIC, cell=cell, requirements=REQUIREMENTS
     )
 
 

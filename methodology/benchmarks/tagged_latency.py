@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from bmwg.methodology.answers.latency import RFC2544_METRIC
+from bmwg.methodology.benchmarks.concluded import Concluded
 from bmwg.methodology.benchmarks.statistics import median, percentile, spread
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
-from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
+from bmwg.methodology.search.stepwise import Procedure, Run, repetitions
 from bmwg.methodology.trial import directions
 from bmwg.methodology.trial.judging import JudgedTrial
 from bmwg.methodology.trial.traffic import Traffic
@@ -83,18 +85,9 @@ def tagged_frames(trial: JudgedTrial) -> tuple[TaggedFrame, ...]:
 
 def procedure(goal: StreamsGoal) -> Procedure[tuple[int, ...]]:
     """Run the streams one after the other; return the sequence numbers of the valid ones."""
-    valid = []
-    for number in range(goal.streams):
-        trial = yield from valid_trial(
-            goal.spec(),
-            f"stream {number + 1}",
-            max_repeats=goal.max_repeats,
-            short_limit=1 + goal.max_repeats,
-        )
-        if trial is None:
-            raise TesterShortError(f"the tester could not send {goal.throughput_fps} frames/s")
-        valid.append(trial.seq)
-    return tuple(valid)
+    short = f"the tester could not send {goal.throughput_fps} frames/s"
+    streams = repetitions(goal.spec(), goal.streams, "stream", max_repeats=goal.max_repeats, short=short)
+    return tuple(trial.seq for trial in (yield from streams))
 
 
 def rfc2544_outcome(
@@ -110,6 +103,7 @@ def rfc2544_outcome(
     its tag: one that was lost makes the outcome `unstable`, since frames are lost at a throughput that was
     found without loss; one that never left makes it `invalid`.
     """
+    of: dict[str, Any] = {"metric": RFC2544_METRIC, "cell": goal.cell, "requirements": REQUIREMENTS}
     ways = directions.ways(goal.cell.direction)
     latencies: list[list[float]] = [[] for _ in ways]
     missing: list[int] = []
@@ -128,27 +122,15 @@ def rfc2544_outcome(
         reason = f"no tagged frame arrived in trials {', '.join(map(str, missing))}"
     if ended.found is None or missing or not all(latencies):
         kind = ended.type if ended.found is None else kind
-        return _unanswered(RFC2544_METRIC, goal, ended, outcome_id, (kind, reason), REQUIREMENTS)
+        return Concluded(type=kind, reason=reason).outcome(ended.trials, outcome_id=outcome_id, **of)
     values: list[Quantity] = []
     for way, found in zip(ways, latencies, strict=True):
         over = spread(found)
         numbers = (("", over.mean), ("min", over.minimum), ("max", over.maximum))
         values += directions.quantities(RFC2544_METRIC, way, UNIT, numbers)
     each = " in each direction" if len(ways) > 1 else ""
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=RFC2544_METRIC,
-        cell=goal.cell,
-        type=OutcomeType.MEASURED,
-        values=tuple(values),
-        trials=tuple(trial.seq for trial in ended.trials),
-        statement=f"at {goal.throughput_fps} frames/s per port and direction",
-        requirements=REQUIREMENTS,
-        quality=(
-            f"mean of {len(latencies[0])} streams of {goal.stream_s:g} s{each}, one tagged frame each",
-            *_short(goal),
-        ),
-    )
+    told = f"mean of {len(latencies[0])} streams of {goal.stream_s:g} s{each}, one tagged frame each"
+    return _measured(goal, values, told).outcome(ended.trials, outcome_id=outcome_id, **of)
 
 
 def rfc8219_outcome(
@@ -163,6 +145,7 @@ def rfc8219_outcome(
     The 1st and 99th percentile over the streams stand beside each (RFC8219-7.2-11). Each direction has its
     own values, from its own tagged frames: at least 500 a stream of each.
     """
+    of: dict[str, Any] = {"metric": TYPICAL_METRIC, "cell": goal.cell, "requirements": RFC8219_REQUIREMENTS}
     ways = directions.ways(goal.cell.direction)
     typical: list[list[float]] = [[] for _ in ways]
     worst: list[list[float]] = [[] for _ in ways]
@@ -186,7 +169,7 @@ def rfc8219_outcome(
         reason = f"fewer than {RFC8219_TAGS} tagged frames arrived in trials {', '.join(map(str, few))}"
     if ended.found is None or few or not all(typical):
         kind = ended.type if ended.found is None else kind
-        return _unanswered(TYPICAL_METRIC, goal, ended, outcome_id, (kind, reason), RFC8219_REQUIREMENTS)
+        return Concluded(type=kind, reason=reason).outcome(ended.trials, outcome_id=outcome_id, **of)
     values: list[Quantity] = []
     for place, way in enumerate(ways):
         for metric, series in ((TYPICAL_METRIC, typical[place]), (WORST_METRIC, worst[place])):
@@ -197,20 +180,18 @@ def rfc8219_outcome(
             )
             values += directions.quantities(metric, way, UNIT, numbers)
     each = " in each direction" if len(ways) > 1 else ""
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=TYPICAL_METRIC,
-        cell=goal.cell,
+    told = f"medians over {len(typical[0])} streams of {goal.stream_s:g} s{each}"
+    return _measured(goal, values, told, *_largest(min(counts))).outcome(
+        ended.trials, outcome_id=outcome_id, **of
+    )
+
+
+def _measured(goal: StreamsGoal, values: Sequence[Quantity], told: str, *further: str) -> Concluded:
+    return Concluded(
         type=OutcomeType.MEASURED,
         values=tuple(values),
-        trials=tuple(trial.seq for trial in ended.trials),
+        quality=(told, *_short(goal), *further),
         statement=f"at {goal.throughput_fps} frames/s per port and direction",
-        requirements=RFC8219_REQUIREMENTS,
-        quality=(
-            f"medians over {len(typical[0])} streams of {goal.stream_s:g} s{each}",
-            *_short(goal),
-            *_largest(min(counts)),
-        ),
     )
 
 
@@ -234,24 +215,3 @@ def _largest(tags: int) -> tuple[str, ...]:
     """Say that a worst case is a single frame's: so few tagged frames have none beyond the percentile."""
     rank = -(-_WORST.numerator * tags // _WORST.denominator)
     return (f"of {tags} tagged frames the 99.9th percentile is the largest",) if rank == tags else ()
-
-
-def _unanswered(
-    metric: str,
-    goal: StreamsGoal,
-    ended: Run[tuple[int, ...]],
-    outcome_id: str,
-    why: tuple[OutcomeType, str],
-    requirements: tuple[str, ...],
-) -> Outcome:
-    kind, reason = why
-    return Outcome(
-        outcome_id=outcome_id,
-        metric=metric,
-        cell=goal.cell,
-        type=kind,
-        trials=tuple(trial.seq for trial in ended.trials),
-        statement="" if kind is OutcomeType.INVALID else reason,
-        reason=reason,
-        requirements=requirements,
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bmwg.methodology.records import NOTHING
+from bmwg.methodology.records import NOTHING, POD
 
 ACCELERATED = ("user-space", "ebpf", "sr-iov", "combination")  # CINF08-5.1.2: models of networks
 ONE_NODE = ""  # `between_nodes` of a path that stays on one node
@@ -45,3 +45,19 @@ class PathKind:
             yield "function", " or ".join(self.functions), function
         if (network != NOTHING) is not self.networked:
             yield "networks", "all or a list of names" if self.networked else NOTHING, network
+
+
+def between_pods(
+    name: str, scenario: str, between_nodes: str = ONE_NODE, *, networked: bool = True
+) -> PathKind:
+    """Return the kind of a path from pod to pod, without a function, whose ends programs may have as well."""
+    return PathKind(
+        name=name,
+        hostings=(POD,),
+        functions=(NOTHING,),
+        networked=networked,
+        scenario=scenario,
+        between_nodes=between_nodes,
+        apart=True,
+        ends_in_pods=True,
+    )

@@ -18,7 +18,7 @@ from bmwg.methodology.trial.judging import JudgedTrial
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BesideNeighbour(SearchBeside):
-    """A bisection (RFC 2544 26.1) of a cell that names its neighbour, or that it has none."""
+    """A search beside the neighbour of a cell, which names it, or that it has none."""
 
     beside: Beside
     places: tuple[Place, ...]

@@ -19,7 +19,7 @@ NAME = "flow_scale"  # its settings are those of both
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowScale(SearchBeside):
-    """A bisection (RFC 2544 26.1) with as many entries as the cell has flows; they stand, or expire."""
+    """A search beside as many entries as the cell has flows; they stand, or expire."""
 
     name: str = NAME
     metric: str = flow_scale.METRIC

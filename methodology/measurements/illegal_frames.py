@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from bmwg.methodology.answers.throughput import not_assessed
 from bmwg.methodology.benchmarks import illegal_frames
 from bmwg.methodology.cells import patterns
 from bmwg.methodology.matrix import ACCURACY, Place
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, OneMetric, settings, wanted_size
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Cell, Outcome, OutcomeType
+from bmwg.methodology.records import Cell
 from bmwg.methodology.search.stepwise import Run
 from bmwg.methodology.trial.capabilities import LackingError
 
@@ -39,12 +40,8 @@ class IllegalFrames(OneMetric):
         """Run the trials; none where the tester cannot send the frames, or they are not illegal."""
         goal = _goal(asked.profile, asked.cell, min(asked.max_load_fps, asked.maximum_fps))
         if goal.wrong:
-            lacks = Outcome(
-                outcome_id=asked.outcome_id,
-                metric=self.metric,
-                cell=asked.cell,
-                type=OutcomeType.NOT_ASSESSED,
-                reason=goal.wrong,
+            lacks = not_assessed(
+                asked.cell, outcome_id=asked.outcome_id, metric=self.metric, reason=goal.wrong
             )
             return Answered(outcomes=(lacks,))
         try:

@@ -19,7 +19,7 @@ NAME = "match_action"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matched(SearchBeside):
-    """A bisection (RFC 2544 26.1) with one match and its actions."""
+    """A search beside one match and its actions."""
 
     one: MatchAction
     places: tuple[Place, ...] = (replace(SPEED, rows=("LTD-3.2.2.1.15",)),)

@@ -1,18 +1,20 @@
-"""Throughput under a modifier of RFC 2544 section 11, beside the plain throughput of the same cell."""
+"""Throughput beside something else, and so under a modifier of RFC 2544 section 11."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.answers import throughput
 from bmwg.methodology.benchmarks import of_n
 from bmwg.methodology.matrix import SPEED, Place
-from bmwg.methodology.measurements.measurement import Answered, Asked, wanted_size
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, TakeTrial, invalid, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
-from bmwg.methodology.measurements.throughput import OneBisection
+from bmwg.methodology.measurements.throughput import OneBisection, Throughput
+from bmwg.methodology.mlrsearch.goal import SearchGoal
+from bmwg.methodology.mlrsearch.outcome import RFC2544_METRIC
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.profile import BISECTION
+from bmwg.methodology.profiles.profile import BISECTION, MLRSEARCH
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search import bisection
 from bmwg.methodology.trial import directions
@@ -25,11 +27,19 @@ BROADCAST_EVERY = 99  # rfc2544-11.1: one in a hundred of all frames
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """What a search beside something else found: its outcome, all its trials, and what stopped it."""
+    """What a search beside something else found: its outcome, all its trials, and what stopped it.
+
+    `goal` is the one that it searched for (RFC 9971); None of a bisection.
+    """
 
     outcome: Outcome
     trials: tuple[JudgedTrial, ...]
     error: Exception | None
+    goal: SearchGoal | None = None
+
+    def without(self, seqs: Collection[int]) -> Beside:
+        """Return the same with fewer trials."""
+        return replace(self, trials=tuple(trial for trial in self.trials if trial.seq not in seqs))
 
 
 def mean_latency(found: Beside) -> tuple[Quantity, ...]:
@@ -52,22 +62,73 @@ def named(modifier: str) -> Callable[[TrialSpec], TrialSpec]:
 
 
 def search_beside(asked: Asked, changed: Callable[[TrialSpec], TrialSpec], metric: str) -> Beside:
-    """Search a throughput by bisection (RFC 2544 26.1), each trial changed so that more goes on beside it."""
+    """Search a throughput, each trial changed so that more goes on beside it.
+
+    A profile that searches by goals (RFC 9971) asks its first one, with all trials that come after such a
+    search, and the metric has the goal's code behind it. Any other profile bisects (RFC 2544 26.1).
+    """
+    by_goal = _by_first_goal(asked.profile)
+    if by_goal is None:
+        return _bisect_beside(asked, changed, metric)
+    take, taken = _changing(asked, changed)
+    found = Throughput().measure(replace(asked, profile=by_goal, trial=take))
+    (outcome,) = found.outcomes
+    outcome = _renamed(outcome, _metric_of(asked.profile, metric))
+    (goal,) = by_goal.search.goals
+    return Beside(outcome=outcome, trials=tuple(taken), error=found.error, goal=goal)
+
+
+def _bisect_beside(asked: Asked, changed: Callable[[TrialSpec], TrialSpec], metric: str) -> Beside:
     goal = asked.profile.searching(BISECTION).goal(
         asked.cell,
         max_load_fps=asked.max_load_fps,
         envelope_fps=asked.envelope_fps,
         medium_fps=asked.medium_fps,
     )
-    taken: list[JudgedTrial] = []
-
-    def measured(spec: TrialSpec) -> JudgedTrial:
-        taken.append(asked.trial(changed(spec), "search"))
-        return replace(taken[-1], result=replace(taken[-1].result, spec=spec))
-
-    found = bisection.search(measured, goal)
+    take, taken = _changing(asked, changed)
+    found = bisection.search(lambda spec: take(spec, "search"), goal)
     outcome = throughput.outcome(found, asked.cell, outcome_id=asked.outcome_id, metric=metric)
     return Beside(outcome=outcome, trials=tuple(taken), error=found.error)
+
+
+def _changing(asked: Asked, changed: Callable[[TrialSpec], TrialSpec]) -> tuple[TakeTrial, list[JudgedTrial]]:
+    """Return what takes each trial changed and tells the search the one that it asked for, and all taken."""
+    taken: list[JudgedTrial] = []
+
+    def take(spec: TrialSpec, phase: str) -> JudgedTrial:
+        taken.append(asked.trial(changed(spec), phase))
+        return replace(taken[-1], result=replace(taken[-1].result, spec=spec))
+
+    return take, taken
+
+
+def _by_first_goal(profile: Profile) -> Profile | None:
+    """Return a profile that searches by goals as it searches for its first one; None for any other."""
+    if profile.search.algorithm != MLRSEARCH:
+        return None
+    return replace(profile, search=replace(profile.search, goals=profile.search.goals[:1]))
+
+
+def _metric_of(profile: Profile, metric: str) -> str:
+    """Return the metric of a throughput beside something else, with the code of the goal that it is for."""
+    by_goal = _by_first_goal(profile)
+    return metric if by_goal is None else f"{metric}.{by_goal.search.goals[0].code}"
+
+
+def _renamed(outcome: Outcome, metric: str) -> Outcome:
+    """Return what a goal's search found as the answer of another metric; its other values stand behind that.
+
+    It is no throughput of RFC 2544, whatever the goal: more went on than its trials have.
+    """
+    values = tuple(
+        replace(
+            value,
+            metric=metric if value.metric == outcome.metric else f"{metric}.{value.metric.partition('.')[0]}",
+        )
+        for value in outcome.values
+        if value.metric != RFC2544_METRIC
+    )
+    return replace(outcome, metric=metric, values=values)
 
 
 def answered(
@@ -92,14 +153,25 @@ def answered(
 
 
 class SearchBeside(OneBisection):
-    """What a measurement is whose search goes on beside something else."""
+    """What a measurement is whose search goes on beside something else, as `search_beside` has it."""
 
     __slots__ = ()
     reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
 
+    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
+        """Its metric, with the code of the goal that the profile searches for."""
+        return (_metric_of(profile, self.metric),)
+
+    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
+        """As a throughput, of one goal where the profile has goals."""
+        by_goal = _by_first_goal(profile)
+        if by_goal is None:
+            return super().cost(profile, cell, max_load_fps)
+        return Throughput().cost(by_goal, cell, max_load_fps)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Modified(SearchBeside):
+class Modified(OneBisection):
     """The bisection of RFC 2544 26.1 while something else goes on.
 
     `modifier` is the name under which the DUT's side of it is known (empty: the tester does it alone).
@@ -114,6 +186,7 @@ class Modified(SearchBeside):
     each_way: bool = False
     functions: tuple[str, ...] = ROUTERS
     needs_throughput: bool = True
+    reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
     places: tuple[Place, ...] = (SPEED,)
 
     @property
@@ -132,7 +205,7 @@ class Modified(SearchBeside):
 
     def measure(self, asked: Asked) -> Answered:
         """Search with the modifier standing."""
-        found = search_beside(asked, self.changed, self.metric)
+        found = _bisect_beside(asked, self.changed, self.metric)
         taken, outcome = found.trials, found.outcome
         assert asked.throughput is not None
         plain = (_plain(asked.throughput), *load_remark(asked.throughput))
@@ -143,14 +216,8 @@ class Modified(SearchBeside):
         )
         idle = [name for name in self._evidence(asked.cell) if not _count(taken, name)]
         if found.error is None and outcome.type is not OutcomeType.INVALID and idle:
-            outcome = Outcome(
-                outcome_id=asked.outcome_id,
-                metric=self.metric,
-                cell=asked.cell,
-                type=OutcomeType.INVALID,
-                trials=outcome.trials,
-                reason=f"the modifier was not at work: {', '.join(idle)} is 0 in every trial",
-            )
+            reason = f"the modifier was not at work: {', '.join(idle)} is 0 in every trial"
+            outcome = replace(invalid(asked, self.metric, reason), trials=outcome.trials)
         return Answered(outcomes=(outcome,), error=found.error)
 
     def changed(self, spec: TrialSpec) -> TrialSpec:

@@ -19,6 +19,7 @@ from bmwg.schemas.validation import near_hint
 GROUP = offers.MEASUREMENTS
 HEADLINE = (  # metrics by which runs are compared; other kinds of load name theirs (`Kind.headline`)
     "throughput.rfc2544_26_1",
+    "throughput.tst009_12_3",
     "tester.envelope",
     *(f"latency.all_frames.{way}{part}" for way in ("", "forward.", "reverse.") for part in ("p50", "p99")),
 )

@@ -104,7 +104,9 @@ class Claim:
     exceed_ratio: float
 
 
-_CODE = re.compile(r"(?P<final>[^f]+)f(?P<sum>[^d]+)d(?P<loss>[^l]+)l(?P<exceed>[^e]+)e")
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[-+][0-9]+)?"
+_CODE = re.compile(rf"(?P<final>{_NUMBER})f(?P<sum>{_NUMBER})d(?P<loss>{_NUMBER})l(?P<exceed>{_NUMBER})e")
+_WITH_CODE = re.compile(rf"(?P<name>.+?)\.(?P<code>{_CODE.pattern})(?:\.(?P<part>[a-z_]+))?")
 
 
 def read_code(code: str) -> Claim | None:
@@ -112,14 +114,21 @@ def read_code(code: str) -> Claim | None:
     found = _CODE.fullmatch(code)
     if found is None:
         return None
-    try:
-        return Claim(
-            duration_s=float(found["final"]),
-            loss_ratio=float(found["loss"]) / 100,
-            exceed_ratio=float(found["exceed"]) / 100,
-        )
-    except ValueError:
-        return None
+    return Claim(
+        duration_s=float(found["final"]),
+        loss_ratio=float(found["loss"]) / 100,
+        exceed_ratio=float(found["exceed"]) / 100,
+    )
+
+
+def apart(metric: str) -> tuple[str, str, str]:
+    """Return a metric's name, the code of the goal behind it, and the part of the answer behind that.
+
+    Code and part are empty where the metric has none. The name never ends with a number behind a point, for
+    a code begins with one.
+    """
+    found = _WITH_CODE.fullmatch(metric)
+    return (metric, "", "") if found is None else (found["name"], found["code"], found["part"] or "")
 
 
 def rfc2544_goal(width: float = 0.005, initial_s: float | None = 1.0) -> SearchGoal:

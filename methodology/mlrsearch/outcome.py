@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from bmwg.methodology.mlrsearch.classify import LOSS_DEFINITION, GoalResult
 from bmwg.methodology.mlrsearch.engine import SearchResult
-from bmwg.methodology.mlrsearch.goal import Claim, ControllerInput, read_code
+from bmwg.methodology.mlrsearch.goal import Claim, ControllerInput, apart, read_code
 from bmwg.methodology.records import FRAMES_PER_S, Bound, Cell, Outcome, OutcomeType, Quantity
 
 METRIC = "conditional_throughput.rfc9971"  # RFC9971-4.8.3-01; the goal's code follows
+BESIDE = "throughput_"  # how metrics of a throughput beside something else begin; a goal's code may follow
 RFC2544_METRIC = "throughput.rfc2544_26_1"  # RFC9971-4.10.2-03: the same number
 IRREGULAR = "irregular result"  # RFC9971-4.8.4.2-02: a remark that begins so marks one
 UNIT = FRAMES_PER_S  # of frames, per port and direction: RFC9971-4.4.4.4-01
 REQUIREMENTS = ("RFC9971-4.8.3-01", "RFC9971-4.8.4.1-01", "RFC9971-4.8.4.1-05", "RFC9971-4.8.4.1-06")
 
 
+def is_conditional(metric: str) -> bool:
+    """Whether a metric is the conditional throughput of a cell, with nothing beside it."""
+    return metric.startswith(f"{METRIC}.")
+
+
 def claim(metric: str) -> Claim | None:
-    """Return what an answer of a metric claims; None where the metric is not of a goal."""
-    family, _, code = metric.partition(f"{METRIC}.")
-    return None if family or not code else read_code(code)
+    """Return what an answer of a metric claims; None where the metric is not of a goal.
+
+    A throughput beside something else is of a goal where its metric ends with the goal's code.
+    """
+    name, code, part = apart(metric)
+    return None if part or not name.startswith((METRIC, BESIDE)) else read_code(code)
 
 
 def outcomes(

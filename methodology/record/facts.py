@@ -66,6 +66,13 @@ def declaration(path: str) -> Declared | None:
     return declared().get(f"{parts[0]}/{EACH}/{parts[-1]}") if len(parts) == 3 else None
 
 
+def below(node: Any, *keys: str) -> Any:
+    """Return what stands below these keys of nested data; None where nothing does."""
+    for key in keys:
+        node = node.get(key) if isinstance(node, Mapping) else None
+    return node
+
+
 def is_fact(node: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether a node of a record is a fact rather than a group of them."""
     return isinstance(node, Mapping) and sum(state in node for state in STATES) == 1 and "how" in node

@@ -166,13 +166,13 @@ def replay(procedure: Procedure[Found], trials: Sequence[JudgedTrial]) -> Step |
 
 
 def repetitions(
-    spec: Spec, count: int, *, max_repeats: int, short: str
+    spec: Spec, count: int, phase: str = "repetition", *, max_repeats: int, short: str
 ) -> Procedure[tuple[JudgedTrial, ...]]:
     """Take one valid trial for each repetition. Raises as `valid_trial`, and TesterShortError."""
     found = []
     for number in range(count):
-        phase = f"repetition {number + 1}"
-        trial = yield from valid_trial(spec, phase, max_repeats=max_repeats, short_limit=1 + max_repeats)
+        named = f"{phase} {number + 1}"
+        trial = yield from valid_trial(spec, named, max_repeats=max_repeats, short_limit=1 + max_repeats)
         if trial is None:
             raise TesterShortError(short)
         found.append(trial)

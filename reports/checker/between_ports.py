@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from bmwg.methodology.answers import throughput
 from bmwg.methodology.cells import patterns
 from bmwg.methodology.mlrsearch import outcome as goal_outcome
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.search import tst009
 from bmwg.methodology.trial.pattern import Pattern
@@ -106,7 +107,5 @@ def ages_later(scope: Scope, trials: Sequence[Trial], needed_s: Callable[[Trial]
 
 def ageing_s(told: object) -> float | None:
     """Return the ageing time (seconds) that a deployment read back of its switch."""
-    found: object = told
-    for key in ("function", "settings", "found", "ageing_s"):
-        found = found.get(key) if isinstance(found, Mapping) else None
+    found = below(told, "function", "settings", "found", "ageing_s")
     return float(found) if isinstance(found, int | float) else None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bmwg.methodology.record.facts import below
+
 _SSH, _CABLE = "ssh", "cable"
 
 
 def devices(testbed: Mapping[str, Any]) -> set[str]:
     """Return the nodes on hosts that the tester is cabled to; none where the device is on its own machine."""
-    tester = testbed.get("tester")
-    ports = tester.get("ports") if isinstance(tester, Mapping) else None
+    ports = below(testbed, "tester", "ports")
     mine = {str(port) for port in ports} if isinstance(ports, list) else set()
     cabled = {end.partition("/")[0] for ends in _links(testbed) if mine & set(ends) for end in ends}
     return cabled & hosts_of(testbed)

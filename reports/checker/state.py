@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
@@ -11,6 +11,22 @@ from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.store import loads
 
 _MAX_NAMED = 5
+_NOT_WHOLE = (  # what a registry does not publish, and by which no run of another party is reproduced
+    "simulated",
+    "dirty",
+    "unknown toolkit",
+    "unreleased toolkit",  # as `bmwg.reports.releases.strangers` says
+    "incomplete",
+    "empty",
+    "broken",
+    "unreadable",
+    "clock",
+)
+
+
+def not_whole(said: Iterable[str]) -> tuple[str, ...]:
+    """Return those sentences on a run which say that it is no whole measurement by a known toolkit."""
+    return tuple(text for text in said if text.split(":", 1)[0] in _NOT_WHOLE)
 
 
 def state(evidence: Evidence) -> tuple[str, ...]:

@@ -135,9 +135,9 @@ def by_declaration(condition: bool, expected: str, found: str) -> Answer:
     return replace(held(condition, expected, found), basis=VerdictBasis.DECLARED)
 
 
-def by_construction(expected: str, found: str) -> Answer:
-    """Return met because the code can do no other; only a row of that basis lets it count."""
-    return replace(held(True, expected, found), basis=VerdictBasis.BY_CONSTRUCTION)
+def by_construction(expected: str, found: str, *, condition: bool = True) -> Answer:
+    """Return met, or not, because the code can do no other; only a row of that basis lets it count."""
+    return replace(held(condition, expected, found), basis=VerdictBasis.BY_CONSTRUCTION)
 
 
 def not_applicable(reason: str) -> Answer:

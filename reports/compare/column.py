@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bmwg.methodology.records import Cell
-from bmwg.reports.compare.comparison import Row, Sample
 from bmwg.reports.compare.page import sample_text
+from bmwg.reports.compare.rows import Row
+from bmwg.reports.compare.samples import Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from statistics import median
 
+from bmwg.methodology.search import tst009
 from bmwg.reports.compare.column import Column
-from bmwg.reports.compare.comparison import Row, Sample
+from bmwg.reports.compare.rows import Row
+from bmwg.reports.compare.samples import Sample
 from bmwg.reports.render.facts import ENVELOPE, THROUGHPUT, option
 
 _INTERVAL = "a..b: no loss at a, loss from b on"
@@ -30,7 +32,7 @@ def _short(number: float) -> str:
 
 FRAMES_COLUMN = Column(
     head="throughput",
-    metrics=(THROUGHPUT, ENVELOPE),
+    metrics=(THROUGHPUT, ENVELOPE, tst009.METRIC),
     name=lambda cell: f"{option(cell)} {cell.frame_octets}",
     number=_number,
     alone=f"throughput in frames/s per port and direction; {_INTERVAL}",

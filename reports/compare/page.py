@@ -6,15 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from bmwg.reports.compare.comparison import Comparison, Row, Sample
+from bmwg.reports.compare.comparison import Comparison
 from bmwg.reports.compare.field_rules import Place
 from bmwg.reports.compare.fields import Difference
+from bmwg.reports.compare.rows import Row
+from bmwg.reports.compare.samples import Sample
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.compare.statistics import ALPHA
 from bmwg.reports.render.blocks import Block, banner, fold, paragraph, table, title
 from bmwg.reports.render.facts import cell_words, is_indicative
 from bmwg.reports.render.sections.guest import guest_sentences
-from bmwg.reports.render.text import NONE, percent, quantity_text
+from bmwg.reports.render.text import NONE, number_of, percent, quantity_text
 
 _SHOWN = 400
 NOT_VERIFIED = "Not verified: these figures are what the files say; nobody computed them anew."
@@ -37,21 +39,18 @@ def comparison_page(made: Comparison) -> list[Block]:
         "No other field on the compared path differs.",
     )
     if made.off_path:
-        count = f"{len(made.off_path)} field{'s' if len(made.off_path) != 1 else ''}"
-        lines += paragraph(f"{count} more differ on no path of these runs:")
+        lines += paragraph(f"{number_of(len(made.off_path), 'field')} more differ on no path of these runs:")
         lines += _differences(made.off_path, made.sides, "", reasons=True)
     lines += title("What is under test")
     lines += _differences(made.under_test, made.sides, "No field of what is under test differs.")
     if made.unknown:
-        count = f"{len(made.unknown)} field{'s' if len(made.unknown) != 1 else ''}"
         lines += fold(
-            f"{count} that no run knows: nothing shows that they are equal",
+            f"{number_of(len(made.unknown), 'field')} that no run knows: nothing shows that they are equal",
             table(["field"], ([path] for path in made.unknown)),
         )
     if made.passing:
-        count = f"{len(made.passing)} field{'s' if len(made.passing) != 1 else ''}"
         lines += fold(
-            f"{count} that each run names or measures anew: no configuration",
+            f"{number_of(len(made.passing), 'field')} that each run names or measures anew: no configuration",
             _differences(made.passing, made.sides, "", reasons=True),
         )
     return lines
@@ -136,7 +135,7 @@ def _differences(
         for difference in found[:_SHOWN]
     ]
     head = ["field", *(side.name for side in sides), "why" if reasons else "waived"]
-    lines = table(head, rows, f"{len(found)} field{'s' if len(found) != 1 else ''} that differ")
+    lines = table(head, rows, f"{number_of(len(found), 'field')} that differ")
     if len(found) > _SHOWN:
         lines += paragraph(f"{len(found) - _SHOWN} more fields differ.")
     return lines
@@ -165,7 +164,8 @@ def _numbers(made: Comparison) -> list[Block]:
     lines += paragraph(
         "Method: an exact permutation test of the mean logarithm over the repeats of a cell (20000 drawn "
         "deals where there are more), against the first side; where an interval is wide, of both of its ends "
-        "as well, and the largest p-value counts; a difference is shown when the "
+        "as well, and the largest p-value counts; a repeat without a number, of a quarter of them at most, "
+        "counts as the median of the other side; a difference is shown when the "
         "Benjamini-Hochberg procedure over all comparisons keeps the share of chance among the shown at "
         f"{percent(ALPHA)}. Values are medians with smallest and largest."
     )

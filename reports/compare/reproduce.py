@@ -17,7 +17,7 @@ from bmwg.methodology.answers.latency import HIGH, LOW
 from bmwg.methodology.answers.repeated import DEPLOYMENTS
 from bmwg.methodology.answers.throughput import interval
 from bmwg.methodology.records import FRAMES_PER_S, WIRE, Outcome, OutcomeType
-from bmwg.reports.compare.comparison import SAME_LOAD_RATIO, headline_of
+from bmwg.reports.compare.samples import SAME_LOAD_RATIO, headline_of
 
 ALPHA = (
     0.05  # choice: share of pairs of honest runs that chance may part, over all figures with such an interval

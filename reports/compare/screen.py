@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from bmwg.methodology.records import UNNAMED, Cell
+from bmwg.methodology.search import tst009
 from bmwg.methodology.trial import directions
 from bmwg.reports.compare.column import PLAIN, Column
-from bmwg.reports.compare.comparison import Comparison, Row, Sample, of_goal
+from bmwg.reports.compare.comparison import Comparison
 from bmwg.reports.compare.fields import Difference
 from bmwg.reports.compare.frames_column import FRAMES_COLUMN
 from bmwg.reports.compare.page import banners, change_text, states
+from bmwg.reports.compare.rows import Row
+from bmwg.reports.compare.samples import Sample, of_goal
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.render import searches
 from bmwg.reports.render.facts import LATENCY
@@ -27,6 +30,10 @@ _CELLS = 26  # choices: with these a screen of 50 lines holds all
 _FIELDS = 6
 _GAPS = 10  # between six columns
 _TAILS = ("p50", "p99")
+_BY_TST009 = (
+    "Throughput by TST009 where none by RFC 2544 is: a load that lost frames in a trial stands where another"
+    " trial of it lost none."
+)
 
 
 def column_of(cell: Cell) -> Column:
@@ -82,7 +89,7 @@ def _numbers(made: Comparison) -> list[str]:
     words = {one.head for one in columns}
     word = words.pop() if len(words) == 1 else PLAIN.head
 
-    told_goals: dict[str, None] = {}
+    told: dict[str, None] = {}  # metrics that stand in the table
 
     def made_table(tails: Sequence[str]) -> list[tuple[str, ...]]:
         percentiles = "/".join(tails)
@@ -95,12 +102,12 @@ def _numbers(made: Comparison) -> list[str]:
             wanted = column.metrics or tuple(rows)
             goals = [metric for metric in rows if of_goal(metric)]  # where no search without a goal is
             searched = next((rows[metric] for metric in (*wanted, *goals) if metric in rows), None)
-            if searched is not None and of_goal(searched.metric):
-                told_goals.setdefault(searched.metric)
+            if searched is not None:
+                told.setdefault(searched.metric)
             name = column.name(cell) + (f" {key[1]}" if several else "")
             numbers = [_load(searched, which) for which in ("first", "second")]
-            told = [_tail(rows, which, tails) for which in ("first", "second")]
-            table.append((name, *numbers, change_text(searched) if searched else "-", *told))
+            tail = [_tail(rows, which, tails) for which in ("first", "second")]
+            table.append((name, *numbers, change_text(searched) if searched else "-", *tail))
         return table
 
     table = made_table(_TAILS)
@@ -117,7 +124,7 @@ def _numbers(made: Comparison) -> list[str]:
     ]
     if len(order) > len(shown):
         lines.append(f"{len(order) - len(shown)} more cells: --format text")
-    conditions = dict.fromkeys(filter(None, map(searches.condition, told_goals)))
+    conditions = dict.fromkeys(filter(None, map(_condition, told)))
     lines += [part for text in conditions for part in _wrapped(text)]
     lines += [text for one in columns if (text := one.footer(alone=len(columns) == 1))]
     if any(len(side.runs) > 1 for side in made.sides):
@@ -125,6 +132,11 @@ def _numbers(made: Comparison) -> list[str]:
             "m [a-b]: median of the repeats and their range, wide intervals included; +n: n without a number"
         )
     return lines
+
+
+def _condition(metric: str) -> str:
+    """Say in a sentence under which condition a number of the table is one; empty where it has none."""
+    return _BY_TST009 if metric == tst009.METRIC else searches.condition(metric)
 
 
 def _of(row: Row, which: str) -> Sample:

@@ -11,6 +11,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import TypeVar
 
 ALPHA = 0.05  # choice, docs/adr/0090: share of shown differences that may be chance
@@ -29,12 +30,25 @@ METHOD = (  # of the change points, in words
 Item = TypeVar("Item")
 
 
-def least_p(first: int, second: int) -> float:
-    """Return the smallest p-value that so many repeats a side can give."""
-    if min(first, second) < 1:
-        return 1.0
-    deals = math.comb(first + second, first)
-    return min(1.0, (2 if first == second else 1) / deals)
+def least_p(first: int, second: int, lacking: tuple[int, int] = (0, 0)) -> float:
+    """Return the smallest p-value that so many repeats a side can give, of which `lacking` have no number."""
+    numbers = [1.0] * (first - lacking[0]), [2.0] * (second - lacking[1])
+    return difference_p(*filled(*numbers, lacking)) if all(numbers) else 1.0
+
+
+def least_repeats(lacking: tuple[int, int]) -> int:
+    """Return how many repeats of each side are the least that can show a difference at `ALPHA`."""
+    return next(n for n in itertools.count(max(lacking) + 1) if least_p(n, n, lacking) <= ALPHA)
+
+
+def filled(
+    first: Sequence[float], second: Sequence[float], lacking: tuple[int, int]
+) -> tuple[list[float], list[float]]:
+    """Return both sides, each repeat without a number as the median of the other side (docs/adr/0630).
+
+    So it speaks against a difference, whatever kept it from having one.
+    """
+    return [*first, *[median(second)] * lacking[0]], [*second, *[median(first)] * lacking[1]]
 
 
 def difference_p(first: Sequence[float], second: Sequence[float]) -> float:

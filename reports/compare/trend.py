@@ -6,7 +6,7 @@ never do, nor runs by profiles of other names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median, pstdev
 
@@ -14,10 +14,10 @@ from bmwg.methodology.answers.throughput import interval
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell, Outcome
 from bmwg.reports import rooms
-from bmwg.reports.compare.calibrations import agreeing, name_of
-from bmwg.reports.compare.comparison import at_other_loads, headline, headline_of, loads_of, of_goal
+from bmwg.reports.compare.calibrations import agreeing, names_of
 from bmwg.reports.compare.field_rules import Role
 from bmwg.reports.compare.fields import Difference, differences
+from bmwg.reports.compare.samples import at_other_loads, headline, headline_of, loads_of, of_goal
 from bmwg.reports.compare.sides import Side, check_once
 from bmwg.reports.compare.statistics import change_points, parted
 from bmwg.reports.render.facts import is_indicative
@@ -183,6 +183,7 @@ def trends(each: Sequence[Told]) -> tuple[Trend, ...]:
         raise ConfigError(
             "CMP-05", "trend", expected=f"at least {LEAST_RUNS} runs", found=f"{len(ordered)} runs"
         )
+    name_of = names_of(ordered)
     apart: dict[tuple[bool, str], list[Run]] = {}
     for run in ordered:
         apart.setdefault((run.simulated, str(run.profile["name"])), []).append(run)
@@ -191,14 +192,14 @@ def trends(each: Sequence[Told]) -> tuple[Trend, ...]:
             testbeds=tuple(sorted({name_of(run) for run in mine})),
             profile=profile,
             runs=mine,
-            series=tuple(_all_series([by_id[run.journal_hash] for run in mine])),
+            series=tuple(_all_series([by_id[run.journal_hash] for run in mine], name_of)),
         )
         for (_, profile), same in sorted(apart.items())
-        for mine in agreeing(same)
+        for mine in agreeing(same, name_of)
     )
 
 
-def _all_series(each: Sequence[Told]) -> Iterator[Series]:
+def _all_series(each: Sequence[Told], name_of: Callable[[Run], str]) -> Iterator[Series]:
     gathered: dict[tuple[str, str], list[tuple[Run, Point, str, Cell]]] = {}
     asked: dict[tuple[str, str], set[str]] = {}
     for one in each:

@@ -41,6 +41,8 @@ def trends_page(made: Sequence[Trend], newest: int = NEWEST) -> list[Block]:
 def verdict(made: Sequence[Trend], newest: int = NEWEST) -> str:
     """Say in a sentence whether anything became worse."""
     series = [one for trend in made for one in trend.series]
+    if not series:
+        return "No run gave a plain number, so nobody can tell whether anything became worse."
     worse = [one for one in series if one.worsened(newest)]
     among = f"among the newest {newest} runs"
     silent = sum(one.silent > 0 for one in series)

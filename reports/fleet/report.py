@@ -8,8 +8,8 @@ from itertools import combinations
 
 from bmwg.methodology.records import OutcomeType, Quantity
 from bmwg.reports import rooms
-from bmwg.reports.compare.calibrations import AGREE, name_of
-from bmwg.reports.compare.comparison import loads_of
+from bmwg.reports.compare.calibrations import AGREE, names_of
+from bmwg.reports.compare.samples import loads_of
 from bmwg.reports.fleet.attempts import read_anywhere
 from bmwg.reports.fleet.kept import Verified
 from bmwg.reports.fleet.union import Union, grades_of, is_whole, verdicts_of
@@ -78,7 +78,7 @@ def page_of(union: Union, made: Mapping[int, Verified]) -> list[Block]:
         blocks += [*title("What is wrong"), *items(map(str, faults))]
     blocks += _calibration(compared, runs)
     blocks += _grades(made, whole=is_whole(fleet, made))
-    several = len({name_of(run) for run in runs.values()}) > 1
+    several = len(set(map(names_of(runs.values()), runs.values()))) > 1
     blocks += _answers(union, runs, parted=bool(apart) or (several and not compared))
     return blocks
 
@@ -109,6 +109,7 @@ def comparisons(runs: Mapping[int, Run]) -> Iterator[Compared]:
 
     Latencies are left out: each run takes them at a load of its own.
     """
+    name_of = names_of(runs.values())
     found: dict[tuple[str, str], dict[str, Quantity]] = {}
     for _, run in sorted(runs.items()):
         for outcome in run.outcomes:
@@ -131,7 +132,7 @@ def comparisons(runs: Mapping[int, Run]) -> Iterator[Compared]:
 
 
 def _calibration(compared: list[Compared], runs: Mapping[int, Run]) -> list[Block]:
-    if len({name_of(run) for run in runs.values()}) < 2:
+    if len(set(map(names_of(runs.values()), runs.values()))) < 2:
         return []
     blocks = title("What was measured on several testbeds")
     if not compared:
@@ -167,6 +168,7 @@ def _grades(made: Mapping[int, Verified], *, whole: bool) -> list[Block]:
 def _answers(union: Union, runs: Mapping[int, Run], *, parted: bool) -> list[Block]:
     """Return the answers that count: in one table, or in one for each testbed where these do not agree."""
     rows: dict[str, list[list[str]]] = {}
+    name_of = names_of(runs.values())
     for number, run in sorted(runs.items()):
         bed = name_of(run)
         tests = union.fleet.shard(number).tests

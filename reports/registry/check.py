@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.reports.checker.state import not_whole
 from bmwg.reports.registry.entry import (
     ACCEPTED,
     BUNDLE,
@@ -36,16 +37,6 @@ MAX_ENTRIES = 10_000  # choice: submissions of one registry
 MAX_README_OCTETS = 1_000_000
 MAX_PLACE_OCTETS = 400
 _NAMED = 3  # choice: parties whose runs do not reproduce one; more are counted
-_NOT_IN_PUBLIC = (
-    "simulated",
-    "dirty",
-    "unreleased toolkit",
-    "incomplete",
-    "empty",
-    "broken",
-    "unreadable",
-    "clock",
-)
 _REPRODUCE = re.compile(r"^## Reproduce\s*$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -240,11 +231,10 @@ def place_says_what_it_is(root: Path, entry: Entry) -> Iterator[Finding]:
 
 def is_fit_for_public(root: Path, entry: Entry) -> Iterator[Finding]:
     """REG-06: measured by a released toolkit, whole. Indicative runs may stand there, as what they are."""
-    for text in entry.examined.state if entry.examined else ():
-        if text.split(":", 1)[0] in _NOT_IN_PUBLIC:
-            yield _finding(
-                "REG-06", root, entry.folder / BUNDLE, "a whole measurement by a released toolkit", text
-            )
+    for text in not_whole(entry.examined.state) if entry.examined else ():
+        yield _finding(
+            "REG-06", root, entry.folder / BUNDLE, "a whole measurement by a released toolkit", text
+        )
 
 
 def is_signed_by_its_organization(root: Path, entry: Entry) -> Iterator[Finding]:

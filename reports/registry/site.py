@@ -6,20 +6,24 @@ pair of entries of one product. A badge is a drawing with level and date.
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
-from itertools import combinations
+from itertools import islice
 
 from bmwg.reports.compare.reproduce import Stated, reproduce
 from bmwg.reports.registry.entry import PAGES, Entry
-from bmwg.reports.render.blocks import Block, Part, Rich, link, paragraph, table, title
+from bmwg.reports.render.blocks import Block, Part, Rich, link, paragraph, role, table, title
 from bmwg.reports.render.page.report import form_of
 from bmwg.reports.render.text import NONE
 from bmwg.reports.submissions.names import shown
 from bmwg.reports.submissions.standing import Level
 
 SEARCH = f"{PAGES}/search.html"
-MAX_PAIRS = 200  # choice: pages of two entries; the first in the order of the registry are made
+_FROM = f"{PAGES}/"  # ways on a page that lies there begin behind it
+MAX_PAIRS = (
+    200  # choice: pages of two entries; the first in the order of the registry are made, others counted
+)
 _COLOURS = {
     Level.SELF_DECLARED: "#595959",
     Level.CHALLENGED: "#0b5394",
@@ -33,7 +37,10 @@ def site(entries: Iterable[Entry]) -> dict[str, bytes]:
     """Return pages and badges by their way from the registry's root."""
     each = list(entries)
     made = {SEARCH: _page(search_page(each), "search")}
-    made |= {name: _page(text, "compare") for name, text in _pairs(each)}
+    made |= {
+        compare_name(one, other): _page(compare_page(one, other), "compare")
+        for one, other in islice(_pairs(each), MAX_PAIRS)
+    }
     return made | {entry.badge: badge(entry).encode("ascii") for entry in each}
 
 
@@ -79,7 +86,27 @@ def search_page(entries: list[Entry]) -> list[Block]:
                 found.setdefault(value, []).append(entry)
         rows = [[shown(value), _links(found[value])] for value in sorted(found)]
         lines += table([heading.lower(), "submissions"], rows) or paragraph("None.")
+    return [*lines, *_side_by_side(entries)]
+
+
+def _side_by_side(entries: list[Entry]) -> list[Block]:
+    """Return links to the pages of two entries of one product, and how many pairs have none."""
+    rows = [
+        [_links([one]), _links([other]), link("side by side", compare_name(one, other).removeprefix(_FROM))]
+        for one, other in islice(_pairs(entries), MAX_PAIRS)
+    ]
+    lines = title("Two submissions of one product")
+    lines += table(["A", "B", ""], rows) or paragraph("None.")
+    counts = Counter(entry.examined.product for entry in entries if entry.examined)
+    if (more := sum(map(_pairs_of, counts.values())) - MAX_PAIRS) > 0:
+        said = f"{more:,} more pairs have no page. Any two bundles are held against each other by "
+        command = role("command", "bmwg compare --reproduce A B")
+        lines += paragraph(Rich(Part(text=said), *command.parts, Part(text=".")))
     return lines
+
+
+def _pairs_of(count: int) -> int:
+    return count * (count - 1) // 2
 
 
 def _links(entries: Iterable[Entry]) -> Rich:
@@ -87,18 +114,21 @@ def _links(entries: Iterable[Entry]) -> Rich:
     for entry in entries:
         parts += [Part(text="; ")] if parts else []
         name = f"{entry.organization} {entry.name} {entry.toolkit_version}"
-        parts += link(name, entry.page.removeprefix(f"{PAGES}/")).parts
+        parts += link(name, entry.page.removeprefix(_FROM)).parts
     return Rich(*parts)
 
 
-def _pairs(entries: list[Entry]) -> Iterator[tuple[str, list[Block]]]:
-    made = 0
-    for one, other in combinations(entries, 2):
-        if one.examined is None or other.examined is None or one.examined.product != other.examined.product:
-            continue
-        if (made := made + 1) > MAX_PAIRS:
-            return
-        yield compare_name(one, other), compare_page(one, other)
+def _pairs(entries: list[Entry]) -> Iterator[tuple[Entry, Entry]]:
+    """Give each two entries of one product, in the order of the registry."""
+    later: dict[str, deque[Entry]] = {}
+    for entry in entries:
+        if entry.examined:
+            later.setdefault(entry.examined.product, deque()).append(entry)
+    for entry in entries:
+        if entry.examined:
+            others = later[entry.examined.product]
+            others.popleft()  # itself
+            yield from ((entry, other) for other in others)
 
 
 def compare_name(one: Entry, other: Entry) -> str:

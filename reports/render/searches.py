@@ -20,20 +20,15 @@ def order(metric: str) -> tuple[float, ...] | None:
     """
     if metric in _ORDER:
         return (_ORDER.index(metric),)
-    claim = goal_outcome.claim(metric)
+    claim = goal_outcome.claim(metric) if goal_outcome.is_conditional(metric) else None
     if claim is None:
         return None
     return (len(_ORDER), claim.loss_ratio, claim.exceed_ratio, -claim.duration_s)
 
 
-def is_conditional(metric: str) -> bool:
-    """Whether an answer is a conditional throughput, of which a share of the trials may lose more."""
-    return metric.startswith(f"{goal_outcome.METRIC}.")
-
-
 def document(metric: str) -> str:
     """Name the document by which an answer was found."""
-    if is_conditional(metric):
+    if goal_outcome.is_conditional(metric) or goal_outcome.claim(metric) is not None:
         return "RFC 9971"
     return "TST009" if metric == tst009.METRIC else "RFC 2544"
 
@@ -68,8 +63,8 @@ def condition(metric: str) -> str:
     )
 
 
-def condition_of_first(metric: str) -> str:
-    """Say under which condition the bars of the first figure are a throughput; empty where they have none."""
+def condition_alone(metric: str) -> str:
+    """Say the same where no column says what may be lost, as beside a figure."""
     claim = goal_outcome.claim(metric)
     if claim is None:
         return ""

@@ -10,6 +10,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.reports import rooms
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import shown
+from bmwg.reports.checker.state import not_whole, state
 from bmwg.reports.compare.reproduce import Agreement, Reproduced, Stated, reproduce, stated_by
 from bmwg.reports.submissions.keyring import Role
 from bmwg.reports.submissions.standing import Level, Standing
@@ -20,7 +21,10 @@ SAME_RATIO = 0.05  # choice: two runs that share a twentieth of their trials are
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """What is asked of a bundle that may reproduce another, or be reproduced. `trials` are digests."""
+    """What is asked of a bundle that may reproduce another, or be reproduced.
+
+    `trials` are digests. `not_whole` says why it is no whole measurement; empty when it is one.
+    """
 
     organization: str
     product: tuple[str, str]  # name, version
@@ -28,6 +32,7 @@ class Candidate:
     trials: frozenset[str]
     stated: Mapping[tuple[str, str], Stated]
     standing: Standing | None = None
+    not_whole: tuple[str, ...] = ()
 
 
 def candidate(evidence: Evidence, key_ids: frozenset[str], standing: Standing | None = None) -> Candidate:
@@ -41,6 +46,7 @@ def candidate(evidence: Evidence, key_ids: frozenset[str], standing: Standing | 
         trials=digests(evidence),
         stated=stated(evidence),
         standing=standing,
+        not_whole=not_whole(state(evidence)),
     )
 
 
@@ -121,6 +127,8 @@ def _not_by(first: Candidate, second: Candidate) -> Iterator[str]:
     yield from _one_party(first, second)
     if first.product != second.product:
         yield "it is of another product or version"
+    for said in second.not_whole:
+        yield f"its own run is no whole measurement: {shown(said)}"
     standing = second.standing
     if standing is None or standing.level is Level.SELF_DECLARED:
         yield f"its own run is {Level.SELF_DECLARED.value}" + (f": {standing.why_not}" if standing else "")

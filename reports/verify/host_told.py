@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import TRIAL_NUMBER
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
@@ -46,7 +47,7 @@ def machine_possible(evidence: Evidence) -> Iterator[Shortfall]:
 @rule("VER-75", "", "no trial is missing between those that the tester counted", exit_code=2)
 def trials_counted(evidence: Evidence) -> Iterator[Shortfall]:
     """The trials of a deployment have the numbers that the tester gave them, from 1 on, none left out."""
-    if not _is_embedded(evidence):
+    if not evidence.by_embedded:
         return
     last: dict[str, int] = {}
     for trial in evidence.trials:
@@ -58,16 +59,9 @@ def trials_counted(evidence: Evidence) -> Iterator[Shortfall]:
         last[trial.deployment_id] = due if found is None else found
 
 
-def _is_embedded(evidence: Evidence) -> bool:
-    run = evidence.run
-    tester = run["testbed"].get("tester") if run is not None else None
-    real = run is not None and not run["simulated"]
-    return real and isinstance(tester, dict) and tester.get("driver") == "embedded"
-
-
 def _of_the_machine(evidence: Evidence) -> Iterator[Trial]:
     """Give the trials of a run by the embedded tester in which nothing failed."""
-    if _is_embedded(evidence):
+    if evidence.by_embedded:
         yield from (trial for trial in evidence.trials if not trial.fault)
 
 
@@ -122,9 +116,7 @@ def _cpus(evidence: Evidence) -> int | None:
         records += places.values() if isinstance(places, Mapping) else ()
     found = []
     for record in records:
-        fields = record.get("fields") if isinstance(record, Mapping) else None
-        online = fields.get("cpu", {}).get("online") if isinstance(fields, Mapping) else None
-        value = online.get("value") if isinstance(online, Mapping) else None
+        value = below(record, "fields", "cpu", "online", "value")
         if isinstance(value, list):
             found.append(len(value))
     return max(found, default=None)

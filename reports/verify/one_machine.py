@@ -12,6 +12,7 @@ from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.record.drift import WATCHED_GROUPS, Change, drift
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, listed, rule, shown
@@ -100,10 +101,7 @@ def _unseen(platform: Mapping[str, Any]) -> tuple[Change, ...]:
 
 def _value(record: Any, path: tuple[str, str]) -> str | None:
     """Return a text of a record; None where it is not there, or hidden."""
-    fields = record.get("fields") if isinstance(record, Mapping) else None
-    group = fields.get(path[0]) if isinstance(fields, Mapping) else None
-    fact = group.get(path[1]) if isinstance(group, Mapping) else None
-    value = fact.get("value") if isinstance(fact, Mapping) else None
+    value = below(record, "fields", *path, "value")
     return value if isinstance(value, str) and not is_hidden(value) else None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import TrialResult, TrialSpec
 from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.evidence import Evidence, Trial
@@ -23,7 +24,6 @@ from bmwg.reports.verify.physics import (
     ports_in_order,
     recorded_ports,
     taps,
-    value_of,
 )
 
 LINK = ".link_mbps"  # auxiliary count of a port: the speed of its link, as its driver tells it
@@ -136,12 +136,9 @@ def _offered(spec: TrialSpec) -> int:
 
 def _recorded_mbps(evidence: Evidence) -> int | None:
     """Return the slowest recorded speed of the tester's ports; a virtual port's is no speed of a link."""
-    speeds = [value_of(facts, "speed_mbps") for _, facts in recorded_ports(evidence) if _is_device(facts)]
+    devices = (facts for _, facts in recorded_ports(evidence) if below(facts, "kind", "value") == "device")
+    speeds = (below(facts, "speed_mbps", "value") for facts in devices)
     return min((speed for speed in speeds if isinstance(speed, int) and speed > 0), default=None)
-
-
-def _is_device(facts: object) -> bool:
-    return isinstance(facts, dict) and value_of(facts, "kind") == "device"
 
 
 def _listed(trials: Sequence[Trial]) -> str:

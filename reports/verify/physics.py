@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from bmwg.methodology.plan import planning
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import Direction, TrialResult
 from bmwg.methodology.trial.medium import ethernet_fps
 from bmwg.reports.checker.evidence import Evidence
@@ -157,7 +158,7 @@ def medium_of_testbed(evidence: Evidence) -> Iterator[Shortfall]:
     if rate is None:
         return
     for port, facts in recorded_ports(evidence):
-        kind, speed = value_of(facts, "kind"), value_of(facts, "speed_mbps")
+        kind, speed = below(facts, "kind", "value"), below(facts, "speed_mbps", "value")
         if kind == "veth":
             yield "run.json: medium: line_rate_bps", f"none: the record calls {port} {kind}", f"{rate} bit/s"
         elif isinstance(speed, int) and rate > speed * 1_000_000:
@@ -173,22 +174,15 @@ def _undeclared(testbed: Mapping[str, Any]) -> str:
 
 def recorded_ports(evidence: Evidence) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Give the recorded facts of the tester's ports, each once."""
-    tester = evidence.run["testbed"].get("tester") if evidence.run else None
-    ports = tester.get("ports") if isinstance(tester, dict) else None
+    ports = below(evidence.run, "testbed", "tester", "ports")
     names = {str(port).removeprefix("tester/") for port in ports} if isinstance(ports, list) else set()
     seen: set[str] = set()
     for nodes in (evidence.platform or {}).get("records", {}).values():
-        group = nodes.get("tester", {}).get("fields", {}).get("nic", {}) if isinstance(nodes, dict) else {}
+        group = below(nodes, "tester", "fields", "nic") or {}
         for name in sorted(names & set(group) - seen):
             if isinstance(group[name], dict):
                 seen.add(name)
                 yield name, group[name]
-
-
-def value_of(facts: Mapping[str, Any], name: str) -> Any:
-    """Return the value of a recorded fact; None where it is not known."""
-    fact = facts.get(name)
-    return fact.get("value") if isinstance(fact, dict) else None
 
 
 @rule("VER-34", "", "what interfaces counted is what the tester counted", exit_code=2)
@@ -221,19 +215,17 @@ def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
 
 def has_interfaces(evidence: Evidence) -> bool:
     """Whether the kernel counts at the embedded tester's ports: by their kind, or by the record."""
-    tester = evidence.run["testbed"].get("tester") if evidence.run else None
-    if not isinstance(tester, dict) or tester.get("driver") != "embedded":
+    if evidence.tester.get("driver") != "embedded":
         return False
-    io = tester.get("io")
+    io = evidence.tester.get("io")
     return all(kind in _INTERFACES for kind in (io if isinstance(io, list) else [io])) or any(
-        value_of(facts, "kind") == "veth" for _, facts in recorded_ports(evidence)
+        below(facts, "kind", "value") == "veth" for _, facts in recorded_ports(evidence)
     )
 
 
 def on_pci(evidence: Evidence) -> bool:
     """Whether the tester says that its ports are devices on the PCI bus."""
-    tester = evidence.run["testbed"].get("tester") if evidence.run else None
-    return isinstance(tester, dict) and tester.get("io") == "pci"
+    return evidence.tester.get("io") == "pci"
 
 
 def counting_ports(counters: Mapping[str, int], order: list[str]) -> list[str]:
@@ -244,8 +236,7 @@ def counting_ports(counters: Mapping[str, int], order: list[str]) -> list[str]:
 
 def ports_in_order(testbed: Mapping[str, Any]) -> list[str]:
     """Return the tester's interfaces in the testbed file's order: first those of a wire, then its ports."""
-    tester, links = testbed.get("tester"), testbed.get("links")
-    ports = tester.get("ports") if isinstance(tester, dict) else None
+    ports, links = below(testbed, "tester", "ports"), testbed.get("links")
     pairs = [(link.get("a"), link.get("b")) for link in _entries(links) if isinstance(link, dict)]
     wires = [end for pair in pairs if all(str(end).startswith("tester/") for end in pair) for end in pair]
     return [str(name).removeprefix("tester/") for name in (*wires, *_entries(ports))]
@@ -257,7 +248,8 @@ def _entries(found: object) -> list[Any]:
 
 def taps(evidence: Evidence) -> frozenset[str]:
     """Return the tester's ports that are taps by the record: one may count nothing that io af_xdp takes."""
-    return frozenset(name for name, facts in recorded_ports(evidence) if value_of(facts, "kind") == "tun")
+    ports = recorded_ports(evidence)
+    return frozenset(name for name, facts in ports if below(facts, "kind", "value") == "tun")
 
 
 def came_to(counters: Mapping[str, int], name: str) -> int:

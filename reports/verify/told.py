@@ -12,6 +12,7 @@ from typing import Any
 
 from bmwg.methodology.answers import procedures
 from bmwg.methodology.measurements.registry import recorded_as
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
@@ -76,12 +77,9 @@ def _records(platform: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, An
 
 
 def _hidden_ports(record: Mapping[str, Any], where: str) -> Iterator[Shortfall]:
-    ports = record.get("fields", {}).get("nic", {}) if isinstance(record.get("fields"), Mapping) else {}
-    for port, facts in ports.items():
+    for port, facts in (below(record, "fields", "nic") or {}).items():
         for name in ("kind", "speed_mbps"):
-            fact = facts.get(name) if isinstance(facts, Mapping) else None
-            value = fact.get("value") if isinstance(fact, Mapping) else None
-            if is_hidden(value):
+            if is_hidden(below(facts, name, "value")):
                 yield f"{where}: nic: {port}: {name}", "what the port is", "a commitment"
 
 

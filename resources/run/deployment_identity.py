@@ -62,8 +62,10 @@ def _top(path: str) -> str:
 
 
 def _kind(deployment_id: str, evidence: Mapping[str, Any]) -> tuple[str, ...]:
-    """What two deployments must share to be the same: their id but for the number, and the hosting."""
-    return deployment_id.rpartition("-")[0], _form(evidence)
+    """What two deployments must share to be the same: their id but for the number, the hosting, and which
+    forms stand beside it: these are in the records of its nodes.
+    """
+    return deployment_id.rpartition("-")[0], _form(evidence), *evidence.get("beside", ())
 
 
 def _form(evidence: Mapping[str, Any]) -> str:

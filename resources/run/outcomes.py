@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from bmwg.methodology.answers.throughput import NOT_QUALIFIED
+from bmwg.methodology.answers.throughput import NOT_QUALIFIED, is_wide
 from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.mlrsearch.goal import apart
 from bmwg.methodology.records import FRAMES_PER_S, Outcome, OutcomeType
 from bmwg.reports.render import searches
 from bmwg.reports.render.facts import ENVELOPE, LATENCY, short_words
@@ -47,13 +48,19 @@ def _metric(metric: str) -> str:
 
 
 def _words(metric: str) -> str:
-    """Put a metric's name into words; one that names neither an RFC nor VSPERF's LTD stays as it is."""
-    named = _OF_A_DOCUMENT.fullmatch(metric)
+    """Put a metric's name into words; one that names neither an RFC nor VSPERF's LTD stays as it is.
+
+    Where a goal found it, the document of the goal stands beside that of the test, with what may be lost.
+    """
+    own, code, _ = apart(metric)
+    named = _OF_A_DOCUMENT.fullmatch(own)
     if named is None:
         return metric
     name, document, section, which = named.groups(default="")
     document = document.upper().replace("RFC", "RFC ")
     clause = " ".join(filter(None, (document, section[1:].replace("_", "."))))
+    if code:
+        clause = f"{clause}; {searches.document(metric)}, {searches.allowed(metric)}"
     name, which = name.replace("_", " "), which.replace("_", " ").replace(".", ", ")
     return " ".join(filter(None, (name, which, f"({clause})")))
 
@@ -63,6 +70,12 @@ def said(outcome: Outcome) -> str:
     if outcome.type is not OutcomeType.MEASURED:
         why = outcome.reason or outcome.statement
         return plain(f"{outcome.type.value.replace('_', ' ')}: {why}")
-    if searches.order(outcome.metric) is not None:
+    if searches.order(outcome.metric) is not None or _is_between(outcome):
         return plain(f"{measured_extent(outcome)} {FRAMES_PER_S}")
     return plain(tail(outcome) or central(outcome))
+
+
+def _is_between(outcome: Outcome) -> bool:
+    """Whether both ends tell a throughput that is not of its cell alone: a goal's, and a wide interval's."""
+    is_load = bool(outcome.values) and outcome.values[0].unit == FRAMES_PER_S
+    return is_load and (bool(apart(outcome.metric)[1]) or is_wide(outcome))

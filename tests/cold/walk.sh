@@ -16,7 +16,7 @@ line README.md 'sh setup/install.sh && .venv/bin/bmwg run'
 line README.md '.venv/bin/bmwg run --testbed testbeds/simulated.yaml'
 line docs/cni-option.md 'bmwg plan --testbed docs/examples/own-option.yaml --network own --network bridge --path pvp --frame-size 64'
 line docs/cni-option.md 'sudo bmwg run --testbed docs/examples/own-option.yaml --network own --network bridge --path pvp --frame-size 64'
-line docs/comparing.md 'sudo .venv/bin/bmwg run --repeat 4 --testbed docs/examples/own-option.yaml --network own --network rival --path pvp --frame-size 64' |
+line docs/comparing.md 'sudo .venv/bin/bmwg run --repeat 5 --testbed docs/examples/own-option.yaml --network own --network rival --path pvp --frame-size 64' |
     tee /tmp/series
 printed=$(grep -o 'bmwg compare .*' /tmp/series | tail -n 1)
 echo "##### $(clock) the line that it printed"

@@ -12,7 +12,7 @@ from tests.contract.paths_support import traces
 from tests.needs_guest import booting
 
 from bmwg.drivers import registry
-from bmwg.drivers.machines import moving_machine
+from bmwg.drivers.machines import hosted
 from bmwg.drivers.machines.guest_moves import MovingGuest
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.ports import interfaces
@@ -280,5 +280,5 @@ def test_the_path_leads_nowhere_but_to_the_run_and_its_guest_ends_with_it(bed) -
         require_own_ports(deployment.ports, ())
         require_closed(bed)
         (name,) = {deployment.evidence["machine"]["name"]}
-        assert bed.node("dut1").call(moving_machine.fault, name=name) is None
-    assert "VM-08" in bed.node("dut1").call(moving_machine.fault, name=name)
+        assert bed.node("dut1").call(hosted.fault, name=name) is None
+    assert "VM-08" in bed.node("dut1").call(hosted.fault, name=name)

@@ -15,7 +15,7 @@ from bmwg.drivers.kubernetes import attachments, pods
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
 from bmwg.drivers.network.cni_network import CniNetwork
-from bmwg.drivers.nodes import cpu_placement
+from bmwg.drivers.nodes import cgroups
 from bmwg.drivers.paths.pods import described
 from bmwg.drivers.ports import interfaces, sysctl
 from bmwg.drivers.testbed.file import NetworkSpec
@@ -113,7 +113,7 @@ def test_the_clusters_programs_keep_off_the_cpu_of_the_function_which_has_it(run
     with runtime.made(node, spec(endpoint=False)) as pod:
         cgroup = runtime.layout("dut1").program_cgroup
         found = set()
-        for pid in cpu_placement.members(cgroup):
+        for pid in cgroups.members(cgroup):
             for task in os.listdir(f"/proc/{pid}/task"):
                 assert sorted(os.sched_getaffinity(int(task))) == others
             found.add(Path(f"/proc/{pid}/comm").read_text().strip()[:15])
@@ -122,7 +122,7 @@ def test_the_clusters_programs_keep_off_the_cpu_of_the_function_which_has_it(run
         told = described(BED, pod, works=True)
         assert told["threads"]
         assert all(one["cpus"] == [1] for one in told["threads"])
-        assert all(os.sched_getaffinity(pid) == {1} for pid in cpu_placement.members(told["cgroup"]))
+        assert all(os.sched_getaffinity(pid) == {1} for pid in cgroups.members(told["cgroup"]))
 
 
 @pytest.mark.parametrize("asked", [(), ("CAP_NET_RAW", "CAP_NET_ADMIN")])

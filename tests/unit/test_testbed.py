@@ -170,9 +170,8 @@ def test_cpu_lists():
 
 
 def test_unknown_names_get_a_near_one():
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^CFG-05 ") as caught:
         load_testbed().network("brigde")
-    assert caught.value.error_id == "CFG-05"
     assert "bridge" in caught.value.hint
 
 
@@ -263,6 +262,5 @@ def test_a_setting_of_an_axis_is_checked_as_the_whole_file_is() -> None:
         ({("pods", "cpus"): "0"}, "CFG-04"),
         ({("networks", "af-xpd", "options", "busy_poll"): True}, "CFG-05"),
     ):
-        with pytest.raises(ConfigError) as refused:
+        with pytest.raises(ConfigError, match=f"^{error_id} "):
             with_settings(testbed, wrong, "cell x")
-        assert refused.value.error_id == error_id

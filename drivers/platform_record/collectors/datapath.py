@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.function.tables import TABLE as FUNCTION_TABLE
-from bmwg.drivers.platform_record.collectors.hosting import ends, of_a_run, processes
+from bmwg.drivers.platform_record.collectors.hosting import ends, of_a_run
 from bmwg.drivers.platform_record.collectors.system import packages, without_secrets
 from bmwg.drivers.platform_record.values import (
     Group,
@@ -19,6 +19,7 @@ from bmwg.drivers.platform_record.values import (
     entries,
     line,
     number_list,
+    processes,
 )
 
 _PLUGIN_FOLDERS = ("/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni")

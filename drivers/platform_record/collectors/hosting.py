@@ -7,7 +7,15 @@ from typing import Any
 
 from bmwg.drivers.platform_record.collectors.cpu import flags
 from bmwg.drivers.platform_record.translation import clocks, maybe_translated, vendor
-from bmwg.drivers.platform_record.values import Group, NotApplicable, Unread, entries, line, text_or_none
+from bmwg.drivers.platform_record.values import (
+    Group,
+    NotApplicable,
+    Unread,
+    entries,
+    line,
+    processes,
+    text_or_none,
+)
 
 _RUNTIMES = ("crun", "runc", "containerd", "dockerd", "podman", "crio", "lxc-start")
 _VERSION_S = 6.0  # choice: on a busy machine dockerd took more than two, and the run counted as drifted
@@ -15,16 +23,6 @@ _DAEMONS = ("containerd", "dockerd", "crio", "kubelet")
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"  # fixed in the kernel (PROC_PID_INIT_INO)
 _ABSENT = "no kubelet runs on this machine"
 _RUNS = "/run/bmwg-"  # folders of what runs start begin so
-
-
-def processes(group: Group) -> dict[str, str]:
-    """Process id to name, of the processes that this one may see."""
-    names = {
-        pid: text_or_none(group.source, f"/proc/{pid}/comm")
-        for pid in entries(group.source, "/proc")
-        if pid.isdigit()
-    }
-    return {pid: name for pid, name in names.items() if name}
 
 
 def ends(group: Group, pid: str) -> bool:

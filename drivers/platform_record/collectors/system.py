@@ -15,6 +15,7 @@ from bmwg.drivers.platform_record.values import (
     key_values,
     line,
     number_list,
+    processes,
     text_or_none,
 )
 
@@ -165,12 +166,7 @@ def isolation(group: Group) -> None:
     group.take("cgroup_cpusets", "file", "/sys/fs/cgroup", lambda: _cpusets(group))
 
     def balancer() -> str:
-        names = {
-            text_or_none(group.source, f"/proc/{pid}/comm")
-            for pid in entries(group.source, "/proc")
-            if pid.isdigit()
-        }
-        return "running" if "irqbalance" in names else "not running"
+        return "running" if "irqbalance" in processes(group).values() else "not running"
 
     group.take("irqbalance", "file", "/proc/*/comm", balancer)
 
@@ -224,11 +220,6 @@ def clock(group: Group) -> None:
 
     def daemon() -> str:
         known = {"chronyd", "ntpd", "systemd-timesyn", "ptp4l", "phc2sys"}
-        names = {
-            text_or_none(group.source, f"/proc/{pid}/comm")
-            for pid in entries(group.source, "/proc")
-            if pid.isdigit()
-        }
-        return ", ".join(sorted(known & {name for name in names if name})) or "none"
+        return ", ".join(sorted(known & set(processes(group).values()))) or "none"
 
     group.take("discipline", "file", "/proc/*/comm", daemon)

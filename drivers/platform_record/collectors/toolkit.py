@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pathlib
 import platform
-from typing import Any
 
 import bmwg
 from bmwg.drivers.platform_record.values import Group, NotApplicable, Unread
@@ -20,15 +19,13 @@ def toolkit(group: Group) -> None:
     # the checkout may belong to the user who calls us as root; its code runs in this process already
     git = ["git", "-C", root, "--no-optional-locks", "-c", f"safe.directory={root}"]
 
-    def commit() -> Any:
+    def told(*words: str) -> str:
         if not (pathlib.Path(root) / ".git").exists():
             raise NotApplicable("installed from a package, not from a work tree")
-        return group.source.run([*git, "rev-parse", "HEAD"]).strip()
+        return group.source.run([*git, *words]).strip()
 
-    def dirty() -> Any:
-        if not (pathlib.Path(root) / ".git").exists():
-            raise NotApplicable("installed from a package, not from a work tree")
-        return bool(group.source.run([*git, "status", "--porcelain", "--untracked-files=no"]).strip())
+    def dirty() -> bool:
+        return bool(told("status", "--porcelain", "--untracked-files=no"))
 
     def libraries() -> dict[str, str]:
         from importlib import metadata
@@ -43,6 +40,6 @@ def toolkit(group: Group) -> None:
             raise Unread("no library is known")
         return found
 
-    group.take("commit", "command", "git rev-parse HEAD", commit)
+    group.take("commit", "command", "git rev-parse HEAD", lambda: told("rev-parse", "HEAD"))
     group.take("dirty", "command", "git status --porcelain", dirty)
     group.take("libraries", "computed", "importlib.metadata", libraries)

@@ -8,7 +8,7 @@ from typing import Any
 
 from bmwg.drivers.platform_record.values import Source
 from bmwg.drivers.testbed.file import Testbed
-from bmwg.methodology.record.facts import is_fact
+from bmwg.methodology.record.facts import below, is_fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,7 @@ class Scene:
 
     def value(self, path: str) -> Any:
         """The value of a fact, None when it is not known or does not apply."""
-        node: Any = self.record["fields"]
-        for step in path.split("/"):
-            node = node.get(step, {}) if isinstance(node, Mapping) else {}
+        node = below(self.record["fields"], *path.split("/"))
         return node.get("value") if is_fact(node) else None
 
     def interfaces(self) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -14,7 +14,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -118,6 +118,26 @@ def cache_folder() -> Path:
     folder = home / "bmwg" / "tester"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def once(name: str, digest: str, make: Callable[[Path], None]) -> Path:
+    """Return a file of the cache by the digest of what it is made of; `make` writes it where it never was."""
+    built = cache_folder() / digest[:32] / name
+    if not built.exists():
+        built.parent.mkdir(parents=True, exist_ok=True)
+        draft = built.with_name(f".{name}.{os.getpid()}")
+        make(draft)
+        draft.replace(built)
+    return built
+
+
+def complaint(argv: Sequence[str], deadline_s: float) -> str:
+    """Run a compiler; return what it complains of, empty where it made its program."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=deadline_s, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return (done.stderr.strip()[-2000:] or f"exit status {done.returncode}") if done.returncode else ""
 
 
 @contextmanager

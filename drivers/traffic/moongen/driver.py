@@ -25,6 +25,7 @@ from bmwg.drivers.traffic.of_frames import BY_FRAMES, OfFrames
 from bmwg.drivers.traffic.trex.frames import MAX_FLOWS
 from bmwg.methodology.answers.latency import BIT_FORWARDING, STORE_AND_FORWARD
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.trial.capabilities import Capability, refuse_beyond
 
@@ -258,9 +259,7 @@ def _read(text: str) -> Mapping[str, Any]:
 
 
 def _count(found: Mapping[str, Any], *path: str) -> int:
-    value: Any = found
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
+    value = below(found, *path)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
         raise DriverError("MOON-04", "MoonGen's result", found=f"{'.'.join(path)} is {value!r}, no count")
     return int(value)
@@ -272,9 +271,7 @@ def _stream(spec: TrialSpec, found: Mapping[str, Any], side: int) -> StreamCount
     The sender is done when the card's ring has the last frame. All have left a full ring's time later at
     most, by the rate that was asked for; where that is the time asked for, it stands (docs/adr/0618).
     """
-    senders = found.get("senders")
-    sender = senders.get(str(side)) if isinstance(senders, dict) else None
-    took = sender.get("took_s") if isinstance(sender, dict) else None
+    took = below(found, "senders", str(side), "took_s")
     if not isinstance(took, int | float) or not math.isfinite(took) or took < 0:
         raise DriverError("MOON-04", "MoonGen's result", found=f"took_s is {took!r}")
     samples = _count(found, "senders", str(side), "samples")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bmwg.drivers.traffic.embedded.build import SOURCE_FOLDER as EMBEDDED_SOURCES
-from bmwg.drivers.traffic.embedded.build import cache_folder
+from bmwg.drivers.traffic.embedded.build import cache_folder, complaint
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.trial.cpu_watch import CpuWatch, HostDisturbance
 
@@ -66,12 +66,7 @@ def ensure_built() -> Path:
     partial = binary.with_name(f"{binary.name}.{os.getpid()}")
     argv = ["cc", "-O2", "-Wall", "-D_GNU_SOURCE", f"-I{EMBEDDED_SOURCES}", "-o", str(partial)]
     argv += [str(SOURCE), str(EMBEDDED_SOURCES / "watchdog.c"), "-ljansson", "-lpthread"]
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=BUILD_DEADLINE_S, check=False)
-        found = done.stderr.strip()[-2000:] if done.returncode else ""
-    except (OSError, subprocess.TimeoutExpired) as error:
-        found = str(error)
-    if found:
+    if found := complaint(argv, BUILD_DEADLINE_S):
         raise TestbedError(
             "WATCH-01",
             "the watch on CPUs cannot be built; nothing was started",

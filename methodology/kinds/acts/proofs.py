@@ -141,7 +141,7 @@ def _impossible_move(spec: ActsSpec, which: str, life: Life) -> list[str]:
     if spec.mode == PRE_COPY and told.get("asked_pages", 0):
         found.append(f"{which}: by {spec.mode}, and its other place asked for {told['asked_pages']} pages")
     if spec.mode == PRE_COPY and POST_COPY_BEGAN in life.steps:
-        found.append(f"{which}: by {spec.mode}, and QEMU went on by {POST_COPY}")
+        found.append(f"{which}: by {PRE_COPY}, and QEMU went on by {POST_COPY}")
     if (boots := told.get(GUEST_BOOTS, 1)) != 1:
         found.append(f"{which}: its guest has booted {boots} times: what comes after a boot has not moved")
     return found + _stood_and_forwarded(which, life)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -15,7 +16,14 @@ from bmwg.methodology.kinds.jobs.profile import (
     first_part,
     part_of,
 )
-from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec, contradictions, shortcomings
+from bmwg.methodology.kinds.jobs.records import (
+    DOUBTED,
+    KIND,
+    JobsResult,
+    JobsSpec,
+    contradictions,
+    shortcomings,
+)
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.matrix import Place
@@ -65,6 +73,17 @@ class _Jobs(RepeatedKind[JobsSpec, JobsResult]):
             metric = f"{planned.metric}.{part_of(planned.metric, name)}".removesuffix(".")
             found += repeated.quantities(metric, each, unit)
         return found
+
+    def remarks(self, results: Sequence[JobsResult]) -> tuple[str, ...]:
+        """Say what the program itself doubts."""
+        doubted = [str(result.effective[DOUBTED]) for result in results if DOUBTED in result.effective]
+        if not doubted:
+            return ()
+        counts = Counter(name for told in doubted for name in told.split(", "))
+        named = ", ".join(f"{name} ({count})" for name, count in counts.items())
+        return (
+            f"the program doubts its own results in {len(doubted)} of {len(results)} executions: {named}",
+        )
 
     def first_figure(self, planned: Planned[JobsSpec]) -> str:
         """Return the metric of the figure that stands for an experiment."""

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 KIND = "jobs"
+DOUBTED = "doubted"  # among what a program says: the names of those of its results that it is not sure of
 _LEAST_DURATION = 0.9  # choice: of the time asked for; programs look at their clock between two events
 _PROGRAMS_EXACT_NS = 20_000_000  # choice: a program counts by a clock and in digits of its own
 

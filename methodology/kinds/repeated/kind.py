@@ -127,16 +127,20 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
         """Return what a planned cell's executions answer; the platform is not asked."""
         found = repeated.answered(executions, planned.asked)
         measured = found.valid if found.type is OutcomeType.MEASURED else ()
-        return Outcome(
-            outcome_id=f"{planned.test_id}:{planned.cell.cell_id}",
-            metric=planned.metric,
-            cell=planned.cell,
-            type=found.type,
+        return replace(
+            self.without_execution(planned, found.type, found.reason),
             values=self._told(planned, measured) if measured else (),
             trials=found.trials,
-            reason=found.reason,
-            quality=(*found.quality, *repeated.alike(self._means(planned, measured))),
+            quality=(
+                *found.quality,
+                *repeated.alike(self._means(planned, measured)),
+                *self.remarks([tried.result for tried in measured]),
+            ),
         )
+
+    def remarks(self, results: Sequence[ResultT]) -> tuple[str, ...]:
+        """Say what stands beside the answer of these valid executions; of most kinds nothing."""
+        return ()
 
     def _means(self, planned: Planned[SpecT], valid: Sequence[Tried[ResultT]]) -> list[float]:
         """Return the first mean that each repetition alone tells; of kinds without one nothing."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from bmwg.methodology.answers.data_plane import counts_of
 from bmwg.methodology.cells import chains, parallel
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import Cell
 from bmwg.reports.checker.deployed import every
@@ -102,8 +103,7 @@ def attached_by(scope: Scope) -> Answer:
     """The record names the chain's network option, that of its cell, and it attaches every function twice."""
 
     def check(one: _Deployed) -> bool:
-        network = one.told.get("network")
-        option = network.get("network") if isinstance(network, Mapping) else None
+        option = below(one.told, "network", "network")
         names = [attachment.get("network") for attachment in _mappings(one.told.get("attachments"))]
         return option == one.cell.network and names == [option] * (2 * len(one.asked))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from bmwg.methodology.answers.data_plane import frames_of
 from bmwg.methodology.cells.paths import ACCELERATED
+from bmwg.methodology.record.facts import below
 from bmwg.reports.checker.clauses.models import attachments
 from bmwg.reports.checker.deployed import every, has_part, silent_beside
 from bmwg.reports.checker.evidence import Trial
@@ -42,9 +43,7 @@ def _silent(scope: Scope, mine: Mapping[str, Told]) -> dict[str, Told]:
 
 def _management(told: Told) -> str:
     """Return the network option of a pod's own interface for management; empty where it has none."""
-    pod = told.get("pod")
-    found = pod.get("management") if isinstance(pod, Mapping) else None
-    return str(found.get("option", "")) if isinstance(found, Mapping) else ""
+    return str(below(told, "pod", "management", "option") or "")
 
 
 def _text(told: Any) -> bool:
@@ -53,7 +52,7 @@ def _text(told: Any) -> bool:
 
 def _plugins(conflist: Any) -> list[str]:
     """Return the plugins of a CNI configuration list by type; of one that delegates, the delegate's."""
-    found = conflist.get("plugins") if isinstance(conflist, Mapping) else None
+    found = below(conflist, "plugins")
     names: list[str] = []
     for one in found if isinstance(found, list) else ():
         if isinstance(one, Mapping):
@@ -89,12 +88,8 @@ def distribution_told(scope: Scope) -> Answer:
 
 def _declared(scope: Scope) -> bool:
     """Whether the record of the machine names a distribution, as a person can."""
-    base = (scope.evidence.platform or {}).get("base")
-    before = base.get("before") if isinstance(base, Mapping) else None
-    fields = before.get("fields") if isinstance(before, Mapping) else None
-    cluster = fields.get(KUBERNETES) if isinstance(fields, Mapping) else None
-    fact = cluster.get("distribution") if isinstance(cluster, Mapping) else None
-    return isinstance(fact, Mapping) and _text(fact.get("value"))
+    keys = ("base", "before", "fields", KUBERNETES, "distribution", "value")
+    return _text(below(scope.evidence.platform, *keys))
 
 
 @clause("CINF08-5.2.1-03")
@@ -161,8 +156,7 @@ def networks_defined(scope: Scope) -> Answer:
     """
 
     def defined(told: Told) -> bool:
-        own = told["pod_runtime"].get("cni_configuration")
-        plugins = own.get("plugins") if isinstance(own, Mapping) else None
+        plugins = below(told["pod_runtime"], "cni_configuration", "plugins")
         delegates = [
             plugin
             for plugin in plugins or ()
@@ -224,8 +218,7 @@ def _by_data_interface(trial: Trial, told: Told) -> bool | None:
 
 
 def _accelerated(told: Told) -> bool:
-    network = told.get("network")
-    return isinstance(network, Mapping) and network.get("networking_model") in ACCELERATED
+    return below(told, "network", "networking_model") in ACCELERATED
 
 
 @clause("CINF08-5.1.1-04")
@@ -234,7 +227,7 @@ def examples_covered(scope: Scope) -> Answer:
     kernel = {
         name: told
         for name, told in _pods(scope).items()
-        if isinstance(told.get("network"), Mapping) and told["network"].get("networking_model") == "kernel"
+        if below(told, "network", "networking_model") == "kernel"
     }
     if not kernel:
         return not_applicable("no deployment of the kernel model")

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import Direction
-from bmwg.reports.checker.clauses.models import attachments, deployments, part
+from bmwg.reports.checker.clauses.models import attachments, deployments
 from bmwg.reports.checker.verdicts import Answer, Scope, clause, held, not_applicable
 
 COMBINATION = "combination"
@@ -20,8 +21,8 @@ _NONE = not_applicable("no deployment on networks of several models (combination
 def _fits(attachment: Mapping[str, Any]) -> bool:
     """Whether an interface is what its axis asks for: a virtual function, or a port of a vSwitch."""
     if attachment.get("axis") == NORTH_SOUTH:
-        return bool(part(attachment, "virtual_function", "address"))
-    return attachment.get("axis") == EAST_WEST and part(attachment, "interface", "kind") == "vhost-user"
+        return bool(below(attachment, "virtual_function", "address"))
+    return attachment.get("axis") == EAST_WEST and below(attachment, "interface", "kind") == "vhost-user"
 
 
 @clause("CINF08-5.1.2.4-01")
@@ -41,7 +42,7 @@ def combined(scope: Scope) -> Answer:
 
 
 @clause("CINF08-5.1.2.4-03")
-def axes_apart(scope: Scope) -> Answer:
+def axes_abelow(scope: Scope) -> Answer:
     """Each deployment says which axes its frames pass, and the cells on it have one direction each."""
     mine = deployments(scope, COMBINATION)
     if not mine:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import FrameFormat
 from bmwg.methodology.trial.directions import sending
 from bmwg.reports.checker.evidence import Trial
@@ -63,18 +64,11 @@ def _trials(scope: Scope, *names: str) -> list[Trial]:
     return [trial for trial in scope.evidence.trials if trial.trial.result.spec.modifier in names]
 
 
-def _deployment(scope: Scope, name: str) -> Mapping[str, Any]:
-    found = scope.evidence.deployments.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
 def _text(scope: Scope, trial: Trial) -> Mapping[str, Any]:
     """Return what the modifier of a trial configured on the deployment that it ran on; empty: not told."""
-    told = _deployment(scope, trial.deployment_id).get("modifiers")
     spec = trial.trial.result.spec
-    found: Any = told
-    for key in (str(spec.modifier), f"{spec.direction}/{spec.frame_format}"):
-        found = found.get(key) if isinstance(found, Mapping) else None
+    keys = (trial.deployment_id, "modifiers", str(spec.modifier), f"{spec.direction}/{spec.frame_format}")
+    found = below(scope.evidence.deployments, *keys)
     return found if isinstance(found, Mapping) else {}
 
 
@@ -146,7 +140,7 @@ def filters_reported(scope: Scope) -> Answer:
 
 def _streams(scope: Scope, trial: Trial) -> list[tuple[str, str]]:
     """Return source and destination address of each direction of a trial; none where nobody told them."""
-    told = _deployment(scope, trial.deployment_id).get("test_addresses")
+    told = below(scope.evidence.deployments, trial.deployment_id, "test_addresses")
     spec = trial.trial.result.spec
     if not isinstance(told, list) or len(told) != 2 or not all(isinstance(mine, list) for mine in told):
         return []

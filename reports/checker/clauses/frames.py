@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bmwg.methodology.records import FCS_OCTETS, FrameFormat
-from bmwg.methodology.requirements.rows import VerdictBasis
 from bmwg.methodology.trial.appendix_c import FIELDS, UDP_DATA, differing
 from bmwg.methodology.trial.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS
 from bmwg.reports.checker.clauses.rfc2544_conditions import conditions
@@ -102,10 +101,4 @@ def resolution_answered(scope: Scope) -> Answer:
     expected = f"answers to {', '.join(wanted)}"
     if not lacking:
         return by_construction(expected, "the tester answers each question for an address of its own")
-    answer = held(False, expected, f"none to {', '.join(lacking)}")
-    return Answer(
-        verdict=answer.verdict,
-        expected=answer.expected,
-        found=answer.found,
-        basis=VerdictBasis.BY_CONSTRUCTION,
-    )
+    return by_construction(expected, f"none to {', '.join(lacking)}", condition=False)

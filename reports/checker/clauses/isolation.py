@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from bmwg.methodology.record.facts import below
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.places import hosts_of
 from bmwg.reports.checker.verdicts import (
     EVERY_LOAD,
+    UNNAMED_LOAD,
     Answer,
     Scope,
     Verdict,
@@ -23,8 +26,9 @@ _OF_HOSTS = "roles"  # the key of a row of hosts
 MADE = ("namespace", "qemu", "vm")  # kinds of nodes that a run makes itself
 
 
-def _isolated(scope: Scope) -> Answer:
-    """Whether the places of every kind of load are isolated: the worst answer of these."""
+@clause("RFC8172-5-01", loads=EVERY_LOAD)
+def isolated(scope: Scope) -> Answer:
+    """Whether the test network is isolated: the worst answer of the places of every kind of load."""
     answers = [_places(scope.evidence.of_load(load)) for load in scope.evidence.loads]
     worst = (Verdict.NOT_MET, Verdict.NOT_ASSESSED)
     return min(answers, key=lambda one: worst.index(one.verdict) if one.verdict in worst else len(worst))
@@ -37,8 +41,7 @@ def _places(evidence: Evidence) -> Answer:
         return not_assessed("a row of hosts: no file shows where their cables lead")
     if not evidence.of_frames:
         return _between_places(testbed)
-    tester = testbed.get("tester")
-    ports = tester.get("ports") if isinstance(tester, dict) else None
+    ports = below(testbed, "tester", "ports")
     if not isinstance(ports, list) or not ports:
         return held(False, "tester ports on nodes that the run made", "no port in the testbed file")
     lab = testbed.get("lab_ports") or []
@@ -73,9 +76,7 @@ def _both(link: Mapping[str, Any]) -> tuple[object, object]:
 
 
 def _made(testbed: Mapping[str, Any], name: str) -> bool:
-    nodes = testbed.get("nodes")
-    node = nodes.get(name) if isinstance(nodes, dict) else None
-    return isinstance(node, dict) and node.get("kind") in MADE
+    return below(testbed, "nodes", name, "kind") in MADE
 
 
 def _between_places(testbed: Mapping[str, Any]) -> Answer:
@@ -97,75 +98,29 @@ def _declared(scope: Scope, name: str, what: str) -> Answer:
     return by_declaration(str(said).strip().lower() == NONE, f"no {what}", f"declared: {said}")
 
 
-def _special(scope: Scope) -> Answer:
-    return _declared(scope, "special_capabilities", "capability that is there for benchmarks alone")
-
-
-def _security(scope: Scope) -> Answer:
-    return _declared(scope, "other_security", "difference in security between laboratory and production")
-
-
-@clause("RFC8172-5-01", loads=EVERY_LOAD)
-def rfc8172(scope: Scope) -> Answer:
-    """The test network is isolated."""
-    return _isolated(scope)
-
-
-@clause("RFC8204-6-01", loads=EVERY_LOAD)
-def rfc8204(scope: Scope) -> Answer:
-    """As RFC8172-5-01."""
-    return _isolated(scope)
-
-
-@clause("CINF08-7-01", loads=EVERY_LOAD)
-def containerized(scope: Scope) -> Answer:
-    """As RFC8172-5-01."""
-    return _isolated(scope)
-
-
-@clause("RFC9004-8-01")
-def rfc9004(scope: Scope) -> Answer:
-    """As RFC8172-5-01."""
-    return _isolated(scope)
-
-
-@clause("RFC8219-13")
-def rfc8219(scope: Scope) -> Answer:
-    """As RFC8172-5-01."""
-    return _isolated(scope)
-
-
-@clause("RFC6815-7-01", loads=EVERY_LOAD)
-def rfc6815(scope: Scope) -> Answer:
-    """As RFC8172-5-01."""
-    return _isolated(scope)
-
-
-@clause("RFC6815-5-02", loads=EVERY_LOAD)
-def no_production(scope: Scope) -> Answer:
-    """A network that the run made is no production network."""
-    return _isolated(scope)
-
-
 @clause("RFC6815-7-02", loads=EVERY_LOAD)
 def no_special_capability(scope: Scope) -> Answer:
     """Whether the device has a capability only for benchmarks, a person says."""
-    return _special(scope)
+    return _declared(scope, "special_capabilities", "capability that is there for benchmarks alone")
 
 
 @clause("RFC6815-7-03", loads=EVERY_LOAD)
 def same_security(scope: Scope) -> Answer:
     """Whether production has the same security, a person says."""
-    return _security(scope)
+    return _declared(scope, "other_security", "difference in security between laboratory and production")
 
 
-@clause("RFC9004-8-02")
-def rfc9004_no_special_capability(scope: Scope) -> Answer:
-    """As RFC6815-7-02."""
-    return _special(scope)
-
-
-@clause("RFC9004-8-03")
-def rfc9004_same_security(scope: Scope) -> Answer:
-    """As RFC6815-7-03."""
-    return _security(scope)
+# rows of other documents that ask the same
+rfc6815 = replace(isolated, requirement="RFC6815-7-01")
+no_production = replace(isolated, requirement="RFC6815-5-02")  # what the run made is no production network
+rfc8204 = replace(isolated, requirement="RFC8204-6-01")
+containerized = replace(isolated, requirement="CINF08-7-01")
+rfc9004 = replace(isolated, requirement="RFC9004-8-01", loads=UNNAMED_LOAD)
+rfc8219 = replace(isolated, requirement="RFC8219-13", loads=UNNAMED_LOAD)
+rfc9004_no_special_capability = replace(no_special_capability, requirement="RFC9004-8-02", loads=UNNAMED_LOAD)
+rfc9004_same_security = replace(same_security, requirement="RFC9004-8-03", loads=UNNAMED_LOAD)
+rfc8172_no_special_capability = replace(no_special_capability, requirement="RFC8172-5-04")
+rfc8172_same_security = replace(same_security, requirement="RFC8172-5-05")
+rfc8204_no_special_capability = replace(no_special_capability, requirement="RFC8204-6-02")
+rfc8204_same_security = replace(same_security, requirement="RFC8204-6-03")
+containerized_same_security = replace(same_security, requirement="CINF08-7-04")

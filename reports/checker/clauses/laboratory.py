@@ -1,20 +1,11 @@
-"""What only the submitter can say of device and laboratory: its pathways, and what RFC 6815 asks for."""
+"""What only the submitter can say of the device: its pathways."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from bmwg.methodology.requirements.rows import VerdictBasis
-from bmwg.reports.checker.clauses.isolation import no_special_capability, same_security
-from bmwg.reports.checker.verdicts import (
-    EVERY_LOAD,
-    Answer,
-    Scope,
-    by_declaration,
-    clause,
-    not_applicable,
-    not_assessed,
-)
+from bmwg.reports.checker.verdicts import Answer, Scope, by_declaration, clause, not_applicable, not_assessed
 
 
 @clause("RFC2544-15-02")
@@ -32,33 +23,3 @@ def every_pathway(scope: Scope) -> Answer:
     if not here:
         found += f"; none is that of {scope.run['run_id']}"
     return by_declaration(not lacking and here, "a run for each type of pathway, this one among them", found)
-
-
-@clause("RFC8172-5-04", loads=EVERY_LOAD)
-def rfc8172_no_special_capability(scope: Scope) -> Answer:
-    """As RFC6815-7-02."""
-    return no_special_capability.check(scope)
-
-
-@clause("RFC8172-5-05", loads=EVERY_LOAD)
-def rfc8172_same_security(scope: Scope) -> Answer:
-    """As RFC6815-7-03."""
-    return same_security.check(scope)
-
-
-@clause("RFC8204-6-02", loads=EVERY_LOAD)
-def rfc8204_no_special_capability(scope: Scope) -> Answer:
-    """As RFC6815-7-02."""
-    return no_special_capability.check(scope)
-
-
-@clause("RFC8204-6-03", loads=EVERY_LOAD)
-def rfc8204_same_security(scope: Scope) -> Answer:
-    """As RFC6815-7-03."""
-    return same_security.check(scope)
-
-
-@clause("CINF08-7-04", loads=EVERY_LOAD)
-def containerized_same_security(scope: Scope) -> Answer:
-    """As RFC6815-7-03."""
-    return same_security.check(scope)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bmwg.methodology.record.facts import below
 from bmwg.reports.checker.deployed import every, has_part, silent_beside
 from bmwg.reports.checker.verdicts import Answer, Scope, clause
 
@@ -27,7 +28,7 @@ def deployments(scope: Scope, model: str, **driven: str | bool) -> dict[str, Map
     found: dict[str, Mapping[str, Any]] = {}
     for name in {trial.deployment_id for trial in scope.trials}:
         evidence = scope.evidence.deployments.get(name, {})
-        network = evidence.get("network") if isinstance(evidence, Mapping) else None
+        network = below(evidence, "network")
         if isinstance(network, Mapping) and is_driven(network, {"networking_model": model, **driven}):
             found[name] = evidence
     return found | {name: {} for name in silent_beside(scope, found, has_part("network"))}
@@ -58,7 +59,7 @@ def _outer(evidence: Mapping[str, Any], check: Check) -> bool:
     found = [
         attachment
         for attachment in attachments(evidence)
-        if part(attachment, "mapping", "nic") or "member" not in attachment
+        if below(attachment, "mapping", "nic") or "member" not in attachment
     ]
     return bool(found) and all(check(one) for one in found)
 
@@ -68,23 +69,15 @@ def _every(evidence: Mapping[str, Any], check: Check) -> bool:
     return bool(found) and all(check(one) for one in found)
 
 
-def part(attachment: Mapping[str, Any], *keys: str) -> Any:
-    """Return what stands below these keys; None where nothing does."""
-    found: Any = attachment
-    for key in keys:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found
-
-
 def _pollers(attachment: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for one in part(attachment, "vswitch", "pollers") or ():
+    for one in below(attachment, "vswitch", "pollers") or ():
         if isinstance(one, Mapping):
             yield one
 
 
 def _cores(attachment: Mapping[str, Any], *keys: str) -> list[Any]:
     """Return the CPU of each receive queue, served by a polling thread now, of the port named below keys."""
-    named = part(attachment, *keys)
+    named = below(attachment, *keys)
     return [
         poller.get("cpu")
         for poller in _pollers(attachment)
@@ -98,13 +91,13 @@ def _nic_polled(attachment: Mapping[str, Any]) -> bool:
 
 
 def _mapped(attachment: Mapping[str, Any]) -> bool:
-    named = [part(attachment, "mapping", key) for key in ("nic", "vswitch_port")]
-    return all(named) and bool(part(attachment, "interface", "name"))
+    named = [below(attachment, "mapping", key) for key in ("nic", "vswitch_port")]
+    return all(named) and bool(below(attachment, "interface", "name"))
 
 
 def _joined(attachment: Mapping[str, Any]) -> bool:
     """Whether flows lead from each of two ports to the other, or more ports in pairs, and back."""
-    said = [str(line).split() for line in part(attachment, "vswitch", "flows") or ()]
+    said = [str(line).split() for line in below(attachment, "vswitch", "flows") or ()]
     pairs = set()
     for line in said:
         entered = _IN_PORT.search(line[0]) if len(line) > 1 else None
@@ -124,8 +117,8 @@ def shared_memory(scope: Scope) -> Answer:
     """The pod's interfaces are vhost-user sockets that a virtio device in the pod has opened."""
 
     def opened(attachment: Mapping[str, Any]) -> bool:
-        kind = part(attachment, "interface", "kind")
-        status = part(attachment, "vswitch", "vhost_user", "status")
+        kind = below(attachment, "interface", "kind")
+        status = below(attachment, "vswitch", "vhost_user", "status")
         return bool(kind == "vhost-user" and status == "connected")
 
     return _each(scope, USER_SPACE, "connected vhost-user interfaces", lambda one: _every(one, opened))
@@ -136,7 +129,7 @@ def versions(scope: Scope) -> Answer:
     """The versions of the switch and of its DPDK stand in the record."""
 
     def told(evidence: Mapping[str, Any]) -> bool:
-        said = " ".join(map(str, part(evidence, "network", "vswitch", "supported_versions") or ()))
+        said = " ".join(map(str, below(evidence, "network", "vswitch", "supported_versions") or ()))
         return all(re.search(rf"{name}\)? [0-9]+\.[0-9]+", said) for name in ("vSwitch", "DPDK"))
 
     return _each(scope, USER_SPACE, "versions of switch and DPDK", told)
@@ -184,7 +177,7 @@ def switch_cores(scope: Scope) -> Answer:
     """The number of the switch's cores stands in the record, and is that of its polling threads."""
 
     def counted(evidence: Mapping[str, Any]) -> bool:
-        wanted = part(evidence, "network", "settings", "pmd_cpus")
+        wanted = below(evidence, "network", "settings", "pmd_cpus")
         polling = {poller.get("cpu") for port in attachments(evidence) for poller in _pollers(port)}
         return isinstance(wanted, list) and bool(polling) and polling == set(wanted)
 
@@ -207,15 +200,15 @@ def joined_by_programs(scope: Scope) -> Answer:
     """On networks of the tc hook, programs on the NIC and on the pod's end lead to each other."""
 
     def joined(attachment: Mapping[str, Any]) -> bool:
-        members = part(attachment, "programs", "members") or ()
+        members = below(attachment, "programs", "members") or ()
         targets = {
             member.get("interface"): member.get("target") for member in members if member.get("program_tag")
         }
-        ends = {part(attachment, "mapping", "nic"), part(attachment, "mapping", "host_interface")}
+        ends = {below(attachment, "mapping", "nic"), below(attachment, "mapping", "host_interface")}
         if (
-            "member" in attachment and part(attachment, "mapping", "nic") is None
+            "member" in attachment and below(attachment, "mapping", "nic") is None
         ):  # it reaches another pod's end
-            ends = set(targets) if part(attachment, "mapping", "host_interface") in targets else set()
+            ends = set(targets) if below(attachment, "mapping", "host_interface") in targets else set()
         return len(ends) == 2 and set(targets) == ends and set(targets.values()) == ends and None not in ends
 
     return _each(
@@ -235,8 +228,8 @@ def busy_polling_told(scope: Scope) -> Answer:
     """
 
     def told(attachment: Mapping[str, Any]) -> bool:
-        busy = part(attachment, "af_xdp", "busy_polling")
-        budget = part(attachment, "af_xdp", "busy_budget_frames")
+        busy = below(attachment, "af_xdp", "busy_polling")
+        budget = below(attachment, "af_xdp", "busy_budget_frames")
         prefer = [socket.get("prefer_busy_poll") for socket in _sockets(attachment)]
         as_asked = all(found is None or found is busy for found in prefer)
         return isinstance(busy, bool) and isinstance(budget, int) and busy is (budget > 0) and as_asked
@@ -250,7 +243,7 @@ def pollers_dedicated(scope: Scope) -> Answer:
 
     def told(evidence: Mapping[str, Any]) -> bool:
         cores = [poller.get("cpu") for port in attachments(evidence) for poller in _pollers(port)]
-        pod = part(evidence, "pod", "cpuset_cpus")
+        pod = below(evidence, "pod", "cpuset_cpus")
         return bool(cores) and all(isinstance(core, int) for core in cores) and bool(pod)
 
     return _each(scope, USER_SPACE, "the cores of the polling threads, and the pod's beside them", told)
@@ -277,17 +270,17 @@ def mapped_to_nics(scope: Scope) -> Answer:
     """On networks of the eBPF model each interface of a pod is told with the NIC that it is mapped to."""
 
     def mapped(attachment: Mapping[str, Any]) -> bool:
-        plugins = part(attachment, "conflist", "plugins") or ()
+        plugins = below(attachment, "conflist", "plugins") or ()
         taken = [plugin.get("device") for plugin in plugins if isinstance(plugin, Mapping)]
-        nic = part(attachment, "mapping", "nic") or next(filter(None, taken), None)
-        return bool(nic) and bool(part(attachment, "interface", "name"))
+        nic = below(attachment, "mapping", "nic") or next(filter(None, taken), None)
+        return bool(nic) and bool(below(attachment, "interface", "name"))
 
     return _each(scope, EBPF, "the NIC of each interface of the pod", lambda one: _outer(one, mapped))
 
 
 def by_sockets(attachment: Mapping[str, Any]) -> bool:
     """Whether the switch says that it drives an attachment's NIC by AF_XDP, and has a pod's port for it."""
-    return part(attachment, "vswitch", "nic_driver") == "net_af_xdp" and _mapped(attachment)
+    return below(attachment, "vswitch", "nic_driver") == "net_af_xdp" and _mapped(attachment)
 
 
 @clause("CINF08-5.1.2.2-09")
@@ -316,7 +309,7 @@ def cores_without_busy_polling(scope: Scope) -> Answer:
             [one.get("cpu") for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
         )
         placed = bool(queues) and all(isinstance(core, int) for core in queues)
-        return placed and bool(part(evidence, "pod", "cpuset_cpus"))
+        return placed and bool(below(evidence, "pod", "cpuset_cpus"))
 
     return _each(
         scope,
@@ -333,7 +326,7 @@ def functions_attached(scope: Scope) -> Answer:
     """On networks of the SR-IOV model each interface of a pod is a virtual function with its own address."""
 
     def attached(evidence: Mapping[str, Any]) -> bool:
-        found = [part(attachment, "virtual_function", "address") for attachment in attachments(evidence)]
+        found = [below(attachment, "virtual_function", "address") for attachment in attachments(evidence)]
         return bool(found) and all(found) and len(set(found)) == len(found)
 
     return _each(scope, SR_IOV, "a virtual function with its address for each interface of the pod", attached)
@@ -344,7 +337,7 @@ def nic_capable(scope: Scope) -> Answer:
     """How many virtual functions each NIC can have is told, and no more were made."""
 
     def capable(attachment: Mapping[str, Any]) -> bool:
-        total, made = (part(attachment, "virtual_function", key) for key in ("total", "configured"))
+        total, made = (below(attachment, "virtual_function", key) for key in ("total", "configured"))
         return isinstance(total, int) and isinstance(made, int) and 0 < made <= total
 
     return _each(
@@ -357,7 +350,7 @@ def functions_driven(scope: Scope) -> Answer:
     """The number of functions that were made, and the driver of each that a pod has, are told."""
 
     def driven(attachment: Mapping[str, Any]) -> bool:
-        function = part(attachment, "virtual_function")
+        function = below(attachment, "virtual_function")
         return bool(function) and bool(function.get("configured")) and bool(function.get("driver"))
 
     return _each(
@@ -366,5 +359,5 @@ def functions_driven(scope: Scope) -> Answer:
 
 
 def _sockets(attachment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = part(attachment, "af_xdp", "sockets")
+    found = below(attachment, "af_xdp", "sockets")
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bmwg.methodology.records import Validity
-from bmwg.methodology.requirements.rows import VerdictBasis
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,
@@ -125,14 +124,7 @@ def _verifies(scope: Scope, what: str) -> Answer:
     said = told(scope, "verifies")
     if not said:
         return not_assessed("the tester does not say what it verifies of a frame")
+    expected = f"the {what} of received frames verified"
     if all(isinstance(one, list) and what in one for one in said):
-        return by_construction(
-            f"the {what} of received frames verified", "the tester verifies it in each frame"
-        )
-    answer = held(False, f"the {what} of received frames verified", "the tester says that it does not")
-    return Answer(
-        verdict=answer.verdict,
-        expected=answer.expected,
-        found=answer.found,
-        basis=VerdictBasis.BY_CONSTRUCTION,
-    )
+        return by_construction(expected, "the tester verifies it in each frame")
+    return by_construction(expected, "the tester says that it does not", condition=False)

@@ -7,6 +7,7 @@ from typing import Any
 
 from bmwg.methodology.answers.order_statistics import CONFIDENCE
 from bmwg.methodology.kinds.streams.records import StreamsResult, StreamsSpec
+from bmwg.methodology.record.facts import below
 from bmwg.reports.kinds.repeated import answers
 from bmwg.reports.render.text import nanoseconds
 from bmwg.reports.store import Run
@@ -25,12 +26,8 @@ def interface_of(run: Run, deployment: str, interface: str) -> Mapping[str, Any]
 def interface_at(run: Run, deployment: str, place: str, interface: str) -> Mapping[str, Any]:
     """Return what the record tells of an interface at a place of a deployment; empty if nothing."""
     records = run.platform.get("records", {})
-    places = records.get(deployment, {})
-    if place not in places:
-        return {}
-    whose = places[place].get("equal_to", deployment)
-    told: Mapping[str, Any] = records.get(whose, {}).get(place, {}).get("fields", {}).get("nic", {})
-    found = told.get(interface, {})
+    whose = below(records, deployment, place, "equal_to") or deployment
+    found = below(records, whose, place, "fields", "nic", interface)
     return found if isinstance(found, Mapping) else {}
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
 
 from bmwg.methodology.answers.throughput import is_wide
 from bmwg.methodology.cells import patterns
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.trial.disturbed import hardly_usable
 from bmwg.reports import rooms
@@ -59,26 +59,19 @@ def _named(metric: str) -> str:
 
 def _machine(facts: Facts) -> str:
     run = facts.run
-    fields: Mapping[str, Any] = (run.platform_before or {}).get("fields", {})
-    online, memory = _fact(fields, "cpu", "online"), _fact(fields, "memory", "total_octets")
+    online, memory, model, version, release = (
+        below(run.platform_before, "fields", *path.split("/"), "value")  # None where unknown or hidden
+        for path in ("cpu/online", "memory/total_octets", "cpu/model", "system/version", "kernel/release")
+    )
     parts = [
         f"testbed {run.testbed.get('name', 'without a name')}",
         f"medium {run.medium_kind}",
-        f"{number_of(len(online), 'CPU')} {_fact(fields, 'cpu', 'model') or ''}".strip()
-        if isinstance(online, list)
-        else "",
+        f"{number_of(len(online), 'CPU')} {model or ''}".strip() if isinstance(online, list) else "",
         f"{memory / _GIBI:.1f}\u00a0GiB" if isinstance(memory, int) else "",
-        str(_fact(fields, "system", "version") or ""),
-        f"kernel {release}" if (release := _fact(fields, "kernel", "release")) else "",
+        str(version or ""),
+        f"kernel {release}" if release else "",
     ]
     return ", ".join(filter(None, parts))
-
-
-def _fact(fields: Mapping[str, Any], group: str, name: str) -> Any:
-    """Return a value of the platform record; None where it is unknown or hidden, or of another form."""
-    of_group = fields.get(group) if isinstance(fields, Mapping) else None
-    field = of_group.get(name) if isinstance(of_group, Mapping) else None
-    return field.get("value") if isinstance(field, Mapping) else None
 
 
 def _how(facts: Facts) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from bmwg.methodology.mlrsearch.outcome import is_conditional
 from bmwg.methodology.records import Outcome, Validity
 from bmwg.methodology.trial import directions
 from bmwg.reports import rooms
@@ -31,7 +32,6 @@ from bmwg.reports.render.plots.headline_plot import headline_plot
 from bmwg.reports.render.plots.load_profile_plot import load_profile_plot
 from bmwg.reports.render.plots.option_plot import option_plot
 from bmwg.reports.render.plots.soak_plot import soak_plot
-from bmwg.reports.render.searches import is_conditional
 from bmwg.reports.render.sections.chain_section import chain_plot
 from bmwg.reports.render.sections.factor_section import factor_plot
 from bmwg.reports.render.sections.function_section import function_plot

@@ -87,10 +87,11 @@ def section(
     outcomes: Sequence[Outcome],
     cells: Callable[[Outcome], Sequence[str]],
     caption: str,
+    below: Sequence[Block] = (),
 ) -> list[Block]:
     """Return a row for each answer, its own cells between the shared ones; nothing without an answer."""
     rows = [[*front(outcome), *cells(outcome), *back(outcome)] for outcome in outcomes]
-    return laid_out(heading, head, outcomes, rows, caption)
+    return laid_out(heading, head, outcomes, rows, caption, below)
 
 
 def laid_out(
@@ -99,8 +100,9 @@ def laid_out(
     outcomes: Sequence[Outcome],
     rows: Sequence[Sequence[str]],
     caption: str,
+    below: Sequence[Block] = (),
 ) -> list[Block]:
-    """Return the same of rows that are whole already."""
+    """Return the same of rows that are whole already; what is said below the table is before the remarks."""
     if not rows:
         return []
-    return [*title(heading), *table([*HEAD, *head, *TAIL], rows, caption), *remarks(outcomes)]
+    return [*title(heading), *table([*HEAD, *head, *TAIL], rows, caption), *below, *remarks(outcomes)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bmwg.methodology.answers.data_plane import Part, Use
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.blocks import Block, pairs, table, title
 from bmwg.reports.render.facts import THROUGHPUT, Facts
@@ -114,8 +115,7 @@ def _not_counted(facts: Facts) -> list[list[str]]:
     """Return what deployments could not count, each reason once."""
     found: dict[tuple[str, str], int] = {}
     for evidence in facts.run.deployments.values():
-        told = evidence.get("data_plane")
-        absent = told.get("not_counted") if isinstance(told, dict) else None
+        absent = below(evidence, "data_plane", "not_counted")
         for what, reason in absent.items() if isinstance(absent, dict) else ():
             found[str(what), str(reason)] = found.get((str(what), str(reason)), 0) + 1
     return [[what, reason, whole(count)] for (what, reason), count in sorted(found.items())]

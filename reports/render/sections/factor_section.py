@@ -7,6 +7,7 @@ from typing import Any
 
 from bmwg.methodology.factors import stated
 from bmwg.methodology.factors.effects import Effect, Effects, effects_of
+from bmwg.methodology.record.facts import below
 from bmwg.reports.checker.findings import listed
 from bmwg.reports.render.blocks import Block, items, paragraph, table, title
 from bmwg.reports.render.facts import THROUGHPUT, Facts
@@ -62,11 +63,9 @@ def _apart(facts: Facts) -> list[Block]:
 
 def _as_found(facts: Facts) -> list[Block]:
     """Tell what of the draft's factors was the machine's, the same for all cells (5.2.2)."""
-    told = facts.run.platform_before or {}
-    fields = told.get("fields", {})
-    level = fields.get("isolation", {}).get("level", {}).get("value")
+    level = below(facts.run.platform_before, "fields", "isolation", "level", "value")
     isolation = level if isinstance(level, str) else None
-    nodes = fields.get("numa", {}).get("nodes", {}).get("value")
+    nodes = below(facts.run.platform_before, "fields", "numa", "nodes", "value")
     if isolation is None and nodes is None:
         return []
     words = (

@@ -5,24 +5,17 @@ from __future__ import annotations
 from bmwg.methodology.benchmarks.frame_loss import METRIC, load_of
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.trial.medium import cell_fps
-from bmwg.reports.render.blocks import Block, table, title
+from bmwg.reports.render.blocks import Block, table
 from bmwg.reports.render.facts import Facts, option
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, remarks
+from bmwg.reports.render.sections.common_columns import section
 from bmwg.reports.render.text import percent, unit
 
 
 def frame_loss(facts: Facts) -> list[Block]:
     """Return one table a cell with a row for each load, and what is said of each cell."""
     outcomes = [one for one in facts.outcomes if one.metric == METRIC]
-    if not outcomes:
-        return []
-    lines = title("Frame loss rate (RFC 2544 26.3)")
-    lines += table(
-        [*HEAD, *TAIL], [[*front(outcome), *back(outcome)] for outcome in outcomes], f"Metric {METRIC}"
-    )
-    for one in outcomes:
-        lines += _curve(one, facts)
-    return [*lines, *remarks(outcomes)]
+    curves = [block for one in outcomes for block in _curve(one, facts)]
+    return section("Frame loss rate (RFC 2544 26.3)", (), outcomes, lambda _: (), f"Metric {METRIC}", curves)
 
 
 def curve(outcome: Outcome, facts: Facts) -> list[tuple[float, int, float]]:

@@ -9,6 +9,7 @@ from bmwg.methodology.kinds import registry
 from bmwg.methodology.plan import planning
 from bmwg.methodology.record.coverage import Answer, coverage, run_records
 from bmwg.methodology.record.drift import run_drift
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import Cell
 from bmwg.methodology.trial import keep_awake
 from bmwg.reports.render.blocks import Block, Part, Rich, fold, paragraph, table, title
@@ -55,8 +56,7 @@ def _order_of(run: Run, seed: int, kind: str, cells: Collection[Cell]) -> str:
 
 def _awake(run: Run) -> list[Block]:
     """What kept CPUs from halting: it is part of what was measured. A run from before that has nothing."""
-    fields = (run.platform_before or {}).get("fields", {})
-    told = fields.get("power", {}).get("kept_awake", {}).get("value")
+    told = below(run.platform_before, "fields", "power", "kept_awake", "value")
     if told is None:
         return []
     said = plain(f"While this run measured, {keep_awake.sentence(told)}.")

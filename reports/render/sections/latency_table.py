@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from bmwg.methodology.answers.latency import HIGH, LOW, UNIT, floors
 from bmwg.methodology.records import Outcome, OutcomeType, Quantity
-from bmwg.reports.render.blocks import Block, paragraph, table, title
+from bmwg.reports.render.blocks import Block, paragraph
 from bmwg.reports.render.facts import LATENCY, Facts, percentiles, told_ways
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, remarks
+from bmwg.reports.render.sections.common_columns import back, front, laid_out
 from bmwg.reports.render.text import NONE, quantity_text, unit
 
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "max", "mean")
@@ -31,11 +31,8 @@ def latency(facts: Facts) -> list[Block]:
         load = _load_fps(outcome, facts)
         at = NONE if load is None else unit(load, "frames/s")
         rows.append([*front(outcome, way), at, *told, own, *back(outcome)])
-    if not rows:
-        return []
-    head = [*HEAD, "load", *PERCENTILES, "of which the tester's own, p50 / p99", *TAIL]
-    shown = table(head, rows, f"Metrics {LATENCY}.*")
-    return [*title("Latency"), *shown, *paragraph(_NOTE), *remarks(outcomes)]
+    head = ["load", *PERCENTILES, "of which the tester's own, p50 / p99"]
+    return laid_out("Latency", head, outcomes, rows, f"Metrics {LATENCY}.*", paragraph(_NOTE))
 
 
 def own_latency(facts: Facts, outcome: Outcome, way: str) -> str:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks import load_profile
 from bmwg.methodology.records import Outcome
-from bmwg.reports.render.blocks import Block, table, title
+from bmwg.reports.render.blocks import Block, table
 from bmwg.reports.render.facts import Facts, option
-from bmwg.reports.render.sections.common_columns import HEAD, TAIL, back, front, remarks, value
+from bmwg.reports.render.sections.common_columns import section, value
 from bmwg.reports.render.text import NONE, nanoseconds, percent, unit
 
 METRICS = (load_profile.METRIC, load_profile.CHAIN_METRIC)
@@ -52,22 +52,20 @@ def points(outcome: Outcome) -> list[Point]:
 def profiles(facts: Facts) -> list[Block]:
     """Return one table a cell with a row for each load, and what is said of each cell."""
     outcomes = [one for one in facts.outcomes if one.metric in METRICS]
-    if not outcomes:
-        return []
-    lines = [
-        *title("Loss and latency around the throughput (RFC 8204 5.6 and 5.8, LTD 3.2.2.1.3 and 3.2.2.3.4)"),
-        *table(
-            [*HEAD, *TAIL],
-            [[*front(one), *back(one)] for one in outcomes],
-            f"Metrics {' and '.join(dict.fromkeys(one.metric for one in outcomes))}",
-        ),
-    ]
+    lines: list[Block] = []
     for one in outcomes:
         if rows := [_row(point) for point in points(one)]:
             name = f"{option(one.cell)}, {unit(one.cell.frame_octets, 'octets')}"
             head = ["delta", "load per port and direction", "frames lost", "forwarded"]
             lines += table([*head, "mean latency", "latency of 99 % at most"], rows, name)
-    return [*lines, *remarks(outcomes)]
+    return section(
+        "Loss and latency around the throughput (RFC 8204 5.6 and 5.8, LTD 3.2.2.1.3 and 3.2.2.3.4)",
+        (),
+        outcomes,
+        lambda _: (),
+        f"Metrics {' and '.join(dict.fromkeys(one.metric for one in outcomes))}",
+        lines,
+    )
 
 
 def _row(point: Point) -> list[str]:

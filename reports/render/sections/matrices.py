@@ -15,6 +15,7 @@ from bmwg.methodology.cells import neighbours
 from bmwg.methodology.kinds import registry
 from bmwg.methodology.matrix import Criterion, Place, Stage
 from bmwg.methodology.measurements import registry as measurements
+from bmwg.methodology.mlrsearch import outcome as goal_outcomes
 from bmwg.methodology.records import FRAMES, NOTHING, Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.trial import directions
 from bmwg.reports import rooms
@@ -161,7 +162,7 @@ def _covered(facts: Facts, stands: Sequence[Standing], stage: Stage, criterion: 
 
 def _named(metric: str) -> str:
     """Return a metric as its document calls it, where its name is that of a goal; else its name."""
-    if not searches.is_conditional(metric):
+    if not goal_outcomes.is_conditional(metric):
         return metric
     return f"throughput by {searches.document(metric)}, {searches.allowed(metric)}"
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from bmwg.methodology.answers.throughput import WIDE, is_wide
 from bmwg.methodology.cells import neighbours
+from bmwg.methodology.mlrsearch.outcome import claim
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
+from bmwg.reports.render import searches
 from bmwg.reports.render.blocks import Block, paragraph, table, title
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.sections.common_columns import HEAD, TAIL, TYPE_WORDS, back, front, remarks
-from bmwg.reports.render.sections.results import answer
+from bmwg.reports.render.sections.results import answer, searched
 from bmwg.reports.render.text import NONE, percent
 
 _HOW = (
@@ -49,10 +51,12 @@ def beside(facts: Facts) -> list[Block]:
                 *back(one),
             ]
         )
+    conditions = dict.fromkeys(filter(None, (searches.condition_alone(one.metric) for one in mine)))
     head = ["metric", "alone", "beside it", "ratio", "its share of its CPUs", "its own work, beside / alone"]
     return [
         *title("Beside neighbours (RFC 8172 3.3, RFC 8204 5.5 and 5.8, LTD 3.2.2.6.1 and 3.2.2.3.2)"),
         *paragraph(_HOW),
+        *(block for said in conditions for block in paragraph(said)),
         *table([*HEAD, *head, *TAIL], rows, "Answers beside a neighbour and without one"),
         *remarks(mine),
     ]
@@ -64,14 +68,17 @@ def _without(cell: Cell) -> Cell:
 
 
 def _said(one: Outcome) -> str:
-    return answer(one) if one.type is OutcomeType.MEASURED else TYPE_WORDS[one.type]
+    if one.type is not OutcomeType.MEASURED:
+        return TYPE_WORDS[one.type]
+    return answer(one) if claim(one.metric) is None else searched(one)
 
 
 def _ratio(one: Outcome, base: Outcome | None) -> str:
     """Return what is beside over what is alone, where both are one number and no interval is wide."""
     if base is None or is_wide(one) or is_wide(base):
         return NONE
-    if not len(one.values) == len(base.values) == 1 or not base.values[0].number:
+    single = len(one.values) == len(base.values) == 1  # of a goal the first is the throughput
+    if not (single or (claim(one.metric) and one.values and base.values)) or not base.values[0].number:
         return NONE
     return f"{one.values[0].number / base.values[0].number:.3f}"
 

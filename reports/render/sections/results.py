@@ -146,6 +146,14 @@ def answer(outcome: Outcome) -> str:
     return outcome.statement if outcome.statement else NONE
 
 
+def searched(outcome: Outcome) -> str:
+    """Return a throughput as `answer` does, without what else the answer has numbers of."""
+    if outcome.type is not OutcomeType.MEASURED:
+        return answer(outcome)
+    first = outcome.values[0]
+    return quantity_text(first.number, first.unit) + beside_wide(outcome)
+
+
 def _named(value: Quantity, metric: str) -> str:
     name = value.metric.removeprefix(metric).removeprefix(".").replace("_", " ")
     return f"{name} {quantity_text(value.number, value.unit)}".lstrip()
@@ -233,10 +241,11 @@ def summary(facts: Facts) -> list[Block]:
     """Return the state of the run: where, when and with what it was made, and its answers by type."""
     rows = []
     each = (*facts.outcomes, *(one for one in facts.run.outcomes if one.cell.kind != FRAMES))
+    types = [kind for kind in OutcomeType if any(outcome.type is kind for outcome in each)]
     for metric in dict.fromkeys(outcome.metric for outcome in each):
         counted = Counter(outcome.type for outcome in each if outcome.metric == metric)
-        rows.append([metric, *(str(counted[kind]) for kind in OutcomeType), str(counted.total())])
-    head = ["metric", *(TYPE_WORDS[kind] for kind in OutcomeType), "answers"]
+        rows.append([metric, str(counted.total()), *(str(counted[kind]) for kind in types)])
+    head = ["metric", "answers", *(TYPE_WORDS[kind] for kind in types)]
     counted_types = table(head, rows, "Answers by metric and type")
     if not rows and not rooms.told(facts.run):
         counted_types = paragraph("The run holds no answer.")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from bmwg.methodology.mlrsearch.classify import LOSS_DEFINITION
 from bmwg.methodology.mlrsearch.outcome import METRIC, UNIT
 from bmwg.methodology.mlrsearch.stated import interface_shares, load_shape
+from bmwg.methodology.record.facts import below
 from bmwg.methodology.records import Outcome, Validity
 from bmwg.reports.render.blocks import Block, pairs
 from bmwg.reports.render.facts import ENVELOPE, Facts
@@ -30,8 +31,7 @@ def _traffic(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str
     trials = [facts.run.trial(seq) for seq in sorted({seq for one in outcomes for seq in one.trials})]
     specs = [trial.spec for trial in trials]
     broadcasts = sorted({spec.broadcast_every for spec in specs if spec.broadcast_every is not None})
-    tester = facts.run.testbed.get("tester")
-    ports = tester.get("ports") if isinstance(tester, dict) else None
+    ports = below(facts.run.testbed, "tester", "ports")
     count = len(ports) if isinstance(ports, list) else 0
     modifiers = [f"broadcast frames, one for each {', '.join(map(str, broadcasts))}"] if broadcasts else []
     modifiers += sorted({spec.modifier for spec in specs if spec.modifier})

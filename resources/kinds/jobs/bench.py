@@ -170,7 +170,11 @@ class JobsBench(BedBench[JobsSpec, JobsResult]):
             cell = forms[hosting].planned.cell
             told = dict(_asking(workload, form).describe())
             deployment_id = self.new_deployment(self.kind.name, cell.path, hosting, str(told["program"]))
-            evidence: Evidence = {**form.evidence, "workloads": {str(told["program"]): told}}
+            evidence: Evidence = {
+                **form.evidence,
+                "workloads": {str(told["program"]): told},
+                "beside": [other for other in made if other != hosting],
+            }
             self.run.store.add_deployment(deployment_id, evidence)
             record_machines_of_pods(self.run.store, evidence)
             take = _taking(bed, cell, evidence, told)

@@ -12,7 +12,7 @@ from bmwg.methodology.errors import (
 )
 from bmwg.methodology.trial import disturbed
 
-FAILED, INTERRUPTED = 1, 130
+FAILED, UNTOLD, INTERRUPTED = 1, 6, 130
 
 STATUSES: dict[int, str] = {
     0: "done; nothing was found wrong",
@@ -23,7 +23,8 @@ STATUSES: dict[int, str] = {
     TrialInvalid.exit_code: "verify, export --parquet, trend: figures of a run do not follow from its trials;"
     " or a trial's procedure failed",
     DriverError.exit_code: "a driver, or the program that it drives, misbehaved",
-    6: "verify, compare --reproduce: consistent, but nobody who is known signed; or it cannot be told",
+    UNTOLD: "verify: consistent, but nobody who is known signed; compare --reproduce: it cannot be told;"
+    " trend: it cannot be told of a series, whose newest run gave no plain number",
     7: "verify: something that --require names is not shown",
     ToolkitBug.exit_code: "a bug of the toolkit",
     disturbed.EXIT_STATUS: "run: no test failed, but the machine was too busy for most answers; try again",

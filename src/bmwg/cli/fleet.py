@@ -6,6 +6,8 @@ Each act loads what it needs when it is called: a look at runs needs nothing of 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,7 @@ def add_parser(verbs: Any) -> None:
         help="measure the same cells in each shard: auto where they take at most a twentieth of its time",
     )
     plan.add_argument("--output", type=Path, help="file to write (default: print it)")
-    plan.set_defaults(handler=_plan)
+    plan.set_defaults(handler=_loaded("fleet_plan", "plan"))
     run = acts.add_parser("run", help="work the shards off, one program a testbed")
     _of_plan(run)
     run.add_argument(
@@ -49,7 +51,7 @@ def add_parser(verbs: Any) -> None:
         metavar="SECONDS",
         help="after which a shard's program is ended (default: three times its estimate, an hour at least)",
     )
-    run.set_defaults(handler=_run)
+    run.set_defaults(handler=_loaded("fleet_run"))
     shard = acts.add_parser(
         "shard",
         help="run one shard on one testbed, or go on with it",
@@ -81,7 +83,7 @@ def add_parser(verbs: Any) -> None:
         default=LEASE_S,
         help=f"after which a holder that does not renew it loses it (default {LEASE_S})",
     )
-    shard.set_defaults(handler=_shard)
+    shard.set_defaults(handler=_loaded("fleet_shard"))
     manifest = acts.add_parser("manifest", help="print a Kubernetes Indexed Job that works the shards off")
     _of_plan(manifest)
     manifest.add_argument("--image", required=True, help="image with the toolkit of the plan's commit")
@@ -100,21 +102,21 @@ def add_parser(verbs: Any) -> None:
     manifest.add_argument(
         "--lease", action="store_true", help="have pods take a Lease of their testbed, with an account for it"
     )
-    manifest.set_defaults(handler=_manifest)
+    manifest.set_defaults(handler=_loaded("fleet_run", "manifest"))
     copy = acts.add_parser("copy", help="copy what is closed of the runs to a folder or an object store")
     _of_plan(copy)
     copy.add_argument("results", type=Path, help="folder of the runs")
     copy.add_argument("store", help="folder, or s3://bucket/prefix; nothing there is ever overwritten")
-    copy.set_defaults(handler=_copy)
-    for name, handler, what in (
-        ("status", _status, "say which shards are answered, and by which runs"),
-        ("verify", _verify, "verify the runs, one by one and together"),
-        ("report", _report, "write one report over all shards"),
+    copy.set_defaults(handler=_loaded("fleet_copy"))
+    for name, what in (
+        ("status", "say which shards are answered, and by which runs"),
+        ("verify", "verify the runs, one by one and together"),
+        ("report", "write one report over all shards"),
     ):
         reads = acts.add_parser(name, help=what)
         _of_plan(reads)
         reads.add_argument("results", type=Path, help="folder of the runs")
-        reads.set_defaults(handler=handler)
+        reads.set_defaults(handler=_loaded("fleet_read", name))
         if name == "status":
             as_json.add_argument(reads)
         if name == "report":
@@ -126,49 +128,11 @@ def _of_plan(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", type=Path, help="file of the fleet's plan")
 
 
-def _plan(chosen: argparse.Namespace) -> int:
-    from bmwg.cli.fleet_plan import plan
+def _loaded(module: str, act: str = "handle") -> Callable[[argparse.Namespace], int]:
+    """Give what loads an act's module when it is called, and calls it."""
 
-    return plan(chosen)
+    def handler(chosen: argparse.Namespace) -> int:
+        called: Callable[[argparse.Namespace], int] = getattr(import_module(f"bmwg.cli.{module}"), act)
+        return called(chosen)
 
-
-def _run(chosen: argparse.Namespace) -> int:
-    from bmwg.cli.fleet_run import handle
-
-    return handle(chosen)
-
-
-def _manifest(chosen: argparse.Namespace) -> int:
-    from bmwg.cli.fleet_manifest import handle
-
-    return handle(chosen)
-
-
-def _shard(chosen: argparse.Namespace) -> int:
-    from bmwg.cli.fleet_shard import handle
-
-    return handle(chosen)
-
-
-def _copy(chosen: argparse.Namespace) -> int:
-    from bmwg.cli.fleet_copy import handle
-
-    return handle(chosen)
-
-
-def _status(chosen: argparse.Namespace) -> int:
-    from bmwg.cli.fleet_read import status
-
-    return status(chosen)
-
-
-def _verify(chosen: argparse.Namespace) -> int:
-    from bmwg.cli.fleet_read import verify
-
-    return verify(chosen)
-
-
-def _report(chosen: argparse.Namespace) -> int:
-    from bmwg.cli.fleet_read import report
-
-    return report(chosen)
+    return handler

@@ -1,4 +1,4 @@
-"""`bmwg fleet run`: works the shards of a fleet off, one program a testbed."""
+"""`bmwg fleet run` and `manifest`: shards of a fleet are worked off, by programs here or by a Job."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import yaml
+
 from bmwg.cli import exits
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.fleet.plan import Fleet, Shard, read_fleet
 from bmwg.resources.fleet.bound import refusal, variables
 from bmwg.resources.fleet.handing_out import Bed, HandingOut, Statuses
+from bmwg.resources.fleet.job import objects
 from bmwg.resources.run.settings import Settings
+
+STATUSES = Statuses(complete=exits.SHARD_COMPLETE, refused=exits.SHARD_REFUSED, taken=exits.SHARD_TAKEN)
 
 
 def handle(chosen: argparse.Namespace) -> int:
@@ -36,9 +41,7 @@ def handle(chosen: argparse.Namespace) -> int:
         beds=beds,
         command=command,
         fits=lambda shard, bed: why_not(fleet, chosen.plan, shard, bed.file),
-        statuses=Statuses(
-            complete=exits.SHARD_COMPLETE, refused=exits.SHARD_REFUSED, taken=exits.SHARD_TAKEN
-        ),
+        statuses=STATUSES,
         say=lambda line: print(line, flush=True),
         tries=chosen.tries,
         deadline_s=chosen.shard_deadline,
@@ -47,6 +50,27 @@ def handle(chosen: argparse.Namespace) -> int:
         print(f"shard {number} is open: {why}")
     print(f"{len(fleet.shards) - len(open_)} of {len(fleet.shards)} shards are complete")
     return exits.FAILED if open_ else 0
+
+
+def manifest(chosen: argparse.Namespace) -> int:
+    """Print the objects as YAML, for `kubectl apply -f -`. Raises ConfigError FLEET-06, FLEET-07."""
+    beds = {
+        bed.name: (load_testbed(bed.file), bed.file.read_text("utf-8")) for bed in beds_of(chosen.testbed)
+    }
+    made = objects(
+        read_fleet(chosen.plan),
+        testbeds=beds,
+        image=chosen.image,
+        node=chosen.node,
+        results=str(chosen.results),
+        statuses=STATUSES,
+        namespace=chosen.namespace,
+        ssh_secret=chosen.ssh_secret,
+        tries=chosen.tries,
+        lease=chosen.lease,
+    )
+    sys.stdout.write(yaml.safe_dump_all(made, sort_keys=False))
+    return 0
 
 
 def beds_of(files: Sequence[Path]) -> list[Bed]:

@@ -40,6 +40,7 @@ def reproduced_lines(first: Path, second: Path) -> tuple[int, list[str]]:
     for name, read in (("first", one), ("second", other)):
         if not read.signed:
             said.append(f"{name}: nobody signed it, so it may be of the same party")
+        said += [f"{name}: {shown(text)}" for text in read.candidate.not_whole]
     said += [_line(entry) for entry in found.held]
     if found.agreement is not Agreement.AGREES:
         said += _explanations(one.run, other.run)

@@ -58,7 +58,8 @@ def handle(chosen: argparse.Namespace) -> int:
     """Print or write the trends; 1 when a series became worse by more than its width.
 
     A run that cannot be read or does not verify is left out and named; the status is 4 then, since nobody
-    knows whether that run is worse. Raises what `trends` raises.
+    knows whether that run is worse. Nor does anybody where the newest run that was asked for a series gave no
+    plain number, or none ever did: the status is 6. Raises what `trends` raises.
     """
     left_out: list[ToolkitError] = []
     runs = _runs(run_folders_in(chosen.runs), left_out, unverified=chosen.unverified)
@@ -75,10 +76,12 @@ def handle(chosen: argparse.Namespace) -> int:
         print(chosen.output)
     else:
         print(text, end="")
-    worse = any(series.worsened(chosen.newest) for trend in made for series in trend.series)
-    if worse:
+    series = [one for trend in made for one in trend.series]
+    if any(one.worsened(chosen.newest) for one in series):
         return exits.FAILED
-    return TrialInvalid.exit_code if left_out else 0
+    if left_out:
+        return TrialInvalid.exit_code
+    return exits.UNTOLD if not series or any(one.silent for one in series) else 0
 
 
 def _runs(folders: Sequence[Path], left_out: list[ToolkitError], *, unverified: bool) -> list[Told]:
@@ -127,6 +130,7 @@ def _json(made: Sequence[Trend], left_out: int, newest: int) -> str:
                         "cell": series.cell.cell_id,
                         "points": [asdict(point) for point in series.points],
                         "gaps": series.gaps,
+                        "silent": series.silent,
                         "levels": list(series.levels),
                         "changes": [asdict(change) | {"ratio": change.ratio} for change in series.changes],
                         "judged": not series.not_judged(newest),

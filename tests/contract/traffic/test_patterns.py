@@ -9,6 +9,7 @@ from tests.contract.traffic.mesh_trials import (
     ONE_TO_MANY,
     PATTERNS,
     agrees,
+    first,
     trial,
 )
 from tests.contract.trials_support import whole
@@ -324,15 +325,8 @@ def test_the_tester_itself_refuses_what_no_pattern_is(four, wrong):
 RATE_MBIT = 16
 OCTETS = 512
 POLICED_FPS = RATE_MBIT * 1_000_000 / 8 / (OCTETS - 4)  # the kernel counts a frame without its FCS
-TRIES = 5
 FORK = Pattern(to=((3,), (2, 3), (), ()))
 FORKS = (FORK, BLOCKING)  # the port that sends to two is the later one, or the earlier one
-
-
-def first(run, wanted):
-    """Return the first of some trials that is as wanted; None where none is, and the machine is to blame."""
-    results = (run() for _ in range(TRIES))
-    return next((result for result in results if result is not None and wanted(result)), None)
 
 
 def at(four, pattern, share, duration_s=2.0):

@@ -11,7 +11,7 @@ from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import HALF_LOAD, ActsResult, Life
 from bmwg.methodology.records import Validity
-from bmwg.reports.compare.comparison import headline_of
+from bmwg.reports.compare.samples import headline_of
 from bmwg.resources.kinds.acts.bench import ActsBench
 
 MS = 1_000_000

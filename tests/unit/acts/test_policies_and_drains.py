@@ -11,7 +11,7 @@ from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import ActsResult, Life
 from bmwg.methodology.records import Validity
-from bmwg.reports.compare.comparison import headline_of
+from bmwg.reports.compare.samples import headline_of
 from bmwg.resources.kinds.acts.bench import ActsBench
 
 POLICY = next(one for one in PLAN if one.test_id == "LC-POLICY-1" and one.spec.policies == 100)

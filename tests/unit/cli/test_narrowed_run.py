@@ -91,9 +91,8 @@ def test_frames_of_pandas_have_a_column_a_field_or_say_what_is_missing(made):
     try:
         import pandas  # noqa: F401
     except ModuleNotFoundError:
-        with pytest.raises(TestbedError) as raised:
+        with pytest.raises(TestbedError, match=r"^API-01 "):
             run.trials.to_pandas()
-        assert raised.value.error_id == "API-01"
         return
     told = run.trials.to_pandas()
     assert list(told.seq) == [one.seq for one in run.trials]

@@ -9,7 +9,9 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from tests.unit.fleet import made
 from tests.waiting import eventually
 
 from bmwg.cli import exits
+from bmwg.drivers.undo.ledger import FILE_NAME, cleanup
+from bmwg.methodology.errors import TestbedError
 from bmwg.reports.fleet.attempts import attempts_in
 from bmwg.reports.fleet.plan import read_fleet
 from bmwg.resources.fleet.state import FleetState
@@ -60,12 +64,20 @@ def test_a_complete_fleet_has_nothing_to_do(whole) -> None:
 
 
 @pytest.fixture
-def other(whole, tmp_path: Path) -> tuple[Path, Path]:
-    """The plan in a folder of its own, without results."""
+def other(whole, tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+    """The plan in a folder of its own, without results; runs that were killed there leave nothing."""
     at, plan, _ = whole
     for file in (plan, at / "profile.yaml", at / "first.yaml", at / "second.yaml"):
         shutil.copy(file, tmp_path)
-    return tmp_path, tmp_path / plan.name
+    yield tmp_path, tmp_path / plan.name
+    for ledger in tmp_path.rglob(FILE_NAME):
+        assert eventually(partial(undone, ledger.parent), 20)
+
+
+def undone(folder: Path) -> bool:
+    with suppress(TestbedError):  # its process may not have gone yet
+        return cleanup(folder) == []
+    return False
 
 
 def shard(at: Path, plan: Path, bed: Path, status: int, number: int = 1) -> str:

@@ -64,17 +64,15 @@ def test_answers_are_computed_from_the_journal(run: Path) -> None:
 def test_a_changed_line_is_refused(run: Path) -> None:
     path = run / JOURNAL_FILE
     path.write_text(path.read_text().replace('"mean_request_ns":1000000', '"mean_request_ns":900000'))
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^STORE-01 "):
         answers_of(read_run(run))
-    assert caught.value.error_id == "STORE-01"
 
 
 def test_a_line_taken_out_is_refused(run: Path) -> None:
     path = run / JOURNAL_FILE
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^STORE-01 "):
         answers_of(read_run(run))
-    assert caught.value.error_id == "STORE-01"
 
 
 def test_an_answer_whose_platform_changed_is_invalid_by_name(run: Path) -> None:
@@ -120,9 +118,8 @@ def test_an_answer_that_its_repetitions_do_not_give_is_refused(run: Path) -> Non
     data = json.loads(path.read_text())
     data["outcomes"][0]["trials"] = [1]
     path.write_text(json.dumps(data))
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^STORE-07 "):
         answers_of(read_run(run))
-    assert caught.value.error_id == "STORE-07"
 
 
 def test_the_page_shows_all_forms_in_one_table_and_no_number_without_one(run: Path) -> None:
@@ -195,9 +192,8 @@ def test_profiles_keep_to_their_schema_and_forms() -> None:
 
 
 def test_an_unknown_profile_names_a_near_one() -> None:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^HPROF-01 ") as caught:
         profile.load("quik")
-    assert caught.value.error_id == "HPROF-01"
     assert "quick" in caught.value.hint
 
 

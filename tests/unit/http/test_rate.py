@@ -146,9 +146,8 @@ def test_summary_of_k6() -> None:
         '{"http_reqs": {"values": {"count": 5}}, "wrong": {"values": {"count": 5}}}'
     )
     assert (without["failed"], without["latency_ns"], without["ttfb_ns"]) == (5, {}, {})
-    with pytest.raises(DriverError) as caught:
+    with pytest.raises(DriverError, match=r"^K6-02 "):
         open_loop.read_summary("{}")
-    assert caught.value.error_id == "K6-02"
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,8 @@ def test_report_of_ab() -> None:
 @pytest.mark.parametrize("line", ["Complete requests", "Failed requests", "HTML transferred", "Time taken"])
 def test_a_report_without_a_line_is_refused(line: str) -> None:
     text = "\n".join(row for row in REPORT.splitlines() if not row.startswith(line))
-    with pytest.raises(DriverError) as caught:
+    with pytest.raises(DriverError, match=r"^AB-02 "):
         ab.read_output(text)
-    assert caught.value.error_id == "AB-02"
 
 
 def test_shares_beyond_the_last_request_are_left_out() -> None:
@@ -83,9 +82,8 @@ def test_warm_up_samples_are_counted_apart_and_measure_nothing() -> None:
 
 
 def test_samples_without_a_column_are_refused() -> None:
-    with pytest.raises(DriverError) as caught:
+    with pytest.raises(DriverError, match=r"^JM-03 "):
         jmeter.read_results("timeStamp,elapsed\n1,2\n", 1)
-    assert caught.value.error_id == "JM-03"
 
 
 def test_clients_are_shared_equally_or_refused() -> None:
@@ -101,8 +99,7 @@ def test_clients_are_shared_equally_or_refused() -> None:
     assert text.count('loops">10<') == 2
     assert "SetupThreadGroup" not in text
     for clients, requests in ((3, 30), (4, 41)):
-        with pytest.raises(ConfigError) as caught:
+        with pytest.raises(ConfigError, match=r"^JM-02 "):
             jmeter.plan(
                 proxies=[("a", 1), ("b", 2)], url="http://c/d", md5="", requests=requests, clients=clients
             )
-        assert caught.value.error_id == "JM-02"

@@ -18,8 +18,8 @@ from bmwg.methodology.kinds.requests.sustained import Sustained
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports import rooms
 from bmwg.reports.compare import Side, compare
-from bmwg.reports.compare.comparison import headline_of
 from bmwg.reports.compare.page import sample_text
+from bmwg.reports.compare.samples import headline_of
 from bmwg.reports.exported import as_junit
 from bmwg.reports.kinds.requests import physics
 from bmwg.reports.kinds.requests.beside_alone import mark

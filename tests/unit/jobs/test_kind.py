@@ -18,7 +18,7 @@ from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.plan.blocks import against, next_up
 from bmwg.methodology.records import BAREMETAL, OutcomeType, Validity
-from bmwg.reports.compare.comparison import headline_of
+from bmwg.reports.compare.samples import headline_of
 from bmwg.reports.render.sections.results import central
 from bmwg.resources.kinds.jobs.bench import JobsBench
 from bmwg.schemas.validation import problems
@@ -222,3 +222,19 @@ def test_repetitions_that_follow_each_other_alike_are_remarked_of_several_figure
     factors = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07, 1.08, 1.09]
     done = [JOBS.tried(n, spec(STREAM, n), result(STREAM, one)) for n, one in enumerate(factors, 1)]
     assert any("like the one before" in remark for remark in JOBS.answered(STREAM, done).quality)
+
+
+def test_what_a_program_doubts_itself_stands_beside_its_answer() -> None:
+    """NBench says where a result is not 95 % certain; of its indexes nobody could see it (RFC8172-2)."""
+    nbench, doubts = planned("nbench"), ({"doubted": "STRING SORT, HUFFMAN"}, {"doubted": "HUFFMAN"}, {})
+    said = [doubts[n] if n < len(doubts) else {} for n in range(5)]
+    done = [
+        JOBS.tried(n, spec(nbench, n), result(nbench, effective=one)) for n, one in enumerate(said, start=1)
+    ]
+    told = JOBS.answered(nbench, done)
+    assert told.type is OutcomeType.MEASURED
+    assert (
+        "the program doubts its own results in 2 of 5 executions: STRING SORT (1), HUFFMAN (2)"
+        in told.quality
+    )
+    assert not any("doubts" in remark for remark in JOBS.answered(nbench, done[2:] * 2).quality)

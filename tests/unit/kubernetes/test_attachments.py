@@ -61,9 +61,8 @@ def test_addresses_and_mac_reach_the_plugins_as_capabilities():
     ],
 )
 def test_what_cannot_be_understood_is_refused_by_name(annotation):
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=r"^KUBE-30 "):
         attachments.wishes(annotation, namespace="n")
-    assert refused.value.error_id == "KUBE-30"
 
 
 def test_a_single_plugin_becomes_a_list_named_after_its_resource():
@@ -82,9 +81,8 @@ def test_a_single_plugin_becomes_a_list_named_after_its_resource():
 
 @pytest.mark.parametrize("config", ["", "no json", "[]", "7"])
 def test_a_resource_without_a_configuration_is_refused(config):
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=r"^KUBE-30 "):
         attachments.conflist_of({"metadata": {"name": "a", "namespace": "n"}, "spec": {"config": config}})
-    assert refused.value.error_id == "KUBE-30"
 
 
 def test_the_status_says_addresses_and_mac_of_the_pods_end():

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import pytest
-from vsperf_device import Device, ask, cell
+from vsperf_device import SEARCHING, Device, ask, cell
 
 from bmwg.methodology.benchmarks import beside_neighbour
 from bmwg.methodology.cells import axes, neighbours
@@ -56,11 +56,13 @@ class Shared(Device):
         ("memory_bandwidth", "memory-on-dut", 60_000),
     ],
 )
-def test_the_throughput_alone_and_beside_a_neighbour_is_found(test, name, truth_fps):
-    outcome, told = ask(Shared(name=name), test, wanted=beside(name), throughput_fps=None)
+@pytest.mark.parametrize("profile", SEARCHING)
+def test_the_throughput_alone_and_beside_a_neighbour_is_found(test, name, truth_fps, profile):
+    asked = {"wanted": beside(name), "throughput_fps": None, "profile": profile}
+    outcome, told = ask(Shared(name=name), test, **asked)
     assert outcome.type is OutcomeType.MEASURED
-    (fps,) = told.values()
-    assert 0.96 * truth_fps <= fps <= truth_fps < outcome.upper.load_fps
+    assert outcome.metric == measurement(test).metric + SEARCHING[profile]
+    assert 0.96 * truth_fps <= told[outcome.metric] <= truth_fps < outcome.upper.load_fps
     assert outcome.requirements[0] in ("LTD-3.2.2.6.1", "LTD-3.2.2.3.2-01")
     said = " ".join(outcome.quality)
     assert ("had 25% to 25% of its CPUs" in said) == (name != "none")

@@ -92,6 +92,18 @@ def test_between_two_readings_a_part_that_was_started_anew_is_left_out():
     }
 
 
+def test_the_share_of_pollers_is_not_told_where_one_of_them_ended_meanwhile():
+    """RFC8204-3.1-03: its time was lost, so the share was too low."""
+
+    def read(at, *threads):
+        return {"vswitch": {"at_ns": at, "cpu_ns": at, "polling_cpu_ns": at, "pollers": list(threads)}}
+
+    assert dict(between(read(1, 7, 8), read(3, 7, 8)))["host.dut.vswitch.polling_cpu_ns"] == 2
+    found = dict(between(read(1, 7, 8), read(3, 7, 9)))
+    assert "host.dut.vswitch.polling_cpu_ns" not in found
+    assert found["host.dut.vswitch.cpu_ns"] == 2
+
+
 def test_upcalls_are_summed_over_trials_and_unknown_where_one_lacks_them():
     counted = trial(**POLLER, vswitch__upcalls=2, vswitch__failed_upcalls=1)
     assert use_of([counted, counted]).upcalls == 6

@@ -279,9 +279,8 @@ def test_other_profiles_that_set_aside_undeclared_or_too_much_are_refused(
     assert old in text
     path = tmp_path / "made.yaml"
     path.write_text(text.replace(old, new))
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=f"^{error_id} "):
         load_profile(str(path))
-    assert refused.value.error_id == error_id
 
 
 def delayed(spec: TrialSpec, delays_ns: tuple[int, int]) -> TrialResult:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import pytest
-from vsperf_device import Device, ask, cell
+from vsperf_device import CODE, SEARCHING, Device, ask, cell
 
 from bmwg.methodology import suites
 from bmwg.methodology.benchmarks import match_action
@@ -37,20 +37,21 @@ class Table(Device):
         return self.trials[-1]
 
 
-def answer(device, code):
-    return ask(device, f"match_action_{code}", wanted=SWITCH, throughput_fps=None)
+def answer(device, code, profile="vsperf"):
+    return ask(device, f"match_action_{code}", wanted=SWITCH, throughput_fps=None, profile=profile)
 
 
+@pytest.mark.parametrize("profile", SEARCHING)
 @pytest.mark.parametrize("code", match_action.KNOWN)
-def test_the_throughput_with_each_action_is_found(code):
+def test_the_throughput_with_each_action_is_found(code, profile):
     """Known truth: 100,000 frames/s less the action's cost."""
     device = Table()
-    outcome, told = answer(device, code)
+    outcome, told = answer(device, code, profile)
     assert outcome.type is OutcomeType.MEASURED
     truth = 100_000 - COST_FPS.get(code, 0)
-    assert told.pop(f"{outcome.metric}.latency_mean") == device.delay_ns
-    (fps,) = told.values()
-    assert 0.96 * truth <= fps <= truth < outcome.upper.load_fps
+    assert told[f"{outcome.metric}.latency_mean"] == device.delay_ns
+    assert outcome.metric == match_action.KNOWN[code].metric + SEARCHING[profile]
+    assert 0.96 * truth <= told[outcome.metric] <= truth < outcome.upper.load_fps
     assert device.seen == {code}
     assert outcome.requirements == ("LTD-3.2.2.1.15",)
     assert match_action.of_metric(outcome.metric).code == code
@@ -96,6 +97,7 @@ def test_each_has_a_test_and_a_name_that_is_read_back():
     for one in match_action.KNOWN.values():
         assert match_action.of_modifier(one.modifier) == one
         assert match_action.of_metric(one.metric) == one
+        assert match_action.of_metric(f"{one.metric}.{CODE}") == one
         assert one.share in (1, Fraction(1, 2))
         assert one.added_tags == {"push_vlan": 1, "pop_vlan": -1}.get(one.code, 0)
         words = ("from", "to", "sender_mac", "receiver_mac", "sender_ip")

@@ -167,9 +167,8 @@ def test_contradicting_goals_are_refused_by_field_and_clause(change, field, clau
         "goal_loss_ratio": 0.0,
         "goal_exceed_ratio": 0.0,
     }
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=r"^MLR-01 ") as refused:
         SearchGoal(**{**values, **change})
-    assert refused.value.error_id == "MLR-01"
     assert f"{field} (RFC 9971 {clause})" in str(refused.value)
 
 
@@ -194,7 +193,6 @@ def test_contradicting_limits_are_refused_by_field_and_clause(change, field, cla
         "min_load_fps": 10_000,
         "max_load_fps": 1_500_000,
     }
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=r"^MLR-02 ") as refused:
         ControllerInput(**{**values, **change})
-    assert refused.value.error_id == "MLR-02"
     assert f"{field} (RFC 9971 {clause})" in str(refused.value)

@@ -26,6 +26,8 @@ from bmwg.methodology.trial.frame_times import LatencyHistogram, LossTimes
 from bmwg.methodology.trial.judging import JudgedTrial
 
 OFFERED_FPS = 200_000  # what the tester sends
+CODE = "0.1f1.5d0l50e"  # of the first goal of vsperf
+SEARCHING = {"vsperf": f".{CODE}", "rfc8204": ""}  # by goals and by bisection: what stands behind a metric
 NS = 1_000_000_000
 _SAID_BY = {
     "load_profile_chain": "load_profile",

@@ -38,9 +38,8 @@ def attachment(side=0):
     ],
 )
 def test_what_it_does_not_know_is_named_by_its_place(given, where):
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=r"^NET-04 ") as refused:
         made(**given)
-    assert refused.value.error_id == "NET-04"
     assert where in refused.value.what
 
 
@@ -62,9 +61,8 @@ def test_one_cluster_has_one_network_that_joins_its_nodes():
     node = SimpleNamespace(call=lambda *_, **__: None)
     one = made()
     assert joining_of([one], node) is one
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=r"^KUBE-12 "):
         joining_of([one, made("flannel", FlannelNetwork)], node)
-    assert refused.value.error_id == "KUBE-12"
 
 
 def layouts():
@@ -124,9 +122,8 @@ def test_pods_are_awaited_on_the_nodes_where_they_are(agent):
     ]
     assert cilium.knows(pods=pods) == {"198.18.128.2": 5, "198.19.128.2": 5}
     agent["/v1/ip"][1]["hostIP"] = "198.18.194.1"  # where that address was in the deployment before
-    with pytest.raises(DriverError) as refused:
+    with pytest.raises(DriverError, match=r"^KUBE-43 "):
         cilium.knows(pods=pods, within_s=0.1)
-    assert refused.value.error_id == "KUBE-43"
 
 
 def test_an_agent_that_is_not_well_is_no_option_of_a_node(agent):

@@ -23,9 +23,8 @@ def test_a_string_that_is_one_variable_takes_its_type():
 
 
 def test_all_unknown_variables_are_named_with_place_and_near_name():
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^NET-01 ") as caught:
         render({"m": "${nick}", "l": [{"k": "${zzz}"}]}, VALUES, where="networks.x.conflist")
-    assert caught.value.error_id == "NET-01"
     assert "networks.x.conflist.m: ${nick} (near ${nic})" in caught.value.found
     assert "networks.x.conflist.l[0].k: ${zzz}" in caught.value.found
 

@@ -30,9 +30,8 @@ def test_a_driver_of_another_distribution_is_found(site: Path) -> None:
 
 
 def test_an_unknown_name_gives_the_near_one() -> None:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^DRIVER-01 ") as caught:
         registry.load("traffic", "embeded", where="lab.yaml: tester.driver")
-    assert caught.value.error_id == "DRIVER-01"
     assert caught.value.what.startswith("lab.yaml: tester.driver")
     assert caught.value.hint == "did you mean 'embedded'?"
 
@@ -40,9 +39,8 @@ def test_an_unknown_name_gives_the_near_one() -> None:
 def test_two_distributions_with_one_name_are_both_named(site: Path) -> None:
     distribution(site, "vendor-a", "bmwg_outside_driver:Outside")
     distribution(site, "vendor-b", "bmwg_outside_driver:Outside")
-    with pytest.raises(TestbedError) as caught:
+    with pytest.raises(TestbedError, match=r"^DRIVER-02 ") as caught:
         registry.load("traffic", "outside")
-    assert caught.value.error_id == "DRIVER-02"
     assert "vendor-a" in caught.value.found
     assert "vendor-b" in caught.value.found
 
@@ -50,9 +48,8 @@ def test_two_distributions_with_one_name_are_both_named(site: Path) -> None:
 @pytest.mark.parametrize("value", ["bmwg_outside_driver:Absent", "bmwg_not_there:X"])
 def test_a_driver_that_cannot_be_imported_is_the_labs_problem(site: Path, value: str) -> None:
     distribution(site, "vendor-a", value)
-    with pytest.raises(TestbedError) as caught:
+    with pytest.raises(TestbedError, match=r"^DRIVER-03 ") as caught:
         registry.load("traffic", "outside")
-    assert caught.value.error_id == "DRIVER-03"
     assert "vendor-a" in caught.value.expected
     assert caught.value.hint.startswith("mend vendor-a")
     assert "uninstall it" in caught.value.hint

@@ -80,9 +80,8 @@ def test_a_quota_that_is_used_up_is_named_before_anything_is_made(
     cloud: Cloud, client: Client, figures: dict[str, int], named: str
 ) -> None:
     cloud.say("GET", LIMITS, (200, limits(**figures)))
-    with pytest.raises(TestbedError) as refused:
+    with pytest.raises(TestbedError, match=r"^CLOUD-14 ") as refused:
         room(client)
-    assert refused.value.error_id == "CLOUD-14"
     assert named in refused.value.found
     assert {method for method, _ in cloud.asked} <= {"GET", "POST"}
     assert cloud.times("POST", "/v3/auth/tokens") == len([one for one in cloud.asked if one[0] == "POST"])
@@ -97,9 +96,8 @@ def test_a_token_that_expires_in_the_middle_is_renewed(cloud: Cloud, client: Cli
 
 def test_a_password_that_is_refused_is_named_and_not_shown(cloud: Cloud) -> None:
     cloud.refuse_password = True
-    with pytest.raises(TestbedError) as refused:
+    with pytest.raises(TestbedError, match=r"^CLOUD-11 ") as refused:
         room(Client(auth=cloud.auth))
-    assert refused.value.error_id == "CLOUD-11"
     assert PASSWORD not in str(refused.value)
 
 
@@ -107,9 +105,8 @@ def test_a_password_that_is_changed_in_the_middle_is_named(cloud: Cloud, client:
     room(client)
     cloud.expire()
     cloud.refuse_password = True
-    with pytest.raises(TestbedError) as refused:
+    with pytest.raises(TestbedError, match=r"^CLOUD-11 "):
         room(client)
-    assert refused.value.error_id == "CLOUD-11"
 
 
 @pytest.mark.parametrize("status", [413, 429, 503])
@@ -150,18 +147,16 @@ def test_a_refusal_is_named(
     cloud: Cloud, client: Client, status: int, body: dict[str, object] | None, error_id: str
 ) -> None:
     cloud.say("POST", "/compute/v2.1/flavors", (status, body))
-    with pytest.raises(ToolkitError) as refused:
+    with pytest.raises(ToolkitError, match=f"^{error_id} "):
         Workshop(client, "t").flavor("x", cpus=1, memory_octets=1 << 29, disk_octets=1 << 30)
-    assert refused.value.error_id == error_id
     assert cloud.times("POST", "/compute/v2.1/flavors") == 1  # what may have been acted on is not sent again
 
 
 def test_a_service_that_is_not_in_the_catalogue_is_named(cloud: Cloud) -> None:
     cloud.catalog = ("compute", "image")
     cloud.say("GET", "/image", (200, {"versions": []}))
-    with pytest.raises(TestbedError) as refused:
+    with pytest.raises(TestbedError, match=r"^CLOUD-12 ") as refused:
         Client(auth=cloud.auth).require_services()
-    assert refused.value.error_id == "CLOUD-12"
     assert "Neutron" in str(refused.value)
 
 
@@ -170,25 +165,22 @@ def test_an_endpoint_that_is_gone_is_named() -> None:
         client = Client(auth=cloud.auth)
         cloud.say("GET", LIMITS, (200, limits()))
         room(client)
-    with pytest.raises(DriverError) as refused:
+    with pytest.raises(DriverError, match=r"^CLOUD-19 "):
         room(client)
-    assert refused.value.error_id == "CLOUD-19"
 
 
 def test_a_name_that_is_not_there_gets_a_near_one(cloud: Cloud, client: Client) -> None:
     cloud.say("GET", "/compute/v2.1/flavors/detail", (200, {"flavors": [{"id": "1", "name": "m1.small"}]}))
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=r"^CLOUD-15 ") as refused:
         client.named("flavor", "m1.smal", lambda sdk: sdk.compute.flavors())
-    assert refused.value.error_id == "CLOUD-15"
     assert "did you mean 'm1.small'?" in str(refused.value)
 
 
 def test_a_cloud_that_no_file_names_gets_a_near_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "clouds.yaml").write_text("clouds: {lab: {auth: {auth_url: 'http://127.0.0.1:1/v3'}}}\n")
     monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(tmp_path / "clouds.yaml"))
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=r"^CLOUD-10 ") as refused:
         Client(cloud="lap")
-    assert refused.value.error_id == "CLOUD-10"
     assert "did you mean 'lab'?" in str(refused.value)
 
 
@@ -235,9 +227,8 @@ def test_a_server_without_a_host_is_named_and_removed(cloud: Cloud, client: Clie
     cloud.answers["GET", "/compute/v2.1/servers/s1"].append((404, {"itemNotFound": {}}, {}))
     cloud.say("GET", "/compute/v2.1/servers", (200, {"servers": []}))
     cloud.say("GET", "/compute/v2.1/servers/detail", (200, {"servers": []}))
-    with pytest.raises(DriverError) as refused:
+    with pytest.raises(DriverError, match=r"^CLOUD-17 ") as refused:
         made(client)
-    assert refused.value.error_id == "CLOUD-17"
     assert "No valid host" in refused.value.found
     assert "zone" in refused.value.hint
     assert cloud.times("DELETE", "/compute/v2.1/servers/s1") == 1
@@ -251,9 +242,8 @@ def test_a_server_that_is_never_active_is_given_up_and_removed(cloud: Cloud, cli
     ]
     cloud.say("GET", "/compute/v2.1/servers", (200, {"servers": []}))
     cloud.say("GET", "/compute/v2.1/servers/detail", (200, {"servers": []}))
-    with pytest.raises(DriverError) as refused:
+    with pytest.raises(DriverError, match=r"^CLOUD-18 ") as refused:
         made(client, within_s=0.2)
-    assert refused.value.error_id == "CLOUD-18"
     assert "spawning" in refused.value.found
     assert cloud.times("DELETE", "/compute/v2.1/servers/s1") == 1
 
@@ -261,9 +251,8 @@ def test_a_server_that_is_never_active_is_given_up_and_removed(cloud: Cloud, cli
 def test_a_delete_that_hangs_is_forced_and_then_named(cloud: Cloud, client: Client) -> None:
     server_answers(cloud, {"status": "ACTIVE", "OS-EXT-STS:task_state": "deleting"})
     cloud.say("POST", "/compute/v2.1/servers/s1/action", (202, None))
-    with pytest.raises(DriverError) as refused:
+    with pytest.raises(DriverError, match=r"^CLOUD-18 "):
         Workshop(client, "t").delete_server("s1", within_s=1.2)
-    assert refused.value.error_id == "CLOUD-18"
     assert cloud.times("POST", "/compute/v2.1/servers/s1/action") == 1
 
 
@@ -277,9 +266,8 @@ def test_a_flavor_that_is_too_small_is_named() -> None:
     class Small:
         name, ram, disk = "m1.nano", 64, 1
 
-    with pytest.raises(TestbedError) as refused:
+    with pytest.raises(TestbedError, match=r"^CLOUD-16 ") as refused:
         require_fit(Small, memory_octets=1 << 29, disk_octets=1 << 31)
-    assert refused.value.error_id == "CLOUD-16"
     assert "64 MiB" in refused.value.found
     assert "1 GiB" in refused.value.found
 

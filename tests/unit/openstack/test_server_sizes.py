@@ -122,9 +122,8 @@ def test_one_that_is_refused_at_once_is_named(
 ) -> None:
     states(cloud, state("ACTIVE"))
     cloud.say("POST", f"{SERVER}/action", answer)
-    with pytest.raises(ToolkitError) as refused:
+    with pytest.raises(ToolkitError, match=f"^{error_id} ") as refused:
         sizes.ask(MORE, within_s=20)
-    assert refused.value.error_id == error_id
     assert said in refused.value.found
 
 
@@ -135,7 +134,6 @@ def test_a_server_that_breaks_and_one_that_never_ends_are_named(cloud: Cloud, si
             act()
         assert (broken.value.error_id, broken.value.found) == ("CLOUD-17", "disk is gone")
     states(cloud, state("REVERT_RESIZE", "resize_reverting"))
-    with pytest.raises(DriverError) as late:
+    with pytest.raises(DriverError, match=r"^CLOUD-18 ") as late:
         sizes.give_back(within_s=0.3)
-    assert late.value.error_id == "CLOUD-18"
     assert "resize_reverting" in late.value.found

@@ -76,9 +76,8 @@ def test_an_interface_that_came_is_drift(record):
 
 @pytest.mark.parametrize("key", ["scope", "schema"])
 def test_records_of_another_kind_are_refused(record, key):
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^REC-04 "):
         drift(record, {**record, key: "other"})
-    assert caught.value.error_id == "REC-04"
 
 
 def test_only_the_cells_between_differing_records_are_touched(record):
@@ -156,9 +155,8 @@ def test_overlay_fills_what_was_not_measured(record):
 
 def test_overlay_that_contradicts_is_an_error_that_names_both(record):
     overlay = read_overlay(OVERLAY + "  bios/version: 9.9\n  power/turbo: 'off'\n", "o.yaml")
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^REC-06 ") as caught:
         apply_overlay(record, overlay, "o.yaml")
-    assert caught.value.error_id == "REC-06"
     assert "bios/version" in str(caught.value)
     assert "2.18.1" in str(caught.value)
     assert "power/turbo" not in str(caught.value)
@@ -177,9 +175,8 @@ def test_overlay_that_contradicts_is_an_error_that_names_both(record):
     ],
 )
 def test_overlay_with_an_unknown_or_wrong_key_is_refused(text, said):
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^REC-05 ") as caught:
         read_overlay(text, "o.yaml")
-    assert caught.value.error_id == "REC-05"
     assert said in str(caught.value)
 
 

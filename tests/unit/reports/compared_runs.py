@@ -43,12 +43,13 @@ def run_of(
     load: int | None = None,
     **how: Any,
 ) -> Run:
-    """Write a run of one cell; `how` goes to the header, `platform` and `bad` apart."""
+    """Write a run of one cell; `how` goes to the header, `platform`, `bad` and `metric` apart."""
     platform = how.pop("platform", record())
     evidence = how.pop(
         "evidence", {"plugin": {"name": "bridge", "version": "1.1.1"}, "mac": "02:00:00:00:00:01"}
     )
     bad = how.pop("bad", None)
+    metric = how.pop("metric", THROUGHPUT)  # of the throughput
     one = cell("pvp", "bridge")
     moment = BEGIN + timedelta(hours=hour)
     with RunStore.create(results, name, header(**how), clock=lambda: moment) as store:
@@ -57,10 +58,10 @@ def run_of(
         store.add_deployment(f"pvp-bridge-{int(hour) + 1}", evidence)
         seq = maker.trial(one, load or fps)
         if bad:
-            maker.outcome(one, THROUGHPUT, bad, trials=(seq,), reason="made")
+            maker.outcome(one, metric, bad, trials=(seq,), reason="made")
         else:
-            value = Quantity(metric=THROUGHPUT, number=fps, unit="frames/s")
-            maker.outcome(one, THROUGHPUT, OutcomeType.MEASURED, trials=(seq,), values=(value,))
+            value = Quantity(metric=metric, number=fps, unit="frames/s")
+            maker.outcome(one, metric, OutcomeType.MEASURED, trials=(seq,), values=(value,))
             median = Quantity(metric=f"{LATENCY}.p50", number=p50_ns, unit="ns")
             maker.outcome(one, LATENCY, OutcomeType.MEASURED, trials=(seq,), values=(median,))
         store.set_platform(after=how.pop("platform_after", platform))

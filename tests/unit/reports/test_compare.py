@@ -15,10 +15,13 @@ from made_parts import ENVELOPE, LATENCY, THROUGHPUT, Maker, cell, header
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Bound, Cell, OutcomeType, Quantity
+from bmwg.methodology.search import tst009
 from bmwg.reports.compare import Side, compare, comparison_page, read_side
-from bmwg.reports.compare.comparison import Sample, _check_under_test, _row
+from bmwg.reports.compare.comparison import _check_under_test
 from bmwg.reports.compare.frames_column import FRAMES_COLUMN
 from bmwg.reports.compare.page import sample_text
+from bmwg.reports.compare.rows import _row
+from bmwg.reports.compare.samples import Sample
 from bmwg.reports.compare.screen import COLUMNS, _fitted, comparison_screen
 from bmwg.reports.compare.statistics import ALPHA, difference_p
 from bmwg.reports.render.forms.rst import restructured
@@ -56,15 +59,45 @@ def test_overlapping_repeats_show_no_difference(tmp_path: Path) -> None:
     assert throughput_row(made).verdict.startswith("no difference shown (p = ")
 
 
-def test_an_answer_that_is_no_number_is_not_left_out_of_the_repeats(tmp_path: Path) -> None:
-    slow = side("A", tmp_path, SLOW)
-    fast = side("B", tmp_path, FAST)
-    odd = run_of(tmp_path, "odd", 1, hour=20, bad=OutcomeType.UNSTABLE)
-    made = compare([slow, Side(name="B", runs=(*fast.runs, odd))])
+def with_unstable(results: Path, name: str, numbers: list[int], unstable: int) -> Side:
+    """Return a side whose last repeats have no number."""
+    plain = side(name, results, numbers)
+    odd = [
+        run_of(results, f"{name}-odd{n}", 1, hour=40 + 2 * n + (name == "B"), bad=OutcomeType.UNSTABLE)
+        for n in range(unstable)
+    ]
+    return Side(name=name, runs=(*plain.runs, *odd))
+
+
+def test_a_repeat_without_a_number_counts_as_the_other_sides_median(tmp_path: Path) -> None:
+    many = [*SLOW, 99_500, 100_700], [*FAST, 110_500]
+    made = compare([side("A", tmp_path, many[0]), with_unstable(tmp_path, "B", many[1], 1)])
     row = throughput_row(made)
-    assert row.verdict == "not compared: 1 of 5 of B: unstable"
+    assert row.p_value == pytest.approx(difference_p(many[0], [*many[1], 100_250]))
+    told = f"B is higher than A (p = {row.p_value:.3g})"
+    assert row.verdict == f"{told}; 1 of 6 of B without a number, counted as the median of A"
+    assert (row.shows, row.ratio) == (True, None)
     latency = next(row for row in made.rows if row.metric == f"{LATENCY}.p50")
     assert latency.samples["B"].others == ("not reached",)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "unstable", "verdict"),
+    [
+        (
+            3,
+            1,
+            "too few repeats (4 and 4, 1 of them without a number; 5 and 5 are the least of equal numbers)",
+        ),
+        (2, 2, "2 of 4 of B: unstable"),
+        (0, 4, "4 of 4 of B: unstable"),
+    ],
+)
+def test_too_many_repeats_without_a_number_are_not_judged(
+    tmp_path: Path, numbers: int, unstable: int, verdict: str
+) -> None:
+    made = compare([side("A", tmp_path, SLOW), with_unstable(tmp_path, "B", FAST[:numbers], unstable)])
+    assert throughput_row(made).verdict == f"not compared: {verdict}"
 
 
 def test_latencies_at_different_loads_are_not_compared(tmp_path: Path) -> None:
@@ -209,9 +242,8 @@ def test_a_waived_confounder_lets_the_numbers_through_and_stays_on_the_page(tmp_
 
 def test_waivers_are_checked(tmp_path: Path) -> None:
     sides = [side("A", tmp_path, SLOW), side("B", tmp_path, FAST, platform=record(release="6.18.0"))]
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^CMP-03 ") as caught:
         compare(sides, waive=["platform/kernel/releas"])
-    assert caught.value.error_id == "CMP-03"
     assert "platform/kernel/release" in caught.value.hint
     with pytest.raises(ConfigError, match="CMP-04"):
         compare(sides, waive=["simulated"])
@@ -302,12 +334,22 @@ def test_where_nothing_could_be_compared_no_sentence_says_that_nothing_differs(t
 
 
 def test_what_could_be_compared_is_counted_beside_why_the_rest_could_not(tmp_path: Path) -> None:
-    odd = run_of(tmp_path, "odd", 1, hour=20, bad=OutcomeType.UNSTABLE)
-    fast = side("B", tmp_path, FAST)
-    told = comparison_screen(compare([side("A", tmp_path, SLOW), fast]))
+    told = comparison_screen(compare([side("A", tmp_path, SLOW), side("B", tmp_path, FAST)]))
     whole = " ".join(told.split())
     assert "numbers could be compared:" in whole
-    told = comparison_screen(
-        compare([side("A", tmp_path / "x", SLOW), Side(name="B", runs=(*fast.runs, odd))])
-    )
+    results = tmp_path / "x"
+    told = comparison_screen(compare([side("A", results, SLOW), with_unstable(results, "B", FAST, 2)]))
     assert "a side has no plain number" in " ".join(told.split())
+
+
+def test_a_throughput_of_tst009_is_compared_and_the_screen_says_by_what(tmp_path: Path) -> None:
+    """TST009-12.3.3: such runs had no row of throughput."""
+    slow, fast = (side(name, tmp_path, of, metric=tst009.METRIC) for name, of in (("A", SLOW), ("B", FAST)))
+    made = compare([slow, fast])
+    row = next(row for row in made.rows if row.metric == tst009.METRIC)
+    assert row.verdict.startswith("B is higher than A")
+    told = " ".join(comparison_screen(made).split())
+    assert "bridge 64 100,250 [99k-101k] 110,100 [110k-111k]" in told
+    assert "Throughput by TST009 where none by RFC 2544 is" in told
+    others = comparison_screen(compare([side("C", tmp_path, SLOW), side("D", tmp_path, FAST)]))
+    assert "TST009" not in others

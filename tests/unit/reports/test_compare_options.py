@@ -89,7 +89,7 @@ def test_equal_options_show_none_and_an_answer_that_is_no_number_counts(tmp_path
     made = compare(by_option([runs_of(tmp_path / "equal", SLOW, near)], [OWN, RIVAL]))
     assert throughput_row(made).verdict.startswith("no difference shown (p = ")
     made = compare(by_option([runs_of(tmp_path, SLOW, [*FAST[:3], OutcomeType.UNSTABLE])], [OWN, RIVAL]))
-    assert throughput_row(made).verdict == f"not compared: 1 of 4 of {RIVAL}: unstable"
+    assert throughput_row(made).verdict.startswith("not compared: too few repeats (4 and 4, 1 of them")
 
 
 def test_an_order_that_fell_the_same_way_each_time_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,14 @@ import random
 
 import pytest
 
-from bmwg.reports.compare.statistics import change_points, difference_p, least_p, shown
+from bmwg.reports.compare.statistics import (
+    change_points,
+    difference_p,
+    filled,
+    least_p,
+    least_repeats,
+    shown,
+)
 
 
 def test_the_test_is_exact_for_small_sides() -> None:
@@ -27,6 +34,23 @@ def test_the_test_shows_chance_no_more_often_than_it_says() -> None:
         numbers = [math.exp(dealer.gauss(0, 0.1)) for _ in range(10)]
         hits += difference_p(numbers[:5], numbers[5:]) <= 0.05
     assert hits <= 400 * 0.05 + 3 * math.sqrt(400 * 0.05 * 0.95)
+
+
+@pytest.mark.parametrize("repeats", [5, 8])
+def test_equal_sides_differ_no_more_often_where_one_loses_its_lowest_numbers(repeats: int) -> None:
+    """What keeps a repeat from a number may be what would have made it low."""
+    dealer = random.Random(11)
+    hits, lost = 0, repeats // 4
+    for _ in range(400):
+        first, second = ([math.exp(dealer.gauss(0, 0.1)) for _ in range(repeats)] for _ in range(2))
+        hits += difference_p(*filled(sorted(first)[lost:], second, (lost, 0))) <= 0.05
+    assert hits <= 400 * 0.05 + 3 * math.sqrt(400 * 0.05 * 0.95)
+
+
+def test_as_many_repeats_as_can_show_a_difference() -> None:
+    told = [least_repeats(lacking) for lacking in ((0, 0), (0, 1), (1, 1), (2, 0))]
+    assert told == [4, 5, 7, 7]
+    assert least_p(4, 4, (0, 4)) == 1.0
 
 
 def test_large_sides_are_drawn_and_give_the_same_each_time() -> None:

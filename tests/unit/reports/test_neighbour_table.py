@@ -7,6 +7,7 @@ from bmwg.methodology.cells import neighbours
 from bmwg.methodology.records import OutcomeType, Quantity
 from bmwg.reports.render.blocks import Grid, flat
 from bmwg.reports.render.facts import facts
+from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.render.sections.neighbour_table import beside
 from bmwg.reports.render.text import NONE
 from bmwg.reports.store import RunStore, read_run
@@ -23,14 +24,18 @@ COUNTS = (  # 300 operations/s beside, 1,000 alone; a fifth of each of two CPUs
 )
 
 
-def measured(maker, one, capacity_fps, **how):
+def measured(maker, one, capacity_fps, behind="", **how):
     how = {"steps": 9, **how}  # each interval is narrow enough for a ratio
     seqs, low, high = maker.search(one, capacity_fps, 1_000_000, metric=STRESS.metric, **how)
+    metric = f"{STRESS.metric}{behind}"
+    parts = ("", ".relevant_lower_bound") if behind else ("",)
     maker.outcome(
         one,
-        STRESS.metric,
+        metric,
         OutcomeType.MEASURED,
-        values=(Quantity(metric=STRESS.metric, number=capacity_fps, unit="frames/s"),),
+        values=tuple(
+            Quantity(metric=f"{metric}{part}", number=capacity_fps, unit="frames/s") for part in parts
+        ),
         lower=low,
         upper=high,
         trials=tuple(seqs),
@@ -51,6 +56,15 @@ def test_an_answer_stands_beside_the_same_cell_alone_with_the_neighbours_own_wor
     assert row["ratio"] == "0.250"
     assert row["its own work, beside / alone"] == "0.300"
     assert row["its share of its CPUs"].startswith("20")
+
+
+def test_answers_of_a_goal_have_their_ratio_and_their_condition(tmp_path):
+    (row,) = rows(tmp_path, (ALONE, 400_000), (LOADED, 100_000), behind=".0.1f1.5d0l50e")
+    assert row["ratio"] == "0.250"
+    assert row["metric"] == f"{STRESS.metric}.0.1f1.5d0l50e"
+    assert str(row["beside it"]).replace("\u00a0", " ") == "100,000 frames/s"
+    text = restructured(beside(facts(read_run(tmp_path / "beside"))))
+    assert "RFC 9971's conditional one" in text
 
 
 def test_without_the_cell_alone_there_is_no_ratio_and_without_a_neighbour_no_section(tmp_path):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.reports.registry import Examined, check, index_page
+from bmwg.reports.registry import Entry, Examined, check, index_page
 from bmwg.reports.registry.against import changed
+from bmwg.reports.registry.site import MAX_PAIRS, SEARCH, compare_name, site
 from bmwg.reports.render.forms.rst import restructured
 from bmwg.reports.render.page.report import form_of
 from bmwg.reports.submissions.names import problems, skeleton, slug
@@ -125,6 +127,28 @@ def test_the_index_lists_what_verifies_and_is_the_same_each_time(tmp_path: Path)
     assert "1 of 2 submissions" in pages[0]
     assert "RFC 2544 throughput: conditional" in pages[0]
     assert "<script>" not in pages[2]
+
+
+def entries(count: int) -> list[Entry]:
+    return [
+        Entry(folder=Path(f"{n}"), toolkit_version="0.1.0", organization=f"org-{n}", name="x", examined=GOOD)
+        for n in range(count)
+    ]
+
+
+def test_pairs_without_a_page_are_counted_where_the_others_are_linked() -> None:
+    made = site(entries(22))
+    compared = [name for name in made if name.startswith("pages/compare/")]
+    said = made[SEARCH].decode("utf-8")
+    assert len(compared) == MAX_PAIRS
+    assert "31 more pairs have no page" in said
+    assert "bmwg compare --reproduce A B" in said
+    assert said.count('href="compare/') == MAX_PAIRS
+    few = site(entries(3))
+    assert [name for name in few if name.startswith("pages/compare/")] == [
+        compare_name(*pair) for pair in combinations(entries(3), 2)
+    ]
+    assert "more pairs" not in few[SEARCH].decode("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import sys
 from collections import Counter, defaultdict
 from datetime import datetime
@@ -379,34 +378,3 @@ def test_without_pyarrow_it_is_said_what_to_install(tmp_path: Path, monkeypatch,
     assert main(["export", str(tmp_path / "results"), "--parquet", str(tmp_path / "tables")]) == 3
     assert "EXP-03" in capsys.readouterr().err
     assert not (tmp_path / "tables").exists()
-
-
-_EXPORT = """
-import json, resource, sys
-from pathlib import Path
-from bmwg.reports.store.folder import run_folders_in
-from bmwg.reports.tables.parquet import write_tables
-made = write_tables(run_folders_in([Path(sys.argv[1])]), Path(sys.argv[2]), lambda folder: "")
-print(json.dumps({"runs": made.runs, "peak_kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
-"""
-
-
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda _handle: None)
-    peaks = {}
-    for count in (5, 50):
-        results = tmp_path / str(count)
-        for number in range(count):
-            made_run.realistic_run(results, f"run{number}")
-        done = subprocess.run(
-            [sys.executable, "-c", _EXPORT, str(results), str(tmp_path / f"tables{count}")],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=True,
-        )
-        told = json.loads(done.stdout)
-        assert told["runs"] == count
-        peaks[count] = told["peak_kib"]
-    assert peaks[50] <= 1.5 * peaks[5], peaks

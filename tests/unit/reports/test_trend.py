@@ -16,6 +16,7 @@ from made_parts import LATENCY, TESTBED, THROUGHPUT, Maker, cell, header
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import VM, Bound, OutcomeType, Quantity
+from bmwg.methodology.search import tst009
 from bmwg.reports.compare import trend
 from bmwg.reports.compare.trend import Series, Trend
 from bmwg.reports.compare.trend_page import plots_of, trends_page, verdict
@@ -185,13 +186,15 @@ def test_what_lies_within_the_intervals_is_no_worse(tmp_path: Path, share: float
     assert change.width == pytest.approx(share - 1, abs=0.005)
 
 
-def calibrated(results: Path, name: str, testbed: str, hour: int, *, native: int, pod: int) -> Run:
+def calibrated(
+    results: Path, name: str, testbed: str, hour: int, *, native: int, pod: int, platform: Any = None
+) -> Run:
     """A run that measured bare metal beside a pod."""
     with RunStore.create(
         results, name, header(testbed={**TESTBED, "name": testbed}), clock=lambda: BEGIN.replace(hour=hour)
     ) as store:
         maker = Maker(store)
-        store.set_platform(before=record())
+        store.set_platform(before=platform or record())
         for one, fps in ((cell("node"), native), (cell("pvp", "bridge"), pod)):
             store.add_deployment(f"{one.path}-{one.network}", {})
             seq = maker.trial(one, fps)
@@ -221,6 +224,39 @@ def test_testbeds_stand_together_where_their_calibrations_agree(
     made = trends(runs)
     assert [one.testbeds for one in made] == beds
     assert {len(one.points) for each in made for one in each.series} == {8 // len(beds)}
+
+
+def on_cpu(model: str) -> dict[str, Any]:
+    fields = record()["fields"]
+    return {
+        **record(),
+        "fields": {**fields, "cpu": {"model": {**fields["kernel"]["release"], "value": model}}},
+    }
+
+
+@pytest.mark.parametrize(("natives", "trends_made"), [((600_000, 610_000), 1), ((600_000, 900_000), 2)])
+def test_testbeds_of_one_name_share_no_calibration(
+    tmp_path: Path, natives: tuple[int, int], trends_made: int
+) -> None:
+    """The embedded testbed on two machines: each of them has a calibration of its own."""
+    runs = [
+        calibrated(
+            tmp_path, f"{cpu}{n}", "embedded", 2 * n + cpu, native=natives[cpu], pod=1_000, platform=one
+        )
+        for cpu, one in enumerate((on_cpu("a"), on_cpu("b")))
+        for n in range(4)
+    ]
+    made = trends(runs)
+    assert len(made) == trends_made
+    told = [name for one in made for name in one.testbeds]
+    assert len(set(told)) == 2
+    assert all(re.fullmatch(r"embedded \([0-9a-f]{8}\)", name) for name in told)
+
+
+def test_a_network_option_more_makes_no_other_testbed(tmp_path: Path) -> None:
+    other = {**TESTBED, "networks": {**TESTBED["networks"], "ptp": {"driver": "cni"}}}
+    runs = [run_of(tmp_path, "a", 1_000), run_of(tmp_path, "b", 1_000, hour=1, testbed=other)]
+    assert [one.testbeds for one in trends(runs)] == [("embedded",)]
 
 
 def test_testbeds_that_calibrated_nothing_stand_apart(tmp_path: Path) -> None:
@@ -291,6 +327,32 @@ def test_a_series_that_fell_silent_is_said_and_is_no_pass_by_the_way(tmp_path: P
     assert said.endswith("1 have no plain number from the newest run that asked for one.")
 
 
+@pytest.mark.parametrize(
+    ("levels", "bad", "status"),
+    [
+        ([100_000] * 3, [], 0),
+        ([100_000] * 3, [OutcomeType.UNSTABLE], 6),
+        ([100_000] * 3, [OutcomeType.NOT_ASSESSED, OutcomeType.UNSTABLE], 6),
+        ([], [OutcomeType.UNSTABLE] * 2, 6),  # no run gave a number
+        ([100_000] * 10 + [92_000] * 10, [OutcomeType.UNSTABLE], 1),
+    ],
+)
+def test_a_pipeline_reads_of_silence_that_nobody_can_tell(
+    tmp_path: Path, levels: list[int], bad: list[OutcomeType], status: int
+) -> None:
+    nightly(tmp_path, levels)
+    for number, one in enumerate(bad, start=30):
+        run_of(tmp_path, f"bad{number}", 1, hour=24 * number, bad=one)
+    assert main(["trend", "--unverified", str(tmp_path), "--output", str(tmp_path / "told.txt")]) == status
+    assert ("No run gave a plain number" in (tmp_path / "told.txt").read_text()) is (not levels)
+
+
+def test_a_number_after_a_silent_run_is_no_silence(tmp_path: Path) -> None:
+    nightly(tmp_path, [100_000] * 3)
+    run_of(tmp_path, "bad", 1, hour=30, bad=OutcomeType.UNSTABLE)
+    assert main(["trend", "--unverified", str(tmp_path), "--output", str(tmp_path / "told.txt")]) == 0
+
+
 def test_a_run_that_is_left_out_ends_in_a_status_of_its_own(tmp_path: Path, monkeypatch, capsys) -> None:
     """Nobody knows whether it is worse: a pipeline that asks whether must not read that none is."""
     nightly(tmp_path / "runs", [100_000] * 3)
@@ -302,3 +364,9 @@ def test_a_run_that_is_left_out_ends_in_a_status_of_its_own(tmp_path: Path, monk
     monkeypatch.setattr("bmwg.cli.trend.verified", verified)
     assert main(["trend", str(tmp_path / "runs")]) == 4
     assert capsys.readouterr().err.count("CMP-08") == 1
+
+
+def test_a_throughput_of_tst009_is_a_series(tmp_path: Path) -> None:
+    """TST009-12.3.3: it had none, so nothing told that it fell."""
+    (made,) = trends(nightly(tmp_path, [100_000] * 10 + [92_000] * 10, metric=tst009.METRIC))
+    assert of(made, tst009.METRIC).worsened()

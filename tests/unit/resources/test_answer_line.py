@@ -92,6 +92,51 @@ def test_a_metric_of_vsperf_is_told_in_words_with_its_section(metric, words):
     assert said == f"pvp bridge 64: {words} 117,657 frames/s"
 
 
+GOAL = "0.1f1.5d0l50e"
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        (f"throughput_flows.ltd_3_2_2_3_1.{GOAL}", "throughput flows (LTD 3.2.2.3.1; RFC 9971, no loss)"),
+        (
+            f"throughput_coupled.ltd_3_2_2_5_1.8_entries.100_changes.{GOAL}",
+            "throughput coupled 8 entries, 100 changes (LTD 3.2.2.5.1; RFC 9971, no loss)",
+        ),
+        (
+            f"throughput_match_action.ltd_3_2_2_1_15.dec_ttl.{GOAL}",
+            "throughput match action dec ttl (LTD 3.2.2.1.15; RFC 9971, no loss)",
+        ),
+        (
+            "throughput_beside.ltd_3_2_2_6_1.0.1f1.5d0.5l50e",
+            "throughput beside (LTD 3.2.2.6.1; RFC 9971, loss up to 0.5 %)",
+        ),
+    ],
+)
+def test_a_throughput_beside_something_else_says_by_which_goal_it_was_found(metric, words):
+    """The code of the goal (RFC 9971 appendix C.1) is told in words, and both ends stand as for any goal."""
+    rate = Quantity(metric=metric, number=400_000, unit="frames/s")
+    said = answer_line(replace(NARROW, metric=metric, values=(rate,))).replace("\u00a0", " ")
+    assert said == f"pvp bridge 64: {words} 400,000 to 410,000 frames/s"
+
+
+def test_a_wide_interval_beside_something_else_is_told_with_both_ends():
+    """By a goal (RFC 9971) the lower end is what a long trial carried, by bisection (RFC 2544) the bound."""
+    own = "throughput_flows.ltd_3_2_2_3_1"
+    ends = {"": 400_000, ".relevant_upper_bound": 410_000, ".sustained_load": 350_000, ".upper_end": 500_000}
+    values = tuple(
+        Quantity(metric=f"{own}.{GOAL}{part}", number=load, unit="frames/s") for part, load in ends.items()
+    )
+    by_goal = answer_line(replace(NARROW, metric=f"{own}.{GOAL}", values=values)).replace("\u00a0", " ")
+    assert by_goal.endswith("RFC 9971, no loss) 400,000 (350,000 to 500,000) frames/s")
+    wide = replace(NARROW, metric=own, values=(replace(values[0], metric=own),))
+    said = answer_line(wide).replace("\u00a0", " ")
+    assert said.endswith("throughput flows (LTD 3.2.2.3.1) 400,000 frames/s")
+    wide = replace(wide, upper=Bound(load_fps=480_000, trials=(2,)))
+    said = answer_line(wide).replace("\u00a0", " ")
+    assert said.endswith("throughput flows (LTD 3.2.2.3.1) 400,000 to 480,000 frames/s")
+
+
 def test_the_loss_of_a_load_profile_is_told_with_its_load():
     """LTD 3.2.2.1.3: of the loads tried it is the highest."""
     metric = load_profile.METRIC

@@ -92,9 +92,8 @@ def test_a_test_that_no_kind_knows_is_refused_by_name(tmp_path, no_proxy):
 
 
 def test_a_profile_that_one_kind_lacks_is_refused_before_anything_is_made(tmp_path, no_proxy):
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^HPROF-01 "):
         open_run.open_run(settings(tmp_path / "results", profile="rfc2544"), TESTS)
-    assert caught.value.error_id == "HPROF-01"
     assert not (tmp_path / "results").exists()
 
 
@@ -105,9 +104,8 @@ def test_kinds_that_are_measured_on_different_machines_have_no_run_together():
     class Here:
         elsewhere = ""
 
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"^RUN-05 "):
         rooms.refuse_apart({FRAMES: Here(), "requests": Away()})
-    assert caught.value.error_id == "RUN-05"
     rooms.refuse_apart({"requests": Away()})
 
 

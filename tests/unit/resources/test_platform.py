@@ -5,95 +5,14 @@ from __future__ import annotations
 import copy
 
 import pytest
+from tests.unit.resources.made_guard import CELL, Made, Written, fact, record
 
-from bmwg.drivers.api.protocols import Deployment, TesterPort
 from bmwg.drivers.testbed.file import load_testbed
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.record.drift import drift, named_drift, reason
-from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
+from bmwg.methodology.records import Outcome, OutcomeType, TrialSpec
 from bmwg.resources.kinds.frames import sampled
 from bmwg.resources.run import platform
-from bmwg.resources.run.machines import Machines
-
-CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
-PORTS = (TesterPort(name="p0", io="af_xdp", device="p0"), TesterPort(name="p1", io="af_xdp", device="p1"))
-
-
-def fact(value):
-    return {"value": value, "how": {"kind": "file", "from": "here"}, "at": "2026-01-02T03:04:05Z"}
-
-
-def record(**fields):
-    return {"schema": "record/1.0", "scope": "network", "taken_at": "t", "took_ms": 1, "fields": fields}
-
-
-class Place:
-    """What the machine and a deployment are, to be changed by a test."""
-
-    def __init__(self):
-        self.machine = record(kernel={"settings": fact({"vm.swappiness": "60"})})
-        self.node = record(
-            nic={"veth0a1b": {"mac": fact("02:00:00:00:00:01"), "offloads": fact({"rx-gro": "off"})}},
-            cni={"configurations": fact({"net0": {"plugins": [{"type": "bridge", "mtu": 1500}]}})},
-        )
-
-    def again(self, name, mac):
-        """The same deployment with another drawn name."""
-        self.node = copy.deepcopy(self.node)
-        (interface,) = self.node["fields"]["nic"].values()
-        interface["mac"] = fact(mac)
-        self.node["fields"]["nic"] = {name: interface}
-
-
-class Written:
-    """Stands in for the platform file."""
-
-    def __init__(self):
-        self.data = {"drift": [], "records": {}, "doctor": []}
-
-    def note_doctor(self, suite, findings):
-        self.data["doctor"].append({"suite": suite, "findings": findings})
-
-    def note_records(self, deployment_id, records):
-        self.data["records"][deployment_id] = records
-
-    def note_drift(self, deployment, outcomes, changes):
-        self.data["drift"].append({"deployment": deployment, "outcomes": outcomes, "changes": changes})
-
-    @property
-    def drift(self):
-        return {"drift": self.data["drift"]}
-
-
-class Traffic:
-    def describe(self):
-        return {"driver": "made"}
-
-    def run(self, spec):
-        return TrialResult(spec=spec, streams=(), wall_time_ns=1, auxiliary=(("a", 1), ("z", 2)))
-
-
-class Made:
-    """A guard over a place that a test changes."""
-
-    def __init__(self, monkeypatch):
-        self.place, self.written, self.told = Place(), Written(), []
-        self.name = "veth0a1b"
-        monkeypatch.setattr(platform, "collect", lambda scope: copy.deepcopy(self.place.machine))
-        monkeypatch.setattr(
-            sampled.record_of, "take", lambda *given: {"dut1": copy.deepcopy(self.place.node)}
-        )
-        real = sampled.record_of.drawn_names
-        monkeypatch.setattr(
-            sampled.record_of,
-            "drawn_names",
-            lambda evidence, records: evidence.get("drawn") or real(evidence, records),
-        )
-        self.guard = platform.PlatformGuard(load_testbed(), self.written, self.told.append)
-
-    def deployed(self, deployment_id):
-        deployment = Deployment(ports=PORTS, evidence={"drawn": {self.name: "(host end 0)"}})
-        return sampled.ready(self.guard, Machines(), None, CELL, deployment_id, deployment, Traffic())
 
 
 @pytest.fixture
@@ -136,6 +55,20 @@ def test_what_changes_between_deployments_is_named_and_touches_no_answer(made):
         assert made.guard.judged([outcome("b")]) == [outcome("b")]
     (entry,) = made.written.data["drift"]
     assert (entry["deployment"], list(entry["outcomes"])) == (None, [])
+
+
+def test_a_form_is_held_against_one_beside_which_the_same_forms_stood(made):
+    """A guest that could not be made took its tap off the node: the native form is no other one for it."""
+    tap = {"vm0": {"mac": fact("02:00:00:00:00:09"), "offloads": fact({"rx-gro": "off"})}}
+    made.place.node["fields"]["nic"] |= tap
+    with made.deployed("d-1", beside=["pod", "guest"]):
+        assert made.guard.judged([outcome("a")]) == [outcome("a")]
+    del made.place.node["fields"]["nic"]["vm0"]
+    with made.deployed("d-2", beside=["pod"]):
+        assert made.guard.judged([outcome("b")]) == [outcome("b")]
+    with made.deployed("d-3", beside=["pod", "guest"]):
+        (found,) = made.guard.judged([outcome("c")])
+    assert "dut1: nic/vm0" in found.reason
 
 
 def test_a_deployment_made_again_is_equal_whatever_names_were_drawn(made):

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import liar
 import mutations
@@ -169,6 +170,22 @@ def lab_without_a_run(world: World) -> Case:
     return Case(world, vendor, beside=_bound_to(world, world.run("lab-run", None), challenge, "lab", LAB))
 
 
+def reproduced_by(name: str, change: Callable[[dict[str, Any]], object]) -> Make:
+    """Return a case beside which a lab hands in an honest run whose header was changed so."""
+
+    def make(world: World) -> Case:
+        vendor = world.bundle(world.run(f"{name}-vendor", world.challenge()))
+        challenge = world.challenge("labs", organization=LAB, nonce="ef" * 32)
+        run = world.run(f"{name}-lab", challenge, seed=21)
+        files = liar.read(run)
+        change(files.run)
+        replayable.forge(run, files.run, files.trials)
+        return Case(world, vendor, beside=world.bundle(run, "lab", LAB))
+
+    make.__name__ = name
+    return make
+
+
 def _bound_to(
     world: World, folder: Path, challenge: Path, key: str = "vendor", organization: str = VENDOR
 ) -> Path:
@@ -218,4 +235,16 @@ DISHONEST: dict[Make, tuple[str, ...]] = {
     not_announced: ("not challenged: Example Body holds no announcement of the run",),
     own_witness: ("level: challenged", "0 of 1 witnesses or labs signed beside Example Networks"),
     lab_without_a_run: ("level: challenged", "they hold the same trials"),
+    reproduced_by("changed_toolkit", lambda run: run["toolkit"].update(dirty=True)): (
+        "level: challenged",
+        "not reproduced: Second Lab: its own run is no whole measurement: dirty: ",
+    ),
+    reproduced_by("nameless_toolkit", lambda run: run["toolkit"].update(commit=None, dirty=None)): (
+        "level: challenged",
+        "not reproduced: Second Lab: its own run is no whole measurement: unknown toolkit: ",
+    ),
+    reproduced_by("broken_off", lambda run: run.update(status="interrupted", interruption="made")): (
+        "level: challenged",
+        "not reproduced: Second Lab: its own run is no whole measurement: incomplete: ",
+    ),
 }

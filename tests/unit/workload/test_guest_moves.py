@@ -9,7 +9,7 @@ import time
 import pytest
 
 from bmwg.drivers.api.protocols import TesterPort
-from bmwg.drivers.machines import guest_moves, moving_machine
+from bmwg.drivers.machines import guest_moves, hosted, moving_machine
 from bmwg.drivers.machines.guest_moves import GuestIntent, MovePlace, MovingGuest
 from bmwg.drivers.watch import wall_clock
 from bmwg.drivers.workload.announcements import Announcements
@@ -45,12 +45,12 @@ class Qemu:
         if function is moving_machine.start:
             self.here += 1
             return {"accelerator": "tcg"}
-        if function is moving_machine.stop:
+        if function is hosted.stop:
             self.here = 0
             return None
         if function is moving_machine.moments:
             return self.said
-        if function is moving_machine.fault:
+        if function is hosted.fault:
             return self.broken
         assert function is moving_machine.ask, function
         command, given = arguments["command"], arguments["arguments"]
