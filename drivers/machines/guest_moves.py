@@ -16,7 +16,6 @@ from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.machines import hosted, moving_machine
 from bmwg.drivers.ports import interfaces
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
-from bmwg.methodology.kinds.acts.records import POST_COPY_BEGAN
 
 PORT = 4444  # choice: nothing else listens at these nodes
 BANDWIDTH_OCTETS_PER_S = 64 << 20  # choice: QEMU's limit; about half of a link of 1 Gbit/s
@@ -210,7 +209,7 @@ class MovingGuest:
             "guest_stopped": here["STOP"],
             "guest_resumed": there["RESUME"],
             "move_completed": here["MIGRATION"],
-            **({} if switched is None else {POST_COPY_BEGAN: switched}),
+            **({} if switched is None else {"post_copy_began": switched}),
         }
 
     def _goes_on(self, error: ToolkitError) -> None:

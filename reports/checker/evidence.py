@@ -111,18 +111,6 @@ class Evidence:
         return found
 
     @property
-    def tester(self) -> Mapping[str, Any]:
-        """What the testbed file says of the tester; empty where it says nothing that can be read."""
-        said = self.run["testbed"].get("tester") if self.run is not None else None
-        return said if isinstance(said, Mapping) else {}
-
-    @property
-    def by_embedded(self) -> bool:
-        """Whether the embedded tester sent and received real frames."""
-        real = self.run is not None and not self.run["simulated"]
-        return real and self.tester.get("driver") == "embedded"
-
-    @property
     def of_frames(self) -> bool:
         """Whether the run's (first) profile is one of frames, as rules for frames alone ask."""
         return self.load == UNNAMED
@@ -147,12 +135,6 @@ class Evidence:
             ended = sorted([*ended, *((execution.seq, execution.at) for execution in self.executions)])
         stamps = [self.run["started_at"] if self.run else "", *(at for _, at in ended)]
         return {seq: stamp for (seq, _), stamp in zip(ended, stamps, strict=False)}
-
-    @cached_property
-    def cells(self) -> Mapping[str, Cell]:
-        """The cells that the run planned, or has an answer of, by their ids."""
-        planned, answered = (one.cell for one in self.plan), (one.cell for one in self.outcomes)
-        return {cell.cell_id: cell for cell in (*planned, *answered)}
 
     @cached_property
     def by_seq(self) -> Mapping[int, Trial]:

@@ -37,7 +37,7 @@ def each_outcome(
 
 def tester_ports(scope: Scope) -> list[Any]:
     """Return the tester's ports as the testbed file names them; none where it does not."""
-    ports = scope.evidence.tester.get("ports")
+    ports = _tester(scope).get("ports")
     return ports if isinstance(ports, list) else []
 
 
@@ -50,9 +50,14 @@ def most_ports(scope: Scope) -> int:
 
 def port_kinds(scope: Scope) -> frozenset[str]:
     """Return the kinds of device of the tester's ports, as far as the testbed file tells them."""
-    said = [scope.evidence.tester, *(port for port in tester_ports(scope) if isinstance(port, Mapping))]
+    said = [_tester(scope), *(port for port in tester_ports(scope) if isinstance(port, Mapping))]
     kinds = [one["io"] for one in said if "io" in one]  # one for both ports, or a list of one for each
     return frozenset(str(kind) for one in kinds for kind in (one if isinstance(one, list) else [one]))
+
+
+def _tester(scope: Scope) -> Mapping[str, Any]:
+    tester = scope.run["testbed"].get("tester")
+    return tester if isinstance(tester, Mapping) else {}
 
 
 def numbered(scope: Scope, seqs: Iterable[int]) -> list[Trial]:

@@ -47,7 +47,7 @@ def machine_possible(evidence: Evidence) -> Iterator[Shortfall]:
 @rule("VER-75", "", "no trial is missing between those that the tester counted", exit_code=2)
 def trials_counted(evidence: Evidence) -> Iterator[Shortfall]:
     """The trials of a deployment have the numbers that the tester gave them, from 1 on, none left out."""
-    if not evidence.by_embedded:
+    if not _is_embedded(evidence):
         return
     last: dict[str, int] = {}
     for trial in evidence.trials:
@@ -59,9 +59,16 @@ def trials_counted(evidence: Evidence) -> Iterator[Shortfall]:
         last[trial.deployment_id] = due if found is None else found
 
 
+def _is_embedded(evidence: Evidence) -> bool:
+    run = evidence.run
+    tester = run["testbed"].get("tester") if run is not None else None
+    real = run is not None and not run["simulated"]
+    return real and isinstance(tester, dict) and tester.get("driver") == "embedded"
+
+
 def _of_the_machine(evidence: Evidence) -> Iterator[Trial]:
     """Give the trials of a run by the embedded tester in which nothing failed."""
-    if evidence.by_embedded:
+    if _is_embedded(evidence):
         yield from (trial for trial in evidence.trials if not trial.fault)
 
 

@@ -83,7 +83,9 @@ def reasons_fit(evidence: Evidence) -> Iterator[Shortfall]:
 def questions(evidence: Evidence) -> Iterator[str]:
     """Name cells without a trial whose deployment stood for other cells of the run."""
     tried = {line.cell_id for line in evidence.lines}
-    stood = {deployment_of(cell) for cell_id, cell in evidence.cells.items() if cell_id in tried}
+    cells = {cell.cell.cell_id: cell.cell for cell in evidence.plan}
+    cells |= {one.cell.cell_id: one.cell for one in evidence.outcomes}
+    stood = {deployment_of(cells[cell_id]) for cell_id in tried if cell_id in cells}
     unstable = {one.cell.cell_id for one in evidence.outcomes if one.type is OutcomeType.UNSTABLE}
     found = [
         outcome.outcome_id

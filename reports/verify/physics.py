@@ -215,9 +215,10 @@ def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
 
 def has_interfaces(evidence: Evidence) -> bool:
     """Whether the kernel counts at the embedded tester's ports: by their kind, or by the record."""
-    if evidence.tester.get("driver") != "embedded":
+    tester = evidence.run["testbed"].get("tester") if evidence.run else None
+    if not isinstance(tester, dict) or tester.get("driver") != "embedded":
         return False
-    io = evidence.tester.get("io")
+    io = tester.get("io")
     return all(kind in _INTERFACES for kind in (io if isinstance(io, list) else [io])) or any(
         below(facts, "kind", "value") == "veth" for _, facts in recorded_ports(evidence)
     )
@@ -225,7 +226,8 @@ def has_interfaces(evidence: Evidence) -> bool:
 
 def on_pci(evidence: Evidence) -> bool:
     """Whether the tester says that its ports are devices on the PCI bus."""
-    return evidence.tester.get("io") == "pci"
+    tester = evidence.run["testbed"].get("tester") if evidence.run else None
+    return isinstance(tester, dict) and tester.get("io") == "pci"
 
 
 def counting_ports(counters: Mapping[str, int], order: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ equal (docs/adr/0288).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bmwg.methodology.cells import neighbours, parallel
@@ -30,7 +30,9 @@ def ran_where_asked(evidence: Evidence) -> Iterator[Shortfall]:
     """
     if evidence.run is None or evidence.platform is None:
         return
-    cells, options = evidence.cells, _options(evidence)
+    cells = {cell.cell.cell_id: cell.cell for cell in evidence.plan}
+    cells |= {outcome.cell.cell_id: outcome.cell for outcome in evidence.outcomes}
+    options = _options(evidence)
     for cell_id, deployment in dict.fromkeys((line.cell_id, line.deployment_id) for line in evidence.lines):
         described = evidence.platform["deployments"].get(deployment)
         if cell_id in cells and isinstance(described, Mapping):
@@ -101,25 +103,30 @@ def _networks(told: Any) -> Iterator[str]:
 @rule("VER-58", "", "an execution beside a neighbour holds that one's work, and no other does")
 def beside_what_is_named(evidence: Evidence) -> Iterator[Shortfall]:
     """Each execution, and each trial of frames, of a cell with a neighbour tells what that did."""
-    for one in evidence.executions:
-        if not one.body.faults:
-            yield from _of_neighbour(evidence, one.seq, one.cell_id, neighbours.COUNTS, one.body.host)
+    cells = {cell.cell.cell_id: cell.cell for cell in evidence.plan}
+    cells |= {outcome.cell.cell_id: outcome.cell for outcome in evidence.outcomes}
+    for execution in evidence.executions:
+        if execution.cell_id not in cells or execution.body.faults:
+            continue
+        name = neighbours.of(cells[execution.cell_id])
+        told = sorted(set(neighbours.COUNTS) & set(execution.body.host))
+        wanted = [] if name == neighbours.ALONE else sorted(neighbours.COUNTS)
+        if told != wanted:
+            yield (
+                f"trial {execution.seq}: neighbour {name}",
+                ", ".join(wanted) or "none",
+                ", ".join(told) or "none",
+            )
+
     for trial in evidence.trials:
-        if not trial.fault:
-            told = dict(trial.trial.result.auxiliary)
-            yield from _of_neighbour(evidence, trial.trial.seq, trial.cell_id, neighbours.FRAMES_COUNTS, told)
-
-
-def _of_neighbour(
-    evidence: Evidence, seq: int, cell_id: str, counts: Iterable[str], told: Iterable[str]
-) -> Iterator[Shortfall]:
-    if cell_id in evidence.cells:
-        name = neighbours.of(evidence.cells[cell_id])
-        found = sorted(set(counts) & set(told))
-        wanted = [] if name == neighbours.ALONE else sorted(counts)
-        if found != wanted:
-            where = f"trial {seq}: neighbour {name}"
-            yield where, ", ".join(wanted) or "none", ", ".join(found) or "none"
+        if trial.cell_id not in cells or trial.fault:
+            continue
+        name = neighbours.of(cells[trial.cell_id])
+        told = sorted(set(neighbours.FRAMES_COUNTS) & dict(trial.trial.result.auxiliary).keys())
+        wanted = [] if name == neighbours.ALONE else sorted(neighbours.FRAMES_COUNTS)
+        if told != wanted:
+            where = f"trial {trial.trial.seq}: neighbour {name}"
+            yield where, ", ".join(wanted) or "none", ", ".join(told) or "none"
 
 
 @rule("VER-56", "", "no execution stands twice", exit_code=2)

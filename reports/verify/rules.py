@@ -162,7 +162,8 @@ def simulation_declared(evidence: Evidence) -> Iterator[Shortfall]:
     if evidence.run is None:
         return
     signs = []
-    if evidence.tester.get("driver") == "simulated":
+    tester = evidence.run["testbed"].get("tester")
+    if isinstance(tester, dict) and tester.get("driver") == "simulated":
         signs.append("testbed.tester.driver")
     if any(
         driver.get("simulated") is True or driver.get("driver") == "simulated"
@@ -181,10 +182,9 @@ def simulation_declared(evidence: Evidence) -> Iterator[Shortfall]:
     if signs and not evidence.run["simulated"]:
         yield "run.json: simulated", f"true, as {', '.join(signs)} says", "false"
     said = {driver.get("driver") for driver in evidence.run["drivers"]} - {None}
-    sent = evidence.tester.get("driver")
-    if evidence.tester and said and evidence.trials and sent not in said:
+    if isinstance(tester, dict) and said and evidence.trials and tester.get("driver") not in said:
         known = ", ".join(sorted(map(str, said)))
-        yield "run.json: drivers", f"a description of {sent}, which sent", known
+        yield "run.json: drivers", f"a description of {tester.get('driver')}, which sent", known
 
 
 @rule("VER-13", "", "each answer was got by procedures that this toolkit can replay")

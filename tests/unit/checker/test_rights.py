@@ -25,14 +25,14 @@ def test_a_mask_is_read_by_the_kernels_numbers():
 
 
 def test_this_process_has_what_its_status_says(monkeypatch):
-    monkeypatch.setattr(rights.cpu_placement, "members", lambda cgroup: [__import__("os").getpid()])
+    monkeypatch.setattr(rights.cgroups, "members", lambda cgroup: [__import__("os").getpid()])
     found = rights.granted(cgroup="/any")
     assert found["processes"] == 1
     assert found["users"] == [__import__("os").geteuid()]
 
 
 def test_an_empty_group_confines_nothing(monkeypatch):
-    monkeypatch.setattr(rights.cpu_placement, "members", lambda cgroup: [])
+    monkeypatch.setattr(rights.cgroups, "members", lambda cgroup: [])
     found = rights.granted(cgroup="/any")
     assert found["no_new_privileges"] is found["seccomp"] is False
     assert rights.compared((), found) is None

@@ -98,7 +98,9 @@ def test_a_kernel_boots_with_its_own_words_and_no_agent() -> None:
 def test_a_pod_whose_image_lacks_the_programs_is_entered_without_its_root() -> None:
     me = os.getpid()
     ticks = process.start_ticks(me)
-    pod = KubernetesPod(SimpleNamespace(), SimpleNamespace(), SimpleNamespace(pod_id="p"), {}, {}, Phases())
+    pod = KubernetesPod(
+        SimpleNamespace(), SimpleNamespace(), SimpleNamespace(pod_id="p", programs=False), {}, {}, Phases()
+    )
     pod._container = {"pid": me, "start_ticks": ticks}
     assert pod.entry == {"pid": me, "start_ticks": ticks, "programs_of_node": True}
     for of_node, roots in ((True, 0), (False, 1)):
