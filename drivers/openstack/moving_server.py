@@ -26,7 +26,6 @@ from bmwg.drivers.openstack.servers import Server, ServerPort, Workshop
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.watch import wall_clock
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
-from bmwg.methodology.kinds.acts.records import GUEST_BOOTS, POST_COPY_BEGAN
 
 _LOOK_S = 0.1  # choice: a move takes seconds
 _CANCEL_S = 30.0
@@ -211,7 +210,7 @@ class MovingServer:
         ahead_ns = wall_clock.ahead_ns()
         events = {"guest_stopped": stopped[-1], "guest_resumed": resumed[0], "move_completed": done[-1]}
         if switched := _with_status(ended, "postcopy-active"):
-            events[POST_COPY_BEGAN] = switched[0]
+            events["post_copy_began"] = switched[0]
         move.steps |= {step: event["at_us"] * 1000 - ahead_ns for step, event in events.items()}
         told = figures[-1]["details"]
         move.told = {ours: int(told[name]) * each for name, (ours, each) in _FIGURES.items() if name in told}
@@ -257,7 +256,7 @@ class MovingServer:
         if self._boots is None:
             return {}
         self._boots |= set(said)
-        return {GUEST_BOOTS: len(self._boots)}
+        return {"guest_boots": len(self._boots)}
 
     def _boots_said(self) -> list[str]:
         return [found[1] for line in self._console() if (found := _BOOTED.search(line))]
