@@ -188,7 +188,7 @@ def following(facts: Facts) -> list[Block]:
     said = [
         ("Recompute every figure from the raw trials: ", f"bmwg verify {run.run_id}"),
         ("Take the answers elsewhere: ", f"bmwg export {run.run_id} --csv answers.csv"),
-        ("See how far runs lie apart: ", "bmwg run --repeat 4, then bmwg compare"),
+        ("See how far runs lie apart: ", "bmwg run --repeat 5, then bmwg compare"),
     ]
     if hardly_usable(facts.outcomes, (trial.validity for trial in run.trials)):
         said.insert(0, ("See what disturbs this machine: ", "bmwg doctor"))

@@ -82,7 +82,7 @@ def command(chosen: argparse.Namespace, testbed: Path | None) -> list[str]:
 def _check(chosen: argparse.Namespace) -> None:
     if chosen.repeat is None:
         raise ConfigError(
-            "RUN-07", "--against", expected="--repeat N beside it", found="none", hint="add --repeat 4"
+            "RUN-07", "--against", expected="--repeat N beside it", found="none", hint="add --repeat 5"
         )
     if not 1 <= chosen.repeat <= _MOST:
         raise ConfigError("RUN-07", "--repeat", expected=f"1 to {_MOST} runs", found=str(chosen.repeat))
