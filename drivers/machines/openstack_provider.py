@@ -156,7 +156,8 @@ class OpenStackProvider:
             more = side_switches.SIDES if len(self.place.hosts) > 1 else ()
             found.append(embedded.Host(node=node, physical=(*physical, *more)))
         if len(found) > 1:
-            side_switches.build(found[0].node, [one.node for one in found])
+            assert isinstance(self.node, NamespaceNode)
+            side_switches.build(self.node, [host.node for host in found])
         return found[0].node, found[0].physical, found[1:]
 
     def _unplug(self) -> None:

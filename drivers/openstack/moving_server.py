@@ -109,7 +109,7 @@ class MovingServer:
                 ),
             )
             move.steps["server_accepted"] = time.monotonic_ns()
-            self._watched(move, post_copy, within_s)
+            self._watched(move, marks[self.here.name], post_copy, within_s)
             move.steps["server_active"] = time.monotonic_ns()
             self._account(move, marks)
         except ToolkitError:
@@ -127,8 +127,12 @@ class MovingServer:
             self.here, self.there = self.there, self.here
             self._came = marks[self.here.name]
 
-    def _watched(self, move: Move, post_copy: bool, within_s: float) -> None:
-        """Wait until Nova says that the move has ended. Raises TestbedError MOVE-01, MOVE-03."""
+    def _watched(self, move: Move, since: int, post_copy: bool, within_s: float) -> None:
+        """Wait until Nova says that the move has ended. Raises TestbedError MOVE-01, MOVE-03.
+
+        Post-copy is asked for once QEMU sends memory: Nova calls a move running before that, and then tries
+        in vain. `since` is where its events at its first host begin.
+        """
         end_s = time.monotonic() + within_s
         switched = late = False
         while True:
@@ -138,7 +142,8 @@ class MovingServer:
             running = self._running()
             if running is not None:
                 move.steps.setdefault("move_running", time.monotonic_ns())
-            if post_copy and running is not None and not switched:
+            sends = _with_status(self._said(self.here, since, "MIGRATION"), "active")
+            if post_copy and running is not None and sends and not switched:
                 switched = self._switched(move, running)
             if time.monotonic() > end_s:
                 if late:
@@ -296,6 +301,7 @@ class MovingServer:
             "moves_between": [self.here.node.name, self.there.node.name],
             "memory_goes_by": "the link on which the hosts reach each other, which carries no frame",
             "most_octets_per_s": settings.MOVE_MEBIOCTETS_PER_S << 20,
+            "limited": "what is sent by pre-copy; Nova limits no post-copy",
             "disk": "empty; Nova makes one at both hosts, and QEMU copies what was written (block migration)",
         }
 

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from bmwg.drivers.machines import architecture
+from bmwg.drivers.machines.guest_moves import DOWNTIME_LIMIT_MS
 
 SERVICE_ADDRESS = "198.18.30.1"  # on the loopback of the node with the services
 DATABASES = ("keystone", "glance", "placement", "nova_api", "nova_cell0", "nova", "neutron")
@@ -29,6 +30,11 @@ _USER = "bmwg"  # of the data base and of the message queue
 _SLOW_S = 300  # choice: what one service waits for another on a host that others use too
 _SOCKET = "/run/mysqld/mysqld.sock"
 
+MOVE_DOWNTIME_STEPS = 3  # the fewest that Nova takes
+MOVE_DOWNTIME_MS = MOVE_DOWNTIME_STEPS * DOWNTIME_LIMIT_MS  # Nova begins with a step of it; docs/adr/0629
+# of a server that has moved Nova tells Neutron twice, at once if memory came soon, and Neutron fails at the
+# second where it has begun with the first (docs/adr/0629)
+_ONE_AT_A_TIME: dict[str, object] = {"wsgi_default_pool_size": 1, "wsgi_keep_alive": "false"}
 MOVE_MEBIOCTETS_PER_S = 16  # choice: by more, memory has moved before Nova can be told to use post-copy
 MOVING_MODEL = architecture.own().model  # the CPU of a translated server that moves, named for all hosts
 HOSTS_OWN_MODEL = "host"  # of one that is not translated: all hosts are this machine
@@ -200,6 +206,7 @@ def files(
                     "api_workers": 1,
                     "rpc_workers": 1,
                     "rpc_state_report_workers": 0,
+                    **(_ONE_AT_A_TIME if moves else {}),
                     "notify_nova_on_port_status_changes": "true",
                     "agent_down_time": _SLOW_S,
                     "rpc_response_timeout": _SLOW_S,
@@ -246,7 +253,9 @@ def files(
 def _moving(address: str, accelerator: str) -> dict[str, object]:
     """What nova-compute is told of live migration: no disk is shared, memory comes to this address.
 
-    A translated guest of QEMU's plain model has ended by a panic once it had moved, so one is named.
+    A translated guest of QEMU's plain model has ended by a panic once it had moved, so one is named. The
+    guest may be still for as long as one that QEMU alone moves, from the first on: where a translated one
+    had to have less left to send, its memory came broken (docs/adr/0629).
     """
     model = {"cpu_mode": "custom", "cpu_models": MOVING_MODEL} if accelerator == "qemu" else {}
     return {
@@ -254,6 +263,8 @@ def _moving(address: str, accelerator: str) -> dict[str, object]:
         "live_migration_inbound_addr": address,
         "live_migration_permit_post_copy": "true",
         "live_migration_bandwidth": MOVE_MEBIOCTETS_PER_S,
+        "live_migration_downtime": MOVE_DOWNTIME_MS,
+        "live_migration_downtime_steps": MOVE_DOWNTIME_STEPS,
     }
 
 

@@ -53,6 +53,8 @@ class Migrations(OfActs):
             frames, beside = ways
             while len(lives) < spec.cycles and steady(frames, spec):
                 lives.append(_Moved(guest, frames, heard, beside, spec, began_ns).life())
+                if lives[-1].first_frame_ns is None:
+                    break  # no frame has come since: it is not waited for once more
 
 
 class _Moved:
@@ -85,9 +87,11 @@ class _Moved:
         resumed_ns = move.steps["guest_resumed"]
         counted = self._guest.forwarded()
         try:
-            self._awaited(lambda: frames.first_since(resumed_ns))
+            came = self._awaited(lambda: frames.first_since(resumed_ns))
             # what is steady is told of half a second that lies wholly after the move
-            settled = self._awaited(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None)
+            settled = came and self._awaited(
+                lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None
+            )
         except ToolkitError as error:
             raise fared(error, frames, asked_ns, 0.0) from error
         by_frames = seen_to_its_end(frames, asked_ns, settled)

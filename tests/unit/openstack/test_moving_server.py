@@ -87,13 +87,15 @@ def hosts(tmp_path: Path) -> tuple[Host, Host]:
     return Host(tmp_path, "cloud2"), Host(tmp_path, "cloud")
 
 
-def stands(hosts: tuple[Host, Host], acts: Callable[[Nova], None]) -> tuple[MovingServer, Nova]:
+def stands(
+    hosts: tuple[Host, Host], acts: Callable[[Nova], None], of: type[Nova] = Nova
+) -> tuple[MovingServer, Nova]:
     ports = tuple(
         ServerPort(network=f"side{side}", port_id=f"p{side}", address="", mac="", guarded=False)
         for side in (0, 1)
     )
     server = Server(server_id=SERVER, name="moving", ports=ports, phases_s={}, steps_ns={})
-    nova = Nova(acts)
+    nova = of(acts)
     places = [one.place for one in hosts]
     return MovingServer(nova, server, places, memory_octets=128 << 20), nova  # type: ignore[arg-type]
 
@@ -150,6 +152,26 @@ def test_what_it_tells_of_itself_is_what_a_record_takes_of_a_machine(hosts) -> N
 def test_post_copy_is_what_qemu_tells_and_not_what_was_asked_for(hosts) -> None:
     server, _ = stands(hosts, comes(hosts, "active", "postcopy-active"))
     assert "post_copy_began" in server.moved(post_copy=True, within_s=20).steps
+
+
+def test_post_copy_is_asked_for_once_memory_is_sent(hosts) -> None:
+    """Nova calls a move running before that, and then tries in vain."""
+    looks: list[str] = []
+
+    class Running(Nova):
+        def get_server(self, server_id: str) -> Any:
+            looks.append("")
+            if len(looks) == 3:
+                hosts[0].says("MIGRATION", 900_000, status="active")
+            return super().get_server(server_id)
+
+        def force_complete_server_migration(self, migration: int, server_id: str) -> None:
+            assert len(looks) >= 3
+            self.task = None
+            comes(hosts, "active", "postcopy-active")(self)
+
+    server, _ = stands(hosts, lambda nova: setattr(nova, "task", "migrating"), Running)
+    assert {"post_copy_asked", "post_copy_began"} <= set(server.moved(post_copy=True, within_s=20).steps)
 
 
 def test_a_guest_that_has_booted_anew_tells_a_second_boot(hosts) -> None:
