@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from bmwg.drivers.api.protocols import Calls, JsonValue, Missing, Node
 
@@ -123,6 +123,20 @@ class ResizableMachine(Machine, Protocol):
     def console(self) -> list[str]: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovingIntent:
+    """A machine that routes and is to be moved: an archive in memory, which is told by its kernel's `words`.
+
+    Beside it another one is made, with `other_words`. `links` are the NICs that both forward between.
+    """
+
+    name: str
+    memory_octets: int
+    words: str
+    other_words: str
+    links: tuple[str, ...]
+
+
 class MachineProvider(Protocol):
     """What makes machines, found by `vms.driver` of the testbed file among `bmwg.drivers.provider`.
 
@@ -176,3 +190,15 @@ class LinkedMachineProvider(MachineProvider, Protocol):
     """
 
     def laid(self, links: tuple[str, ...]) -> AbstractContextManager[None]: ...
+
+
+@runtime_checkable
+class MovingMachineProvider(MachineProvider, Protocol):
+    """One that has several hosts, between which it moves a machine while that runs.
+
+    `moving_missing` says why there are none. `moving` has a machine stand at the host of the provider's node;
+    what it yields is as `guest_moves.MovingGuest`, with what `moves` and `describe` say of it.
+    """
+
+    def moving_missing(self) -> Missing | None: ...
+    def moving(self, intent: MovingIntent) -> AbstractContextManager[Any]: ...

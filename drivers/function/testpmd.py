@@ -19,6 +19,7 @@ from bmwg.drivers.api.protocols import FunctionLink, JsonValue, Missing, Node, P
 from bmwg.drivers.network.handover import AF_XDP, COMBINED, NETDEV, VFIO, VHOST_USER
 from bmwg.drivers.nodes import cgroups
 from bmwg.drivers.nodes import pages as hosting_pages
+from bmwg.drivers.ports import af_packet
 from bmwg.methodology.errors import DriverError
 
 if TYPE_CHECKING:  # a node function stands in this module, and the bed is slow to import
@@ -78,7 +79,10 @@ class Testpmd:
         """Return the command line."""
         first, second = links
         line = arguments(
-            devices=(first.device or _packet_device(0, first), second.device or _packet_device(1, second)),
+            devices=(
+                first.device or af_packet.device(0, first.interface),
+                second.device or af_packet.device(1, second.interface),
+            ),
             neighbours=(first.neighbour_mac, second.neighbour_mac),
             cpu=self._cpu,
             hugepages=bool(self._memory()[0]),
@@ -112,11 +116,6 @@ class Testpmd:
             "pages": held,
             "said": said,
         }
-
-
-def _packet_device(number: int, link: FunctionLink) -> str:
-    """The EAL device of an interface for which the network names none."""
-    return f"net_af_packet{number},iface={link.interface},framesz=2048,blocksz=65536,framecnt=4096"
 
 
 def lacking(*, pages: int, large_pages: int, by_crun: bool) -> dict[str, str] | None:
@@ -229,7 +228,7 @@ def repeating(*, interface: str, socket: str, cpu: int) -> tuple[str, ...]:
         "--no-pci",
         "--no-telemetry",
         "--no-shconf",
-        f"--vdev=net_af_packet0,iface={interface},framesz=2048,blocksz=65536,framecnt=4096",
+        f"--vdev={af_packet.device(0, interface)}",
         f"--vdev=net_vhost1,iface={socket},queues=1",
         "--",
         "--forward-mode=io",

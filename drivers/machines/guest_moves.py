@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from bmwg.drivers.api.protocols import JsonValue, Node
 from bmwg.drivers.machines import hosted, moving_machine
+from bmwg.drivers.ports import interfaces
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 PORT = 4444  # choice: nothing else listens at these nodes
@@ -238,6 +239,20 @@ class MovingGuest:
                 expected="that it runs at its other place",
                 found=fault[:_LAST_WORD],
             )
+
+    @property
+    def macs(self) -> tuple[str, str]:
+        """The MAC addresses of its interfaces."""
+        return self.intent.macs
+
+    def forwarded(self) -> int:
+        """How many frames have left it by its second interface, at the place where it is."""
+        counters = self.here.node.call(interfaces.counters, interface=self.intent.taps[1])
+        return int(counters["rx_packets"])  # of a tap: what its guest has sent
+
+    def shown(self) -> dict[str, int]:
+        """Nothing further shows that it is the same guest: one that boots anew ends (-no-reboot)."""
+        return {}
 
     def leave(self) -> None:
         """End what is left of it at the place that it has left."""

@@ -13,7 +13,6 @@ import hashlib
 import ipaddress
 import os
 import shutil
-import subprocess
 import tempfile
 import threading
 import time
@@ -29,15 +28,28 @@ from bmwg.drivers.api.machines import (
     MachineEndpoint,
     MachineIntent,
     MachineSize,
+    MovingIntent,
+    MovingMachineProvider,
 )
 from bmwg.drivers.api.protocols import JsonValue, Missing, Node
 from bmwg.drivers.machines import qemu
 from bmwg.drivers.nodes import links
 from bmwg.drivers.nodes.namespace import NamespaceNode
-from bmwg.drivers.openstack import channel, client, embedded, image, reached, record
+from bmwg.drivers.openstack import (
+    channel,
+    client,
+    embedded,
+    image,
+    moving_stand,
+    reached,
+    record,
+    segments,
+    side_switches,
+)
 from bmwg.drivers.openstack import node as cloud_node
 from bmwg.drivers.openstack.client import Client
 from bmwg.drivers.openstack.machine import NovaMachine
+from bmwg.drivers.openstack.moving_server import MovingServer
 from bmwg.drivers.openstack.servers import ServerPort, Workshop, require_fit
 from bmwg.drivers.ports import interfaces
 from bmwg.drivers.undo.ledger import Ledger
@@ -48,7 +60,6 @@ NODE_NIC = "cloud0"
 KERNEL_LINE = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off net.ifnames=0"
 _USER_DATA = "#cloud-config\ndisable_root: false\n"
 FORWARDED_NETWORKS = ("198.18.28.0/24", "198.18.29.0/24")  # of test ports that forward; Neutron wants some
-_RELEASE_DEADLINE_S = 60.0  # choice: the agent is told of a network's end within seconds
 _VIF = {qemu.NicModel.VIRTIO.value: "virtio", qemu.NicModel.E1000.value: "e1000"}
 
 
@@ -142,7 +153,11 @@ class OpenStackProvider:
         for node in self.place.hosts or (self.node,):
             assert isinstance(node, NamespaceNode)
             physical = self.place.cabled if node.name == self.node.name else ()
-            found.append(embedded.Host(node=node, physical=physical))
+            more = side_switches.SIDES if len(self.place.hosts) > 1 else ()
+            found.append(embedded.Host(node=node, physical=(*physical, *more)))
+        if len(found) > 1:
+            assert isinstance(self.node, NamespaceNode)
+            side_switches.build(self.node, [host.node for host in found])
         return found[0].node, found[0].physical, found[1:]
 
     def _unplug(self) -> None:
@@ -156,13 +171,7 @@ class OpenStackProvider:
         workshop = self.workshop
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="bmwg-key-", dir="/run"))
         self._key = Path(folder) / "key"
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bmwg", "-f", str(self._key)],
-            check=True,
-            timeout=30,
-            stdin=subprocess.DEVNULL,
-        )
-        workshop.key(self._key.with_suffix(".pub").read_text())
+        workshop.key(channel.new_key(self._key))
         kernel = workshop.image("kernel", files.kernel, "aki")
         initramfs = workshop.image("initramfs", files.initramfs, "ari")
         self._parts = {"kernel_id": kernel.id, "ramdisk_id": initramfs.id, "os_command_line": KERNEL_LINE}
@@ -208,7 +217,7 @@ class OpenStackProvider:
                 zone=zone,
             )
         except BaseException:
-            self._remove_ports(tuple(ports))
+            workshop.delete_ports(ports)
             self._release(intent.links)
             raise
         try:
@@ -320,34 +329,16 @@ class OpenStackProvider:
         if self._workshop is None:
             return  # the cloud has gone, and all with it
         self._workshop.delete_server(server_id)
-        self._remove_ports(ports)
+        self._workshop.delete_ports(ports)
         self._release(nics)
 
     def _release(self, nics: tuple[str, ...]) -> None:
-        """Delete the networks on these NICs and wait until the agent has taken the NICs out of its bridges.
-
-        Whatever is deployed next then finds the node as it was. Raises DriverError CLOUD-18.
-        """
+        """Delete the networks on these NICs where nobody else uses them. Raises DriverError CLOUD-18."""
         with self._sharing:
             self._users.subtract(nics)
             nics = tuple(nic for nic in nics if self._users[nic] <= 0)
-            networks = [self._networks.pop(nic, None) for nic in nics]
-        for network in networks:
-            if network is not None:
-                self.workshop.client.call(
-                    "delete of a network",
-                    lambda sdk, network=network: sdk.network.delete_network(network),  # type: ignore[misc]
-                )
-        end_s = time.monotonic() + _RELEASE_DEADLINE_S
-        while held := [nic for nic in nics if self._held(nic)]:
-            if time.monotonic() > end_s:
-                raise DriverError(
-                    "CLOUD-18",
-                    f"NICs {', '.join(held)} of node {self.node.name}",
-                    expected=f"out of Neutron's bridges within {_RELEASE_DEADLINE_S:g} s",
-                    found="still ports of one",
-                )
-            time.sleep(0.2)
+            networks = [self._networks.pop(nic) for nic in nics if nic in self._networks]
+        segments.cleared(self.workshop, networks, [(self.node, nics)])
 
     @contextlib.contextmanager
     def laid(self, links: tuple[str, ...]) -> Iterator[None]:
@@ -362,16 +353,24 @@ class OpenStackProvider:
             if self._workshop is not None:
                 self._release(links)
 
-    def _held(self, nic: str) -> bool:
-        found = self.node.call(interfaces.listing)
-        return any(one["controller"] for one in found if one["name"] == nic)
+    def moving_missing(self) -> Missing | None:
+        """Return what is missing where the cloud has one compute host alone."""
+        if len(self.place.hosts) > 1:
+            return None
+        return Missing(
+            what="another compute host, to which a server moves",
+            reason="the cloud has one",
+            mend="BMWG_TESTBED=testbeds/openstack-two-hosts.yaml",
+        )
 
-    def _remove_ports(self, ports: tuple[ServerPort, ...]) -> None:
-        for port in ports:
-            self.workshop.client.call(
-                "delete of a port",
-                lambda sdk, port=port: sdk.network.delete_port(port.port_id),  # type: ignore[misc]
-            )
+    def moving(self, intent: MovingIntent) -> contextlib.AbstractContextManager[MovingServer]:
+        """Have a server stand that Nova moves, and the NICs in the switches between its hosts."""
+        assert self._cloud is not None
+        assert isinstance(self.node, NamespaceNode)
+        networks, line = FORWARDED_NETWORKS, KERNEL_LINE
+        return moving_stand.standing(
+            self.workshop, self._cloud, self.node, intent, networks=networks, kernel_line=line
+        )
 
     def describe(self) -> Mapping[str, JsonValue]:
         """The cloud: its services, how it started, what servers are made of."""
@@ -394,3 +393,4 @@ def _encoded(text: str) -> str:
 
 
 _: type[LinkedMachineProvider] = OpenStackProvider
+__: type[MovingMachineProvider] = OpenStackProvider

@@ -16,6 +16,7 @@ from bmwg.drivers.machines.guest_kernel import CACHE, GuestKernel
 MODULES = ("virtio_pci", "virtio_net", "virtio_balloon")
 SAY = "bmwg-router:"  # how the script's lines begin on the console
 HAS_CPUS = "has CPUs"  # what it says before their list
+BOOT = "boot"  # what it says before the id of its kernel's boot
 _KEPT = 4  # choice: archives of several kernels, some MiB each
 
 _INIT = """#!/bin/busybox sh
@@ -46,9 +47,16 @@ EOF
     writes=yes ;;
   bmwg.cpus)
     cpus=yes ;;
+  bmwg.boot)
+    boot=yes ;;
   esac
 done
 echo 1 > /proc/sys/net/ipv4/ip_forward
+if [ -n "$boot" ]; then
+  # the id stays while this kernel runs, wherever that is; a kernel that has booted anew has another one
+  read -r id </proc/sys/kernel/random/boot_id
+  while :; do say "{boot} $id"; sleep 1; done &
+fi
 if [ -n "$mebioctets" ]; then
   # twice so much is held, whether it is written again or not: the guests differ by the writing alone
   mount -t tmpfs -o size=$((mebioctets * 3))m written /tmp || die tmpfs
@@ -86,19 +94,28 @@ class Leg:
     far_mac: str
 
 
-def words(legs: Sequence[Leg], *, holds_mebioctets: int, writes: bool, tells_cpus: bool = False) -> str:
+def words(
+    legs: Sequence[Leg],
+    *,
+    holds_mebioctets: int,
+    writes: bool,
+    tells_cpus: bool = False,
+    tells_boot: bool = False,
+) -> str:
     """Return what the guest reads of its kernel's command line.
 
     It holds so much twice, and with `writes` copies the one over the other all the time. With `tells_cpus`
-    it has every CPU on, and says on its console which are.
+    it has every CPU on, and says on its console which are. With `tells_boot` it says each second by which
+    id its kernel's boot is known.
     """
     told = [f"bmwg.route=eth{n},{leg.address},{leg.far},{leg.far_mac}" for n, leg in enumerate(legs)]
     told += [f"bmwg.holds={holds_mebioctets}", *(["bmwg.writes"] if writes else [])]
-    return " ".join([*told, *(["bmwg.cpus"] if tells_cpus else [])])
+    told += [*(["bmwg.cpus"] if tells_cpus else []), *(["bmwg.boot"] if tells_boot else [])]
+    return " ".join(told)
 
 
 def build(kernel: GuestKernel, *, cache: Path = CACHE) -> Path:
     """Write the archive for this kernel, once, and return it. Raises TestbedError VM-01, VM-03."""
     modules = kernel.modules_for(MODULES)
-    script = _INIT.format(say=SAY, has=HAS_CPUS, modules=" ".join(path.name for path in modules))
+    script = _INIT.format(say=SAY, has=HAS_CPUS, boot=BOOT, modules=" ".join(path.name for path in modules))
     return kept(first_root(script, modules, static_shell()), cache / "router", most=_KEPT)

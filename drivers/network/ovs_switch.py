@@ -22,7 +22,7 @@ from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.network import ovs_flows, ovs_obstacle, ovs_parts, ovs_tools, ovs_words
 from bmwg.drivers.network.ovs_tools import COMMAND_DEADLINE_S, FOLDER, PLACES
 from bmwg.drivers.nodes import pages, process, programs
-from bmwg.drivers.ports import interfaces
+from bmwg.drivers.ports import af_packet, interfaces
 from bmwg.methodology.answers.data_plane import FAILED_UPCALLS, FRAMES, UPCALLS
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
@@ -237,7 +237,7 @@ def _device(config: dict[str, Any], nic: str, number: int) -> str:
     queues = config["rx_queues"]
     if config["nic_port"] == "af_xdp":
         return f"net_af_xdp{number},iface={nic},start_queue=0,queue_count={queues},busy_budget=0"
-    return f"net_af_packet{number},iface={nic},qpairs={queues},framesz=2048,blocksz=65536,framecnt=4096"
+    return af_packet.device(number, nic, queues=queues)
 
 
 def _require_queues(nic: str, wanted: int) -> None:

@@ -18,6 +18,17 @@ DEADLINE_S = 400.0  # choice: a distribution's image takes two minutes where it 
 _GUEST_FOLDER = "/run/bmwg-toolkit"
 
 
+def new_key(path: Path) -> str:
+    """Make a key pair and return its public half."""
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bmwg", "-f", str(path)],
+        check=True,
+        timeout=30,
+        stdin=subprocess.DEVNULL,
+    )
+    return path.with_suffix(".pub").read_text()
+
+
 def opened(netns: str, key: Path, *, name: str, address: str) -> SshNode:
     """Return the started agent of the server `name`, spoken to from the network namespace `netns` with `key`.
 

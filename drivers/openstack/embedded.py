@@ -52,6 +52,7 @@ class EmbeddedCloud:
     """The cloud while it stands. `auth` is what openstacksdk is told, within `netns`; it holds a password.
 
     `hosts` are the compute hosts' names, as Nova has them, by node; the services run beside the first.
+    `places` are their nodes with the folder of each one's state and logs.
     """
 
     node: NamespaceNode
@@ -59,7 +60,7 @@ class EmbeddedCloud:
     auth: Mapping[str, str]
     steps: Sequence[Mapping[str, JsonValue]]
     hosts: Mapping[str, str]
-    _places: tuple[tuple[NamespaceNode, str], ...]
+    places: tuple[tuple[NamespaceNode, str], ...]
 
     @property
     def netns(self) -> str:
@@ -68,7 +69,7 @@ class EmbeddedCloud:
 
     def fault(self) -> str | None:
         """Say which services have ended; None while all run."""
-        for node, work in self._places:
+        for node, work in self.places:
             found: str | None = node.call(cloud_node.fault, work=work)
             if found is not None:
                 return found
@@ -117,6 +118,7 @@ def started(
         "token_s": token_s,
         "layer2": layer2,
         "cpus": list(cpus),
+        "moves": bool(further),
     }
     auth = {
         "auth_url": settings.AUTH_URL,

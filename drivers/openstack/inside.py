@@ -257,7 +257,7 @@ def run(services: Services, given: Mapping[str, Any], until_s: float) -> None:
     services.start("glance", "glance-api", "--config-file", "/etc/glance/glance-api.conf")
     services.start("nova-conductor", "nova-conductor")
     services.start("nova-api", "nova-api")
-    _libvirt(services)
+    _libvirt(services, given)
     services.wait("placement", lambda: listens(8778), until_s)
     services.wait("neutron", lambda: listens(9696), until_s)
     _compute(services, given, until_s)
@@ -268,18 +268,21 @@ def run(services: Services, given: Mapping[str, Any], until_s: float) -> None:
 
 def compute(services: Services, given: Mapping[str, Any], until_s: float) -> None:
     """Start what a further compute host runs; the services run on another node."""
-    _libvirt(services)
+    _libvirt(services, given)
     _compute(services, given, until_s)
 
 
-def _libvirt(services: Services) -> None:
-    services.start("libvirt", "libvirtd", "--config", "/etc/libvirt/libvirtd.conf")
+def _libvirt(services: Services, given: Mapping[str, Any]) -> None:
+    listens_too = ("--listen",) if given["moves"] else ()
+    services.start("libvirt", "libvirtd", "--config", "/etc/libvirt/libvirtd.conf", *listens_too)
 
 
 def _compute(services: Services, given: Mapping[str, Any], until_s: float) -> None:
     if given["layer2"] == "openvswitch":
         _open_vswitch(services, given["physical"], until_s)
     services.wait("libvirt", lambda: os.path.exists("/run/libvirt/libvirt-sock"), until_s)
+    if given["moves"]:
+        services.start(settings.QEMU_EVENTS, _PYTHON, "-c", settings.EVENTS)
     agent = f"neutron-{given['layer2']}-agent"
     services.start(agent, agent, *_NEUTRON, "--config-file", "/etc/neutron/bmwg-agent.ini")
     services.start("nova-compute", "nova-compute", "--config-file", "/etc/nova/nova-compute.conf")
@@ -343,6 +346,7 @@ def main(work: str) -> None:
             cpus=given["cpus"],
             host=given["host"],
             address=given["address"],
+            moves=given["moves"],
         )
     )
     services = Services(say)

@@ -115,17 +115,27 @@ def sample(*, server_id: str) -> JsonValue:
 
 def accelerator(*, server_id: str) -> str:
     """Node function: how a server's instructions run, as its QEMU was told: `kvm`, `tcg`; "" if not told."""
+    return _told(server_id, b"-accel")
+
+
+def cpu_model(*, server_id: str) -> str:
+    """Node function: the CPU that a server's QEMU was told to have, without its features; "" if not told."""
+    return _told(server_id, b"-cpu")
+
+
+def _told(server_id: str, option: bytes) -> str:
     _, words = _process_of(server_id)
-    told = next((one for name, one in pairwise(words) if name == b"-accel"), b"")
+    told = next((one for name, one in pairwise(words) if name == option), b"")
     return told.partition(b",")[0].decode()
 
 
-def console(*, server_id: str) -> list[str]:
-    """Node function: the lines that a server has written since its QEMU was started on this node.
+def console(*, server_id: str, here: bool = False) -> list[str]:
+    """Node function: the lines that a server has written since its QEMU was started.
 
+    With `here` that QEMU is this node's, and no other's of this machine: there are two while a server moves.
     It is Nova's file of them: its API adds to it what it reads of the console besides, a second time.
     """
-    pid, _ = _process_of(server_id)
+    pid, _ = _process_of(server_id, here=here)
     path = Path(f"/proc/{pid}/root{settings.STATE}/instances/{server_id}/console.log")
     try:
         return path.read_text(errors="replace").splitlines()
@@ -133,11 +143,19 @@ def console(*, server_id: str) -> list[str]:
         raise _gone(server_id) from error
 
 
-def _process_of(server_id: str) -> tuple[int, list[bytes]]:
+def _process_of(server_id: str, *, here: bool = False) -> tuple[int, list[bytes]]:
     for pid, words in process.each("cmdline"):
-        if b"-uuid" in words and server_id.encode() in words:
+        if b"-uuid" in words and server_id.encode() in words and (not here or _is_here(pid)):
             return pid, words
     raise _gone(server_id)
+
+
+def _is_here(pid: int) -> bool:
+    """Whether a process is in the network namespace of this node."""
+    try:
+        return os.stat(f"/proc/{pid}/ns/net").st_ino == os.stat("/proc/thread-self/ns/net").st_ino
+    except OSError:
+        return False
 
 
 def _gone(server_id: str) -> DriverError:

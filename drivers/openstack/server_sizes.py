@@ -7,20 +7,18 @@ in time, CLOUD-23 the cloud took the request and undid it.
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from bmwg.drivers.api.machines import MachineSize
+from bmwg.drivers.openstack import undone
 from bmwg.drivers.openstack.servers import Workshop
-from bmwg.methodology.errors import DriverError, ToolkitError
+from bmwg.methodology.errors import DriverError
 
 _BEGUN = ("resize_migrating", "resize_migrated", "resize_finish")  # Nova's tasks once a host has it
 _UNCONFIRMED = "VERIFY_RESIZE"
 _LOOK_S = 0.2  # choice: the first task of a host lasts longer
-_REASON_S = 5.0  # choice: Nova writes down why a while after it has undone a request
-_SAID = 300
 
 
 class ServerSizes:
@@ -76,7 +74,7 @@ class ServerSizes:
                 "CLOUD-23",
                 f"{self._what} is as it was",
                 expected="that a host resizes it",
-                found=self._reason(),
+                found=undone.why(self._workshop, self._server_id, "resize"),
             )
         return found.status == _UNCONFIRMED or str(found.task_state) in _BEGUN
 
@@ -92,30 +90,8 @@ class ServerSizes:
 
     def _require_no_error(self, found: Any, wanted: str) -> None:
         if found.status == "ERROR":
-            said = str((found.fault or {}).get("message", "no reason was given"))[:_SAID]
+            said = str((found.fault or {}).get("message", "no reason was given"))[: undone.MOST_SAID]
             raise DriverError("CLOUD-17", f"{self._what} is in ERROR", expected=wanted, found=said)
-
-    def _reason(self) -> str:
-        """What Nova wrote down of the last resize that it undid."""
-        end_s = time.monotonic() + _REASON_S
-        while time.monotonic() < end_s:
-            with contextlib.suppress(ToolkitError):
-                if said := self._workshop.client.call("why a resize was undone", self._said):
-                    return said[:_SAID]
-            time.sleep(_LOOK_S)
-        return "no reason was given"
-
-    def _said(self, sdk: Any) -> str:
-        mine = [one for one in sdk.compute.server_actions(self._server_id) if one.action == "resize"]
-        if not mine:
-            return ""
-        last = max(mine, key=lambda one: str(one.start_time))
-        whole = sdk.compute.get_server_action(last.request_id, self._server_id)
-        events = [one if isinstance(one, Mapping) else one.to_dict() for one in whole.events or ()]
-        said = [
-            " ".join(str(one.get("details") or "").split()) for one in events if one.get("result") == "Error"
-        ]
-        return next(filter(None, said), str(whole.message or "") if said else "")
 
 
 def _settled(found: Any) -> bool:

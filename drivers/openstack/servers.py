@@ -200,6 +200,7 @@ class Workshop:
         ports: Iterable[ServerPort],
         zone: str | None = None,
         user_data: str | None = None,
+        config_drive: bool = True,
         within_s: float = ACTIVE_DEADLINE_S,
     ) -> Server:
         """Make a server, wait until it is ACTIVE. Raises CLOUD-14, CLOUD-17, CLOUD-18; none is left then.
@@ -223,7 +224,7 @@ class Workshop:
                 flavor_id=flavor.id,
                 networks=[{"port": port.port_id} for port in ports],
                 key_name=self.name("key"),
-                config_drive=True,
+                config_drive=config_drive,
                 metadata={"bmwg": self.tag},
                 **more,
             ),
@@ -323,6 +324,14 @@ class Workshop:
                     )
             time.sleep(_POLL_S)
         return self._clock() - began
+
+    def delete_ports(self, ports: Iterable[ServerPort]) -> None:
+        """Delete these ports."""
+        for port in ports:
+            self.client.call(
+                "delete of a port",
+                lambda sdk, port=port: sdk.network.delete_port(port.port_id),  # type: ignore[misc]
+            )
 
     def _there(self, server_id: str) -> bool:
         return self.client.call("server", lambda sdk: sdk.compute.find_server(server_id)) is not None

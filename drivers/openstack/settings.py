@@ -7,7 +7,11 @@ here.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
+
+from bmwg.drivers.machines import architecture
+from bmwg.drivers.machines.guest_moves import DOWNTIME_LIMIT_MS
 
 SERVICE_ADDRESS = "198.18.30.1"  # on the loopback of the node with the services
 DATABASES = ("keystone", "glance", "placement", "nova_api", "nova_cell0", "nova", "neutron")
@@ -25,6 +29,16 @@ STATE = "/var/lib/nova"  # of Nova, within its root: instances are below
 _USER = "bmwg"  # of the data base and of the message queue
 _SLOW_S = 300  # choice: what one service waits for another on a host that others use too
 _SOCKET = "/run/mysqld/mysqld.sock"
+
+MOVE_DOWNTIME_STEPS = 3  # the fewest that Nova takes
+MOVE_DOWNTIME_MS = MOVE_DOWNTIME_STEPS * DOWNTIME_LIMIT_MS  # Nova begins with a step of it; docs/adr/0629
+# of a server that has moved Nova tells Neutron twice, at once if memory came soon, and Neutron fails at the
+# second where it has begun with the first (docs/adr/0629)
+_ONE_AT_A_TIME: dict[str, object] = {"wsgi_default_pool_size": 1, "wsgi_keep_alive": "false"}
+MOVE_MEBIOCTETS_PER_S = 16  # choice: by more, memory has moved before Nova can be told to use post-copy
+MOVING_MODEL = architecture.own().model  # the CPU of a translated server that moves, named for all hosts
+HOSTS_OWN_MODEL = "host"  # of one that is not translated: all hosts are this machine
+QEMU_EVENTS = "qemu-events"  # the service that writes them down, where servers move
 
 Sections = Mapping[str, Mapping[str, object]]
 
@@ -74,10 +88,12 @@ def files(
     cpus: Sequence[int],
     host: str = HOST,
     address: str = SERVICE_ADDRESS,
+    moves: bool = False,
 ) -> dict[str, str]:
     """Return each file's text by its path. `physical` are the physical networks: each a NIC of that name.
 
-    `host` is the compute host's name and `address` its own towards the services.
+    `host` is the compute host's name and `address` its own towards the services. `moves`: servers may move
+    to it from another one, and back.
 
     `token_s` is how long a token is valid, `accelerator` `qemu` or `kvm`, `layer2` `linuxbridge` or
     `openvswitch`. Servers keep to `cpus` of the compute host (none: to any).
@@ -116,6 +132,8 @@ def files(
         "service_user": {"send_service_user_token": "true", **_token("nova", password)},
         "oslo_concurrency": lock,
         "compute": {"cpu_shared_set": ",".join(map(str, cpus))} if cpus else {},
+        # a host that fetches a kernel for a move looks into it and refuses it; one that boots it does not
+        "workarounds": {"disable_deep_image_inspection": "true"} if moves else {},
         "conductor": {"workers": 1},
         "scheduler": {"workers": 1, "discover_hosts_in_cells_interval": 2},
         "libvirt": {
@@ -123,6 +141,7 @@ def files(
             "cpu_mode": "none" if accelerator == "qemu" else "host-passthrough",
             "inject_partition": -2,
             "wait_soft_reboot_seconds": 5,
+            **(_moving(address, accelerator) if moves else {}),
         },
     }
     return {
@@ -187,6 +206,7 @@ def files(
                     "api_workers": 1,
                     "rpc_workers": 1,
                     "rpc_state_report_workers": 0,
+                    **(_ONE_AT_A_TIME if moves else {}),
                     "notify_nova_on_port_status_changes": "true",
                     "agent_down_time": _SLOW_S,
                     "rpc_response_timeout": _SLOW_S,
@@ -221,11 +241,56 @@ def files(
             }
         ),
         "etc/libvirt/libvirtd.conf": 'auth_unix_rw = "none"\nauth_unix_ro = "none"\n'
-        'unix_sock_rw_perms = "0777"\nlog_outputs = "3:stderr"\n',
+        'unix_sock_rw_perms = "0777"\nlog_outputs = "3:stderr"\n'
+        + (_listening(host, address) if moves else ""),
         "etc/libvirt/qemu.conf": 'security_driver = "none"\ncgroup_controllers = [ ]\nnamespaces = [ ]\n'
-        'user = "root"\ngroup = "root"\nstdio_handler = "file"\nremember_owner = 0\nmax_core = 0\n',
+        'user = "root"\ngroup = "root"\nstdio_handler = "file"\nremember_owner = 0\nmax_core = 0\n'
+        # by post-copy QEMU handles page faults of the guest, which takes a capability
+        + ("clear_emulator_capabilities = 0\n" if moves else ""),
     }
 
+
+def _moving(address: str, accelerator: str) -> dict[str, object]:
+    """What nova-compute is told of live migration: no disk is shared, memory comes to this address.
+
+    A translated guest of QEMU's plain model has ended by a panic once it had moved, so one is named. The
+    guest may be still for as long as one that QEMU alone moves, from the first on: where a translated one
+    had to have less left to send, its memory came broken (docs/adr/0629).
+    """
+    model = {"cpu_mode": "custom", "cpu_models": MOVING_MODEL} if accelerator == "qemu" else {}
+    return {
+        **model,
+        "live_migration_inbound_addr": address,
+        "live_migration_permit_post_copy": "true",
+        "live_migration_bandwidth": MOVE_MEBIOCTETS_PER_S,
+        "live_migration_downtime": MOVE_DOWNTIME_MS,
+        "live_migration_downtime_steps": MOVE_DOWNTIME_STEPS,
+    }
+
+
+def _listening(host: str, address: str) -> str:
+    """What libvirt is told, so that another host's speaks to it. All hosts have this machine's UUID else."""
+    own = uuid.uuid5(uuid.NAMESPACE_DNS, f"{host}.bmwg")
+    return (
+        f'listen_tls = 0\nlisten_tcp = 1\nlisten_addr = "{address}"\nauth_tcp = "none"\nhost_uuid = "{own}"\n'
+    )
+
+
+EVENTS = """
+import json
+import libvirt, libvirt_qemu
+def said(connection, domain, event, seconds, micros, details, opaque):
+    line = {"server": domain.UUIDString(), "event": event, "at_us": seconds * 1000000 + micros}
+    print(json.dumps({**line, "details": json.loads(details or "{}")}), flush=True)
+def done(connection, domain, figures, opaque):
+    print(json.dumps({"server": domain.UUIDString(), "event": "JOB", "details": figures}), flush=True)
+libvirt.virEventRegisterDefaultImpl()
+connection = libvirt.open("qemu:///system")
+libvirt_qemu.qemuMonitorEventRegister(connection, None, None, said, None, 0)
+connection.domainEventRegisterAny(None, libvirt.VIR_DOMAIN_EVENT_ID_JOB_COMPLETED, done, None)
+while True:
+    libvirt.virEventRunDefaultImpl()
+"""
 
 REGISTRATION = """
 import json, sys

@@ -65,6 +65,7 @@ def prepare(root: Path, cache: Path = CACHE) -> Path:
             "cpus": [],
             "host": settings.HOST,
             "address": settings.SERVICE_ADDRESS,
+            "moves": False,
         }
         with NamespaceNode("cloud", keep=[cache]) as node:
             node.call(interfaces.add_address, interface="lo", address=f"{settings.SERVICE_ADDRESS}/32")

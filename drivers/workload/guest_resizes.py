@@ -16,7 +16,6 @@ from bmwg.drivers.machines.guest_moves import MovingGuest
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.pvp_moving import MEMORY_OCTETS
 from bmwg.drivers.workload.beside_frames import BesideFrames
-from bmwg.drivers.workload.migrations import forwarded
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground
 from bmwg.drivers.workload.resizes import Resizes, Standing
@@ -56,7 +55,7 @@ class GuestMemory:
 
     def forwarded(self) -> int:
         """How many frames have left the guest."""
-        return forwarded(self._guest)
+        return self._guest.forwarded()
 
 
 class GuestCpus(GuestMemory):

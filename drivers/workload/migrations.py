@@ -15,7 +15,6 @@ from typing import Any, ClassVar, cast
 
 from bmwg.drivers.machines.guest_moves import Move, MovingGuest
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.ports import interfaces
 from bmwg.drivers.workload import announcements
 from bmwg.drivers.workload.announcements import Announcements
 from bmwg.drivers.workload.beside_frames import HalfLoad
@@ -47,13 +46,15 @@ class Migrations(OfActs):
         with ExitStack() as stack:
             stands = stack.enter_context(path.standing(writes=spec.beside == MEMORY_WRITES))
             guest: MovingGuest = stands.guest
-            heard = stack.enter_context(announcements.heard(stands.ports[0], guest.intent.macs[0]))
+            heard = stack.enter_context(announcements.heard(stands.ports[0], guest.macs[0]))
             ways = stack.enter_context(offered(stands.ports, spec, _ROUTERS))
             if ways is None:
                 return
             frames, beside = ways
             while len(lives) < spec.cycles and steady(frames, spec):
                 lives.append(_Moved(guest, frames, heard, beside, spec, began_ns).life())
+                if lives[-1].first_frame_ns is None:
+                    break  # no frame has come since: it is not waited for once more
 
 
 class _Moved:
@@ -74,6 +75,7 @@ class _Moved:
     def life(self) -> Life:
         """Move it. Raises what the guest's mover raises, and says how its frames fared meanwhile."""
         frames, spec = self._frames, self._spec
+        self._guest.shown()  # before the move as well: only then is it known to be another one after it
         before = frames.oddities
         asked_ns = time.monotonic_ns()
         self._heard.forget()
@@ -83,15 +85,18 @@ class _Moved:
             raise fared(error, frames, asked_ns, spec.first_frame_s) from error
         ready_ns = time.monotonic_ns()
         resumed_ns = move.steps["guest_resumed"]
-        counted = forwarded(self._guest)
+        counted = self._guest.forwarded()
         try:
-            self._awaited(lambda: frames.first_since(resumed_ns))
+            came = self._awaited(lambda: frames.first_since(resumed_ns))
             # what is steady is told of half a second that lies wholly after the move
-            settled = self._awaited(lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None)
+            settled = came and self._awaited(
+                lambda: frames.settled_since(ready_ns, time.monotonic_ns()) or None
+            )
         except ToolkitError as error:
             raise fared(error, frames, asked_ns, 0.0) from error
         by_frames = seen_to_its_end(frames, asked_ns, settled)
-        move.told["forwarded_there_frames"] = forwarded(self._guest) - counted
+        move.told["forwarded_there_frames"] = self._guest.forwarded() - counted
+        move.told |= self._guest.shown()
         if self._beside is not None:
             move.told |= self._beside.told(asked_ns, by_frames[0])
         leave_ns = time.monotonic_ns()
@@ -139,12 +144,6 @@ class _Moved:
         moments = {"ready_ns": ready_ns, "remove_asked_ns": leave_ns, "removed_ns": left_ns}
         life = life_of(seen, self._began_ns, asked_ns=move.asked_ns, steps=steps, moments=moments)
         return replace(life, told=move.told)
-
-
-def forwarded(guest: MovingGuest) -> int:
-    """How many frames have left the guest by its second interface, at the place where it is."""
-    counters = guest.here.node.call(interfaces.counters, interface=guest.intent.taps[1])
-    return int(counters["rx_packets"])  # of a tap: what its guest has sent
 
 
 _: type[ActsWorkload] = cast("type[ActsWorkload]", Migrations)

@@ -168,7 +168,7 @@ def test_what_does_not_get_through_is_no_load_to_move_under(moves, monkeypatch) 
 
 @pytest.mark.slow
 def test_a_guest_that_is_not_seen_at_its_other_place_was_not_moved(moves, monkeypatch) -> None:
-    monkeypatch.setattr("bmwg.drivers.workload.migrations.forwarded", lambda guest: 7)
+    monkeypatch.setattr("bmwg.drivers.machines.guest_moves.MovingGuest.forwarded", lambda guest: 7)
     (fault,) = moves(asked()).faults
     assert "MOVE-04" in fault
 
@@ -183,7 +183,7 @@ def test_a_guest_that_ends_once_it_has_moved_is_named_with_its_last_word(moves, 
         return found
 
     monkeypatch.setattr(MovingGuest, "moved", moved)
-    monkeypatch.setattr("bmwg.drivers.workload.migrations.forwarded", lambda guest: 0)  # its tap goes with it
+    monkeypatch.setattr("bmwg.drivers.machines.guest_moves.MovingGuest.forwarded", lambda guest: 0)
     found = moves(asked())
     (fault,) = found.faults
     assert "MOVE-06" in fault

@@ -17,6 +17,7 @@ POLICY_PATH = "p2p"  # between two pods: what policies are for
 DRAIN_PATH = "pvp-service"  # frames follow a pod that is placed anew
 SERVER_PATH = "pvp-vm"  # the same of servers
 MOVING_PATH = "pvp-moving"  # a guest that is at either of two nodes
+SERVER_MOVING_PATH = "pvp-vm-moving"  # the same of a server
 NODE_PATH = "node"  # a function in the node's own kernel
 SWITCH_PATH = "switch"  # a switch alone
 
@@ -105,6 +106,7 @@ MIGRATE = Experiment(
     hosting=VM,
     answer=Answer.OUTAGES,
 )
+MIGRATE_SERVER = replace(MIGRATE, test_id="LC-MIGRATE-2", metric="server_move", path=SERVER_MOVING_PATH)
 
 GUEST_START = Experiment(
     test_id="LC-START-3", metric="guest_start", places=_LIFE, path=MOVING_PATH, hosting=VM

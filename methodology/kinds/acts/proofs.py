@@ -12,11 +12,12 @@ from bmwg.methodology.kinds.acts.records import (
     FILTERS,
     FITTING,
     FLUSH_FIRST,
+    GUEST_BOOTS,
     GUEST_RESUMED,
     GUEST_STOPPED,
     HALF_LOAD,
     MEMORY,
-    MIGRATIONS,
+    MOVES,
     OUTAGES,
     POD_RESIZES,
     POLICY,
@@ -25,6 +26,7 @@ from bmwg.methodology.kinds.acts.records import (
     PRE_COPY,
     REPLICAS,
     RESIZES,
+    SERVER_MOVES,
     SERVER_RESIZES,
     STOPPED,
     TABLE_FLUSHED,
@@ -80,7 +82,7 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
         stopped = spec.workload in (POLICY, *RESIZES, *OUTAGES, *EXCHANGES)
         if spec.workload in (*RESIZES, *OUTAGES, *EXCHANGES):
             found += _impossible_outage(f"{spec.noun} {number}", life)
-        if spec.workload == MIGRATIONS:
+        if spec.workload in MOVES:
             found += _impossible_move(spec, f"{spec.noun} {number}", life)
         if spec.workload in EXCHANGES:
             found += _impossible_exchange(spec, f"{spec.noun} {number}", life)
@@ -134,12 +136,14 @@ def _impossible_outage(which: str, life: Life) -> list[str]:
 
 
 def _impossible_move(spec: ActsSpec, which: str, life: Life) -> list[str]:
-    """Say what of a move cannot be: frames of a guest that stood, figures that exclude another."""
+    """Say what of a move cannot be: frames of another guest or of one that stood, another mode's figures."""
     told, found = life.told, []
     if spec.mode == PRE_COPY and told.get("asked_pages", 0):
         found.append(f"{which}: by {spec.mode}, and its other place asked for {told['asked_pages']} pages")
     if spec.mode == PRE_COPY and POST_COPY_BEGAN in life.steps:
         found.append(f"{which}: by {PRE_COPY}, and QEMU went on by {POST_COPY}")
+    if (boots := told.get(GUEST_BOOTS, 1)) != 1:
+        found.append(f"{which}: its guest has booted {boots} times: what comes after a boot has not moved")
     return found + _stood_and_forwarded(which, life)
 
 
@@ -211,6 +215,7 @@ def _impossible_figures(spec: ActsSpec, which: str, life: Life) -> list[str]:
             *_COUNTED,
             ("beside_received_frames", "beside_offered_frames"),
             ("qemu_downtime_ns", "qemu_total_ns"),
+            ("libvirt_downtime_ns", "libvirt_total_ns"),
         )
         if told.get(less, 0) > told.get(more, 0)
     ]
@@ -262,7 +267,7 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             found.append(f"{spec.noun} {number} was not removed")
         if spec.workload in OUTAGES:
             found += _unclear_outage(f"{spec.noun} {number}", life)
-        if spec.workload == MIGRATIONS:
+        if spec.workload in MOVES:
             found += _unclear_move(spec, f"{spec.noun} {number}", life)
         found += _unclear_load(f"{spec.noun} {number}", life)
         if spec.counts_failures:
@@ -296,12 +301,14 @@ def _unclear_exchange(spec: ActsSpec, which: str, life: Life) -> list[str]:
 
 
 def _unclear_move(spec: ActsSpec, which: str, life: Life) -> list[str]:
-    """Say what is not told of a move: when its guest stood, and post-copy where it was asked for."""
+    """Say what is not told of a move: when its guest stood, by what it went on, that it is the same guest."""
     found = []
     if not {GUEST_STOPPED, GUEST_RESUMED} <= set(life.steps):
         found.append(f"{which}: it is not told when the guest stopped and ran again")
     if spec.mode == POST_COPY and POST_COPY_BEGAN not in life.steps:
         found.append(f"{which}: QEMU does not tell that it went on by {POST_COPY}")
+    if spec.workload == SERVER_MOVES and GUEST_BOOTS not in life.told:
+        found.append(f"{which}: it is not told how often its guest has booted")
     return found
 
 

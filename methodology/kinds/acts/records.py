@@ -14,7 +14,9 @@ from typing import Any
 KIND = "acts"
 SERVERS, POLICY, DRAINS = "servers", "policy", "drains"  # whose lives are servers, policies, or a pod's moves
 MIGRATIONS, GUESTS = "migrations", "guests"  # whose lives are moves of a guest, or guests
-OUTAGES = (DRAINS, MIGRATIONS)  # whose lives are times without frames
+SERVER_MOVES = "server_moves"  # whose lives are moves of a server
+MOVES = (MIGRATIONS, SERVER_MOVES)
+OUTAGES = (DRAINS, *MOVES)  # whose lives are times without frames
 FILTERS, FLOWS = "filter_exchanges", "flow_exchanges"  # whose lives are exchanges of a configuration
 EXCHANGES = (FILTERS, FLOWS)
 GUEST_RESIZES, POD_RESIZES = "guest_resizes", "pod_resizes"  # whose lives are changes of a size
@@ -25,6 +27,7 @@ FITTING = "pods_fit"  # whose lives go on until the last was asked for
 BEFORE_LOSS, STOPPED, AGAIN = "last_before_loss", "frames_stopped", "frames_again"  # steps of a drain
 PRE_COPY, POST_COPY = "pre-copy", "post-copy"  # modes of a move
 POST_COPY_BEGAN = "post_copy_began"  # a step of a move: QEMU goes on by post-copy, by its event
+GUEST_BOOTS = "guest_boots"  # told of a server's move: how often its guest has booted until frames came again
 ATOMIC, FLUSH_FIRST = "atomic", "flush-first"  # modes of an exchange
 TABLE_FLUSHED, TABLE_LOADING, TABLE_LOADED = "table_flushed", "table_loading", "table_loaded"  # its steps
 MEMORY, CPUS = "memory", "cpus"  # modes of a resize: of what
@@ -88,6 +91,7 @@ class ActsSpec:
             POLICY: "policy",
             DRAINS: "drain",
             MIGRATIONS: "move",
+            SERVER_MOVES: "move",
             GUESTS: "guest",
             FILTERS: "exchange",
             FLOWS: "exchange",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from bmwg.methodology.answers.repeated import of_repetitions
+from bmwg.methodology.kinds.acts.experiments import MIGRATE
 from bmwg.methodology.kinds.acts.kind import each, figure
 from bmwg.methodology.kinds.acts.records import (
     AGAIN,
@@ -32,6 +33,19 @@ HOW = (
     "guest waits for its memory. An answer's own number is of the move to the other node; that of the move "
     "back is told as back."
 )
+HOW_OF_SERVERS = (
+    "A server that routes is moved by Nova to another compute host while it runs (live migration); no disk "
+    "is shared. By pre-copy it runs at its first host until the rest of its memory can be sent within Nova's "
+    "time limit; by post-copy Nova is told, once it moves, to have it run at the other host, and the rest "
+    "follows. The outage is what the frames show: from the first lost one until one came after the last lost "
+    "one. Beside it stands the time in which the server ran nowhere, by QEMU's own events at both hosts, and "
+    "libvirt's own figures. The guest says by which id its kernel's boot is known, before the move and once "
+    "its frames come again. Where a second id is told it has booted anew and did not move, and the execution "
+    "is inconsistent. That the move went on by post-copy is told by QEMU's event. A server of the same "
+    "networks stands at the second host, so that Neutron has joined them with its NICs before the move. An "
+    "answer's own number is of the move to the other host; "
+    "that of the move back is told as back."
+)
 OTHER_NODE = "the other node"
 _HOW_BESIDE = (
     "A load beside the timed frames is half of the highest rate that got through before the act, found "
@@ -49,6 +63,7 @@ _PARTS = (
 def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list[Block]:
     """Return the outages with what QEMU tells of each, their parts, and the loads beside."""
     rows, told, parts = [], [], []
+    metric = answers[0].outcome.metric
     for answer in answers:
         for way, results in each_way(answer.results if answer.measured else (), OTHER_NODE):
             lives = [life for result in results for life in result.lives]
@@ -65,18 +80,19 @@ def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list
                 ]
             )
             if results:
-                told.append([where, *_told(results)])
+                told.append([where, *_told(results, "qemu" if metric == MIGRATE.metric else "libvirt")])
             parts += [[where, *row] for row in _parts(results)]
     head = ["path and option", "type", "executions", "outage by frames", "frames lost in each"]
     lines = table([*head, "trials", "remarks"], rows, f"Metric {answers[0].outcome.metric}")
     if parts:
+        who = "QEMU" if metric == MIGRATE.metric else "libvirt"
         head = [
             "path and option",
             "the guest ran nowhere, by its events",
-            "QEMU's downtime",
-            "QEMU's total time",
+            f"{who}'s downtime",
+            f"{who}'s total time",
         ]
-        lines += table([*head, "octets sent", "passes"], told, "What QEMU tells of the moves")
+        lines += table([*head, "octets sent", "passes"], told, f"What {who} tells of the moves")
         lines += table(["path and option", "part of the outage", "time"], parts, "Where the outage went")
     return [*lines, *loads(answers, place, to=OTHER_NODE)]
 
@@ -96,11 +112,11 @@ def loads(answers: Sequence[Answered], place: Callable[[Answered], str], *, to: 
     return [*paragraph(_HOW_BESIDE), *table(head, rows, "The load beside")]
 
 
-def _told(results: Sequence[ActsResult]) -> list[str]:
+def _told(results: Sequence[ActsResult], by: str) -> list[str]:
     return [
         median(each(results, _nowhere)),
-        _figure(results, "qemu_downtime_ns", nanoseconds),
-        _figure(results, "qemu_total_ns", nanoseconds),
+        _figure(results, f"{by}_downtime_ns", nanoseconds),
+        _figure(results, f"{by}_total_ns", nanoseconds),
         _figure(results, "ram_octets", whole),
         _figure(results, "passes", whole),
     ]

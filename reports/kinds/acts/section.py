@@ -11,6 +11,7 @@ from bmwg.methodology.kinds.acts.experiments import (
     EXCHANGE_FILTERS,
     EXCHANGE_FLOWS,
     MIGRATE,
+    MIGRATE_SERVER,
     POLICY,
     REPLICATE,
     RESIZE,
@@ -77,10 +78,12 @@ _STEPS = {
     "destination_ready": "QEMU waits for the guest at the other place",
     "copy_began": "QEMU is told to send the guest's memory",
     "guest_stopped": "the guest stops at its first place, by QEMU's event",
-    POST_COPY_BEGAN: "QEMU goes on by post-copy, by its event",
     "guest_resumed": "the guest runs at the other place, by QEMU's event",
     "guest_announced": "its ARP or RARP from there is heard at the tester's port",
     "move_completed": "QEMU has sent all of it",
+    "move_running": "Nova has its host move it, as seen by asking",
+    "post_copy_asked": "Nova is told to switch to post-copy",
+    POST_COPY_BEGAN: "QEMU goes on by post-copy, by its event",
     "size_asked": "the request is taken, by QEMU, the pod's runtime or the server's host",
     "size_reached": "the new size is read back",
     "size_kept": "the resize is confirmed: Nova no longer keeps the server as it was",
@@ -98,6 +101,7 @@ _FIRST = {
     POLICY.metric: "first lost frame",
     DRAIN.metric: "first frame by the other pod",
     MIGRATE.metric: "first frame at the other place",
+    MIGRATE_SERVER.metric: "first frame at the other host",
     EXCHANGE_FILTERS.metric: "first frame by the new configuration",
     RESIZE.metric: "first frame with the new size",
     RESIZE_POD.metric: "first frame with the new size",
@@ -147,6 +151,8 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
         lines += paragraph(_OF_DRAINS)
     if any(answer.outcome.metric == MIGRATE.metric for answer in answers):
         lines += paragraph(moves.HOW)
+    if any(answer.outcome.metric == MIGRATE_SERVER.metric for answer in answers):
+        lines += paragraph(moves.HOW_OF_SERVERS)
     if any(_answer(answer) is Answer.EXCHANGES for answer in answers):
         lines += paragraph(exchanges.HOW)
     if any(_answer(answer) is Answer.RESIZES for answer in answers):
@@ -164,7 +170,7 @@ def section(run: Run, figure: Callable[[str], list[Block]]) -> list[Block]:
             if _answer(mine[0]) is Answer.FIT:
                 lines += failures.fits(mine, _place)
                 continue
-            if mine[0].outcome.metric == MIGRATE.metric:
+            if mine[0].outcome.metric in (MIGRATE.metric, MIGRATE_SERVER.metric):
                 lines += [*moves.moves(mine, _place), *_steps(mine, to=moves.OTHER_NODE)]
                 continue
             if _answer(mine[0]) is Answer.RESIZES:

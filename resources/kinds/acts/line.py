@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bmwg.methodology.answers.order_statistics import CONFIDENCE
 from bmwg.methodology.answers.repeated import of_repetitions
-from bmwg.methodology.kinds.acts.experiments import MIGRATE, POLICY, Answer, of_cell
+from bmwg.methodology.kinds.acts.experiments import MIGRATE, MIGRATE_SERVER, POLICY, Answer, of_cell
 from bmwg.methodology.kinds.acts.kind import BACK
 from bmwg.methodology.kinds.acts.records import Failure
 from bmwg.methodology.records import Outcome
@@ -47,6 +47,8 @@ def figures_of(outcome: Outcome, told: Mapping[str, float]) -> str:
         words, more = "first frame by the other pod after", "first_frame."
         if outcome.metric == MIGRATE.metric:
             words, more = "QEMU's total time", "qemu_total_ns."
+        if outcome.metric == MIGRATE_SERVER.metric:
+            words, more = "libvirt's total time", "libvirt_total_ns."
         said = f"{_outage(told, '')}, {words} {_ms(told, more)}"
         if f"{BACK}.median" in told:
             said += f"; back: {_outage(told, f'{BACK}.')}, {words} {_ms(told, f'{BACK}.{more}')}"

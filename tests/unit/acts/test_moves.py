@@ -173,6 +173,50 @@ def test_a_move_is_of_the_mode_that_qemu_tells(planned, goes_on, validity, said)
     assert (found.validity, said in found.reason) == (validity, True), found.reason
 
 
+SERVERS = profile.PROFILES.load("cloud-moves").plan()
+
+
+def of_a_server(life: Life, **told: int | None) -> Life:
+    """The same move of a server: figures by libvirt and not by QEMU, of one boot."""
+    figures = {name.replace("qemu_", "libvirt_"): value for name, value in life.told.items()}
+    changed = {**figures, "guest_boots": 1, **told}
+    return replace(life, told={name: value for name, value in changed.items() if value is not None})
+
+
+@pytest.mark.parametrize(
+    ("changes", "validity", "said"),
+    [
+        ({}, Validity.VALID, ""),
+        (at(guest_resumed=None), Validity.INCOMPLETE, "not told when the guest stopped"),
+        (at(guest_stopped=1040), Validity.INCONSISTENT, "a frame came that was offered at 1050000000 ns"),
+        (figures(asked_pages=3), Validity.INCONSISTENT, "by pre-copy, and its other place asked for 3 pages"),
+        (figures(qemu_downtime_ns=901 * MS), Validity.INCONSISTENT, "libvirt_downtime_ns is 901000000"),
+    ],
+)
+def test_a_servers_move_is_held_as_a_guests(changes, validity, said) -> None:
+    found = there_and_back(**changes)
+    lives = tuple(of_a_server(life) for life in found.lives)
+    found = ACTS.assessed(asked(SERVERS[0]), replace(found, lives=lives))
+    assert (found.validity, said in found.reason) == (validity, True), found.reason
+
+
+@pytest.mark.parametrize(
+    ("boots", "validity", "said"),
+    [
+        (1, Validity.VALID, ""),
+        (2, Validity.INCONSISTENT, "move 1: its guest has booted 2 times"),
+        (0, Validity.INCONSISTENT, "move 1: its guest has booted 0 times"),
+        (None, Validity.INCOMPLETE, "move 1: it is not told how often its guest has booted"),
+    ],
+)
+def test_a_server_that_has_booted_anew_did_not_move(boots, validity, said) -> None:
+    """The frames of both come again, and their moments are alike."""
+    first, second = there_and_back().lives
+    lives = (of_a_server(first, guest_boots=boots), of_a_server(second))
+    found = ACTS.assessed(asked(SERVERS[0]), replace(there_and_back(), lives=lives))
+    assert (found.validity, said in found.reason) == (validity, True), found.reason
+
+
 def test_each_way_to_move_is_a_cell_of_its_own_that_a_run_s_files_name() -> None:
     starts = [
         "pvp-moving/kernel-l3/none/guest_start/1x",

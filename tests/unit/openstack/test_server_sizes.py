@@ -15,7 +15,7 @@ from tests.unit.openstack.stub import Cloud, stub
 
 from bmwg.drivers.api.machines import MachineSize
 from bmwg.drivers.openstack import client as client_module
-from bmwg.drivers.openstack import server_sizes
+from bmwg.drivers.openstack import undone as undone_module
 from bmwg.drivers.openstack.client import Client
 from bmwg.drivers.openstack.server_sizes import ServerSizes
 from bmwg.drivers.openstack.servers import Workshop
@@ -102,7 +102,7 @@ def test_one_that_no_host_takes_is_told_with_the_clouds_reason(cloud: Cloud, siz
 def test_one_that_is_undone_without_a_reason_is_told_too(
     cloud: Cloud, sizes: ServerSizes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_sizes, "_REASON_S", 0.5)
+    monkeypatch.setattr(undone_module, "_REASON_S", 0.5)
     states(cloud, state("ACTIVE"))
     cloud.say("GET", ACTIONS, (200, {"instanceActions": []}))
     with pytest.raises(DriverError) as undone:

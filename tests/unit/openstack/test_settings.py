@@ -23,3 +23,30 @@ def test_servers_keep_to_the_cpus_of_the_dut(cpus, said):
 
 def test_without_cpus_a_server_may_use_any():
     assert "cpu_shared_set" not in compute(())
+
+
+def of_moving(accelerator: str) -> dict[str, str]:
+    given = {"password": "p", "physical": [], "token_s": 60, "layer2": "linuxbridge", "cpus": ()}
+    return settings.files(**given, accelerator=accelerator, host="cloud2", address="198.18.31.2", moves=True)
+
+
+def test_hosts_between_which_translated_servers_move_name_one_cpu_model():
+    """A guest of QEMU's plain model panicked once it had moved, and booted anew."""
+    told = of_moving("qemu")["etc/nova/nova-compute.conf"]
+    assert "cpu_mode = custom\n" in told
+    assert f"cpu_models = {settings.MOVING_MODEL}\n" in told
+    assert settings.MOVING_MODEL not in ("", "qemu64", "max", "host")
+
+
+def test_hosts_that_run_servers_by_their_cpu_give_them_that_one():
+    told = of_moving("kvm")["etc/nova/nova-compute.conf"]
+    assert "cpu_mode = host-passthrough\n" in told
+    assert "cpu_models" not in told
+
+
+def test_libvirt_listens_to_other_hosts_only_where_servers_move():
+    assert 'listen_addr = "198.18.31.2"\n' in of_moving("qemu")["etc/libvirt/libvirtd.conf"]
+    alone = settings.files(
+        password="p", physical=[], accelerator="qemu", token_s=60, layer2="linuxbridge", cpus=()
+    )
+    assert "listen" not in alone["etc/libvirt/libvirtd.conf"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from acts_run import acts_run
 from repeated_run import each_life, forged, times_first_answer
-from tests.unit.acts.test_moves import LOAD, by_post_copy, figures, started, there_and_back
+from tests.unit.acts.test_moves import LOAD, by_post_copy, figures, of_a_server, started, there_and_back
 
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
@@ -88,3 +90,32 @@ def test_a_pre_copy_that_was_a_post_copy_is_found(run) -> None:
 
 def test_a_shorter_outage_does_not_follow_from_the_executions(run) -> None:
     assert "VER-16" in forged(run, times_first_answer(0.5))
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    def by_nova(number: int, planned: Planned[ActsSpec]) -> Iterator[ActsResult]:
+        for one in islice(executions(number, planned), planned.asked.wanted):
+            lives = tuple(of_a_server(life) for life in one.lives)
+            yield replace(one, lives=lives)
+
+    folder = tmp_path_factory.mktemp("servers")
+    return acts_run(folder, profile.PROFILES.load("cloud-moves"), by_nova, {"accelerator": "tcg"})
+
+
+def test_a_run_of_servers_verifies_and_its_page_tells_libvirts_figures(servers) -> None:
+    assert verify_folder(servers).findings == ()
+    page = (servers / "report.rst").read_text(encoding="utf-8").replace("\\", "").replace("\u00a0", " ")
+    for said in (
+        "pvp-vm-moving, kernel-l3, none, post-copy, half-load",
+        "Metric server_move",
+        "What libvirt tells of the moves",
+        "none, pre-copy, to the other node\n     - 82 ms (81 ms to 83 ms, 75%)\n     - 81 ms",
+    ):
+        assert said in page, said
+    assert "QEMU's downtime" not in page
+
+
+def test_an_outage_of_a_server_that_has_booted_anew_is_found(servers, tmp_path) -> None:
+    run = Path(shutil.copytree(servers, tmp_path / "m"))
+    assert {"VER-03", "VER-34"} <= forged(run, each_life(lambda life: life["told"].update(guest_boots=2)))
