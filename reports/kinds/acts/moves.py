@@ -75,6 +75,7 @@ def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list
                     of_repetitions(answer.values) if lives else NONE,
                     median(each(results, lambda life: life.outage_ns)),
                     ", ".join(str(life.lost_frames) for life in lives) or NONE,
+                    median(each(results, answer.planned.spec.lost_ns)),
                     sequence(answer.outcome.trials),
                     answer.remarks,
                 ]
@@ -82,7 +83,8 @@ def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list
             if results:
                 told.append([where, *_told(results, "qemu" if metric == MIGRATE.metric else "libvirt")])
             parts += [[where, *row] for row in _parts(results)]
-    head = ["path and option", "type", "executions", "outage by frames", "frames lost in each"]
+    head = ["path and option", "type", "executions", "outage by frames"]
+    head += ["frames lost in each", "by their number"]
     lines = table([*head, "trials", "remarks"], rows, f"Metric {answers[0].outcome.metric}")
     if parts:
         who = "QEMU" if metric == MIGRATE.metric else "libvirt"

@@ -269,13 +269,15 @@ def _drains(answers: Sequence[Answered]) -> list[Block]:
                     of_repetitions(answer.values) if lives else NONE,
                     median(each(results, lambda life: life.outage_ns)),
                     ", ".join(str(life.lost_frames) for life in lives) or NONE,
+                    median(each(results, answer.planned.spec.lost_ns)),
                     median(each(results, lambda life: life.start_ns)),
                     _most([_loss_resolution_ns(life) for life in lives]),
                     sequence(answer.outcome.trials),
                     answer.remarks,
                 ]
             )
-    head = ["path and option", "type", "executions", "outage of a drain", "frames lost in each"]
+    head = ["path and option", "type", "executions", "outage of a drain"]
+    head += ["frames lost in each", "by their number"]
     head += ["request to first frame by the other pod", "resolution, worst", "trials", "remarks"]
     return table(head, rows, f"Metric {answers[0].outcome.metric}")
 
