@@ -23,12 +23,16 @@ from bmwg.reports.render.blocks import Block, paragraph, table
 from bmwg.reports.render.text import NONE, nanoseconds, sequence, whole
 
 Answered = AnsweredBy[ActsSpec, ActsResult]
+BY_NUMBER = (
+    "Frames may come amid it, beside a load above all: by their number is how long it took to offer those "
+    "that were lost (RFC 6201 section 4 has both methods). "
+)
 HOW = (
     "A guest that routes is moved to another node by QEMU while it runs (live migration). By pre-copy it "
     "runs at its first place until the rest of its memory can be sent within a time limit; by post-copy it "
     "runs at the other place at once, and its memory follows. The outage is what the frames show: from the "
-    "first lost one until one came after the last lost one. Beside it stands the time in which the guest ran "
-    "nowhere, by QEMU's own events at both places, and QEMU's own figure of it, which by post-copy leaves "
+    "first lost one until one came after the last lost one. " + BY_NUMBER + "Beside it stands the time in "
+    "which the guest ran nowhere, by QEMU's own events at both places, and QEMU's own figure of it, which by post-copy leaves "
     "out what was yet to be sent. The outage ends after that time where frames go to the old place, or the "
     "guest waits for its memory. An answer's own number is of the move to the other node; that of the move "
     "back is told as back."
@@ -38,7 +42,9 @@ HOW_OF_SERVERS = (
     "is shared. By pre-copy it runs at its first host until the rest of its memory can be sent within Nova's "
     "time limit; by post-copy Nova is told, once it moves, to have it run at the other host, and the rest "
     "follows. The outage is what the frames show: from the first lost one until one came after the last lost "
-    "one. Beside it stands the time in which the server ran nowhere, by QEMU's own events at both hosts, and "
+    "one. "
+    + BY_NUMBER
+    + "Beside it stands the time in which the server ran nowhere, by QEMU's own events at both hosts, and "
     "libvirt's own figures. The guest says by which id its kernel's boot is known, before the move and once "
     "its frames come again. Where a second id is told it has booted anew and did not move, and the execution "
     "is inconsistent. That the move went on by post-copy is told by QEMU's event. A server of the same "

@@ -121,7 +121,9 @@ _OF_DRAINS = (
     "A node is drained: it takes no further pod, the pod that relays the frames is evicted (policy/v1), and "
     "its Deployment has another one placed on another node. Frames go to a Service in front of both; by "
     "which pod one came is told by the number of routers that it passed. The outage is from the first lost "
-    "frame until one came after the last lost one; it may begin long after the request. The evicted "
+    "frame until one came after the last lost one; it may begin long after the request. "
+    + moves.BY_NUMBER
+    + "The evicted "
     "pod's program ends as soon as it is told to. First the node is drained at which the tester's ports "
     "are; an answer's own number is of that, and the drain by which the pod comes back is told as back."
 )
