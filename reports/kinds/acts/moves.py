@@ -33,8 +33,8 @@ HOW = (
     "runs at the other place at once, and its memory follows. The outage is what the frames show: from the "
     "first lost one until one came after the last lost one. " + BY_NUMBER + "Beside it stands the time in "
     "which the guest ran nowhere, by QEMU's own events at both places, and QEMU's own figure of it, which by "
-    "post-copy leaves out what was yet to be sent. The outage ends after that time where frames go to the old "
-    "place, or the guest waits for its memory. An answer's own number is of the move to the other node; that "
+    "post-copy leaves out what was yet to be sent. The outage ends after that time where frames go to the "
+    "old place, or the guest waits for its memory. An answer's own number is of the move to the other node; that "
     "of the move back is told as back."
 )
 HOW_OF_SERVERS = (
