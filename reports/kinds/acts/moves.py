@@ -34,8 +34,8 @@ HOW = (
     "first lost one until one came after the last lost one. " + BY_NUMBER + "Beside it stands the time in "
     "which the guest ran nowhere, by QEMU's own events at both places, and QEMU's own figure of it, which by "
     "post-copy leaves out what was yet to be sent. The outage ends after that time where frames go to the "
-    "old place, or the guest waits for its memory. An answer's own number is of the move to the other node; that "
-    "of the move back is told as back."
+    "old place, or the guest waits for its memory. An answer's own number is of the move to the other node; "
+    "that of the move back is told as back."
 )
 HOW_OF_SERVERS = (
     "A server that routes is moved by Nova to another compute host while it runs (live migration); no disk "
