@@ -56,7 +56,7 @@ def test_libvirt_listens_to_other_hosts_only_where_servers_move():
 
 
 def test_a_server_may_be_still_for_as_long_as_a_guest_from_the_first_on():
-    """Nova begins with a step; where QEMU 7.2 had to go on until less was left, translated guests came broken."""
+    """Nova begins with a step; where QEMU 7.2 had to go on until less was left, guests came broken."""
     told = configparser.ConfigParser()
     told.read_string(of_moving("qemu")["etc/nova/nova-compute.conf"])
     most, steps = (int(told["libvirt"][f"live_migration_downtime{name}"]) for name in ("", "_steps"))
