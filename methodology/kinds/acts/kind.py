@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from statistics import median
 from typing import Any, ClassVar
 
@@ -77,7 +76,7 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
         if answer is Answer.EXCHANGES:
             return _exchanged(metric, results)
         if answer in THERE_AND_BACK:
-            told = partial(_drained, planned.spec) if answer is Answer.OUTAGES else _resized
+            told = _drained if answer is Answer.OUTAGES else _resized
             return (*_by_way(metric, results, told), *_astray(metric, results))
         if answer is Answer.ATTEMPTS:
             return _attempted(metric, results)
@@ -175,18 +174,13 @@ def each(results: Sequence[ActsResult], told: Callable[[Life], int | None]) -> l
     return [float(median(values)) for values in by_result if values]
 
 
-def _drained(spec: ActsSpec, metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
-    """Return outages, the frames that were lost in them, the first frames by the other pod, and the steps.
-
-    Frames may come amid an outage: how long it was by the number of those lost stands beside, as RFC 6201
-    section 4 has both methods.
-    """
+def _drained(metric: str, results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
+    """Return outages, the frames that were lost in them, the first frames by the other pod, and the steps."""
     outages = each(results, lambda life: life.outage_ns)
     values = (*repeated.quantities(metric, interval(outages), "ns"), *repeated.medians(metric, outages))
     values += repeated.medians(
         f"{metric}.lost_frames", each(results, lambda life: life.lost_frames), "frames"
     )
-    values += repeated.medians(f"{metric}.by_loss", each(results, spec.lost_ns))
     values += repeated.medians(f"{metric}.first_frame", each(results, _start))
     return (*values, *_steps(metric, results), *_figures(metric, results))
 

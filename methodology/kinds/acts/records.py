@@ -111,10 +111,6 @@ class ActsSpec:
         """The unit of what is resized, which ends the names of its sizes; empty of others."""
         return _SIZE_UNITS.get((self.workload, self.mode), "")
 
-    def lost_ns(self, life: Life) -> int:
-        """How long it took to offer the frames that a life lost (RFC 6201 section 4's frame-loss method)."""
-        return life.lost_frames * self.interval_us * 1000
-
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds."""
         return asdict(self)

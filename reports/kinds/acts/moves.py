@@ -23,15 +23,12 @@ from bmwg.reports.render.blocks import Block, paragraph, table
 from bmwg.reports.render.text import NONE, nanoseconds, sequence, whole
 
 Answered = AnsweredBy[ActsSpec, ActsResult]
-BY_NUMBER = (
-    "Frames may come amid it, beside a load above all: by their number is how long it took to offer those "
-    "that were lost (RFC 6201 section 4 has both methods). "
-)
+AMID = "Frames may come amid it, beside a load above all: how many were lost stands beside. "
 HOW = (
     "A guest that routes is moved to another node by QEMU while it runs (live migration). By pre-copy it "
     "runs at its first place until the rest of its memory can be sent within a time limit; by post-copy it "
     "runs at the other place at once, and its memory follows. The outage is what the frames show: from the "
-    "first lost one until one came after the last lost one. " + BY_NUMBER + "Beside it stands the time in "
+    "first lost one until one came after the last lost one. " + AMID + "Beside it stands the time in "
     "which the guest ran nowhere, by QEMU's own events at both places, and QEMU's own figure of it, which by "
     "post-copy leaves out what was yet to be sent. The outage ends after that time where frames go to the "
     "old place, or the guest waits for its memory. An answer's own number is of the move to the other node; "
@@ -43,7 +40,7 @@ HOW_OF_SERVERS = (
     "time limit; by post-copy Nova is told, once it moves, to have it run at the other host, and the rest "
     "follows. The outage is what the frames show: from the first lost one until one came after the last lost "
     "one. "
-    + BY_NUMBER
+    + AMID
     + "Beside it stands the time in which the server ran nowhere, by QEMU's own events at both hosts, and "
     "libvirt's own figures. The guest says by which id its kernel's boot is known, before the move and once "
     "its frames come again. Where a second id is told it has booted anew and did not move, and the execution "
@@ -81,7 +78,6 @@ def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list
                     of_repetitions(answer.values) if lives else NONE,
                     median(each(results, lambda life: life.outage_ns)),
                     ", ".join(str(life.lost_frames) for life in lives) or NONE,
-                    median(each(results, answer.planned.spec.lost_ns)),
                     sequence(answer.outcome.trials),
                     answer.remarks,
                 ]
@@ -89,8 +85,7 @@ def moves(answers: Sequence[Answered], place: Callable[[Answered], str]) -> list
             if results:
                 told.append([where, *_told(results, "qemu" if metric == MIGRATE.metric else "libvirt")])
             parts += [[where, *row] for row in _parts(results)]
-    head = ["path and option", "type", "executions", "outage by frames"]
-    head += ["frames lost in each", "by their number"]
+    head = ["path and option", "type", "executions", "outage by frames", "frames lost in each"]
     lines = table([*head, "trials", "remarks"], rows, f"Metric {answers[0].outcome.metric}")
     if parts:
         who = "QEMU" if metric == MIGRATE.metric else "libvirt"

@@ -122,7 +122,7 @@ _OF_DRAINS = (
     "its Deployment has another one placed on another node. Frames go to a Service in front of both; by "
     "which pod one came is told by the number of routers that it passed. The outage is from the first lost "
     "frame until one came after the last lost one; it may begin long after the request. "
-    + moves.BY_NUMBER
+    + moves.AMID
     + "The evicted "
     "pod's program ends as soon as it is told to. First the node is drained at which the tester's ports "
     "are; an answer's own number is of that, and the drain by which the pod comes back is told as back."
@@ -271,15 +271,13 @@ def _drains(answers: Sequence[Answered]) -> list[Block]:
                     of_repetitions(answer.values) if lives else NONE,
                     median(each(results, lambda life: life.outage_ns)),
                     ", ".join(str(life.lost_frames) for life in lives) or NONE,
-                    median(each(results, answer.planned.spec.lost_ns)),
                     median(each(results, lambda life: life.start_ns)),
                     _most([_loss_resolution_ns(life) for life in lives]),
                     sequence(answer.outcome.trials),
                     answer.remarks,
                 ]
             )
-    head = ["path and option", "type", "executions", "outage of a drain"]
-    head += ["frames lost in each", "by their number"]
+    head = ["path and option", "type", "executions", "outage of a drain", "frames lost in each"]
     head += ["request to first frame by the other pod", "resolution, worst", "trials", "remarks"]
     return table(head, rows, f"Metric {answers[0].outcome.metric}")
 

@@ -61,8 +61,7 @@ def figures_of(outcome: Outcome, told: Mapping[str, float]) -> str:
 
 
 def _outage(told: Mapping[str, float], way: str) -> str:
-    lost, by_loss = told[f"{way}lost_frames.median"], told[f"{way}by_loss.median"] / 1e6
-    return f"outage {_ms(told, way)}, median, {lost:.0f} frames lost ({by_loss:.0f} ms by their number)"
+    return f"outage {_ms(told, way)}, median, {told[f'{way}lost_frames.median']:.0f} frames lost"
 
 
 def _ms(told: Mapping[str, float], name: str) -> str:
