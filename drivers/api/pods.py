@@ -157,6 +157,7 @@ class ResizingRuntime(PodRuntime, Protocol):
 class ClusterRuntime(PodRuntime, Protocol):
     """A runtime whose pods are a cluster's, which places them, finds them by Services and polices them.
 
+    `own_alone` says that something is done on the run's own cluster alone, and this one is the user's.
     `layout` says how a node of the run's own cluster stands. `left` names what is still there of the run's
     pods. `at_once` has pods that are asked for at the same time. `service` is what finds an address while it
     is entered; `unbalanced` says why none of type LoadBalancer gets a front. `enforces` says why no
@@ -165,6 +166,7 @@ class ClusterRuntime(PodRuntime, Protocol):
     that relays and moves, `pod_of` is that pod as it is now.
     """
 
+    def own_alone(self, what: str) -> Missing | None: ...
     def layout(self, node: str) -> Layout: ...
     def left(self) -> list[str]: ...
     def at_once(

@@ -178,7 +178,7 @@ def _first(token: str, container: str, within_s: float) -> int:
     while ended is None and time.monotonic() < end_s:
         with contextlib.suppress(DriverError):
             for pid in cgroups.members(_cgroup(token, container)):
-                if _number_inside(pid) == 1:
+                if number_inside(pid) == 1:
                     return pid
         time.sleep(_POLL_S)
         ended = _ended(token, container)
@@ -197,7 +197,8 @@ def _ended(token: str, container: str) -> str | None:
     return " | ".join([f"the container is exited, status {state['ExitCode']}", *filter(None, said)])
 
 
-def _number_inside(pid: int) -> int:
+def number_inside(pid: int) -> int:
+    """Return the number of a process in its own process namespace; 0 of one that has ended."""
     return int((_status(pid, "NSpid") or ["0"])[-1])
 
 

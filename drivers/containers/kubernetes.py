@@ -1,8 +1,9 @@
 """Pods by Kubernetes: on a cluster made on the run's own nodes, or on the user's by kubeconfig and context.
 
-The kubelet attaches the networks: each attachment is a NetworkAttachmentDefinition that the pod's
-annotation asks for. On the user's cluster nothing is made outside the run's namespace. Ids: KUBE-12 options
-that contradict each other, KUBE-13 an act that needs the node itself, which a user's cluster does not give.
+On the run's own cluster the kubelet attaches the networks: each attachment is a NetworkAttachmentDefinition
+that the pod's annotation asks for. On the user's nothing is made outside the run's namespace, and the run
+attaches its pods' networks on nodes that the testbed file names as well. Ids: KUBE-12 options that contradict
+each other, KUBE-13 what a user's cluster does not give.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -27,26 +29,37 @@ from bmwg.drivers.api.protocols import (
     undone,
 )
 from bmwg.drivers.containers.bundle import PodSpec
-from bmwg.drivers.kubernetes import batch, manifest, moving, pods, policies, programs, record, services
+from bmwg.drivers.kubernetes import (
+    batch,
+    manifest,
+    moving,
+    of_run,
+    pods,
+    policies,
+    programs,
+    record,
+    services,
+    users_node,
+)
 from bmwg.drivers.kubernetes import node as kubernetes_node
 from bmwg.drivers.kubernetes import options as options_of
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import Cluster
-from bmwg.drivers.kubernetes.cluster import READY_S, Embedded, embedded
-from bmwg.drivers.kubernetes.joined import joining_of
+from bmwg.drivers.kubernetes.cluster import Embedded
+from bmwg.drivers.kubernetes.joined import Joining
 from bmwg.drivers.kubernetes.moving import Moving
 from bmwg.drivers.kubernetes.pod import KubernetesPod
-from bmwg.drivers.kubernetes.rights import NETWORK_RIGHTS, POD_RIGHTS, RIGHTS
-from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR, Layout
+from bmwg.drivers.kubernetes.rights import NODE_RIGHTS, POD_RIGHTS, RIGHTS
+from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, Layout
+from bmwg.drivers.kubernetes.users_pod import UsersPod
 from bmwg.drivers.network.handover import NETDEV
-from bmwg.drivers.nodes import cgroups
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
-from bmwg.methodology.trial.cpu_lists import cpu_list
 
 UNDO_KIND = "kubernetes_namespace"
 _UNKNOWN = Missing(what="", reason="not asked yet", mend="")
 _RUNNING_S = 240.0  # choice: 5 s on a quiet machine; on a busy one a minute was too short
 _REMOVED_S = 120.0  # choice: the same of its end
+_EMBEDDED = "options: {cluster: embedded} in `pods` of the testbed file"
 
 
 class KubernetesRuntime:
@@ -66,6 +79,7 @@ class KubernetesRuntime:
         self._api: Cluster | None = None
         self._cluster_record: dict[str, JsonValue] = {}
         self._unbalanced: Missing | None = _UNKNOWN
+        self._places: dict[str, str] = {}  # the user's nodes, by nodes of the file on the same machines
         self._left: dict[str, list[str]] = {}  # pods that failed and were not removed in time, with networks
 
     @property
@@ -88,7 +102,7 @@ class KubernetesRuntime:
                 f"node {node}",
                 expected="a node of the cluster that the run has made",
                 found="the user's cluster, or a node outside of it",
-                hint="paths with frames are measured on the embedded cluster in this version",
+                hint=_EMBEDDED,
             )
         return self._embedded.layouts[node]
 
@@ -101,17 +115,16 @@ class KubernetesRuntime:
                 what="Kubernetes client", reason=str(error), mend="pip install 'bmwg-toolkit[kubernetes]'"
             )
         if not self.owns_cluster:
-            return None
+            return None if node.name in self._places else users_node.elsewhere(f"node {node.name}")
         return Missing.told(node.call(programs.missing, version=self._version))
 
     def refuses(self, network: NetworkDriver) -> Missing | None:
-        """A kubelet attaches by CNI alone, and frames reach pods of the run's own cluster alone."""
+        """Interfaces are attached by CNI alone; daemons between nodes are those of the run's own cluster."""
         if not self.owns_cluster:
-            return Missing(
-                what="a cell with frames on the user's cluster",
-                reason="no port of the tester reaches a NIC of its nodes in this version (KUBE-13)",
-                mend="options: {cluster: embedded} in `pods` of the testbed file",
-            )
+            if not self._places:
+                return users_node.elsewhere("no node of the testbed file")
+            if isinstance(network, Joining):
+                return self.own_alone(f"the daemon of network option {network.spec.name}")
         if isinstance(network, PluginNetwork) and network.hands_over == NETDEV:
             return None
         return Missing(
@@ -121,6 +134,12 @@ class KubernetesRuntime:
             else "a kubelet attaches by CNI, and this option is none",
             mend="pods.runtime: crun",
         )
+
+    def own_alone(self, what: str) -> Missing | None:
+        """Return that the run does this on a cluster of its own alone; None where this is one."""
+        if self.owns_cluster:
+            return None
+        return Missing(what=what, reason="the cluster is the user's (KUBE-13)", mend=_EMBEDDED)
 
     def side_by_side(self, functions: int) -> Missing | None:
         """A guaranteed pod has its CPUs for itself, and each pod with a function gets all of `pods.cpus`."""
@@ -167,57 +186,30 @@ class KubernetesRuntime:
         """
         with ExitStack() as stack:
             if self.owns_cluster:
-                access = stack.enter_context(self._made(nodes, cpus, kept_off, networks))
+                self._embedded = stack.enter_context(
+                    of_run.cluster(
+                        nodes,
+                        self._options,
+                        run_dir=self._run_dir,
+                        undo=self._undo,
+                        token=self._token,
+                        cpus=cpus,
+                        kept_off=kept_off,
+                        networks=networks,
+                    )
+                )
+                access = self._embedded.access
             else:
                 given = self._options
                 access = Access(kubeconfig=str(given["kubeconfig"]), context=str(given.get("context", "")))
             self._api = stack.enter_context(Cluster(access))
             stack.callback(self._closed)
             if not self.owns_cluster:
-                self._api.allowed((*RIGHTS, *POD_RIGHTS, *NETWORK_RIGHTS))
+                self._api.allowed((*RIGHTS, *POD_RIGHTS, *NODE_RIGHTS))
+                self._places = users_node.places(self._api, nodes, self._options.get("node_selector") or {})
             stack.enter_context(self._namespace(access))
-            self._cluster_record = record.cluster(self._api, self._embedded)
+            self._cluster_record = record.cluster(self._api, self._embedded, self._places)
             yield
-
-    @contextmanager
-    def _made(
-        self,
-        nodes: Mapping[str, PlacedNode],
-        cpus: str,
-        kept_off: Sequence[Sequence[int]],
-        networks: Sequence[NetworkDriver],
-    ) -> Iterator[Access]:
-        first = next(iter(nodes.values()))
-        lack = self.probe(first)
-        if lack is not None:
-            raise TestbedError("KUBE-01", f"no {lack.what}", found=lack.reason, hint=lack.mend)
-        names = self._options.get("nodes") or [next(iter(nodes))]
-        unknown = [name for name in names if name not in nodes]
-        if unknown:
-            raise ConfigError(
-                "KUBE-12",
-                "pods.options.nodes of the testbed file",
-                expected=f"nodes of the file ({', '.join(nodes)})",
-                found=", ".join(unknown),
-            )
-        network = joining_of(networks, first)
-        online = first.call(cgroups.default_cpus)
-        with embedded(
-            {name: nodes[name] for name in names},
-            run_dir=self._run_dir,
-            undo=self._undo,
-            token=self._token,
-            function_cpus=cpus,
-            other_cpus=_others(str(online), [cpu_list(cpus)]),
-            program_cpus=_others(str(online), [cpu_list(cpus), *kept_off]),
-            plugin_dirs=_plugin_dirs(networks),
-            network=network,
-            version=self._version,
-            interface=str(self._options.get("interface", "")),
-            within_s=float(self._options.get("ready_s", READY_S)),
-        ) as made:
-            self._embedded = made
-            yield made.access
 
     def _closed(self) -> None:
         self._api = None
@@ -246,38 +238,40 @@ class KubernetesRuntime:
         Raises TestbedError KUBE-40 as soon as no wait can help. What is in the namespace goes with it, so a
         pod needs no undo of its own.
         """
+        if not self.owns_cluster and node.name not in self._places:
+            lack = users_node.elsewhere(f"node {node.name}")
+            raise TestbedError("KUBE-13", lack.what, found=lack.reason, hint=lack.mend)
         resources = [
             (f"{spec.pod_id}-{number}".lower(), self.conflist(one)) for number, one in enumerate(networks)
         ]
+        by_kubelet = resources if self.owns_cluster else []
         self._clear()
         body = manifest.pod(
-            spec,
+            # settings of the pod's network: the run makes them on the user's node, whose kubelet need not
+            spec if self.owns_cluster else replace(spec, forwarding=False, sysctls=()),
             namespace=self.namespace,
             owner=self._token,
             image=str(self._options.get("image", PAUSE_IMAGE)),
-            node=node.name if self.owns_cluster else "",
+            node=node.name if self.owns_cluster else self._places[node.name],
             node_selector=self._options.get("node_selector") or {},
             networks=[
-                (name, one.attachment.interface) for (name, _), one in zip(resources, networks, strict=True)
+                (name, one.attachment.interface) for (name, _), one in zip(by_kubelet, networks, strict=False)
             ],
         )
+        kind = KubernetesPod if self.owns_cluster else UsersPod
         try:
-            phases = pods.make(self.api, body, resources)
+            phases = pods.make(self.api, body, by_kubelet)
             found = pods.wait_running(self.api, self.namespace, spec.pod_id, phases, within_s=_RUNNING_S)
-            pod = KubernetesPod(self, node, spec, body, found, phases)
-            if self.owns_cluster:
-                pod.found()
-                pod.take_networks(networks)
-            yield pod
+            pod = kind(self, node, spec, body, found, phases)
+            with pod.networked(networks):
+                yield pod
         except BaseException:
-            self._left[spec.pod_id] = [name for name, _ in resources]
+            self._left[spec.pod_id] = [name for name, _ in by_kubelet]
             with suppress(ToolkitError):
                 self._clear()
             raise
-        self._left[spec.pod_id] = [name for name, _ in resources]
-        ended = self._clear()
-        if self.owns_cluster:
-            pod.gone(ended[spec.pod_id])
+        self._left[spec.pod_id] = [name for name, _ in by_kubelet]
+        pod.gone(self._clear()[spec.pod_id])
 
     def at_once(
         self, node: PlacedNode, wanted: Sequence[tuple[PodSpec, Sequence[PodNetwork]]]
@@ -297,7 +291,7 @@ class KubernetesRuntime:
 
     def enforces(self, node: Node, network: NetworkDriver) -> Missing | None:
         """Return why no NetworkPolicy is enforced between pods of a node on this option, or None."""
-        return policies.unenforced(node, network, owns_cluster=self.owns_cluster)
+        return self.own_alone("a NetworkPolicy of the run") or policies.unenforced(node, network)
 
     def policies(self, node: PlacedNode, network: NetworkDriver) -> AbstractContextManager[policies.Policies]:
         """Yield policies of the run's namespace on a node, enforced while this is open."""
@@ -345,7 +339,7 @@ class KubernetesRuntime:
 
     def no_move(self) -> Missing | None:
         """Return why no pod can be moved to another node of this cluster, or None."""
-        return moving.missing(self._options, owns_cluster=self.owns_cluster)
+        return self.own_alone("a node that is drained") or moving.missing(self._options)
 
     def ways_to(self, node: str) -> dict[str, str]:
         """Return the other nodes of the run's cluster, each with the address by which it reaches this one."""
@@ -377,21 +371,6 @@ class KubernetesRuntime:
         pod = KubernetesPod(self, node, spec, {}, moving.pod, pods.Phases())
         pod.found()
         return pod
-
-
-def _plugin_dirs(networks: Sequence[NetworkDriver]) -> list[str]:
-    """Return the folders of CNI plugins of all options, the distribution's first."""
-    named = (network.plugin_dir for network in networks if isinstance(network, PluginNetwork))
-    folders = dict.fromkeys([PLUGIN_DIR, *filter(None, named)])
-    return [folder for folder in folders if Path(folder).is_dir()]
-
-
-def _others(online: str, kept_off: Sequence[Sequence[int]]) -> str:
-    """Return the CPUs outside of all these lists; where none would be left, a later list does not count."""
-    rest = set(cpu_list(online))
-    for busy in kept_off:
-        rest = rest - set(busy) or rest
-    return ",".join(map(str, sorted(rest)))
 
 
 _: type[ClusterRuntime] = KubernetesRuntime

@@ -23,6 +23,8 @@ def require_sound(options: Mapping[str, JsonValue]) -> None:
         problems += [f"{key} with cluster: embedded" for key in ("kubeconfig", "context") if key in options]
     elif cluster != "kubeconfig" or "kubeconfig" not in options:
         problems.append(f"cluster: {cluster} without a kubeconfig")
+    elif "image" not in options:
+        problems.append("a kubeconfig without an image, which your cluster has or pulls")
     version = options.get("version", programs.VERSIONS[0])
     if version not in programs.VERSIONS:
         problems.append(f"version {version!r}, which is none of {', '.join(programs.VERSIONS)} (a text)")
@@ -37,7 +39,7 @@ def require_sound(options: Mapping[str, JsonValue]) -> None:
         raise ConfigError(
             "KUBE-12",
             "pods.options of the testbed file",
-            expected="cluster: embedded (nodes, interface, version), or kubeconfig and context",
+            expected="cluster: embedded (nodes, interface, version), or kubeconfig, context and image",
             found="; ".join(problems),
             hint="docs/my-cluster.md explains each key",
         )

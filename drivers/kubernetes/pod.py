@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +98,13 @@ class KubernetesPod(OfPods):
     def said(self) -> list[str]:
         """Return the last lines of its program's output, by the API."""
         return pods.said(self._runtime.api, self._runtime.namespace, self.pod_id)
+
+    @contextmanager
+    def networked(self, networks: Sequence[PodNetwork]) -> Iterator[None]:
+        """Read what the kubelet has attached; it detaches that when the pod is removed."""
+        self.found()
+        self.take_networks(networks)
+        yield
 
     def found(self) -> None:
         """Find its processes on the node: the sandbox's, which holds its namespaces, and the container's."""

@@ -143,7 +143,7 @@ def _lacking(told: Mapping[str, Any], versions: Mapping[str, str]) -> list[str]:
     return [name for name, version in versions.items() if held.get(name, [""])[0] != version]
 
 
-def unenforced(node: Node, network: NetworkDriver, *, owns_cluster: bool) -> Missing | None:
+def unenforced(node: Node, network: NetworkDriver) -> Missing | None:
     """Return why no NetworkPolicy is enforced between pods of a node on this option, or None.
 
     An option that enforces them itself says so (`enforces_policies`); else the toolkit's agent does, where
@@ -152,9 +152,7 @@ def unenforced(node: Node, network: NetworkDriver, *, owns_cluster: bool) -> Mis
     if network.enforces_policies:
         return None
     reason = "its frames pass no netfilter of the node"
-    if not owns_cluster:
-        reason = "the toolkit's agent is for the run's own cluster"
-    elif network.own_router:
+    if network.own_router:
         pass  # programs carry them from pod to pod, whatever the node would route
     elif network.spec.uplink == uplinks.ROUTED:
         return None

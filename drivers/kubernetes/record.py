@@ -15,6 +15,7 @@ from bmwg.drivers.api.protocols import JsonValue
 from bmwg.drivers.kubernetes import cilium, flannel, manifest, programs, settings
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import Embedded
+from bmwg.drivers.kubernetes.users_node import HOSTNAME
 from bmwg.drivers.nodes import cgroups
 from bmwg.methodology.errors import ToolkitError
 
@@ -47,8 +48,11 @@ _CGROUP = re.compile(
 )
 
 
-def cluster(api: Cluster, made: Embedded | None) -> dict[str, JsonValue]:
-    """Return the record of a cluster; what may not be asked or is absent is null with a reason."""
+def cluster(api: Cluster, made: Embedded | None, places: Mapping[str, str]) -> dict[str, JsonValue]:
+    """Return the record of a cluster; what may not be asked or is absent is null with a reason.
+
+    `places` are host names of the user's nodes that pods are on, by nodes of the testbed file.
+    """
     told: dict[str, JsonValue] = {
         "distribution": "embedded, from upstream sources" if made else None,
         "version": _asked(lambda: (api.get("/version") or {}).get("gitVersion")),
@@ -67,6 +71,7 @@ def cluster(api: Cluster, made: Embedded | None) -> dict[str, JsonValue]:
         ),
     }
     if made is None:
+        told["pods_on"] = _asked(lambda: _numbered(api, places))
         told["distribution_reason"] = "declared by the user, or seen in the version's suffix"
         return told
     first = next(iter(made.layouts.values()))
@@ -124,6 +129,13 @@ def nodes(api: Cluster) -> dict[str, JsonValue]:
     """Return each node by number: versions, capacity, labels of its make, the kubelet's own configuration."""
     listed = (api.get("/api/v1/nodes") or {}).get("items", [])
     return {f"node{number}": node(api, one) for number, one in enumerate(listed)}
+
+
+def _numbered(api: Cluster, places: Mapping[str, str]) -> dict[str, JsonValue]:
+    """Return the node of the record that pods of each node of the testbed file are on."""
+    listed = (api.get("/api/v1/nodes") or {}).get("items", [])
+    hosts = [(one["metadata"].get("labels") or {}).get(HOSTNAME) for one in listed]
+    return {name: f"node{hosts.index(host)}" for name, host in places.items() if host in hosts}
 
 
 def node(api: Cluster, found: Mapping[str, Any]) -> dict[str, JsonValue]:

@@ -15,7 +15,4 @@ POD_RIGHTS = (
     ("watch", "", "pods"),
     ("get", "", "pods/log"),
 )
-NETWORK_RIGHTS = (
-    ("create", "k8s.cni.cncf.io", "network-attachment-definitions"),
-    ("delete", "k8s.cni.cncf.io", "network-attachment-definitions"),
-)
+NODE_RIGHTS = (("list", "", "nodes"),)  # to tell which of them are nodes of the testbed file

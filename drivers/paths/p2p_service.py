@@ -47,6 +47,8 @@ class ServicePath(PairPath):
                 reason=f"pods.runtime is {self._bed.testbed.pods.runtime}, which has none",
                 mend="pods.runtime: kubernetes",
             )
+        if found := self._bed.runtime.own_alone("a Service between the tester's ports"):
+            return found
         own = endpoints.own_way(self._network) is not None or self._network.own_router
         if self._network.spec.uplink != uplinks.ROUTED or own:
             return Missing(

@@ -195,7 +195,7 @@ class KubernetesHosting:
             )
             self._api = stack.enter_context(Cluster(self._made.access))
             pods.make_namespace(self._api, self._namespace, self._place.token)
-            told = record.cluster(self._api, self._made)
+            told = record.cluster(self._api, self._made, {})
             self._told = {key: value for key, value in told.items() if key != "took_s"}  # differ each time
             self._stack = stack.pop_all()
         return self

@@ -29,6 +29,7 @@ _OF_SOCKET = "virtio_user"  # the port kind at the end of a vhost-user link
 _WITHOUT_IO = {"embedded", "simulated"}  # drivers that need no word about their ports, and may have several
 _PCI = "pci"
 _OPENING = {"embedded", "trex", "moongen"}  # drivers that open NICs of this machine by their addresses
+_KUBERNETES = "kubernetes"  # a runtime of pods
 _ADDRESS_MARK = ":"  # no interface has one in its name
 _IN_NAMESPACE = {AUTO, "xdp", "af_xdp", "af_packet"}  # port kinds that sit on an interface which a link makes
 
@@ -97,10 +98,12 @@ def _host_problems(testbed: Testbed) -> Iterator[Problem]:
                 expected=f"cable: {there[0]} is a host of its own",
                 found=link.kind,
             )
-    if hosts and KEY not in testbed.data and testbed.pods.runtime not in (CRUN, *ENGINES):
+    users = testbed.pods.runtime == _KUBERNETES and "kubeconfig" in testbed.pods.options
+    if hosts and KEY not in testbed.data and testbed.pods.runtime not in (CRUN, *ENGINES) and not users:
         yield Problem(
             location=("pods", "runtime"),
-            expected=f"one that hosts over SSH can have: {', '.join((CRUN, *ENGINES))}",
+            expected=f"one that hosts over SSH can have: {', '.join((CRUN, *ENGINES))}, "
+            f"or {_KUBERNETES} with a kubeconfig",
             found=testbed.pods.runtime,
         )
 

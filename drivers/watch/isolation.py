@@ -27,6 +27,7 @@ from bmwg.methodology.errors import TestbedError
 _ETH_P_ALL = 3
 _SO_ATTACH_FILTER = 26
 _NOT_ASSIGNED = 0xFFFFFFFF  # of a namespace id
+_IFF_UP = 1
 _BUFFER_OCTETS = 1 << 16  # one frame is a leak; the rest may be dropped
 _SYS_NET = Path("/sys/class/net")
 _TEST_ETHERTYPE = 0x88B5  # of the embedded tester's frames without IP
@@ -58,9 +59,9 @@ def require_own_ports(
 def require_closed(bed: Bed) -> None:
     """TestbedError ISO-02 when an interface in one of the run's namespaces leads out of all of them.
 
-    An interface leads out when its other end lies in a namespace that is none of the run's, or when it is a
-    device of the machine that the testbed file does not name: as lab port, or on a host as the end of a
-    cable. Its name also stands for its virtual functions.
+    An interface leads out when its other end lies in a namespace that is none of the run's and it is up, or
+    when it is a device of the machine that the testbed file does not name: as lab port, or on a host as the
+    end of a cable. Its name also stands for its virtual functions.
     """
     borrowed: dict[str, set[str]] = {}  # ends of cables, by their nodes
     for link in bed.testbed.links:
@@ -131,7 +132,7 @@ def _leads_out(interface: Mapping[str, JsonValue], lab_ports: Collection[str]) -
     names = {interface["name"], interface["bus_address"], interface["nic_address"]}
     if interface["device"] and not names & set(lab_ports):
         return "a device of the machine"
-    if interface["elsewhere"]:
+    if interface["elsewhere"] and interface["up"]:  # a pod's own one on a user's cluster is down
         return f"a {interface['kind'] or 'link'} whose other end is in a namespace outside the run"
     return ""
 
@@ -156,6 +157,7 @@ def survey(*, pids: list[int]) -> list[dict[str, JsonValue]]:
                 "device": device.exists(),
                 "bus_address": device.resolve().name if device.exists() else "",
                 "nic_address": (device / "physfn").resolve().name if (device / "physfn").exists() else "",
+                "up": bool(link["flags"] & _IFF_UP),
                 "elsewhere": other_end is not None and other_end not in inside,
             }
         )

@@ -127,7 +127,11 @@ class OfActs(Attaches[Ground]):
                 reason=f"{self.tells}, is known of path {' or '.join(self.paths)} with {self.function}",
                 mend=f"path: {' or '.join(self.paths)} and function: {self.function} in the profile",
             )
-        return path_driver(self._ground.cell, self._ground.bed).probe()
+        runtime = self._ground.bed.runtime
+        users = None
+        if self.with_pods and isinstance(runtime, ClusterRuntime):
+            users = runtime.own_alone("the start of a pod, timed by frames")
+        return users or path_driver(self._ground.cell, self._ground.bed).probe()
 
     def learn(self, spec: ActsSpec, /) -> None:
         """Nothing: what a start must learn is part of it."""

@@ -326,10 +326,14 @@ def review(allowed):
     return (201, {"kind": "SelfSubjectAccessReview", "status": {"allowed": allowed}}, {})
 
 
+def users_options(folder, url):
+    return {"kubeconfig": kubeconfig(folder, url), "context": "lab", "image": "busybox"}
+
+
 def test_a_missing_right_is_named_before_anything_is_made(answers, tmp_path):
     answers.on("POST", REVIEW, review(False), review(True))
     with api_server(answers) as url:
-        options = {"cluster": "kubeconfig", "kubeconfig": kubeconfig(tmp_path, url), "context": "lab"}
+        options = {"cluster": "kubeconfig", **users_options(tmp_path, url)}
         runtime = KubernetesRuntime(run_dir=str(tmp_path), undo=NoUndo(), options=options)
         with pytest.raises(TestbedError) as refused, runtime.standing({}, cpus="1"):
             pass
@@ -343,7 +347,7 @@ def test_somebody_elses_namespace_is_refused_and_stays(answers, tmp_path):
     theirs = {"kind": "Namespace", "metadata": {"name": "bmwg-x", "labels": {}}}
     answers.on("GET", "/api/v1/namespaces/bmwg-x", (200, theirs, {}))
     with api_server(answers) as url:
-        options = {"kubeconfig": kubeconfig(tmp_path, url), "context": "lab", "namespace": "bmwg-x"}
+        options = {**users_options(tmp_path, url), "namespace": "bmwg-x"}
         runtime = KubernetesRuntime(run_dir=str(tmp_path), undo=NoUndo(), options=options)
         with pytest.raises(TestbedError) as refused, runtime.standing({}, cpus="1"):
             pass

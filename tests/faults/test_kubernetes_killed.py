@@ -25,9 +25,10 @@ pytestmark = pytest.mark.slow
 RUNNER = """
 import sys, time
 from pathlib import Path
-from types import SimpleNamespace
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.kubernetes.client import Cluster
+from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.containers.kubernetes import KubernetesRuntime
 run, kubeconfig, where, last = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
@@ -45,11 +46,12 @@ def told(self, path, body):
     return found
 Cluster.apply = told
 ledger = Ledger(run / "ledger.jsonl", index_dir=run / "index")
-runtime = KubernetesRuntime(run_dir=str(run), undo=ledger, options={"kubeconfig": kubeconfig})
+options = {"kubeconfig": kubeconfig, "image": PAUSE_IMAGE}
+runtime = KubernetesRuntime(run_dir=str(run), undo=ledger, options=options)
 spec = PodSpec(pod_id="p-1", cpus="1", memory_octets=64 << 20, forwarding=False, root=False, endpoint=True)
-with runtime.standing({}, cpus="1"):
+with NamespaceNode("dut1") as node, runtime.standing({"dut1": node}, cpus="1"):
     print("asking", flush=True)
-    with runtime.made(SimpleNamespace(name="somewhere"), spec):
+    with runtime.made(node, spec):
         print("runs", flush=True)
 print("ended", flush=True)
 """

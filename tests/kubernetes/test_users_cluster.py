@@ -1,32 +1,39 @@
 """docs/my-cluster.md as its reader takes it: a kubeconfig, a context, and no rights but those of its role."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 import yaml
 
+from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
+
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "my-cluster.md"
+PROGRAM = Path(sys.executable).with_name("bmwg")
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 # What a run does with somebody's cluster, as far as its pods go.
 RUNNER = """
 import json, sys
 from pathlib import Path
-from types import SimpleNamespace
 from bmwg.drivers.containers.bundle import PodSpec
 from bmwg.drivers.undo.ledger import Ledger
 from bmwg.drivers.containers.kubernetes import KubernetesRuntime
+from bmwg.drivers.nodes.namespace import NamespaceNode
 from bmwg.methodology.errors import ToolkitError
 run = Path(sys.argv[1])
 ledger = Ledger(run / "ledger.jsonl", index_dir=run / "index")
 runtime = KubernetesRuntime(run_dir=str(run), undo=ledger, options=json.loads(sys.argv[2]))
 spec = PodSpec(pod_id="p-1", cpus="1", memory_octets=64 << 20, forwarding=False, root=False, endpoint=True)
 try:
-    with runtime.standing({}, cpus="1"), runtime.made(SimpleNamespace(name="somewhere"), spec) as pod:
-        print(json.dumps({"record": runtime.describe(), "namespace": runtime.namespace, "said": pod.said()}))
+    with NamespaceNode("dut1") as node, runtime.standing({"dut1": node}, cpus="1"):
+        with runtime.made(node, spec) as pod:
+            print(json.dumps({"record": runtime.describe(), "pod": pod.describe(), "said": pod.said()}))
 except ToolkitError as error:
     print(json.dumps({"refused": error.error_id, "found": error.found}))
 """
@@ -99,57 +106,107 @@ def namespaces(runtime):
 
 def test_the_role_of_the_guide_is_enough(runtime, node, user, tmp_path):
     file = user(block("apiVersion: rbac.authorization.k8s.io/v1"))
-    options = {**block("pods:")["pods"]["options"], "kubeconfig": str(file)}
+    options = {**block("pods:")["pods"]["options"], "kubeconfig": str(file), "image": PAUSE_IMAGE}
     assert options["context"] == "lab"
     before = namespaces(runtime)
     told = run(node, tmp_path, options)
     assert told["record"]["version"] == runtime.describe()["version"]
     (found,) = told["record"]["nodes"].values()
     assert found["runtime"].startswith("containerd://")
+    assert told["record"]["pods_on"] == {"dut1": "node0"}
+    assert told["pod"]["own_network"]["interfaces"] == ["eth0"]
+    assert told["pod"]["cpuset_cpus"] == "1"
     assert namespaces(runtime) == before
     ledger = (tmp_path / "ledger.jsonl").read_text()
     assert "token" not in ledger
 
 
-@pytest.mark.parametrize("lacking", ["namespaces", "pods", "pods/log", "network-attachment-definitions"])
+@pytest.mark.parametrize("lacking", ["namespaces", "pods", "pods/log", "nodes"])
 def test_what_the_role_lacks_is_named_before_anything_is_made(runtime, node, user, tmp_path, lacking):
     role = block("apiVersion: rbac.authorization.k8s.io/v1")
     role["rules"] = [one for one in role["rules"] if lacking not in one["resources"]]
     file = user(role)
     before = namespaces(runtime)
-    told = run(node, tmp_path, {"kubeconfig": str(file), "context": "lab"})
+    told = run(node, tmp_path, {"kubeconfig": str(file), "context": "lab", "image": PAUSE_IMAGE})
     assert told["refused"] == "KUBE-22"
     assert lacking in told["found"]
     assert namespaces(runtime) == before
 
 
-def test_a_run_on_it_says_what_it_cannot_measure_there(runtime, node, user, tmp_path):
-    file = user(block("apiVersion: rbac.authorization.k8s.io/v1"))
-    testbed = yaml.safe_load((ROOT / "testbeds" / "kubernetes.yaml").read_text())
-    testbed["pods"] = block("pods:")["pods"]
-    testbed["pods"]["options"]["kubeconfig"] = str(file)
-    named = tmp_path / "mine.yaml"
+def command_of(node, folder, file, *words, **options):
+    """Return the command that runs a suite with pods of the cluster between the tester's ports."""
+    testbed = yaml.safe_load((ROOT / "testbeds" / "embedded.yaml").read_text())
+    testbed["pods"] |= block("pods:")["pods"]
+    testbed["pods"]["options"] |= {"kubeconfig": str(file), "image": PAUSE_IMAGE, **options}
+    named = folder / "mine.yaml"
     named.write_text(yaml.safe_dump(testbed))
+    command = [PROGRAM, "run", ROOT / "testcases" / "containerized", "--testbed", named, *words]
+    return inside(node, *command, "--results", folder / "results")
+
+
+def done(words, folder):
+    """Run a command to its end; return its status and what it said last."""
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False, cwd=folder)
+    return ended.returncode, ended.stdout[-3000:] + ended.stderr[-1000:]
+
+
+def measured(node, folder, file, *words, **options):
+    """Run a suite so; return the run's folder and what was said last."""
+    _, said = done(command_of(node, folder, file, *words, **options), folder)
+    (made,) = (folder / "results").glob("2*")
+    return made, said
+
+
+def answers(made):
+    return json.loads((made / "run.json").read_text())["outcomes"]
+
+
+@pytest.mark.parametrize("network", ["bridge", "ptp", "host-device", "macvlan"])
+def test_frames_pass_a_pod_of_the_users_cluster(runtime, node, user, tmp_path, network):
+    file = user(block("apiVersion: rbac.authorization.k8s.io/v1"))
     before = namespaces(runtime)
-    program = Path(sys.executable).with_name("bmwg")
-    words = [
-        program,
-        "run",
-        ROOT / "testcases" / "containerized",
-        "--testbed",
-        named,
-        "--test",
-        "CN-TPUT-1.3",
-    ]
-    done = subprocess.run(
-        inside(node, *words, "--results", tmp_path / "results"),
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-        cwd=tmp_path,
-    )
-    told = json.loads(next((tmp_path / "results").glob("2*/run.json")).read_text())
-    assert {one["type"] for one in told["outcomes"]} == {"not_assessed"}, done.stdout[-2000:]
-    assert any("KUBE-13" in one["reason"] for one in told["outcomes"])
+    made, said = measured(node, tmp_path, file, "--network", network, "--path", "pvp", "--frame-size", "64")
+    told = answers(made)
+    assert told, said
+    assert not {"invalid", "not_assessed"} & {one["type"] for one in told}, said
+    status, said = done([PROGRAM, "verify", made], tmp_path)
+    assert status == 0, said
     assert namespaces(runtime) == before
+    assert "token" not in (made / "ledger.jsonl").read_text()
+
+
+def test_a_killed_run_leaves_nothing_and_goes_on(runtime, node, user, tmp_path):
+    file = user(block("apiVersion: rbac.authorization.k8s.io/v1"))
+    before = namespaces(runtime)
+    words = command_of(node, tmp_path, file, "--network", "bridge", "--path", "pvp", "--frame-size", "64")
+    with subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path, start_new_session=True
+    ) as running:
+        end_s = time.monotonic() + 120
+        while not (trials := [*(tmp_path / "results").glob("2*/trials.jsonl")]) or _lines(trials[0]) < 40:
+            assert time.monotonic() < end_s
+            assert running.poll() is None
+            time.sleep(0.1)
+        os.kill(running.pid, signal.SIGKILL)
+    (made,) = (tmp_path / "results").glob("2*")
+    (left,) = namespaces(runtime) - before
+    assert runtime.api.get(f"/api/v1/namespaces/{left}/pods")["items"]
+    assert done(inside(node, PROGRAM, "cleanup", made), tmp_path)[0] == 0
+    assert namespaces(runtime) == before
+    _, said = done(inside(node, PROGRAM, "resume", made), tmp_path)
+    assert not {"invalid", "not_assessed"} & {one["type"] for one in answers(made)}, said
+    assert namespaces(runtime) == before
+
+
+def _lines(file):
+    return file.read_text().count("\n")
+
+
+def test_what_is_no_machine_of_the_cluster_is_said_so(runtime, node, user, tmp_path):
+    file = user(block("apiVersion: rbac.authorization.k8s.io/v1"))
+    made, said = measured(
+        node, tmp_path, file, "--network", "bridge", "--path", "pvp", node_selector={"kind": "none"}
+    )
+    told = answers(made)
+    assert {one["type"] for one in told} == {"not_assessed"}, said
+    assert all("KUBE-13" in one["reason"] for one in told)

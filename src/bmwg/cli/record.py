@@ -211,27 +211,35 @@ def read_salt(path: Path) -> bytes:
 
 
 def handle_doctor(chosen: argparse.Namespace) -> int:
-    """Print what was found, and how often CPUs are taken away. 1 when a finding blocks something that the
-    testbed asks for.
+    """Print what was found, how often CPUs are taken away and whether they keep their speed.
+
+    1 when a finding blocks something that the testbed asks for.
     """
     from bmwg.drivers.platform_record.doctor import by_weight, examine
+    from bmwg.drivers.platform_record.doctor import speed as steady
     from bmwg.drivers.platform_record.doctor import stalls as live
     from bmwg.drivers.testbed.file import load_testbed
     from bmwg.methodology.profiles import load_profile
 
     testbed = load_testbed(chosen.testbed)
     stalls = live.look(testbed, load_profile(_EXPECTED_OF))
-    found = by_weight([*examine(testbed), *(live.findings(stalls) if stalls else ())])
+    speed = steady.look(testbed)
+    live_findings = [
+        *(live.findings(stalls) if stalls else ()),
+        *(steady.findings(speed) if speed else ()),
+    ]
+    found = by_weight([*examine(testbed), *live_findings])
     if chosen.json:
         whole = {
             "findings": [finding.as_json() for finding in found],
             "stalls": stalls.as_json() if stalls else None,
+            "speed": speed.as_json() if speed else None,
         }
         as_json.show("doctor", whole)
     else:
         for finding in found:
             print(finding)
         print(f"{len(found)} finding(s)" if found else "nothing found")
-        for line in live.lines(stalls) if stalls else ():
+        for line in (*(live.lines(stalls) if stalls else ()), *(steady.lines(speed) if speed else ())):
             print(line)
     return 1 if any(finding.weight is Weight.BLOCKS for finding in found) else 0

@@ -98,7 +98,8 @@ def test_what_no_pod_of_a_cluster_can_have_is_refused(changed):
         {"nodes": ["dut1", "dut2"]},
         {"version": "1.32"},
         {"version": 1.33},
-        {"version": "1.33", "kubeconfig": "x"},
+        {"version": "1.33", "kubeconfig": "x", "image": "i"},
+        {"kubeconfig": "x"},
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options, tmp_path):

@@ -208,7 +208,7 @@ def test_the_agent_writes_nothing_when_nothing_changed(agent) -> None:
 def test_frames_that_programs_carry_pass_none_of_the_nodes_rules(option, enforced) -> None:
     network = type("Option", (NetworkDefaults,), option)()
     network.spec = SimpleNamespace(name="net", uplink=uplinks.ROUTED)
-    found = policies.unenforced(None, network, owns_cluster=True)
+    found = policies.unenforced(None, network)
     assert (found is None) == enforced
     if found is not None:
         assert "its frames pass no netfilter" in found.reason

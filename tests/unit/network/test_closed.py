@@ -9,14 +9,15 @@ from bmwg.drivers.watch.isolation import require_closed, survey
 from bmwg.methodology.errors import TestbedError
 
 
-def seen(name, *, bus_address="", nic_address=""):
+def seen(name, *, bus_address="", nic_address="", up=True, elsewhere=False):
     return {
         "name": name,
-        "kind": "",
+        "kind": "veth" if elsewhere else "",
+        "up": up,
         "device": bool(bus_address),
         "bus_address": bus_address,
         "nic_address": nic_address,
-        "elsewhere": False,
+        "elsewhere": elsewhere,
     }
 
 
@@ -72,3 +73,10 @@ def test_a_function_of_another_nic_leads_out(lab_ports, pod):
     with pytest.raises(TestbedError, match="ISO-02") as caught:
         require_closed(bed(lab_ports, [NIC] if "eth4" in lab_ports else [], [pod]))
     assert caught.value.found == "a device of the machine"
+
+
+def test_a_pods_interface_of_its_cluster_leads_out_unless_it_is_down():
+    require_closed(bed([], [], [seen("eth0", up=False, elsewhere=True)]))
+    with pytest.raises(TestbedError, match="ISO-02") as caught:
+        require_closed(bed([], [], [seen("eth0", elsewhere=True)]))
+    assert caught.value.found == "a veth whose other end is in a namespace outside the run"

@@ -70,6 +70,7 @@ def test_a_pair_to_a_host_and_a_runtime_that_it_cannot_have_are_named_with_their
     pods = {**data()["pods"], "runtime": "kubernetes"}
     with pytest.raises(ConfigError, match="one that hosts over SSH can have: crun, docker, podman"):
         lab(pods=pods)
+    lab(pods=pods | {"options": {"kubeconfig": "~/.kube/config", "image": "busybox"}})
 
 
 def test_a_slower_port_of_a_host_is_refused_and_an_equal_one_is_not() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from bmwg.cli import record as verb
 from bmwg.drivers.platform_record import doctor
-from bmwg.drivers.platform_record.doctor import stalls
+from bmwg.drivers.platform_record.doctor import speed, stalls
 from bmwg.drivers.platform_record.doctor.stalls import (
     Stalls,
     expected_ratio,
@@ -156,6 +156,7 @@ def said(monkeypatch, capsys):
         note = Finding(finding_id="DOC-07", weight=Weight.NOTE, what="w", breaks="b", mend="m")
         monkeypatch.setattr(doctor, "examine", lambda testbed: [note])
         monkeypatch.setattr(stalls, "look", lambda testbed, profile: found)
+        monkeypatch.setattr(speed, "look", lambda testbed: None)
         parser = argparse.ArgumentParser()
         verb.add_parser(parser.add_subparsers())
         chosen = parser.parse_args(["doctor", *arguments])
