@@ -80,3 +80,5 @@ def test_a_pods_interface_of_its_cluster_leads_out_unless_it_is_down():
     with pytest.raises(TestbedError, match="ISO-02") as caught:
         require_closed(bed([], [], [seen("eth0", elsewhere=True)]))
     assert caught.value.found == "a veth whose other end is in a namespace outside the run"
+    with pytest.raises(TestbedError, match="ISO-02"):
+        require_closed(bed([], [seen("eth0", up=False, elsewhere=True)], []))
