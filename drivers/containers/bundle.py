@@ -199,8 +199,13 @@ def _mounts(spec: PodSpec) -> list[JsonValue]:
 
 
 def sysctls(spec: PodSpec) -> dict[str, str]:
-    """Return the settings of a pod's own network namespace."""
+    """Return the settings of a pod's own network namespace: quiet interfaces, and what forwarding takes."""
     quiet = {f"net.ipv6.conf.default.{key}": value for key, value in QUIET_IPV6.items()}
+    return {**quiet, **forwarding(spec)}
+
+
+def forwarding(spec: PodSpec) -> dict[str, str]:
+    """Return what forwarding, or its absence, takes of these settings, and those that the pod has besides."""
     path = {
         "net.ipv4.conf.all.rp_filter": "0",
         "net.ipv4.conf.default.rp_filter": "0",
@@ -210,7 +215,7 @@ def sysctls(spec: PodSpec) -> dict[str, str]:
         "net.ipv6.conf.all.forwarding": str(int(spec.forwarding)),
         "net.ipv6.conf.default.forwarding": str(int(spec.forwarding)),
     }
-    return {**quiet, **path, **dict(spec.sysctls)}
+    return {**path, **dict(spec.sysctls)}
 
 
 def _resources(spec: PodSpec, cpuset_mems: str, hugetlb: bool) -> dict[str, JsonValue]:

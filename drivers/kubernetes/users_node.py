@@ -127,7 +127,7 @@ def require_own_namespace(*, pid: int) -> None:
 
 
 def cut_off(*, settings: dict[str, str]) -> list[str]:
-    """Node function, run in a pod's network: take its interfaces down, then set what the run sets in pods.
+    """Node function, run in a pod's network: take its interfaces down, and make `settings` for later ones.
 
     A test frame that no route of the run's leads would else go to the cluster's own network. Returns the
     names of the interfaces.
@@ -139,5 +139,6 @@ def cut_off(*, settings: dict[str, str]) -> list[str]:
             if name != "lo":
                 kernel.link("set", index=link["index"], state="down")
                 taken.append(name)
+    sysctl.quiet_defaults()
     sysctl.write_many(settings=settings)
     return sorted(taken)

@@ -43,7 +43,7 @@ class UsersPod(KubernetesPod):
                 found="hostNetwork, which the run did not ask for",
             )
         self.node.call(users_node.require_own_namespace, pid=self.pid)
-        self._own_network = self.inside(users_node.cut_off, settings=bundle.sysctls(self._spec))
+        self._own_network = self.inside(users_node.cut_off, settings=bundle.forwarding(self._spec))
         with ExitStack() as stack:
             began_ns = time.monotonic_ns()
             self.attach(stack, networks)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bmwg.methodology.errors import TestbedError
 
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 2, 4, 8, 32
 _MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
 _MOUNT_ATTR_RDONLY, _AT_RECURSIVE, _SYS_MOUNT_SETATTR = 1, 0x8000, 442  # the same on every architecture
 _CLONE_NEWNS = 0x20000
@@ -108,11 +108,18 @@ def unmount_below(folder: str) -> None:
 
 
 def fresh_sys() -> None:
-    """Give the calling process a mount namespace with the /sys of its present network namespace."""
+    """Give the calling process a mount namespace with the /sys of its present network namespace.
+
+    Where a container runtime was the first to mount it, the file system itself is read-only, and not its
+    mount in the container alone: that one stays as it is.
+    """
     if _libc.unshare(_CLONE_NEWNS) != 0:
         raise TestbedError("NODE-11", "unshare(CLONE_NEWNS)", found=os.strerror(ctypes.get_errno()))
     _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
-    _mount("sysfs", "/sys", "sysfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
+    _mount("sysfs", "/sys", "sysfs", flags)
+    if os.statvfs("/sys").f_flag & os.ST_RDONLY:
+        _mount("sysfs", "/sys", None, _MS_REMOUNT | flags)
 
 
 def furnish(keep: list[str]) -> None:
