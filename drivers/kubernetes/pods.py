@@ -36,6 +36,7 @@ _REJECTED = {
     "Evicted": "the node was short of something: see its conditions",
     "NodeAffinity": "the node's labels are not those asked for",
 }
+_LOOK_S = 0.5  # choice: between two looks at a pod that has no place
 UNPLACED_S = 5.0  # choice: a pod that is refused by the scheduler may be placed when another has gone
 
 
@@ -151,20 +152,24 @@ def wait_running(
     last: dict[str, Any] = {}
     unplaced_s: float | None = None
     field_selector = f"metadata.name={name}"
-    for kind, found in api.watch(pods_path(namespace), within_s=within_s, fieldSelector=field_selector):
-        if kind == "DELETED":
-            raise TestbedError(
-                "KUBE-40", f"pod {name}", expected="running", found="it was deleted (evicted?)"
-            )
-        last = found
-        if phases.take(found):
-            return found
-        require_hope(api, namespace, name, found)
-        placed = condition(found.get("status") or {}, "PodScheduled")
-        if placed.get("status") == "False":
-            unplaced_s = unplaced_s or time.monotonic()
-            if time.monotonic() - unplaced_s > UNPLACED_S or never_placed(placed):
-                raise unplaced(name, placed)
+    end_s = time.monotonic() + within_s
+    while (left_s := end_s - time.monotonic()) > 0:
+        for kind, found in api.watch(pods_path(namespace), within_s=left_s, fieldSelector=field_selector):
+            if kind == "DELETED":
+                raise TestbedError(
+                    "KUBE-40", f"pod {name}", expected="running", found="it was deleted (evicted?)"
+                )
+            last = found
+            if phases.take(found):
+                return found
+            require_hope(api, namespace, name, found)
+            placed = condition(found.get("status") or {}, "PodScheduled")
+            if placed.get("status") == "False":
+                unplaced_s = unplaced_s or time.monotonic()
+                if time.monotonic() - unplaced_s > UNPLACED_S or never_placed(placed):
+                    raise unplaced(name, placed)
+                break  # nothing more may be told of it: it is looked at again
+        time.sleep(_LOOK_S)
     raise not_running(api, namespace, name, last, within_s=within_s)
 
 
