@@ -30,6 +30,7 @@ _KUBELET = (
     "protectKernelDefaults", "containerRuntimeEndpoint", "singleProcessOOMKill", "cgroupVersion",
 )  # fmt: skip
 _GATE = re.compile(r'^kubernetes_feature_enabled\{name="([^"]+)",stage="([^"]*)"\} ([01])$', re.MULTILINE)
+_STATUS = re.compile(r"\d{3} [A-Z][A-Za-z ]*")
 _CNI_IMAGES = (
     "cilium",
     "calico",
@@ -114,7 +115,8 @@ def _asked(question: Any) -> JsonValue:
     try:
         return question()
     except ToolkitError as error:
-        return {"value": None, "reason": f"{error.error_id}: {error.found}"[:200]}
+        status = _STATUS.match(str(error.found))  # what follows names the user, and a node
+        return {"value": None, "reason": " ".join([error.error_id, *([status[0]] if status else [])])}
 
 
 def gates(metrics: str) -> dict[str, JsonValue]:

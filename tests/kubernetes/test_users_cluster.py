@@ -114,6 +114,8 @@ def test_the_role_of_the_guide_is_enough(runtime, node, user, tmp_path):
     assert told["record"]["version"] == runtime.describe()["version"]
     (found,) = told["record"]["nodes"].values()
     assert found["runtime"].startswith("containerd://")
+    assert "bmwg-user" not in json.dumps(told["record"])
+    assert told["record"]["feature_gates"]["reason"] == "KUBE-22 403 Forbidden"
     assert told["record"]["pods_on"] == {"dut1": "node0"}
     assert told["pod"]["own_network"]["interfaces"] == ["eth0"]
     assert namespaces(runtime) == before
