@@ -161,7 +161,7 @@ def judged(runs: Mapping[Path, Verified], tests: Mapping[Path, tuple[str, ...]])
         if told["id"].partition(":")[0] in tests[run]
     }
     by_number = dict(enumerate(runs.values()))
-    return answers, dict(grades_of(by_number)), dict(verdicts_of(by_number))
+    return answers, dict(grades_of(by_number, whole=True)), dict(verdicts_of(by_number))
 
 
 def fleet_judged(plan: Path, results: Path) -> Judged:
