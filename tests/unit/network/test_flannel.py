@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from bmwg.drivers.api.protocols import Attachment
-from bmwg.drivers.containers.kubernetes import _plugin_dirs
 from bmwg.drivers.kubernetes import flannel, node, settings
 from bmwg.drivers.kubernetes.joined import joining_of
+from bmwg.drivers.kubernetes.of_run import _plugin_dirs
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
 from bmwg.drivers.network.flannel import FlannelNetwork

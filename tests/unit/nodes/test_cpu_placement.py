@@ -2,7 +2,7 @@
 
 import pytest
 
-from bmwg.drivers.containers.kubernetes import _others
+from bmwg.drivers.kubernetes.of_run import _others
 from bmwg.drivers.nodes import cgroups, cpu_placement
 from bmwg.methodology.errors import DriverError
 
