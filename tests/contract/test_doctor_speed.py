@@ -6,6 +6,8 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import pytest
+
 from bmwg.drivers.platform_record.doctor import speed
 from bmwg.drivers.testbed.file import load_testbed
 
@@ -42,6 +44,21 @@ def test_a_program_that_takes_a_cpu_now_and_then_shows_on_that_cpu():
 def test_a_cpu_that_is_not_there_is_not_measured(monkeypatch):
     monkeypatch.setattr(speed, "cpus_here", lambda testbed: (4000,))
     assert speed.look(load_testbed()).not_measured.startswith("ValueError: a process could not be put")
+
+
+@pytest.mark.parametrize("program", ["exec sleep 100", "echo ready; exec sleep 100"])
+def test_a_process_that_never_counts_is_not_waited_for(monkeypatch, program):
+    def silent(cpu):
+        return subprocess.Popen(
+            ["sh", "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    monkeypatch.setattr(speed, "_started", silent)
+    monkeypatch.setattr(speed, "_DEADLINE_S", 0.3)
+    assert speed.look(load_testbed()).not_measured.startswith("ValueError: ")
 
 
 def test_no_simulated_testbed_is_measured():

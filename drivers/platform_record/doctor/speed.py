@@ -13,6 +13,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -99,13 +100,15 @@ def look(testbed: Testbed) -> Speed | None:
         return Speed(not_measured="no CPU is here")
     with contextlib.ExitStack() as stack:
         counting = [stack.enter_context(_started(cpu)) for cpu in cpus]
+        limit = threading.Timer(_DEADLINE_S, _kill, [counting])  # it ends each wait for them below
+        limit.start()
         try:
             told = _counted(counting)
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
+        except (OSError, ValueError) as error:
             return Speed(not_measured=f"{type(error).__name__}: {error}")
         finally:
-            for process in counting:
-                process.kill()  # it has ended, or nobody waits for it
+            limit.cancel()
+            _kill(counting)  # they have ended, or nobody waits for them
     return Speed(rounds=tuple(zip(cpus, told, strict=True)))
 
 
@@ -119,12 +122,17 @@ def _started(cpu: int) -> subprocess.Popen[str]:
     )
 
 
+def _kill(processes: Sequence[subprocess.Popen[str]]) -> None:
+    for process in processes:
+        process.kill()
+
+
 def _counted(counting: Sequence[subprocess.Popen[str]]) -> list[tuple[int, ...]]:
-    """Have them count in the same windows, once all are ready. Raises ValueError, OSError, TimeoutExpired."""
+    """Have them count in the same windows, once all are ready. Raises ValueError, OSError."""
     for process in counting:
         assert process.stdout is not None
         if process.stdout.readline() != "ready\n":
-            raise ValueError("a process could not be put on its CPU")
+            raise ValueError(f"a process could not be put on its CPU within {_DEADLINE_S:g} s")
     begin_ns = time.monotonic_ns() + _LEAD_NS
     told = []
     for process in counting:
@@ -132,7 +140,7 @@ def _counted(counting: Sequence[subprocess.Popen[str]]) -> list[tuple[int, ...]]
         process.stdin.write(f"{begin_ns}\n")
         process.stdin.flush()
     for process in counting:
-        said, _ = process.communicate(timeout=_DEADLINE_S)
+        said, _ = process.communicate()
         told.append(tuple(int(word) for word in said.split()))
         if len(told[-1]) != WINDOWS:
             raise ValueError(f"{len(told[-1])} windows of {WINDOWS} were counted")
