@@ -41,7 +41,7 @@ class LxcPod(SleepingPod):
     @property
     def entry(self) -> dict[str, JsonValue]:
         """Programs enter it by lxc-attach."""
-        attach = ["lxc-attach", *lxc_pods.named(self.pod_id), "--"]
+        attach = [*lxc_pods.NOTHING_INHERITED, "lxc-attach", *lxc_pods.named(self.pod_id), "--"]
         by = {"command": attach, "cgroup": oci.cgroup_of(self.pod_id)}
         return {**super().entry, "entered_by": by}
 

@@ -25,6 +25,8 @@ MEND = "apt-get install --no-install-recommends lxc"
 _PODS = Path("/run/bmwg-lxc")
 _LOCKS = "/run/lxc/lock"  # LXC makes a folder below it for each that has containers
 _PROGRAMS = ("lxc-start", "lxc-attach", "lxc-info", "lxc-stop")
+# LXC limits what may be gained, and a program of root has what it inherited besides
+NOTHING_INHERITED = ("setpriv", "--inh-caps=-all", "--")
 _FILTER = "share/lxc/config/common.seccomp"  # of the package, beside bin/lxc-start
 _HYBRID = Path("/sys/fs/cgroup/unified")  # of version 2 beside version 1, where LXC has a folder as well
 _POLL_S = 0.01
@@ -123,7 +125,8 @@ def start(*, spec: dict[str, JsonValue], within_s: float = 20.0) -> dict[str, Js
         (folder / "config").write_text(lxc_config.text(pod, around))
         log = folder / "log"
         files = ["-f", str(folder / "config"), "-p", str(folder / "pid"), "-o", str(log), "-l", "ERROR"]
-        _run(["lxc-start", *named(pod.pod_id), *files, "-d", "--", *lxc_config.command(pod)], within_s, log)
+        start = ["lxc-start", *named(pod.pod_id), *files, "-d", "--", *lxc_config.command(pod)]
+        _run([*NOTHING_INHERITED, *start], within_s, log)
         pid = _first(pod.pod_id, within_s)
         (folder / "first").write_text(str(pid))
         ticks = process.start_ticks(pid)

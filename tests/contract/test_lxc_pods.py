@@ -73,7 +73,8 @@ def spec(pod_id: str, **changes: Any) -> dict[str, Any]:
 
 def entered(node: NamespaceNode, pod_id: str, made: dict[str, Any], *words: str) -> dict[str, Any]:
     """Run a program in the pod as jobs do: by lxc-attach."""
-    by = {"command": ["lxc-attach", *lxc_pods.named(pod_id), "--"], "cgroup": lxc_pods.cgroups_of(pod_id)[0]}
+    attach = [*lxc_pods.NOTHING_INHERITED, "lxc-attach", *lxc_pods.named(pod_id), "--"]
+    by = {"command": attach, "cgroup": lxc_pods.cgroups_of(pod_id)[0]}
     asked = {"command": list(words), "within_s": 10.0, "entered_by": by}
     return node.call_within(15.0, pod_programs.run, **made, **asked)
 
@@ -97,6 +98,15 @@ def test_a_pod_sees_what_crun_s_pods_see(node: NamespaceNode, pod_id: str) -> No
     assert not granted & 1 << 21, "CAP_SYS_ADMIN"
     assert [line.split()[1] for line in said[9:11]] == ["1", "2"]
     assert said[11:13] == ["1", "sh"]
+
+
+def test_a_pod_has_no_capability_that_its_runner_inherited() -> None:
+    seen = f"{__file__}::{test_a_pod_sees_what_crun_s_pods_see.__name__}"
+    again = ["setpriv", "--inh-caps=+sys_admin", "--ambient-caps=+sys_admin", "--", sys.executable, "-m"]
+    done = subprocess.run(
+        [*again, "pytest", "-q", seen], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_the_kernel_has_the_limits_that_were_asked_for(node: NamespaceNode, pod_id: str) -> None:
